@@ -1,0 +1,36 @@
+import type { House } from '../house.ts';
+import type { Caller } from '../http/auth.ts';
+import { refuse } from '../http/errors.ts';
+import { feeOf } from '../money.ts';
+import { type Accepted, acceptPayment } from '../settlement/accept.ts';
+import type { ChargeRequest } from './routes.ts';
+
+/**
+ * Creates a Pix charge at the provider and waits for its code.
+ * @throws ApiError `idempotency_conflict`, `account_disabled`, `provider_unavailable`, `amount_out_of_limits`, `amount_below_fee`
+ */
+export function createCharge(house: House, caller: Caller, request: ChargeRequest): Promise<Accepted> {
+  const { amountCents, payerName, description, requestKey } = request;
+  return acceptPayment(house, caller, {
+    kind: 'deposit',
+    amountCents,
+    requestKey,
+    description,
+    payerName,
+    pixKey: null,
+    asked: { amountCents, payerName, description },
+    refusedAs: null,
+    waitMs: house.settings.chargeWaitMs,
+    feeCents: (account) => {
+      if (amountCents < account.minimumDepositCents || amountCents > account.maximumDepositCents) {
+        throw refuse('amount_out_of_limits');
+      }
+      const feeCents = feeOf(amountCents, {
+        fixedCents: account.depositFeeCents,
+        bps: account.depositFeeBps,
+      });
+      if (feeCents >= amountCents) throw refuse('amount_below_fee');
+      return feeCents;
+    },
+  });
+}

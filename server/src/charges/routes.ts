@@ -1,0 +1,45 @@
+import type { Caller } from '../http/auth.ts';
+import type { ApiScope } from '../http/edge.ts';
+import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import type { Payment } from '../payments/payment.ts';
+import { PaymentSchema } from '../payments/schema.ts';
+import { viewWithCode } from '../payments/view.ts';
+import { ChargeBody } from './schema.ts';
+
+export interface ChargeRequest {
+  amountCents: number;
+  payerName: string;
+  description: string;
+  requestKey: string;
+}
+
+export type CreateCharge = (
+  caller: Caller,
+  request: ChargeRequest,
+) => Promise<{ payment: Payment; replayed: boolean }>;
+
+export function chargeRoutes(
+  api: ApiScope,
+  house: { createCharge: CreateCharge; directory: OperationDirectory },
+): void {
+  api.post(
+    '/pix/charges',
+    {
+      schema: {
+        tags: ['Charges'],
+        summary: 'Create a Pix charge',
+        body: ChargeBody,
+        response: { 201: PaymentSchema },
+      },
+      config: { api: { permissions: ['charges'], policy: 'charges', operation: 'resolve', creates: true } },
+    },
+    async (request, reply) => {
+      const { amountCents, payerName, description = '', requestKey } = request.body;
+      const { payment, replayed } = await onCurrentOperation(house.directory, request.caller, (caller) =>
+        house.createCharge(caller, { amountCents, payerName, description, requestKey }),
+      );
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(await viewWithCode(payment, request.language));
+    },
+  );
+}

@@ -1,0 +1,252 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+import { resolve } from 'node:path';
+
+/** The settings of the environment, read once. Durations carry their unit in the name. */
+export interface Config {
+  readonly host: string;
+  readonly port: number;
+  /** Absolute. */
+  readonly dataDir: string;
+  /** Null: the embedded PostgreSQL in `dataDir`. */
+  readonly databaseUrl: string | null;
+  readonly migrationDatabaseUrl: string | null;
+  /** Without a slash at its end. */
+  readonly publicUrl: string;
+  /** Null: no simulator is started here. */
+  readonly simulatorPort: number | null;
+  readonly simulatorUrl: string;
+  readonly simulatorState: string;
+  readonly rateLimits: boolean;
+  readonly transferWaitMs: number;
+  readonly logLevel: string;
+  readonly chargeExpirySeconds: number;
+  /** 32 bytes; null: the one kept in `dataDir`. */
+  readonly secret: Buffer | null;
+  readonly secretPrevious: Buffer | null;
+  /** Addresses and networks (CIDR) whose forwarded headers count. */
+  readonly trustedProxies: readonly string[];
+  readonly smtpUrl: string | null;
+  readonly mailFrom: string | null;
+  readonly metricsPort: number | null;
+  readonly webhookAllowCidrs: readonly string[];
+  readonly webhookDenyCidrs: readonly string[];
+  readonly webhookAllowInsecureLocal: boolean;
+  /** Null: only test accounts can be created. */
+  readonly provider: LiveProvider | null;
+}
+
+export interface LiveProvider {
+  readonly adapter: (typeof ADAPTERS)[number];
+  readonly url: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** PKCS #12: the bytes of `PROVIDER_CERTIFICATE_FILE`, or `PROVIDER_CERTIFICATE` in base64. */
+  readonly certificate: Buffer | null;
+  readonly certificatePassphrase: string | null;
+  readonly pixKey: string;
+  readonly webhookSecret: string | null;
+}
+
+const ADAPTERS = ['efi'] as const;
+const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
+const PROVIDER_NEEDS = ['PROVIDER_URL', 'PROVIDER_CLIENT_ID', 'PROVIDER_CLIENT_SECRET', 'PROVIDER_PIX_KEY'];
+const PROVIDER_MAY = ['PROVIDER_CERTIFICATE', 'PROVIDER_CERTIFICATE_PASSPHRASE', 'PROVIDER_WEBHOOK_SECRET'];
+
+/** Something to be put right in the settings before a start; every line names the setting. Ends with exit code 2. */
+export class SettingFault extends Error {
+  override name = 'SettingFault';
+  readonly lines: readonly string[];
+  constructor(...lines: string[]) {
+    super(lines.join('\n'));
+    this.lines = lines;
+  }
+}
+
+/**
+ * Reads every setting, each also from the file that `NAME_FILE` names (one line end at its end is dropped). An empty
+ * value counts as unset.
+ * @throws SettingFault with all faults at once
+ */
+export function readConfig(env: NodeJS.ProcessEnv): Config {
+  const faults: string[] = [];
+  const names = new Set<string>();
+  const fault = (name: string, problem: string): undefined => {
+    faults.push(`${name}: ${problem}`);
+  };
+
+  function bytes(name: string): Buffer | null {
+    names.add(name);
+    names.add(`${name}_FILE`);
+    const value = env[name] || null;
+    const file = env[`${name}_FILE`] || null;
+    if (value !== null && file !== null) {
+      fault(name, `is set twice, by itself and by ${name}_FILE`);
+    } else if (file !== null) {
+      try {
+        return readFileSync(file);
+      } catch (error) {
+        fault(`${name}_FILE`, (error as Error).message);
+      }
+    }
+    return value === null ? null : Buffer.from(value);
+  }
+  const text = (name: string): string | null =>
+    bytes(name)
+      ?.toString()
+      .replace(/\r?\n$/, '') || null;
+
+  /** `read` answers undefined for what it cannot take. */
+  function setting<Value, Default>(
+    name: string,
+    otherwise: Default,
+    wanted: string,
+    read: (value: string) => Value | undefined,
+  ): Value | Default {
+    const value = text(name);
+    if (value === null) return otherwise;
+    const taken = read(value);
+    if (taken === undefined) fault(name, `must be ${wanted}`);
+    return taken ?? otherwise;
+  }
+  const whole = (low: number, high: number) => (value: string) =>
+    /^\d{1,10}$/.test(value) && Number(value) >= low && Number(value) <= high ? Number(value) : undefined;
+  const oneOf = (choices: readonly string[]) => (value: string) =>
+    choices.includes(value) ? value : undefined;
+  const url = (schemes: readonly string[]) => (value: string) =>
+    URL.canParse(value) && schemes.includes(new URL(value).protocol) ? value.replace(/\/+$/, '') : undefined;
+  const addresses = (value: string) => {
+    const list = value.split(/[\s,]+/).filter((address) => address !== '');
+    return list.every(isAddressOrNetwork) ? list : undefined;
+  };
+  const port = (name: string, otherwise: number) =>
+    setting(name, otherwise, 'a port from 1 to 65535', whole(1, 65_535));
+  const portOrOff = (name: string, otherwise: number | null) => {
+    const value = setting(name, otherwise ?? 0, 'a port from 1 to 65535, or off', (given) =>
+      given === 'off' ? 0 : whole(1, 65_535)(given),
+    );
+    return value === 0 ? null : value;
+  };
+  const secret = (name: string) =>
+    setting(name, null, '32 bytes in base64', (value) => {
+      const decoded = Buffer.from(value, 'base64');
+      const same = decoded.toString('base64').replace(/=+$/, '') === value.replace(/=+$/, '');
+      return decoded.length === 32 && same ? decoded : undefined;
+    });
+  const postgres = (name: string) =>
+    setting(name, null, 'a URL of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE', (value) =>
+      URL.canParse(value) && ['postgres:', 'postgresql:'].includes(new URL(value).protocol)
+        ? value
+        : undefined,
+    );
+
+  function provider(): LiveProvider | null {
+    const adapter = setting('PROVIDER', null, `one of ${ADAPTERS.join(', ')}`, oneOf(ADAPTERS));
+    const values = new Map([...PROVIDER_NEEDS, ...PROVIDER_MAY].map((name) => [name, bytes(name)]));
+    if (adapter === null) {
+      const alone = [...values].filter(([, value]) => value !== null).map(([name]) => name);
+      if (alone.length > 0) fault('PROVIDER', `is missing, but ${alone.join(', ')} stands alone`);
+      return null;
+    }
+    for (const name of PROVIDER_NEEDS) {
+      if (values.get(name) === null) fault(name, `is missing, and PROVIDER=${adapter} needs it`);
+    }
+    const line = (name: string) =>
+      values
+        .get(name)
+        ?.toString()
+        .replace(/\r?\n$/, '') || null;
+    const address = line('PROVIDER_URL');
+    if (address !== null && !isSafeProvider(address)) {
+      fault('PROVIDER_URL', 'must be an https URL (http only on this machine)');
+    }
+    return {
+      adapter: adapter as LiveProvider['adapter'],
+      url: address?.replace(/\/+$/, '') ?? '',
+      clientId: line('PROVIDER_CLIENT_ID') ?? '',
+      clientSecret: line('PROVIDER_CLIENT_SECRET') ?? '',
+      certificate: env.PROVIDER_CERTIFICATE
+        ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
+        : (values.get('PROVIDER_CERTIFICATE') ?? null),
+      certificatePassphrase: line('PROVIDER_CERTIFICATE_PASSPHRASE'),
+      pixKey: line('PROVIDER_PIX_KEY') ?? '',
+      webhookSecret: line('PROVIDER_WEBHOOK_SECRET'),
+    };
+  }
+
+  const host = text('HOST') ?? '127.0.0.1';
+  const ownPort = port('PORT', 3000);
+  const dataDir = resolve(text('DATA_DIR') ?? './data');
+  const simulatorPort = portOrOff('SIMULATOR_PORT', 4010);
+  const config: Config = {
+    host,
+    port: ownPort,
+    dataDir,
+    databaseUrl: postgres('DATABASE_URL'),
+    migrationDatabaseUrl: postgres('MIGRATION_DATABASE_URL'),
+    publicUrl: setting(
+      'PUBLIC_URL',
+      `http://${isIP(host) === 6 ? `[${host}]` : host}:${ownPort}`,
+      'an http or https URL',
+      url(['http:', 'https:']),
+    ),
+    simulatorPort,
+    simulatorUrl: setting(
+      'SIMULATOR_URL',
+      `http://127.0.0.1:${simulatorPort ?? 4010}`,
+      'an http or https URL',
+      url(['http:', 'https:']),
+    ),
+    simulatorState: resolve(text('SIMULATOR_STATE') ?? `${dataDir}/simulator`),
+    rateLimits: setting('RATE_LIMITS', 'on', 'on or off', oneOf(['on', 'off'])) === 'on',
+    transferWaitMs: setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
+    logLevel: setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
+    chargeExpirySeconds: setting(
+      'CHARGE_EXPIRY_SECONDS',
+      86_400,
+      'seconds from 60 to 604800',
+      whole(60, 604_800),
+    ),
+    secret: secret('VINTEM_SECRET'),
+    secretPrevious: secret('VINTEM_SECRET_PREVIOUS'),
+    trustedProxies: setting('TRUSTED_PROXIES', [], 'addresses or networks, with commas between', addresses),
+    smtpUrl: setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),
+    mailFrom: text('MAIL_FROM'),
+    metricsPort: portOrOff('METRICS_PORT', null),
+    webhookAllowCidrs: setting('WEBHOOK_ALLOW_CIDRS', [], 'networks, with commas between', addresses),
+    webhookDenyCidrs: setting('WEBHOOK_DENY_CIDRS', [], 'networks, with commas between', addresses),
+    webhookAllowInsecureLocal:
+      setting('WEBHOOK_ALLOW_INSECURE_LOCAL', 'false', 'true or false', oneOf(['true', 'false'])) === 'true',
+    provider: provider(),
+  };
+
+  if (config.simulatorPort === config.port) fault('SIMULATOR_PORT', `is ${config.port} as well as PORT`);
+  if (config.metricsPort === config.port) fault('METRICS_PORT', `is ${config.port} as well as PORT`);
+  if (config.smtpUrl !== null && config.mailFrom === null) {
+    fault('MAIL_FROM', 'is missing, and SMTP_URL needs it');
+  }
+  if (config.migrationDatabaseUrl !== null && config.databaseUrl === null) {
+    fault('DATABASE_URL', 'is missing, and MIGRATION_DATABASE_URL needs it');
+  }
+  if (config.webhookAllowInsecureLocal && config.provider !== null) {
+    fault('WEBHOOK_ALLOW_INSECURE_LOCAL', 'cannot be true beside a live provider');
+  }
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('VINTEM_') && !names.has(name)) fault(name, 'is not a setting of vintem');
+  }
+  if (faults.length > 0) throw new SettingFault(...faults);
+  return Object.freeze(config);
+}
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}
+
+function isSafeProvider(address: string): boolean {
+  if (!URL.canParse(address)) return false;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' || (protocol === 'http:' && /^(127\.|localhost$|\[::1\]$)/.test(hostname));
+}

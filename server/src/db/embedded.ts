@@ -1,0 +1,505 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import { systemClock } from '../ports/clock.ts';
+import {
+  canReach,
+  copyBinaries,
+  exists,
+  findPackage,
+  linkLibraries,
+  type SystemUser,
+  syncFolder,
+  writeDurably,
+} from './binaries.ts';
+import { processExists } from './lock.ts';
+
+/**
+ * The embedded PostgreSQL: the npm package's binaries, run by ourselves on a cluster in `DATA_DIR`. It listens on loopback
+ * alone and asks for a password (SCRAM) that only `DATA_DIR` knows.
+ *
+ * In `DATA_DIR` (readable by its owner alone):
+ *   postgres/          the cluster; as root it may stand under /var/lib/vintem instead
+ *   postgres.json      where the cluster is and on which port it listens
+ *   postgres.password  of the superuser `vintem`
+ *   postgres.log       what the server says
+ */
+export interface EmbeddedPostgres {
+  /** The superuser's, to the database `vintem`. */
+  url: string;
+  /** Where programs and data went because the server's user cannot reach `DATA_DIR` or the project. */
+  apart: string | null;
+  /** Resolves when the server has ended without `stop`. */
+  lost: Promise<void>;
+  /**
+   * Ends the server: connections are cut, everything is on disk. What takes longer than 5 s (or less, so that it fits into
+   * `withinMs`) is cut short and left to the recovery of the next start.
+   */
+  stop(withinMs?: number): Promise<void>;
+}
+
+export interface EmbeddedOptions {
+  dataDir: string;
+  log: Log;
+  /** One line for the person who started this. */
+  say: (line: string) => void;
+  /** No other port will do: pools know this one. */
+  port?: number;
+}
+
+const USER = 'vintem';
+const DATABASE = 'vintem';
+
+const SETTINGS: Record<string, string> = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '100',
+  shared_buffers: '256MB',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  // Full-page writes after a checkpoint are what threatens the p99 of random keys: fewer checkpoints, smaller pages.
+  checkpoint_timeout: '30min',
+  max_wal_size: '8GB',
+  wal_compression: 'pglz',
+  // Deadlocks are retried, so they had better be found soon.
+  deadlock_timeout: '100ms',
+  random_page_cost: '1.1',
+  jit: 'off',
+  lc_messages: 'C',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_line_prefix: '%m [%p] ',
+  // The detail of an error holds the row, and with it names and Pix keys.
+  log_error_verbosity: 'terse',
+};
+
+const RECOVERY_LIMIT_MS = 600_000;
+const MAX_LOG_BYTES = 10_000_000;
+
+/** Where a cluster lies, and what runs it. */
+interface Place {
+  dataDir: string;
+  cluster: string;
+  bin: string;
+  libraries: string | null;
+  /** Null: the user that we are. */
+  user: (SystemUser & { name: string }) | null;
+  apart: string | null;
+}
+
+interface Info {
+  cluster: string;
+  port: number;
+  /** initdb has ended and everything is on disk. */
+  complete: boolean;
+}
+
+/**
+ * Starts the server of a data folder, or adopts one that an owner left running when it was killed. The caller holds the
+ * folder's lock, so that no other process does the same.
+ */
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const { dataDir, log } = options;
+  const place = await locate(options);
+  const password = await readPassword(dataDir);
+  const info = (await readInfo(dataDir)) ?? { cluster: place.cluster, port: 0, complete: false };
+  if (!info.complete) await initialize(place, password, info);
+  else if (!(await exists(join(place.cluster, 'PG_VERSION')))) {
+    throw new Error(
+      `the database ${place.cluster}, which ${infoPath(dataDir)} names, is gone: bring it back, or remove that file to begin with an empty one`,
+    );
+  }
+
+  const left = await findPostmaster(place.cluster);
+  if (left) {
+    const url = urlOf(password, left.port);
+    if (await answers(url)) {
+      log.info({ pid: left.pid, port: left.port }, 'adopted the database that was left running');
+      if (left.port !== info.port) await writeInfo(dataDir, { ...info, port: left.port });
+      return {
+        url,
+        apart: place.apart,
+        lost: ended(left.pid),
+        stop: (withinMs) => stopProcess(left.pid, withinMs),
+      };
+    }
+    log.warn({ pid: left.pid }, 'stopping a database that was left running and does not answer');
+    await stopProcess(left.pid);
+  }
+
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await freePort(attempt === 1 ? info.port : 0));
+    if (port !== info.port) await writeInfo(dataDir, { ...info, port });
+    try {
+      const server = await launch(place, port, options);
+      const url = urlOf(password, port);
+      await createDatabase(url);
+      return { ...server, url, apart: place.apart };
+    } catch (error) {
+      if (attempt === 5 || !(error instanceof MayComeRight)) throw error;
+      await systemClock.sleep(300);
+    }
+  }
+}
+
+/** The URL of the folder's server, when one runs and answers. */
+export async function findEmbedded(dataDir: string): Promise<string | null> {
+  const info = await readInfo(dataDir);
+  const password = await readFile(passwordPath(dataDir), 'utf8').catch(() => null);
+  if (!info?.complete || password === null) return null;
+  const url = urlOf(password.trim(), info.port);
+  return (await answers(url)) ? url : null;
+}
+
+/** How many clients other than this connection use the server; 0 when it does not answer. */
+export async function countOtherClients(url: string): Promise<number> {
+  const client = await connect(url).catch(() => null);
+  if (!client) return 0;
+  try {
+    const { rows } = await client.query<{ count: string }>(
+      `SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`,
+    );
+    return Number(rows[0]?.count);
+  } finally {
+    await client.end();
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------- places
+
+const infoPath = (dataDir: string) => join(dataDir, 'postgres.json');
+const passwordPath = (dataDir: string) => join(dataDir, 'postgres.password');
+const urlOf = (password: string, port: number) =>
+  `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
+
+async function locate({ dataDir, say }: EmbeddedOptions): Promise<Place> {
+  const { folder, version } = await findPackage();
+  const info = await readInfo(dataDir);
+  const inside = join(dataDir, 'postgres');
+  if (process.getuid?.() !== 0) {
+    const libraries = await linkLibraries(folder, join(dataDir, 'postgres-lib'));
+    const cluster = info?.cluster ?? inside;
+    await checkOwner(cluster);
+    return { dataDir, cluster, bin: join(folder, 'native', 'bin'), libraries, user: null, apart: null };
+  }
+
+  const user = await unprivilegedUser(info?.cluster ?? inside);
+  const native = join(await realpath(folder), 'native');
+  const home = await realpath(dataDir);
+  const reachesPrograms =
+    (await canReach(join(native, 'bin', 'postgres'), user, 5)) &&
+    (await canReach(join(native, 'share', 'postgresql', 'postgres.bki'), user, 4)) &&
+    (await canReach(join(native, 'lib'), user, 5));
+  const reachesData = await canReach(home, user, 1);
+  const name = createHash('sha256').update(home).digest('hex').slice(0, 16);
+  const apart = join('/var/lib/vintem', name);
+  const cluster = info?.cluster ?? (reachesPrograms && reachesData ? inside : join(apart, 'postgres'));
+  const usesApart = !reachesPrograms || cluster.startsWith(apart);
+  if (usesApart) {
+    for (const path of [dirname(apart), apart]) {
+      await mkdir(path, { recursive: true });
+      await chmod(path, 0o755);
+    }
+    const what = reachesPrograms ? dataDir : folder;
+    say(`vintem: the database runs as ${user.name}, who cannot reach ${what}; it is kept under ${apart}`);
+  } else if (!reachesData) {
+    throw new Error(
+      `${user.name}, who owns the database ${cluster}, cannot reach it: open the folders above it`,
+    );
+  }
+  if (reachesPrograms) {
+    const libraries = await linkLibraries(folder, join(usesApart ? apart : dataDir, 'postgres-lib'));
+    return { dataDir, cluster, bin: join(native, 'bin'), libraries, user, apart: usesApart ? apart : null };
+  }
+  const copy = await copyBinaries(folder, join(apart, `postgresql-${version}`));
+  return { dataDir, cluster, bin: join(copy, 'bin'), libraries: null, user, apart };
+}
+
+/**
+ * PostgreSQL refuses to run as root. Whoever owns the cluster already, or `nobody`, or the first entry of the passwd file
+ * that is not root: initdb looks its user's name up there. None is created.
+ */
+async function unprivilegedUser(cluster: string): Promise<SystemUser & { name: string }> {
+  const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
+  const users = passwd
+    .split('\n')
+    .map((line) => line.split(':'))
+    .filter((fields) => fields.length >= 4 && Number(fields[2]) > 0)
+    .map(([name, , uid, gid]) => ({ name: name as string, uid: Number(uid), gid: Number(gid) }));
+  const owner = await stat(cluster).catch(() => null);
+  const found =
+    (owner && owner.uid !== 0 ? users.find(({ uid }) => uid === owner.uid) : undefined) ??
+    users.find(({ name }) => name === 'nobody') ??
+    users[0];
+  if (!found) {
+    throw new Error('PostgreSQL does not run as root, and /etc/passwd has no other user: set DATABASE_URL');
+  }
+  return found;
+}
+
+async function checkOwner(cluster: string): Promise<void> {
+  const uid = process.getuid?.();
+  const owner = (await stat(cluster).catch(() => null))?.uid;
+  if (uid !== undefined && owner !== undefined && owner !== uid) {
+    throw new Error(
+      `the database ${cluster} belongs to another user (${owner}): start vintem as that user or as root`,
+    );
+  }
+}
+
+async function readInfo(dataDir: string): Promise<Info | null> {
+  try {
+    return JSON.parse(await readFile(infoPath(dataDir), 'utf8')) as Info;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+}
+
+const writeInfo = (dataDir: string, info: Info) =>
+  writeDurably(infoPath(dataDir), `${JSON.stringify(info, null, 2)}\n`);
+
+async function readPassword(dataDir: string): Promise<string> {
+  const path = passwordPath(dataDir);
+  const found = await readFile(path, 'utf8').catch(() => null);
+  if (found?.trim()) return found.trim();
+  const made = randomBytes(32).toString('hex');
+  await writeDurably(path, `${made}\n`);
+  return made;
+}
+
+// ---------------------------------------------------------------------------------------------------------- the server
+
+/** `initdb` beside the place, then a rename: a cluster is there whole or not at all. */
+async function initialize(place: Place, password: string, info: Info): Promise<void> {
+  const { cluster, user, dataDir } = place;
+  await writeInfo(dataDir, { ...info, cluster });
+  if (await exists(cluster)) {
+    // Complete, when the end came between the rename and the note of it.
+    if (dirname(cluster) === dataDir) return writeInfo(dataDir, { ...info, cluster, complete: true });
+    // Left by a data folder of the same name that was removed. It may be somebody's money: keep it.
+    await rename(cluster, `${cluster}.left-${systemClock.now()}`);
+  }
+  const part = `${cluster}.part`;
+  await rm(part, { recursive: true, force: true });
+  await mkdir(part, { mode: 0o700 });
+  const passwordFile = `${cluster}.pwfile`;
+  await rm(passwordFile, { force: true });
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  if (user) {
+    await chown(part, user.uid, user.gid);
+    await chown(passwordFile, user.uid, user.gid);
+  }
+  try {
+    // With its own sync to disk: 0.85 s against 0.65 s without, and the first start has 5.
+    await promisify(execFile)(
+      join(place.bin, 'initdb'),
+      [
+        ...['-D', part, '-U', USER, '--auth=scram-sha-256', `--pwfile=${passwordFile}`],
+        ...['--encoding=UTF8', '--locale=C', '--data-checksums', '--no-instructions'],
+      ],
+      { cwd: '/', env: environment(place), ...(user ? { uid: user.uid, gid: user.gid } : {}) },
+    );
+  } catch (error) {
+    const { stderr } = error as { stderr?: string };
+    throw new Error(`initdb failed: ${stderr?.trim() || (error as Error).message}`);
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+  await rename(part, cluster);
+  await syncFolder(dirname(cluster));
+  info.cluster = cluster;
+  info.complete = true;
+  await writeInfo(dataDir, info);
+}
+
+/** Nothing of our own environment: it may hold secrets. */
+function environment({ libraries }: Place): NodeJS.ProcessEnv {
+  return {
+    PATH: '/usr/bin:/bin',
+    LC_ALL: 'C',
+    TZ: 'UTC',
+    ...(process.platform === 'win32' ? { SystemRoot: process.env.SystemRoot } : {}),
+    ...(libraries ? { LD_LIBRARY_PATH: libraries, DYLD_LIBRARY_PATH: libraries } : {}),
+  };
+}
+
+/** A start that failed for something that passes: a port that was taken meanwhile, remains of the server before. */
+class MayComeRight extends Error {
+  override name = 'MayComeRight';
+}
+
+async function launch(
+  place: Place,
+  port: number,
+  { dataDir, say }: EmbeddedOptions,
+): Promise<Pick<EmbeddedPostgres, 'lost' | 'stop'>> {
+  const logPath = join(dataDir, 'postgres.log');
+  const logBytes = (await stat(logPath).catch(() => null))?.size ?? 0;
+  if (logBytes > MAX_LOG_BYTES) await rename(logPath, `${logPath}.1`);
+  const output = await open(logPath, 'a', 0o600);
+  const from = (await output.stat()).size;
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const child = spawn(join(place.bin, 'postgres'), ['-D', place.cluster, '-p', `${port}`, ...settings], {
+    // Out of the terminal's process group: Ctrl-C is for us, and the database goes last.
+    detached: true,
+    cwd: '/',
+    stdio: ['ignore', output.fd, output.fd],
+    env: environment(place),
+    ...(place.user ? { uid: place.user.uid, gid: place.user.gid } : {}),
+  });
+  let gone = false;
+  const exit = new Promise<void>((resolve) => {
+    // Whoever leaves without stopping it does not leave it running.
+    const leave = () => child.kill('SIGINT');
+    process.once('exit', leave);
+    const end = () => {
+      gone = true;
+      process.off('exit', leave);
+      resolve();
+    };
+    child.once('exit', end);
+    child.once('error', end);
+  });
+  await output.close();
+
+  const began = systemClock.monotonicMs();
+  let told = false;
+  while (!(await isReady(place.cluster, child))) {
+    if (gone) {
+      const said = (await readFile(logPath, 'utf8')).slice(from).trim();
+      const passes =
+        /pre-existing shared memory block|could not bind|could not create any TCP|already exists/.test(said);
+      throw new (passes ? MayComeRight : Error)(
+        `PostgreSQL did not start: ${said.slice(-2000) || 'no message'}`,
+      );
+    }
+    const waitedMs = systemClock.monotonicMs() - began;
+    if (waitedMs > RECOVERY_LIMIT_MS) {
+      await stopProcess(child.pid as number);
+      throw new Error(`PostgreSQL was not ready after ${RECOVERY_LIMIT_MS / 60_000} minutes; see ${logPath}`);
+    }
+    if (!told && waitedMs > 5_000) {
+      told = true;
+      say('vintem: the database is recovering from the last end; this can take a while');
+    }
+    await systemClock.sleep(10);
+  }
+
+  let stopping = false;
+  return {
+    lost: new Promise((resolve) => exit.then(() => !stopping && resolve())),
+    stop: async (withinMs) => {
+      stopping = true;
+      if (!gone) await stopProcess(child.pid as number, withinMs, exit);
+    },
+  };
+}
+
+/** Line 8 of `postmaster.pid` says how far the server is; the first names the process that wrote it. */
+async function isReady(cluster: string, child: ChildProcess): Promise<boolean> {
+  const lines = (await readFile(join(cluster, 'postmaster.pid'), 'utf8').catch(() => '')).split('\n');
+  return lines[0] === `${child.pid}` && lines[7]?.trim() === 'ready';
+}
+
+/**
+ * The server of a cluster that runs already. A note left by one that is gone is removed where its process id belongs to
+ * another program by now: PostgreSQL itself could not tell and would refuse to start.
+ */
+async function findPostmaster(cluster: string): Promise<{ pid: number; port: number } | null> {
+  const path = join(cluster, 'postmaster.pid');
+  const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
+  const pid = Number(lines[0]);
+  if (!pid || !processExists(pid)) return null;
+  const command = await commandOf(pid);
+  if (command !== null && !command.includes(cluster)) {
+    await rm(path, { force: true });
+    return null;
+  }
+  return { pid, port: Number(lines[3]) };
+}
+
+/** The command line of a process; null where the system does not tell. */
+async function commandOf(pid: number): Promise<string | null> {
+  if (process.platform === 'linux') {
+    return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  }
+  if (process.platform === 'win32') return null;
+  const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', `${pid}`]).catch(() => ({
+    stdout: '',
+  }));
+  return stdout;
+}
+
+/** SIGINT is PostgreSQL's fast shutdown; SIGQUIT ends without a checkpoint and leaves a recovery to the next start. */
+async function stopProcess(pid: number, withinMs = 10_000, exit: Promise<void> = ended(pid)): Promise<void> {
+  for (const [signal, waitMs] of [
+    ['SIGINT', Math.min(5_000, withinMs - 500)],
+    ['SIGQUIT', 2_000],
+    ['SIGKILL', 2_000],
+  ] as const) {
+    try {
+      process.kill(pid, signal);
+    } catch {
+      return;
+    }
+    const waited = new AbortController();
+    const gone = await Promise.race([
+      exit.then(() => true),
+      systemClock.sleep(waitMs, waited.signal).then(() => false),
+    ]);
+    waited.abort();
+    if (gone) return;
+  }
+}
+
+/** For a process that is not our child. */
+async function ended(pid: number): Promise<void> {
+  while (processExists(pid)) await systemClock.sleep(50);
+}
+
+/** `wanted` when it is free, else any. */
+async function freePort(wanted: number): Promise<number> {
+  const probe = (port: number) =>
+    new Promise<number | null>((resolve) => {
+      const server = createServer();
+      server.once('error', () => resolve(null));
+      server.listen(port, '127.0.0.1', () => {
+        const { port: got } = server.address() as { port: number };
+        server.close(() => resolve(got));
+      });
+    });
+  return (wanted > 0 ? await probe(wanted) : null) ?? (await probe(0)) ?? 0;
+}
+
+async function createDatabase(url: string): Promise<void> {
+  const client = await connect(url.replace(/[^/]*$/, 'postgres'));
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_database WHERE datname = $1', [DATABASE]);
+    if (rowCount === 0) await client.query(`CREATE DATABASE ${DATABASE}`);
+  } finally {
+    await client.end();
+  }
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = await connect(url).catch(() => null);
+  await client?.end();
+  return client !== null;
+}
+
+async function connect(url: string): Promise<pg.Client> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 3_000,
+    application_name: 'vintem edge',
+  });
+  client.on('error', () => {});
+  await client.connect();
+  return client;
+}

@@ -1,0 +1,139 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Clock } from '../ports/clock.ts';
+
+/** Who owns a data folder: at most one process at a time. */
+interface Owner {
+  pid: number;
+  /** Tells this process from a later one with the same id. */
+  startedAt: string;
+  /** `start`, or the command that runs the database while it works. */
+  command: string;
+  /** Where the owner's service listens, for the message. */
+  port: number | null;
+}
+
+export interface Lock {
+  release(): Promise<void>;
+}
+
+/** Somebody else owns the folder. */
+export class LockHeld extends Error {
+  override name = 'LockHeld';
+  readonly owner: Owner;
+  constructor(dataDir: string, owner: Owner) {
+    const where = owner.port === null ? '' : `, port ${owner.port}`;
+    super(`${dataDir} is in use by \`vintem ${owner.command}\` (process ${owner.pid}${where})`);
+    this.owner = owner;
+  }
+}
+
+/**
+ * Takes `dataDir/lock.json`, also over from an owner that is gone.
+ * @throws LockHeld
+ */
+export async function takeLock(
+  dataDir: string,
+  { command, port }: { command: string; port: number | null },
+): Promise<Lock> {
+  const path = join(dataDir, 'lock.json');
+  const own = `${JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), command, port })}\n`;
+  const part = `${path}.part-${process.pid}`;
+  await writeFile(part, own, { mode: 0o600 });
+  try {
+    // Linking a file that is written already, so that nobody ever reads half of one. Fails when the name exists.
+    while (!(await linked(part, path))) {
+      const found = await readFile(path, 'utf8').catch(() => null);
+      if (found === null) continue;
+      const owner = parseOwner(found);
+      if (owner && isAlive(owner)) throw new LockHeld(dataDir, owner);
+      // Two processes may find the same stale file: what one of them moves away must still be what it judged.
+      const aside = `${path}.stale-${process.pid}`;
+      const moved = await rename(path, aside).then(
+        () => true,
+        () => false,
+      );
+      if (moved && (await readFile(aside, 'utf8')) !== found) await linked(aside, path);
+      await rm(aside, { force: true });
+    }
+  } finally {
+    await rm(part, { force: true });
+  }
+  return {
+    release: async () => {
+      if ((await readFile(path, 'utf8').catch(() => null)) === own) await rm(path, { force: true });
+    },
+  };
+}
+
+/**
+ * The same, waiting while a short command owns it.
+ * @throws LockHeld at once when a `start` does, and after `waitMs`
+ */
+export async function waitForLock(
+  clock: Clock,
+  dataDir: string,
+  owner: { command: string; port: number | null },
+  waitMs: number,
+): Promise<Lock> {
+  const deadline = clock.monotonicMs() + waitMs;
+  for (;;) {
+    try {
+      return await takeLock(dataDir, owner);
+    } catch (error) {
+      if (!(error instanceof LockHeld) || error.owner.command === 'start') throw error;
+      if (clock.monotonicMs() > deadline) throw error;
+      await clock.sleep(50);
+    }
+  }
+}
+
+async function linked(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function parseOwner(text: string): Owner | null {
+  try {
+    const owner = JSON.parse(text) as Owner;
+    return Number.isInteger(owner.pid) ? owner : null;
+  } catch {
+    return null;
+  }
+}
+
+function isAlive(owner: Owner): boolean {
+  return processExists(owner.pid) && startOf(owner.pid) === owner.startedAt;
+}
+
+export function processExists(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** When a process began: with its id, that names it for good. Empty where the system does not tell. */
+function startOf(pid: number): string {
+  try {
+    if (process.platform === 'linux') {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      // The second field is the program's name in brackets and may hold spaces; the 22nd is the start in ticks since boot.
+      const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+      return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
+    }
+    if (process.platform === 'win32') return '';
+    return execFileSync('ps', ['-o', 'lstart=', '-p', `${pid}`], { encoding: 'utf8' }).trim();
+  } catch {
+    return '';
+  }
+}

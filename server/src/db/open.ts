@@ -1,0 +1,84 @@
+import { mkdir } from 'node:fs/promises';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports/clock.ts';
+import { countOtherClients, type EmbeddedPostgres, findEmbedded, startEmbedded } from './embedded.ts';
+import { LockHeld, takeLock } from './lock.ts';
+
+interface Needs {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  say: (line: string) => void;
+}
+
+export interface OpenDatabase {
+  url: string;
+  /** Ours alone, and not a PostgreSQL of the operator's. */
+  embedded: boolean;
+  close(): Promise<void>;
+}
+
+const WAIT_MS = 15_000;
+
+/**
+ * The database for a command beside a running service or alone: `DATABASE_URL`, else the embedded server that runs on
+ * `DATA_DIR`, else one that is started for as long as the command takes.
+ */
+export async function databaseOfCommand(needs: Needs, command: string): Promise<OpenDatabase> {
+  const { config, clock } = needs;
+  await prepareDataDir(config.dataDir);
+  if (config.databaseUrl !== null) return given(config.databaseUrl);
+  const deadline = clock.monotonicMs() + WAIT_MS;
+  for (;;) {
+    const url = await findEmbedded(config.dataDir);
+    if (url !== null) return { url, embedded: true, close: async () => {} };
+    try {
+      const lock = await takeLock(config.dataDir, { command, port: null });
+      let server: EmbeddedPostgres;
+      try {
+        server = await startEmbedded({ ...needs, dataDir: config.dataDir });
+      } catch (error) {
+        await lock.release();
+        throw error;
+      }
+      return {
+        url: server.url,
+        embedded: true,
+        close: async () => {
+          await otherCommandsEnd(server.url, clock);
+          await server.stop();
+          await lock.release();
+        },
+      };
+    } catch (error) {
+      // Its owner is about to start or to end the server.
+      if (!(error instanceof LockHeld) || clock.monotonicMs() > deadline) throw error;
+      await clock.sleep(50);
+    }
+  }
+}
+
+/** For `api` and `worker`: a part alone needs a database that somebody else keeps running. */
+export async function databaseOfPart({ config }: Needs): Promise<OpenDatabase> {
+  await prepareDataDir(config.dataDir);
+  if (config.databaseUrl !== null) return given(config.databaseUrl);
+  const url = await findEmbedded(config.dataDir);
+  if (url !== null) return { url, embedded: true, close: async () => {} };
+  throw new Error(
+    `no database runs on ${config.dataDir}: run \`vintem start\` there first, or set DATABASE_URL`,
+  );
+}
+
+/** As root others may pass through: the database runs as another user. What is secret in it has its own mode. */
+export async function prepareDataDir(dataDir: string): Promise<void> {
+  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+}
+
+const given = (url: string): OpenDatabase => ({ url, embedded: false, close: async () => {} });
+
+/** Another command may have found the server that this one started. */
+async function otherCommandsEnd(url: string, clock: Clock): Promise<void> {
+  const deadline = clock.monotonicMs() + WAIT_MS;
+  while ((await countOtherClients(url)) > 0 && clock.monotonicMs() < deadline) await clock.sleep(50);
+}

@@ -1,0 +1,367 @@
+import pg from 'pg';
+import type { Log } from '../log.ts';
+import { CommitUnknown, ConnectionLost, type Sql, type Statement, type Transaction } from '../ports/sql.ts';
+
+/**
+ * The Sql port over `pg` with its pipeline: a statement goes out as soon as it is issued, and every statement has its
+ * own Sync, so a failing one inside a transaction makes the rest fail (25P02) and turns COMMIT into ROLLBACK.
+ *
+ * Values: numbers, strings, booleans, Buffers, null, and arrays of them (`Buffer[]` for `bytea[]`, `number[]` for
+ * `bigint[]`, `string[]` for `uuid[]` and `text[]`, null elements allowed). Instants go as text: `timestamp(ms)` and
+ * `timestamps(ms[])`. JSON goes as text as well, also in arrays (`$1::jsonb`, `$1::jsonb[]` with `JSON.stringify`ed
+ * strings): the driver would take a bare array for a PostgreSQL array.
+ *
+ * Results: `bigint` and `numeric` are numbers (an integer that is not safe is an error), `timestamptz` is ms since 1970,
+ * `bytea` a Buffer, `json` and `jsonb` parsed, `uuid` text.
+ */
+export interface Pool extends Sql {
+  /** Waits for the transactions under way and closes every connection. */
+  close(): Promise<void>;
+}
+
+export interface PoolOptions {
+  url: string;
+  log: Log;
+  /** Shown in `pg_stat_activity`. */
+  name: string;
+  /** How many connections at most; 10 by default. */
+  size?: number;
+  /** The role that every connection works as, from its first moment. */
+  role?: string;
+}
+
+const LOCK_TIMEOUT_MS = 2_000;
+const STATEMENT_TIMEOUT_MS = 5_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 3_000;
+/** Waiting for a free or a new connection. */
+const CONNECT_TIMEOUT_MS = 5_000;
+/** Without any answer for this long the server's machine is gone: the server itself gives up after 5 s. */
+const ANSWER_TIMEOUT_MS = 15_000;
+
+export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: PoolOptions): Pool {
+  const { connectionString, options } = withSessionOptions(url, {
+    role,
+    search_path: 'vintem',
+    // A BEGIN that fails (a cancel may hit it) would leave the statements issued behind it outside of any transaction,
+    // each committing by itself. So outside of BEGIN … READ WRITE nothing can be written.
+    default_transaction_read_only: 'on',
+    lock_timeout: `${LOCK_TIMEOUT_MS}`,
+    statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
+    idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+    tcp_keepalives_idle: '10',
+    tcp_keepalives_interval: '5',
+    tcp_keepalives_count: '3',
+  });
+  const pool = new pg.Pool({
+    connectionString,
+    options,
+    application_name: name,
+    max: size,
+    types: { getTypeParser },
+    pipeline: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+  });
+  // Without listeners a backend that dies would end the process: on idle connections through the pool, on those that
+  // are taken through the client itself.
+  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  const lost = new WeakSet<pg.PoolClient>();
+  pool.on('connect', (client) => {
+    client.on('error', () => lost.add(client));
+    client.on('end', () => lost.add(client));
+  });
+
+  async function take(): Promise<pg.PoolClient> {
+    try {
+      return await pool.connect();
+    } catch (error) {
+      throw connectionLost('no connection to PostgreSQL', error);
+    }
+  }
+
+  function issue(client: pg.PoolClient, config: pg.QueryConfig): Promise<pg.QueryResult> {
+    const answer = new Promise<pg.QueryResult>((resolve, reject) => {
+      sendTogether(client);
+      client.query(config, (error, result) => {
+        if (!error) resolve(result);
+        else if (lost.has(client) || endsConnection(error)) {
+          lost.add(client);
+          reject(connectionLost('the database connection was lost', error));
+        } else reject(error);
+      });
+    });
+    // Several statements are issued before the first is awaited: when that one throws, nobody looks at the others.
+    answer.catch(() => {});
+    return answer;
+  }
+
+  async function begin(): Promise<Transaction> {
+    const client = await take();
+    let ended = false;
+    /** The first thing that went wrong: nothing of this transaction can be committed any more. */
+    let failure: unknown;
+    let failed = false;
+    const fail = (error: unknown) => {
+      if (failed) return;
+      failed = true;
+      failure = error;
+    };
+    issue(client, { text: 'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE' }).catch(fail);
+
+    /** Ends whatever is open and gives the connection back, or throws it away. */
+    async function giveBack(): Promise<void> {
+      ended = true;
+      if (lost.has(client)) return client.release(true);
+      try {
+        await issue(client, { text: 'ROLLBACK' });
+        client.release();
+      } catch {
+        client.release(true);
+      }
+    }
+
+    return {
+      run: <Row>(statement: Statement, values: readonly unknown[] = []) => {
+        if (ended || failed) {
+          const refused = Promise.reject(failed ? failure : new Error('the transaction has ended'));
+          refused.catch(() => {});
+          return refused;
+        }
+        const rows = issue(client, prepared(statement, values)).then(
+          (result) => result.rows as Row[],
+          (error) => {
+            fail(error);
+            throw error;
+          },
+        );
+        rows.catch(() => {});
+        return rows;
+      },
+      commit: async () => {
+        if (ended) throw failed ? failure : new Error('the transaction has ended');
+        if (failed || lost.has(client)) {
+          fail(connectionLost('the database connection was lost', undefined));
+          await giveBack();
+          throw failure;
+        }
+        ended = true;
+        let result: pg.QueryResult;
+        try {
+          result = await issue(client, { text: 'COMMIT' });
+        } catch (error) {
+          await giveBack();
+          // An error of the server, at COMMIT or at a statement before it, proves that nothing was committed. With the
+          // connection gone instead, COMMIT may have been read and carried out (a FATAL at COMMIT proves nothing either:
+          // waiting for a standby is cancelled after the local commit).
+          if (failed && !(failure instanceof ConnectionLost)) throw failure;
+          if (error instanceof ConnectionLost) {
+            throw new CommitUnknown('the answer to COMMIT was lost', { cause: error });
+          }
+          throw error;
+        }
+        client.release();
+        // COMMIT of a transaction in which something failed answers ROLLBACK.
+        if (result.command !== 'COMMIT')
+          throw failed ? failure : new Error('the transaction was rolled back');
+      },
+      rollback: async () => {
+        if (!ended) await giveBack();
+      },
+    };
+  }
+
+  return {
+    begin,
+
+    run: async <Row>(statement: Statement, values: readonly unknown[] = []) => {
+      if (!onlyReads(statement)) {
+        const tx = await begin();
+        const rows = tx.run<Row>(statement, values);
+        await tx.commit();
+        return rows;
+      }
+      const client = await take();
+      try {
+        const result = await issue(client, prepared(statement, values));
+        return result.rows as Row[];
+      } finally {
+        client.release(lost.has(client));
+      }
+    },
+
+    tx: async (work) => {
+      const tx = await begin();
+      try {
+        const result = await work(tx);
+        await tx.commit();
+        return result;
+      } catch (error) {
+        await tx.rollback();
+        throw error;
+      }
+    },
+
+    close: () => pool.end(),
+  };
+}
+
+/** A parameter for `timestamptz`. */
+export function timestamp(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** A parameter for `timestamptz[]`. */
+export function timestamps(instants: readonly (number | null)[]): (string | null)[] {
+  return instants.map((ms) => (ms === null ? null : new Date(ms).toISOString()));
+}
+
+/**
+ * A connection URL without the parameters that are ours to set, and the `options` that set `settings` from a
+ * connection's first moment. (The driver lets parameters of the URL win over everything else.)
+ */
+export function withSessionOptions(
+  url: string,
+  settings: Record<string, string>,
+): { connectionString: string; options: string } {
+  const address = new URL(url);
+  const before = address.searchParams.get('options');
+  for (const ours of ['options', 'application_name', 'statement_timeout', 'lock_timeout', 'query_timeout']) {
+    address.searchParams.delete(ours);
+  }
+  const fixed = {
+    TimeZone: 'UTC',
+    DateStyle: 'ISO,MDY',
+    client_encoding: 'UTF8',
+    bytea_output: 'hex',
+    jit: 'off',
+  };
+  const all = Object.entries({ ...fixed, ...settings }).map(([name, value]) => `-c ${name}=${value}`);
+  return { connectionString: address.toString(), options: [...(before ? [before] : []), ...all].join(' ') };
+}
+
+/** Statements issued in one turn of the event loop leave in one system call. */
+function sendTogether(client: pg.PoolClient): void {
+  const { stream } = (client as unknown as { connection: { stream: CorkableStream } }).connection;
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
+}
+
+interface CorkableStream {
+  readonly writableCorked: number;
+  cork(): void;
+  uncork(): void;
+}
+
+function prepared(statement: Statement, values: readonly unknown[]): pg.QueryConfig {
+  return { name: statement.name, text: statement.text, values: values as unknown[] };
+}
+
+const READS = /^\s*(--[^\n]*\n\s*)*(SELECT|WITH)\b/i;
+const MAY_WRITE = /\b(INSERT|UPDATE|DELETE|MERGE|SHARE|INTO|LOCK)\b/i;
+const knownReads = new WeakMap<Statement, boolean>();
+
+/** Whether a statement can run in a read-only transaction. In doubt it cannot, which costs a BEGIN and a COMMIT. */
+function onlyReads(statement: Statement): boolean {
+  const known = knownReads.get(statement);
+  if (known !== undefined) return known;
+  const reads = READS.test(statement.text) && !MAY_WRITE.test(statement.text);
+  knownReads.set(statement, reads);
+  return reads;
+}
+
+function endsConnection(error: Error): boolean {
+  const { severity } = error as { severity?: string };
+  return severity === 'FATAL' || severity === 'PANIC' || error.message === 'Query read timeout';
+}
+
+function connectionLost(message: string, cause: unknown): ConnectionLost {
+  const error = new ConnectionLost(message, { cause });
+  // Only PostgreSQL's own codes: those of the operating system (EPIPE) can look like one.
+  if (cause instanceof pg.DatabaseError) Object.assign(error, { code: cause.code });
+  return error;
+}
+
+// ----------------------------------------------------------------------------------------------------------- results
+
+const OID = {
+  int8: 20,
+  numeric: 1700,
+  timestamptz: 1184,
+  date: 1082,
+  timestamp: 1114,
+  interval: 1186,
+  int8Array: 1016,
+  numericArray: 1231,
+  timestamptzArray: 1185,
+};
+
+type Parser = (text: string) => unknown;
+
+const parsers = new Map<number, Parser>([
+  [OID.int8, parseInteger],
+  [OID.numeric, parseNumeric],
+  [OID.timestamptz, parseTimestamp],
+  // Without a zone they are not instants: the driver's Date would be one of the machine's own zone.
+  [OID.date, (text) => text],
+  [OID.timestamp, (text) => text],
+  [OID.interval, (text) => text],
+  [OID.int8Array, (text) => parseList(text, parseInteger)],
+  [OID.numericArray, (text) => parseList(text, parseNumeric)],
+  [OID.timestamptzArray, (text) => parseList(text, parseTimestamp)],
+]);
+
+function getTypeParser(oid: number, format?: 'text' | 'binary'): Parser {
+  return parsers.get(oid) ?? (pg.types.getTypeParser(oid, format as 'text') as Parser);
+}
+
+function parseInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value)) throw new Error(`PostgreSQL answered ${text}: not a safe integer`);
+  return value;
+}
+
+function parseNumeric(text: string): number {
+  if (!text.includes('.')) return parseInteger(text);
+  const value = Number(text);
+  if (!Number.isFinite(value)) throw new Error(`PostgreSQL answered ${text}: not a number`);
+  return value;
+}
+
+/** `{1,NULL,"2026-11-20 20:43:18+00"}` of values that hold no comma, quote or backslash themselves. */
+function parseList<Value>(text: string, parse: (element: string) => Value): (Value | null)[] {
+  if (text === '{}') return [];
+  if (text.startsWith('{{') || text.startsWith('[')) throw new Error('only one-dimensional arrays are read');
+  return text
+    .slice(1, -1)
+    .split(',')
+    .map((element) => (element === 'NULL' ? null : parse(element.replaceAll('"', ''))));
+}
+
+/** `2026-11-20 20:43:18.123+00`, as a server with DateStyle ISO and TimeZone UTC writes it. Below a ms is cut off. */
+export function parseTimestamp(text: string): number {
+  if (text.charCodeAt(4) !== 45 || !text.endsWith('+00') || text.length > 29) {
+    const ms = Date.parse(text.replace(' ', 'T').replace(/([+-]\d\d)$/, '$1:00'));
+    if (Number.isNaN(ms)) throw new Error(`PostgreSQL answered ${text}: not an instant that can be read`);
+    return ms;
+  }
+  const ms = text.length > 22 ? Math.trunc(Number(`0${text.slice(19, -3)}`) * 1000 + 1e-6) : 0;
+  return Date.UTC(
+    digits(text, 0, 4),
+    digits(text, 5, 7) - 1,
+    digits(text, 8, 10),
+    digits(text, 11, 13),
+    digits(text, 14, 16),
+    digits(text, 17, 19),
+    ms,
+  );
+}
+
+function digits(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) value = value * 10 + text.charCodeAt(at) - 48;
+  return value;
+}

@@ -1,0 +1,122 @@
+import type { Config } from './config.ts';
+import { createTill, type Till } from './ledger/till.ts';
+import type { Log } from './log.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Ids } from './ports/ids.ts';
+import type { Net } from './ports/net.ts';
+import type { Sql } from './ports/sql.ts';
+import { createEfiProvider } from './provider/efi.ts';
+import type { Provider } from './provider/provider.ts';
+import type { Secrets } from './secrets.ts';
+import { type Breakers, createBreakers } from './settlement/breaker.ts';
+import { prepareLimits } from './settlement/limit.ts';
+
+/** What the world hands to a process: settings and the ports. */
+export interface Ground {
+  config: Config;
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  net: Net;
+  secrets: Secrets;
+  log: Log;
+}
+
+/** What the use cases and the settlement stand on. One per process, shared by its `api` and its `worker`. */
+export interface House extends Omit<Ground, 'config'> {
+  till: Till;
+  /** The installation's identity secret: payment ids and fingerprints. */
+  identity: Buffer;
+  /** By connection: `simulator`, `live`. */
+  providers: ReadonlyMap<string, Provider>;
+  breakers: Breakers;
+  settings: Settings;
+  /** Aborted when the process drains: waits are cut, nothing new is begun. */
+  draining: AbortSignal;
+  /** Wakes the worker of this process, if there is one: something became due. */
+  wake(): void;
+}
+
+export interface Settings {
+  /** How long `POST /pix/transfers` waits for the provider; 0 leaves the sending to the workers. */
+  transferWaitMs: number;
+  /** Charges always wait: a charge is of use only with its code. */
+  chargeWaitMs: number;
+  /** The life that is asked of the provider for a charge. */
+  chargeExpirySeconds: number;
+}
+
+/** The receiving key of every test account. */
+const simulatorPixKey = 'vintem@simulator.example';
+
+/** Puts a process together over a migrated database. */
+export async function openHouse(ground: Ground, draining: AbortSignal): Promise<House> {
+  const { config, sql, clock, log } = ground;
+  const [installation] = await sql.run<{ identity: Buffer }>({
+    name: 'installation_identity',
+    text: 'SELECT identity_secret AS identity FROM installation',
+  });
+  if (!installation) throw new Error('the installation has no row: its migrations have not run');
+  const providers = providersOf(ground);
+  for (const { connection, capabilities } of providers.values()) {
+    await prepareLimits(sql, connection, capabilities.maxParallelSends);
+  }
+  return {
+    ...ground,
+    till: createTill({ sql, clock, log }),
+    identity: installation.identity,
+    providers,
+    breakers: createBreakers({ sql, clock, log }),
+    settings: {
+      transferWaitMs: config.transferWaitMs,
+      chargeWaitMs: 6_000,
+      chargeExpirySeconds: config.chargeExpirySeconds,
+    },
+    draining,
+    wake: () => {},
+  };
+}
+
+function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, Provider> {
+  const providers = new Map<string, Provider>();
+  const simulatorSecret = secrets.derive('simulator client').toString('hex');
+  const simulator = createEfiProvider({
+    connection: 'simulator',
+    baseUrl: config.simulatorUrl,
+    clientId: 'vintem',
+    clientSecret: simulatorSecret,
+    pixKey: simulatorPixKey,
+    webhook: { trust: 'signed', secret: simulatorSecret },
+    net,
+    clock,
+    log,
+  });
+  providers.set(simulator.connection, simulator);
+  const live = config.provider;
+  if (live) {
+    const { certificate, certificatePassphrase, webhookSecret } = live;
+    const provider = createEfiProvider({
+      connection: 'live',
+      baseUrl: live.url,
+      clientId: live.clientId,
+      clientSecret: live.clientSecret,
+      pixKey: live.pixKey,
+      ...(certificate
+        ? {
+            certificate: {
+              pfx: certificate,
+              ...(certificatePassphrase ? { passphrase: certificatePassphrase } : {}),
+            },
+          }
+        : {}),
+      webhook: webhookSecret
+        ? { trust: 'signed', secret: webhookSecret, header: 'x-provider-signature' }
+        : { trust: 'path' },
+      net,
+      clock,
+      log,
+    });
+    providers.set(provider.connection, provider);
+  }
+  return providers;
+}

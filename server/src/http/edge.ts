@@ -1,0 +1,44 @@
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import type {
+  FastifyBaseLogger,
+  FastifyInstance,
+  RawReplyDefaultExpression,
+  RawRequestDefaultExpression,
+  RawServerDefault,
+} from 'fastify';
+import type { Permission } from '../keys/permissions.ts';
+import type { Caller } from './auth.ts';
+import type { Language } from './errors.ts';
+import type { Policy } from './rate-limit.ts';
+
+/** What every route of the public API says of itself beside its schema. */
+export interface RouteFacts {
+  /** One of these is enough. */
+  permissions: readonly Permission[];
+  policy: Policy;
+  /** `syntax`: X-Service-Operation is checked but not resolved, so that an operation can be deleted twice under its own id. */
+  operation: 'resolve' | 'syntax';
+  /** A call that creates something answers an unexpected failure with 503: keep the reference, look before repeating. */
+  creates?: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set on every route of the public API before its handler runs. */
+    caller: Caller;
+    language: Language;
+  }
+  // What `config` of a route carries; absent outside of the public API.
+  interface FastifyContextConfig {
+    api?: RouteFacts;
+  }
+}
+
+/** The scope in which the rooms register their calls. */
+export type ApiScope = FastifyInstance<
+  RawServerDefault,
+  RawRequestDefaultExpression,
+  RawReplyDefaultExpression,
+  FastifyBaseLogger,
+  TypeBoxTypeProvider
+>;

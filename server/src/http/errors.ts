@@ -1,0 +1,425 @@
+/**
+ * The one catalogue of public errors: code → status and message in both languages. Codes are lower snake case, never
+ * translated, and never used again with another meaning; clients branch on status and code, never on the message.
+ * `{name}` in a message is filled from `params`.
+ */
+interface CatalogueEntry {
+  status: number;
+  en: string;
+  pt: string;
+}
+
+export const catalogue = {
+  validation_failed: { status: 400, en: 'The request is not valid.', pt: 'A requisição não é válida.' },
+  malformed_json: {
+    status: 400,
+    en: 'The body must be one JSON object in UTF-8.',
+    pt: 'O corpo deve ser um objeto JSON em UTF-8.',
+  },
+  invalid_id: {
+    status: 400,
+    en: 'The id in the path must be a UUID.',
+    pt: 'O id no caminho deve ser um UUID.',
+  },
+  invalid_cursor: {
+    status: 400,
+    en: 'The cursor is not one of this list with these filters, or is older than 7 days.',
+    pt: 'O cursor não é desta lista com estes filtros ou tem mais de 7 dias.',
+  },
+  invalid_operation_header: {
+    status: 400,
+    en: 'X-Service-Operation must be one UUID.',
+    pt: 'X-Service-Operation deve ser um único UUID.',
+  },
+  amount_below_fee: {
+    status: 400,
+    en: 'The amount must be greater than the fee.',
+    pt: 'O valor deve ser maior que a tarifa.',
+  },
+  amount_out_of_limits: {
+    status: 400,
+    en: "The amount is outside this account's limits.",
+    pt: 'O valor está fora dos limites desta conta.',
+  },
+  insufficient_balance: {
+    status: 400,
+    en: 'The balance of the business operation does not cover the amount.',
+    pt: 'O saldo da operação não cobre o valor.',
+  },
+  idempotency_conflict: {
+    status: 400,
+    en: 'This requestKey was already used with other data.',
+    pt: 'Esta requestKey já foi usada com outros dados.',
+  },
+  request_key_consumed: {
+    status: 400,
+    en: 'This requestKey belongs to a business operation that was deleted.',
+    pt: 'Esta requestKey pertence a uma operação que foi excluída.',
+  },
+  pix_key_not_found: {
+    status: 400,
+    en: 'The Pix key does not exist. Nothing was sent.',
+    pt: 'A chave Pix não existe. Nada foi enviado.',
+  },
+  recipient_refused: {
+    status: 400,
+    en: "The recipient's institution refused the Pix. Nothing was sent.",
+    pt: 'A instituição do recebedor recusou o Pix. Nada foi enviado.',
+  },
+  provider_refused: {
+    status: 400,
+    en: 'The provider refused the Pix. Nothing was sent.',
+    pt: 'O provedor recusou o Pix. Nada foi enviado.',
+  },
+  operation_limit_reached: {
+    status: 400,
+    en: 'An account holds at most 10 business operations.',
+    pt: 'Uma conta tem no máximo 10 operações.',
+  },
+  operation_has_balance: {
+    status: 400,
+    en: 'The business operation has a balance.',
+    pt: 'A operação tem saldo.',
+  },
+  operation_on_hold: {
+    status: 400,
+    en: 'The business operation has an administrative hold.',
+    pt: 'A operação tem um bloqueio administrativo.',
+  },
+  operation_has_unfinished_payments: {
+    status: 400,
+    en: 'The business operation has unfinished payments or withdrawals.',
+    pt: 'A operação tem pagamentos ou saques não concluídos.',
+  },
+  balance_not_confirmed: {
+    status: 400,
+    en: 'The zero balance of the business operation is not confirmed yet.',
+    pt: 'O saldo zero da operação ainda não foi confirmado.',
+  },
+  last_operation: {
+    status: 400,
+    en: 'At least one business operation must remain.',
+    pt: 'Ao menos uma operação deve permanecer.',
+  },
+  not_a_draft: {
+    status: 400,
+    en: 'The transfer is not a draft.',
+    pt: 'A transferência não é um rascunho.',
+  },
+  invalid_code: { status: 400, en: 'The code is wrong.', pt: 'O código está errado.' },
+  code_expired: { status: 400, en: 'The code has expired.', pt: 'O código expirou.' },
+  webhook_url_not_allowed: {
+    status: 400,
+    en: 'This address cannot receive webhooks.',
+    pt: 'Este endereço não pode receber webhooks.',
+  },
+  webhook_limit_reached: {
+    status: 400,
+    en: 'An account holds at most 10 webhook endpoints.',
+    pt: 'Uma conta tem no máximo 10 endpoints de webhook.',
+  },
+  rotation_in_progress: {
+    status: 400,
+    en: 'The secret is already being rotated.',
+    pt: 'O segredo já está sendo trocado.',
+  },
+  malformed_request: {
+    status: 400,
+    en: 'The request cannot be read.',
+    pt: 'A requisição não pode ser lida.',
+  },
+
+  api_key_missing: {
+    status: 401,
+    en: 'An API key is required: Authorization: Bearer <API_KEY>.',
+    pt: 'É necessária uma chave de API: Authorization: Bearer <API_KEY>.',
+  },
+  api_key_invalid: {
+    status: 401,
+    en: 'The API key is invalid or revoked.',
+    pt: 'A chave de API é inválida ou foi revogada.',
+  },
+  api_key_expired: { status: 401, en: 'The API key has expired.', pt: 'A chave de API expirou.' },
+
+  permission_denied: {
+    status: 403,
+    en: 'The API key lacks the permission {permission}.',
+    pt: 'A chave de API não tem a permissão {permission}.',
+  },
+  tls_required: {
+    status: 403,
+    en: 'Requests must be made over HTTPS. Replace this API key: it was sent in the clear.',
+    pt: 'As requisições devem usar HTTPS. Troque esta chave de API: ela foi enviada sem proteção.',
+  },
+  ip_not_allowed: {
+    status: 403,
+    en: 'The API key may not be used from this address.',
+    pt: 'A chave de API não pode ser usada deste endereço.',
+  },
+  account_disabled: { status: 403, en: 'The account is disabled.', pt: 'A conta está desativada.' },
+  withdrawals_blocked: {
+    status: 403,
+    en: 'Withdrawals are blocked.',
+    pt: 'Os saques estão bloqueados.',
+  },
+  card_not_enabled: {
+    status: 403,
+    en: 'Card payments are not enabled for this account.',
+    pt: 'Pagamentos com cartão não estão habilitados para esta conta.',
+  },
+
+  route_not_found: { status: 404, en: 'There is no such call.', pt: 'Esta chamada não existe.' },
+  payment_not_found: { status: 404, en: 'Payment not found.', pt: 'Pagamento não encontrado.' },
+  operation_not_found: {
+    status: 404,
+    en: 'Business operation not found.',
+    pt: 'Operação não encontrada.',
+  },
+  webhook_not_found: {
+    status: 404,
+    en: 'Webhook endpoint not found.',
+    pt: 'Endpoint de webhook não encontrado.',
+  },
+  event_not_found: { status: 404, en: 'Event not found.', pt: 'Evento não encontrado.' },
+
+  method_not_allowed: {
+    status: 405,
+    en: 'This method is not allowed here.',
+    pt: 'Este método não é permitido aqui.',
+  },
+  request_timeout: {
+    status: 408,
+    en: 'The request did not arrive in time.',
+    pt: 'A requisição não chegou a tempo.',
+  },
+  body_too_large: { status: 413, en: 'The body is too large.', pt: 'O corpo é grande demais.' },
+  uri_too_long: {
+    status: 414,
+    en: 'The address is longer than 4 KiB.',
+    pt: 'O endereço tem mais de 4 KiB.',
+  },
+  unsupported_media_type: {
+    status: 415,
+    en: 'The body must be application/json without content encoding.',
+    pt: 'O corpo deve ser application/json sem codificação de conteúdo.',
+  },
+
+  headers_too_large: {
+    status: 431,
+    en: 'The headers are larger than 16 KiB.',
+    pt: 'Os cabeçalhos têm mais de 16 KiB.',
+  },
+
+  rate_limited: {
+    status: 429,
+    en: 'Too many requests. Try again later.',
+    pt: 'Requisições demais. Tente mais tarde.',
+  },
+  too_many_concurrent_requests: {
+    status: 429,
+    en: 'Too many requests at the same time.',
+    pt: 'Requisições simultâneas demais.',
+  },
+
+  internal_error: { status: 500, en: 'An internal error occurred.', pt: 'Ocorreu um erro interno.' },
+
+  processing_unavailable: {
+    status: 503,
+    en: 'Processing is unavailable. Keep the requestKey and look the payment up before repeating.',
+    pt: 'Processamento indisponível. Guarde a requestKey e consulte o pagamento antes de repetir.',
+  },
+  provider_unavailable: {
+    status: 503,
+    en: 'The settlement provider is unavailable. Nothing was recorded.',
+    pt: 'O provedor de liquidação está indisponível. Nada foi registrado.',
+  },
+  provider_not_configured: {
+    status: 503,
+    en: 'No settlement provider is configured for this account.',
+    pt: 'Nenhum provedor de liquidação está configurado para esta conta.',
+  },
+  request_in_progress: {
+    status: 503,
+    en: 'A request with this requestKey is being processed. Repeat it with the same requestKey.',
+    pt: 'Uma requisição com esta requestKey está em processamento. Repita com a mesma requestKey.',
+  },
+  withdrawals_paused: {
+    status: 503,
+    en: 'Withdrawals are paused on this platform.',
+    pt: 'Os saques estão pausados nesta plataforma.',
+  },
+  ledger_divergence: {
+    status: 503,
+    en: 'The balance differs from its ledger entries; the operator has been told.',
+    pt: 'O saldo difere dos lançamentos; o operador foi avisado.',
+  },
+  maintenance: { status: 503, en: 'The service is under maintenance.', pt: 'O serviço está em manutenção.' },
+  overloaded: { status: 503, en: 'The service is overloaded.', pt: 'O serviço está sobrecarregado.' },
+} as const satisfies Record<string, CatalogueEntry>;
+
+export type ErrorCode = keyof typeof catalogue;
+
+/** What can be wrong with one field; the same for body and query. `{field}` is the field's name. */
+const fieldCatalogue = {
+  required: { en: '{field} is required', pt: '{field} é obrigatório' },
+  unknown_property: { en: 'property {field} is not allowed', pt: 'a propriedade {field} não é permitida' },
+  duplicate_property: {
+    en: 'property {field} appears twice',
+    pt: 'a propriedade {field} aparece duas vezes',
+  },
+  unknown_parameter: { en: 'parameter {field} is not allowed', pt: 'o parâmetro {field} não é permitido' },
+  not_an_integer: { en: '{field} must be an integer', pt: '{field} deve ser um inteiro' },
+  not_a_string: { en: '{field} must be a string', pt: '{field} deve ser um texto' },
+  out_of_range: {
+    en: '{field} must be an integer between {min} and {max}',
+    pt: '{field} deve ser um inteiro entre {min} e {max}',
+  },
+  out_of_length: {
+    en: '{field} must have {min} to {max} characters',
+    pt: '{field} deve ter de {min} a {max} caracteres',
+  },
+  invalid_characters: {
+    en: '{field} must not contain control characters or broken Unicode',
+    pt: '{field} não pode conter caracteres de controle nem Unicode inválido',
+  },
+  not_a_uuid: { en: '{field} must be a UUID', pt: '{field} deve ser um UUID' },
+  not_one_of: { en: '{field} must be one of {allowed}', pt: '{field} deve ser um de {allowed}' },
+  not_a_time: {
+    en: '{field} must be an RFC 3339 time with an offset or Z',
+    pt: '{field} deve ser um horário RFC 3339 com fuso ou Z',
+  },
+  invalid_pix_key: {
+    en: '{field} is not a Pix key of this type',
+    pt: '{field} não é uma chave Pix deste tipo',
+  },
+  invalid_format: { en: '{field} has an invalid format', pt: '{field} tem formato inválido' },
+} as const satisfies Record<string, Omit<CatalogueEntry, 'status'>>;
+
+export type FieldCode = keyof typeof fieldCatalogue;
+
+/** One entry of `details` of a `validation_failed`: one per field. */
+export interface FieldProblem {
+  field: string;
+  code: FieldCode;
+  min?: number;
+  max?: number;
+  allowed?: readonly string[];
+}
+
+export interface RefusalOptions {
+  details?: readonly object[];
+  /** The payment that the refusal speaks of: idempotency conflicts, refused transfers. */
+  paymentId?: string;
+  retryAfterSeconds?: number;
+  /** Fills the message's `{name}`. */
+  params?: Readonly<Record<string, string>>;
+}
+
+/** A refusal that the caller may see, all of it. */
+export class ApiError extends Error {
+  override name = 'ApiError';
+  readonly code: ErrorCode;
+  readonly options: RefusalOptions;
+  constructor(code: ErrorCode, options: RefusalOptions = {}) {
+    super(code);
+    this.code = code;
+    this.options = options;
+  }
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+}
+
+/** `throw refuse('insufficient_balance')`. */
+export const refuse = (code: ErrorCode, options?: RefusalOptions): ApiError => new ApiError(code, options);
+
+/** The only refusal whose `message` is an array: one string per problem. */
+export const refuseFields = (problems: readonly FieldProblem[]): ApiError =>
+  new ApiError('validation_failed', { details: problems });
+
+export type Language = 'en' | 'pt-BR';
+
+/** The body of every error. `statusCode` and `message` are the interface's; the rest is additive. */
+export interface ErrorBody {
+  statusCode: number;
+  message: string | string[];
+  error: string;
+  code: ErrorCode;
+  requestId: string;
+  details?: readonly object[];
+  paymentId?: string;
+}
+
+const reasonPhrases: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+};
+
+export function errorBody(error: ApiError, language: Language, requestId: string): ErrorBody {
+  const { code, options } = error;
+  const entry: CatalogueEntry = catalogue[code];
+  const body: ErrorBody = {
+    statusCode: entry.status,
+    message:
+      code === 'validation_failed' && options.details
+        ? options.details.map((problem) => problemMessage(problem as FieldProblem, language))
+        : fill(language === 'en' ? entry.en : entry.pt, options.params),
+    error: reasonPhrases[entry.status] ?? 'Error',
+    code,
+    requestId,
+  };
+  if (options.details) body.details = options.details;
+  if (options.paymentId) body.paymentId = options.paymentId;
+  return body;
+}
+
+function problemMessage(problem: FieldProblem, language: Language): string {
+  const entry = fieldCatalogue[problem.code];
+  return fill(language === 'en' ? entry.en : entry.pt, {
+    field: problem.field,
+    min: String(problem.min),
+    max: String(problem.max),
+    allowed: problem.allowed?.join(', ') ?? '',
+  });
+}
+
+function fill(template: string, params: Readonly<Record<string, string>> | undefined): string {
+  if (!params) return template;
+  return template.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
+}
+
+/** The language of messages: whichever of English and Portuguese Accept-Language weighs more, else English. */
+export function languageOf(acceptLanguage: string | undefined): Language {
+  if (acceptLanguage === undefined) return 'en';
+  let best: Language = 'en';
+  let bestWeight = 0;
+  for (const part of acceptLanguage.split(',')) {
+    const [range = '', ...parameters] = part.split(';');
+    const tag = range.trim().toLowerCase();
+    const language =
+      tag === 'en' || tag.startsWith('en-') ? 'en' : tag === 'pt' || tag.startsWith('pt-') ? 'pt-BR' : null;
+    if (language === null) continue;
+    const weight = Number(
+      parameters
+        .find((p) => p.trim().startsWith('q='))
+        ?.trim()
+        .slice(2) ?? 1,
+    );
+    if (weight > bestWeight) {
+      best = language;
+      bestWeight = weight;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,261 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import type { FastifySchema } from 'fastify';
+import type { RouteFacts } from './edge.ts';
+import { catalogue, type ErrorCode, errorBody, refuse, refuseFields } from './errors.ts';
+import type { EdgeParts } from './server.ts';
+
+/**
+ * The OpenAPI 3.1 document, from the very schemas that the calls are checked with. Written here and not by a plugin: a route
+ * already says everything in JSON Schema, which OpenAPI 3.1 takes as it is.
+ *
+ * `node server/src/http/openapi.ts --write FILE` writes it, `--check FILE` ends with 1 when the file says something else.
+ */
+export interface DescribedRoute {
+  method: string;
+  /** Below the base path, in the router's form: `/payments/:id`. */
+  path: string;
+  schema: FastifySchema & { summary?: string; tags?: readonly string[] };
+  facts: RouteFacts;
+}
+
+type Json = Record<string, unknown>;
+
+export const interfaceVersion = '1.1.0';
+
+/** @param address of the public API, base path included */
+export function openApiOf(routes: readonly DescribedRoute[], address: string): Json {
+  const schemas: Json = { Error: errorSchema };
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
+    paths[path] ??= {};
+    paths[path][route.method.toLowerCase()] = callOf(route, schemas);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'vintem',
+      version: interfaceVersion,
+      description:
+        'Pix charges, automatic Pix transfers and business operations. Amounts are integers in cents, times are RFC 3339 in UTC.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: address }],
+    security: [{ apiKey: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `vtm_live_…` or `vtm_test_…`' },
+      },
+      parameters: {
+        ServiceOperation: {
+          name: 'X-Service-Operation',
+          in: 'header',
+          required: false,
+          description: 'The business operation; without it the main one',
+          schema: { type: 'string', format: 'uuid' },
+        },
+      },
+      headers: {
+        RequestId: {
+          description: 'Id of the request',
+          schema: { type: 'string', pattern: '^req_[0-9a-f]{32}$' },
+        },
+        IdempotentReplayed: {
+          description: '`true` when the answer belongs to an earlier request with the same requestKey',
+          schema: { type: 'string', const: 'true' },
+        },
+        RateLimitPolicy: { description: 'The limits that apply', schema: { type: 'string' } },
+        RateLimit: { description: 'What is left of them', schema: { type: 'string' } },
+        RetryAfter: { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } },
+      },
+      responses: Object.fromEntries(
+        errorStatuses.map((status) => [`Error${status}`, errorResponseOf(status)]),
+      ),
+      schemas,
+    },
+  };
+}
+
+const errorStatuses = [400, 401, 403, 404, 405, 413, 415, 429, 500, 503];
+
+function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json): Json {
+  const body = schema.body as Json | undefined;
+  const [success = 200, answer] = Object.entries(schema.response as Record<string, Json>)[0] ?? [];
+  const statuses = errorStatuses.filter((status) => {
+    if (status === 413 || status === 415) return body !== undefined;
+    // A creation answers 503 where another call answers 500.
+    if (status === 500) return !facts.creates;
+    return status !== 405;
+  });
+  return {
+    operationId: nameOf(method, path),
+    tags: schema.tags,
+    summary: schema.summary,
+    description: `Needs the permission ${facts.permissions.map((name) => `\`${name}\``).join(' or ')}.`,
+    'x-permissions': facts.permissions,
+    parameters: [
+      ...parametersOf('path', schema.params as Json | undefined),
+      ...parametersOf('query', schema.querystring as Json | undefined),
+      { $ref: '#/components/parameters/ServiceOperation' },
+    ],
+    ...(body && {
+      requestBody: {
+        // Only a body without required fields may be left out.
+        required: Array.isArray(body.required) && body.required.length > 0,
+        content: { 'application/json': { schema: body } },
+      },
+    }),
+    responses: {
+      [success]: {
+        description: 'Done',
+        headers: {
+          'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+          'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
+          RateLimit: { $ref: '#/components/headers/RateLimit' },
+          ...(facts.creates && {
+            'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' },
+          }),
+        },
+        content: { 'application/json': { schema: named(answer, schemas) } },
+      },
+      ...Object.fromEntries(
+        statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
+      ),
+    },
+  };
+}
+
+/** `POST /pix/charges` → `postPixCharges`, `GET /payments/:id` → `getPaymentsById`. */
+const nameOf = (method: string, path: string): string =>
+  method.toLowerCase() +
+  path
+    .split('/')
+    .filter((part) => part !== '')
+    .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
+    .join('');
+
+const capital = (word: string): string => word.charAt(0).toUpperCase() + word.slice(1);
+
+function parametersOf(place: 'path' | 'query', schema: Json | undefined): Json[] {
+  const required = (schema?.required ?? []) as string[];
+  return Object.entries((schema?.properties ?? {}) as Record<string, Json>).map(([name, field]) => {
+    const { description, ...rest } = field;
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      description,
+      schema: rest,
+      // `status=paid,failed`
+      ...(rest.type === 'array' && { style: 'form', explode: false }),
+    };
+  });
+}
+
+/** Schemas with a title stand once, under components. */
+function named(schema: unknown, schemas: Json): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => named(item, schemas));
+  if (typeof schema !== 'object' || schema === null) return schema;
+  const { title, ...rest } = schema as Json;
+  const inner = Object.fromEntries(
+    Object.entries(rest).map(([name, value]) => [name, name === 'examples' ? value : named(value, schemas)]),
+  );
+  if (typeof title !== 'string') return inner;
+  schemas[title] = inner;
+  return { $ref: `#/components/schemas/${title}` };
+}
+
+const errorSchema: Json = {
+  type: 'object',
+  description: 'Branch on `statusCode` and `code`, never on `message`',
+  properties: {
+    statusCode: { type: 'integer' },
+    message: {
+      description: 'An array exactly when `code` is `validation_failed`: one string per field',
+      anyOf: [{ type: 'string' }, { type: 'array', items: { type: 'string' } }],
+    },
+    error: { type: 'string', description: 'Reason phrase of the status' },
+    code: {
+      type: 'string',
+      description: 'More codes may be added',
+      'x-extensible-enum': Object.keys(catalogue),
+    },
+    requestId: { type: 'string' },
+    details: { type: 'array', items: { type: 'object' } },
+    paymentId: { type: 'string', format: 'uuid', description: 'The payment that the refusal speaks of' },
+  },
+  required: ['statusCode', 'message', 'error', 'code', 'requestId'],
+};
+
+const exampleRequestId = 'req_01939f3a7c0070008000000000000001';
+
+function errorResponseOf(status: number): Json {
+  const codes = (Object.keys(catalogue) as ErrorCode[]).filter((code) => catalogue[code].status === status);
+  const examples = codes.map((code) => {
+    const refusal =
+      code === 'validation_failed'
+        ? refuseFields([
+            { field: 'amountCents', code: 'out_of_range', min: 1000, max: 1_000_000 },
+            { field: 'foo', code: 'unknown_property' },
+          ])
+        : refuse(code, { params: { permission: 'transfers' } });
+    return [code, { value: errorBody(refusal, 'en', exampleRequestId) }];
+  });
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    headers: {
+      'X-Request-Id': { $ref: '#/components/headers/RequestId' },
+      ...((status === 429 || status === 503) && {
+        'Retry-After': { $ref: '#/components/headers/RetryAfter' },
+      }),
+    },
+    content: {
+      'application/json': {
+        schema: { $ref: '#/components/schemas/Error' },
+        examples: Object.fromEntries(examples),
+      },
+    },
+  };
+}
+
+/** The document as it is committed, from a server that answers nothing else. */
+export async function committedDocument(): Promise<string> {
+  const { basePath, buildServer } = await import('./server.ts');
+  const { createLog } = await import('../log.ts');
+  const { systemClock } = await import('../ports/clock.ts');
+  const { systemIds } = await import('../ports/ids.ts');
+  const nothing = {} as EdgeParts;
+  const app = buildServer({
+    ...nothing,
+    config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    log: createLog('silent'),
+    secrets: { derive: () => Buffer.alloc(32) } as unknown as EdgeParts['secrets'],
+    useCases: {} as EdgeParts['useCases'],
+    draining: new AbortController().signal,
+  });
+  const answer = await app.inject({ url: `${basePath}/openapi.json` });
+  await app.close();
+  return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;
+}
+
+async function main([what, file]: readonly string[]): Promise<void> {
+  if ((what !== '--write' && what !== '--check') || file === undefined) {
+    throw new Error('usage: openapi.ts --write FILE | --check FILE');
+  }
+  const document = await committedDocument();
+  if (what === '--write') return writeFile(file, document);
+  if ((await readFile(file, 'utf8')) !== document) {
+    throw new Error(`${file} is not what the route schemas say: npm run contract`);
+  }
+}
+
+// No await here: server.ts imports this module.
+if (import.meta.main) {
+  main(process.argv.slice(2)).catch((error: Error) => {
+    process.stderr.write(`${error.message}\n`);
+    process.exitCode = 1;
+  });
+}

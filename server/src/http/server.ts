@@ -1,0 +1,283 @@
+import type { Socket } from 'node:net';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { accountRoutes } from '../accounts/routes.ts';
+import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
+import { type KeyPeppers, keyring } from '../keys/keys.ts';
+import type { Log } from '../log.ts';
+import { operationDirectory } from '../operations/operations.ts';
+import { operationRoutes } from '../operations/routes.ts';
+import type { LookupHouse } from '../payments/lookup.ts';
+import { paymentRoutes } from '../payments/routes.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Sql } from '../ports/sql.ts';
+import type { Secrets } from '../secrets.ts';
+import { type CreateTransfer, transferRoutes } from '../transfers/routes.ts';
+import { bearerOf, requirePermission } from './auth.ts';
+import type { RouteFacts } from './edge.ts';
+import { ApiError, type ErrorCode, errorBody, languageOf, refuse } from './errors.ts';
+import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
+import { parseJsonBody } from './json-body.ts';
+import { type DescribedRoute, openApiOf } from './openapi.ts';
+import { namedOperationOf } from './operation-header.ts';
+import { rateLimiter } from './rate-limit.ts';
+import { validatorCompiler } from './validation.ts';
+
+export const basePath = '/api/v1/public';
+
+/** What the calls do once the edge has let them through. */
+export interface UseCases {
+  createCharge: CreateCharge;
+  createTransfer: CreateTransfer;
+  refreshIfOverdue: LookupHouse['refreshIfOverdue'];
+  receiveWebhook: ReceiveWebhook;
+}
+
+export interface EdgeParts {
+  config: { publicUrl: string; rateLimits: boolean; trustedProxies: readonly string[] };
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  secrets: KeyPeppers & Pick<Secrets, 'derive'>;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  log: Log;
+  useCases: UseCases;
+  /** What keeps the process from being ready; empty: it is. */
+  readiness(): Promise<readonly string[]>;
+  /** From its abort on, new requests are refused and connections end with the answers under way. */
+  draining: AbortSignal;
+}
+
+const maxBodyBytes = 16 * 1024;
+const maxHeaderBytes = 16 * 1024;
+const maxUrlLength = 4 * 1024;
+
+/**
+ * The HTTP edge. A request of the public API is checked in a fixed order, so that its answer does not depend on chance and
+ * nothing about an account leaks to whoever has no key: key (401), limits (429), permission (403), header (400),
+ * operation (404), body (400). What follows (repeat, state of account and provider, business rules) is decided under the
+ * till's lock.
+ */
+export function buildServer(parts: EdgeParts): FastifyInstance {
+  const { config, clock, ids, log, draining } = parts;
+  const app = fastify({
+    // A logger of Fastify's makes a child for every request; what is worth a line is logged below.
+    logger: false,
+    genReqId: () => `req_${ids.uuid().replaceAll('-', '')}`,
+    requestIdHeader: false,
+    bodyLimit: maxBodyBytes,
+    // A whole request must have arrived by then; the answer may take longer.
+    requestTimeout: 15_000,
+    keepAliveTimeout: 65_000,
+    http: { maxHeaderSize: maxHeaderBytes, headersTimeout: 10_000 },
+    forceCloseConnections: 'idle',
+    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
+    frameworkErrors: (_error, request, reply) => {
+      answer(request, reply as FastifyReply, refuse('malformed_request'));
+    },
+    clientErrorHandler: answerBrokenRequest,
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody);
+  // Both are set by hooks before anything reads them; declared here, every request object has one shape.
+  app.decorateRequest('caller', null as never);
+  app.decorateRequest('language', null as never);
+
+  app.addHook('onRequest', (request, reply, done) => {
+    greet(request, reply);
+    if (draining.aborted) return done(refuse('maintenance', { retryAfterSeconds: 1 }));
+    if ((request.raw.url as string).length > maxUrlLength) return done(refuse('uri_too_long'));
+    done();
+  });
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    if (draining.aborted) reply.header('connection', 'close');
+    done(null, payload);
+  });
+
+  function greet(request: FastifyRequest, reply: FastifyReply): void {
+    request.language = languageOf(request.headers['accept-language']);
+    reply.header('x-request-id', request.id);
+    reply.header('cache-control', 'no-store');
+    reply.header('content-language', request.language);
+    if (config.trustedProxies.length > 0) {
+      reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------------------------- errors
+
+  function answer(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
+    const { status, options } = error;
+    if (!reply.hasHeader('x-request-id')) greet(request, reply);
+    if (status === 401) reply.header('www-authenticate', 'Bearer');
+    if (options.retryAfterSeconds !== undefined) reply.header('retry-after', options.retryAfterSeconds);
+    reply
+      .code(status)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(errorBody(error, request.language, request.id)));
+  }
+
+  app.setErrorHandler((error: FastifyError | ApiError, request, reply) => {
+    if (error instanceof ApiError) return answer(request, reply, error);
+    const code = frameworkCodes[error.code];
+    if (code) return answer(request, reply, refuse(code));
+    const { method, url, config: route } = request.routeOptions;
+    log.error({ err: error, requestId: request.id, method, route: url }, 'a request failed');
+    answer(request, reply, refuse(route.api?.creates ? 'processing_unavailable' : 'internal_error'));
+  });
+
+  app.setNotFoundHandler((request, reply) => answer(request, reply, refuse('route_not_found')));
+
+  // ------------------------------------------------------------------------------------------------------------- health
+
+  app.get('/healthz', () => ({ ok: true }));
+  app.get('/readyz', async (_request, reply) => {
+    const problems = await parts.readiness();
+    return reply.code(problems.length === 0 ? 200 : 503).send({ ok: problems.length === 0, problems });
+  });
+
+  hookRoutes(app, parts.useCases.receiveWebhook);
+
+  // --------------------------------------------------------------------------------------------------------- public API
+
+  const directory = operationDirectory(parts);
+  const keys = keyring(parts);
+  const limiter = rateLimiter({ clock, enabled: config.rateLimits });
+
+  function admit(facts: RouteFacts) {
+    return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      if (config.trustedProxies.length > 0 && request.headers['x-forwarded-proto'] === 'http') {
+        throw refuse('tls_required');
+      }
+      const presented = bearerOf(request.raw);
+      const known = keys.get(presented);
+      const key = known instanceof Promise ? await known : known;
+      if (key === undefined) throw refuse('api_key_invalid');
+      if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse('api_key_expired');
+      limiter.take(key, facts.policy, reply);
+      requirePermission(key.permissions, facts.permissions);
+      const named = namedOperationOf(request.headers['x-service-operation']);
+      let operationId = '';
+      if (facts.operation === 'resolve') {
+        const resolved = directory.resolve(key.accountId, named);
+        operationId = typeof resolved === 'string' ? resolved : await resolved;
+      }
+      request.caller = {
+        accountId: key.accountId,
+        accountNumber: key.accountNumber,
+        test: key.test,
+        keyId: key.id,
+        permissions: key.permissions,
+        requestId: request.id,
+        operationId,
+        operationNamed: named !== null,
+      };
+    };
+  }
+
+  app.register(
+    async (scope) => {
+      const api = scope.withTypeProvider<TypeBoxTypeProvider>();
+      const described: DescribedRoute[] = [];
+      const methodsOf = new Map<string, string[]>();
+      api.addHook('onRoute', (route) => {
+        const facts = route.config?.api;
+        if (facts) route.onRequest = admit(facts);
+        if (route.method === 'HEAD') return;
+        const methods = methodsOf.get(route.routePath) ?? [];
+        methodsOf.set(route.routePath, [...methods, ...[route.method].flat()]);
+        if (facts && typeof route.method === 'string') {
+          described.push({ method: route.method, path: route.routePath, schema: route.schema ?? {}, facts });
+        }
+      });
+
+      chargeRoutes(api, { createCharge: parts.useCases.createCharge, directory });
+      transferRoutes(api, { createTransfer: parts.useCases.createTransfer, directory });
+      paymentRoutes(api, {
+        ...parts,
+        cursorKey: parts.secrets.derive('cursors'),
+        refreshIfOverdue: parts.useCases.refreshIfOverdue,
+      });
+      accountRoutes(api, { sql: parts.sql, directory });
+      operationRoutes(api, { ...parts, directory });
+
+      let document: string | undefined;
+      api.get('/openapi.json', (_request, reply) => {
+        document ??= JSON.stringify(openApiOf(described, config.publicUrl + basePath));
+        return reply.type('application/json; charset=utf-8').send(document);
+      });
+
+      for (const [path, methods] of [...methodsOf]) answerOtherMethods(scope, path, methods);
+    },
+    { prefix: basePath },
+  );
+
+  if (log.isLevelEnabled('debug')) {
+    app.addHook('onResponse', (request, reply, done) => {
+      const { method, url } = request.routeOptions;
+      log.debug(
+        { requestId: request.id, method, route: url, status: reply.statusCode, ms: reply.elapsedTime },
+        'answered',
+      );
+      done();
+    });
+  }
+  return app as unknown as FastifyInstance;
+}
+
+/** No `Access-Control-Allow-Origin`, ever: keys are never in browser code. */
+function answerOtherMethods(api: FastifyInstance, path: string, methods: readonly string[]): void {
+  const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
+  api.options(path, (_request, reply) => reply.header('allow', allow).code(204).send());
+  const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
+  api.route({
+    method: others,
+    url: path,
+    exposeHeadRoute: others.includes('GET'),
+    // Before a body is read: what it says does not matter.
+    onRequest: (_request, reply, done) => {
+      reply.header('allow', allow);
+      done(refuse('method_not_allowed'));
+    },
+    handler: () => {},
+  });
+}
+
+const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'body_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_EMPTY_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_request',
+  FST_ERR_BAD_URL: 'malformed_request',
+};
+
+/** What is no HTTP request gets an answer of the same form, as far as the connection still takes one. */
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const code: ErrorCode =
+    error.code === 'HPE_HEADER_OVERFLOW'
+      ? 'headers_too_large'
+      : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
+        ? 'request_timeout'
+        : 'malformed_request';
+  const refusal = refuse(code);
+  const { requestId: _, ...body } = errorBody(refusal, 'en', '');
+  const text = JSON.stringify(body);
+  socket.end(
+    `HTTP/1.1 ${body.statusCode} ${body.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `Content-Length: ${Buffer.byteLength(text)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
+  );
+}

@@ -1,0 +1,23 @@
+import type { Readable } from '../ledger/till.ts';
+import type { Statement } from '../ports/sql.ts';
+
+/** Whether a key may still move money: read in every flush, so that its revocation is immediate there. */
+export interface KeyState {
+  accountId: string;
+  id: string;
+  expiresAt: number | null;
+  revokedAt: number | null;
+}
+
+const select: Statement = {
+  name: 'key_state_read',
+  text: `SELECT account_id AS "accountId", id, expires_at AS "expiresAt", revoked_at AS "revokedAt"
+    FROM api_key WHERE id = ANY ($1::text[])`,
+};
+
+/** Keyed by the key's public id. */
+export const keyStates: Readable<KeyState> = {
+  name: 'key_state',
+  keyOf: (row) => row.id,
+  read: (tx, keys) => tx.run<KeyState>(select, [keys]),
+};

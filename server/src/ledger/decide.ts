@@ -1,0 +1,155 @@
+/**
+ * The one ledger rule: what a movement does to an operation's columns and which lines it writes, or why it may not.
+ * Plain arithmetic on integer cents; the till, the state-space search and every test call this same function.
+ *
+ * Lines are credit-positive and every journal sums to zero. `available`, `reserved` and `held` are what we owe the
+ * merchant, `receivable` what the merchant owes us (so its line is negative when the debt grows); `clearing` is what the
+ * provider's account holds for this merchant, `suspense` what has no owner yet. There is no movement between two
+ * operations: "another operation never covers a shortfall" holds because it cannot be said.
+ *
+ * Whatever raises `available` first pays the receivable and then what an administrative hold still wants.
+ */
+
+export interface Balance {
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  /** What holds still want beyond `held`. */
+  holdWanted: number;
+}
+
+export const accounts = [
+  'available',
+  'reserved',
+  'held',
+  'receivable',
+  'clearing',
+  'feeRevenue',
+  'providerCost',
+  'suspense',
+  'adjustments',
+] as const;
+
+export type Lines = Record<(typeof accounts)[number], number>;
+
+export type Movement =
+  /** A withdrawal's gross is set aside before it is sent. */
+  | { kind: 'reserve'; grossCents: number }
+  /** The provider confirmed it: the net left, the fee is earned. */
+  | { kind: 'complete'; grossCents: number; feeCents: number }
+  /** Refused: everything goes back, without a fee. */
+  | { kind: 'release'; grossCents: number }
+  /** A charge was paid. */
+  | { kind: 'credit'; amountCents: number; feeCents: number }
+  /** A completed transfer came back; the fee stays. */
+  | { kind: 'return'; amountCents: number }
+  /** The provider took money of its own accord (MED, reversal); what is missing becomes a debt. */
+  | { kind: 'debit'; amountCents: number }
+  /** Money without a live owner, in (positive) or out (negative), on the account's own chain. */
+  | { kind: 'suspend'; amountCents: number };
+
+export type Decision = { lines: Lines; balance: Balance } | { refused: 'insufficient_balance' };
+
+export const emptyBalance: Readonly<Balance> = {
+  available: 0,
+  reserved: 0,
+  held: 0,
+  receivable: 0,
+  holdWanted: 0,
+};
+
+/** @throws RangeError when the movement is not made of positive safe integers: a mistake of ours, never of a caller */
+export function decide(before: Readonly<Balance>, movement: Movement): Decision {
+  const lines = noLines();
+  switch (movement.kind) {
+    case 'reserve': {
+      const gross = cents(movement.grossCents);
+      if (before.receivable > 0 || before.available < gross) return { refused: 'insufficient_balance' };
+      lines.available = -gross;
+      lines.reserved = gross;
+      return posted(before, lines);
+    }
+    case 'complete': {
+      const gross = cents(movement.grossCents);
+      const fee = cents(movement.feeCents, 0);
+      lines.reserved = -gross;
+      lines.clearing = gross - fee;
+      lines.feeRevenue = fee;
+      return posted(before, lines);
+    }
+    case 'release':
+      lines.reserved = -cents(movement.grossCents);
+      return raised(before, lines, movement.grossCents);
+    case 'credit': {
+      const amount = cents(movement.amountCents);
+      const fee = cents(movement.feeCents, 0);
+      if (fee > amount) throw new RangeError(`a fee of ${fee} on ${amount}`);
+      lines.clearing = -amount;
+      lines.feeRevenue = fee;
+      return raised(before, lines, amount - fee);
+    }
+    case 'return':
+      lines.clearing = -cents(movement.amountCents);
+      return raised(before, lines, movement.amountCents);
+    case 'debit': {
+      const amount = cents(movement.amountCents);
+      const taken = Math.min(before.available, amount);
+      lines.clearing = amount;
+      lines.available = -taken;
+      lines.receivable = taken - amount;
+      return posted(before, lines);
+    }
+    case 'suspend': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.clearing = -amount;
+      lines.suspense = amount;
+      return posted(before, lines);
+    }
+  }
+}
+
+/** Shares what comes in between the debt, the holds and the merchant, in that order. */
+function raised(before: Readonly<Balance>, lines: Lines, cameIn: number): Decision {
+  const repaid = Math.min(before.receivable, cameIn);
+  const captured = Math.min(before.holdWanted, cameIn - repaid);
+  lines.receivable = repaid;
+  lines.held = captured;
+  lines.available = cameIn - repaid - captured;
+  const decision = posted(before, lines);
+  decision.balance.holdWanted -= captured;
+  return decision;
+}
+
+function posted(before: Readonly<Balance>, lines: Lines): { lines: Lines; balance: Balance } {
+  for (const account of accounts) lines[account] += 0; // -0 is not a number of cents
+  return {
+    lines,
+    balance: {
+      available: before.available + lines.available,
+      reserved: before.reserved + lines.reserved,
+      held: before.held + lines.held,
+      receivable: before.receivable - lines.receivable,
+      holdWanted: before.holdWanted,
+    },
+  };
+}
+
+const noLines = (): Lines => ({
+  available: 0,
+  reserved: 0,
+  held: 0,
+  receivable: 0,
+  clearing: 0,
+  feeRevenue: 0,
+  providerCost: 0,
+  suspense: 0,
+  adjustments: 0,
+});
+
+function cents(amount: number, least = 1): number {
+  if (!Number.isSafeInteger(amount) || amount < least)
+    throw new RangeError(`${amount} is not an amount in cents`);
+  return amount;
+}

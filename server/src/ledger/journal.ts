@@ -1,0 +1,95 @@
+import { hash } from 'node:crypto';
+import { accounts, type Lines } from './decide.ts';
+
+/**
+ * A journal as it is stored: lines, the columns after it, and its place in a chain of hashes. Nothing of it ever changes.
+ *
+ * There is one chain per operation, and one per account (under the account's own id) for journals without a live
+ * operation. `seq` counts a chain's journals without gaps; the head stands in the balance row, which is locked anyway,
+ * so that the chain costs no further lock.
+ */
+export interface Journal {
+  accountId: string;
+  chainId: string;
+  seq: number;
+  template: string;
+  /** The event reference, unique in the account: of what, which kind, and the provider's id where one may come several times. */
+  subject: string;
+  event: EventKind;
+  reference: string;
+  lines: Lines;
+  after: { available: number; reserved: number; held: number; receivable: number };
+  effectiveAt: number;
+  postedAt: number;
+  command: string;
+  version: number;
+  previous: Buffer;
+  hash: Buffer;
+}
+
+/** The kinds of the event reference. Stored as numbers: never renumber. */
+export const eventKinds = {
+  reserve: 1,
+  complete: 2,
+  release: 3,
+  credit: 4,
+  return: 5,
+  debit: 6,
+  suspense: 7,
+} as const;
+
+export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];
+
+export const canonicalVersion = 1;
+
+/** The head of an empty chain. */
+export const chainStart: Buffer = Buffer.alloc(32);
+
+/**
+ * The hash of a journal: SHA-256 over its canonical form.
+ *
+ * Canonical form, version 1, all integers big-endian: version (1 byte) · account id, chain id (16 bytes each) · seq (8) ·
+ * template (length 2, UTF-8) · subject (16) · event (2) · reference (length 2, UTF-8) · the nine lines in the order of
+ * `accounts` (8 each, two's complement) · available, reserved, held, receivable after (8 each) · effective at, posted at
+ * (8 each, ms) · command (16) · hash of the journal before (32).
+ */
+export function hashOf(journal: Omit<Journal, 'hash'>): Buffer {
+  const template = Buffer.from(journal.template);
+  const reference = Buffer.from(journal.reference);
+  const form = Buffer.allocUnsafe(231 + template.length + reference.length);
+  let at = form.writeUInt8(journal.version, 0);
+  at = writeUuid(form, journal.accountId, at);
+  at = writeUuid(form, journal.chainId, at);
+  at = writeInteger(form, journal.seq, at);
+  at = writeText(form, template, at);
+  at = writeUuid(form, journal.subject, at);
+  at = form.writeUInt16BE(journal.event, at);
+  at = writeText(form, reference, at);
+  for (const account of accounts) at = writeInteger(form, journal.lines[account], at);
+  at = writeInteger(form, journal.after.available, at);
+  at = writeInteger(form, journal.after.reserved, at);
+  at = writeInteger(form, journal.after.held, at);
+  at = writeInteger(form, journal.after.receivable, at);
+  at = writeInteger(form, journal.effectiveAt, at);
+  at = writeInteger(form, journal.postedAt, at);
+  at = writeUuid(form, journal.command, at);
+  at += journal.previous.copy(form, at);
+  if (at !== form.length)
+    throw new Error('the canonical form of a journal has another length than it should');
+  return hash('sha256', form, 'buffer');
+}
+
+function writeUuid(form: Buffer, uuid: string, at: number): number {
+  return at + form.write(uuid.replaceAll('-', ''), at, 16, 'hex');
+}
+
+/** A safe integer in eight bytes; `writeBigInt64BE` would cost a BigInt for each of seventeen numbers. */
+function writeInteger(form: Buffer, value: number, at: number): number {
+  form.writeInt32BE(Math.floor(value / 0x1_0000_0000), at);
+  return form.writeUInt32BE(value >>> 0, at + 4);
+}
+
+function writeText(form: Buffer, text: Buffer, at: number): number {
+  const start = form.writeUInt16BE(text.length, at);
+  return start + text.copy(form, start);
+}

@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { centsOf, feeOf, reaisOf } from './money.ts';
+
+const cents = fc.integer({ min: 0, max: 999_999_999_999 });
+
+describe('reais as text', () => {
+  test('every amount survives the way to text and back', () => {
+    fc.assert(fc.property(cents, (amount) => centsOf(reaisOf(amount)) === amount));
+  });
+
+  test.each([
+    [0, '0.00'],
+    [1, '0.01'],
+    [10, '0.10'],
+    [975, '9.75'],
+    [1000, '10.00'],
+    [1_000_000, '10000.00'],
+    [999_999_999_999, '9999999999.99'],
+  ])('%i cents are written %s', (amount, text) => {
+    expect(reaisOf(amount)).toBe(text);
+  });
+
+  test.each([
+    '',
+    '1',
+    '1.2',
+    '1.234',
+    '.50',
+    '1,00',
+    '-1.00',
+    '+1.00',
+    ' 1.00',
+    '1.00 ',
+    '1e2.00',
+    '12345678901.00',
+    '٣.٠٠',
+    'NaN',
+    '1.00\n',
+  ])('%j is no amount', (text) => {
+    expect(centsOf(text)).toBeNull();
+  });
+
+  test.each([[12.34], [1000], [null], [undefined], [{}]])('%j is no text', (value) => {
+    expect(centsOf(value)).toBeNull();
+  });
+
+  test.each([[-1], [0.5], [Number.NaN], [Number.POSITIVE_INFINITY], [1_000_000_000_000]])(
+    '%d cents cannot be written',
+    (amount) => {
+      expect(() => reaisOf(amount)).toThrow(RangeError);
+    },
+  );
+});
+
+describe('the fee', () => {
+  test.each([
+    [1000, 25, 0, 25],
+    [1000, 0, 100, 10],
+    [1000, 25, 100, 35],
+    [50, 0, 100, 1],
+    [49, 0, 100, 0],
+    [149, 0, 100, 1],
+    [150, 0, 100, 2],
+    [1_000_000, 0, 10_000, 1_000_000],
+  ])('of %i cents at %i + %i bps is %i', (amount, fixedCents, bps, fee) => {
+    expect(feeOf(amount, { fixedCents, bps })).toBe(fee);
+  });
+
+  test('is the exact percentage, half a cent rounded up', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 1_000_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        fc.integer({ min: 0, max: 10_000 }),
+        (amount, fixedCents, bps) => {
+          const exact = (BigInt(amount) * BigInt(bps) * 2n + 10_000n) / 20_000n;
+          expect(feeOf(amount, { fixedCents, bps })).toBe(fixedCents + Number(exact));
+        },
+      ),
+    );
+  });
+});

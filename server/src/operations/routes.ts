@@ -1,0 +1,91 @@
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { IdParams } from '../http/schema.ts';
+import {
+  createOperation,
+  deleteOperation,
+  listOperations,
+  type OperationsHouse,
+  operationsPerAccount,
+  renameOperation,
+  viewOfOperation,
+} from './operations.ts';
+import {
+  DeletedSchema,
+  EmptyBody,
+  NewOperationBody,
+  OperationListSchema,
+  OperationSchema,
+  RenameBody,
+} from './schema.ts';
+
+const tags = ['Operations'];
+const reads: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const writes: RouteFacts = { permissions: ['operations'], policy: 'operations', operation: 'syntax' };
+const Id = IdParams('Id of the business operation');
+
+export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
+  api.get(
+    '/operations',
+    {
+      schema: { tags, summary: 'The business operations', response: { 200: OperationListSchema } },
+      config: { api: reads },
+    },
+    async (request) => ({
+      ownerId: request.caller.accountId,
+      limit: operationsPerAccount,
+      operations: (await listOperations(house, request.caller)).map(viewOfOperation),
+    }),
+  );
+
+  api.post(
+    '/operations',
+    {
+      schema: {
+        tags,
+        summary: 'Create a business operation',
+        body: NewOperationBody,
+        response: { 201: OperationSchema },
+      },
+      config: { api: { ...writes, creates: true } },
+    },
+    async (request, reply) => {
+      const { operation, replayed } = await createOperation(house, request.caller, request.body);
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(viewOfOperation(operation));
+    },
+  );
+
+  api.patch(
+    '/operations/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Rename a business operation',
+        params: Id,
+        body: RenameBody,
+        response: { 200: OperationSchema },
+      },
+      config: { api: writes },
+    },
+    async (request) =>
+      viewOfOperation(await renameOperation(house, request.caller, request.params.id, request.body.name)),
+  );
+
+  api.delete(
+    '/operations/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Delete an empty business operation',
+        params: Id,
+        body: EmptyBody,
+        response: { 200: DeletedSchema },
+      },
+      config: { api: writes },
+    },
+    async (request) => {
+      await deleteOperation(house, request.caller, request.params.id);
+      return { ok: true as const };
+    },
+  );
+}

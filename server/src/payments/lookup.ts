@@ -1,0 +1,150 @@
+import type { Caller } from '../http/auth.ts';
+import { refuse, refuseFields } from '../http/errors.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import { paymentIdFor } from '../request-keys/claim.ts';
+import { cursorOf, type Place, placeOf } from './cursor.ts';
+import {
+  findByEndToEnd,
+  findFilteredPage,
+  findPage,
+  findPayment,
+  findPlace,
+  type Stretch,
+} from './lookup.sql.ts';
+import type { Payment, PaymentKind, PaymentStatus } from './payment.ts';
+
+export interface LookupHouse {
+  sql: Sql;
+  clock: Clock;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+  /** Asks the provider when the payment's next query is overdue; answers with what is known then. Never fails for the provider. */
+  refreshIfOverdue(payment: Payment): Promise<Payment>;
+}
+
+export interface ListQuery {
+  limit?: number;
+  cursor?: string;
+  kind?: PaymentKind;
+  status?: PaymentStatus[];
+  paymentMethod?: 'pix' | 'card';
+  /** RFC 3339. */
+  createdFrom?: string;
+  createdTo?: string;
+  requestKey?: string;
+  endToEnd?: string;
+}
+
+/**
+ * One payment of the selected operation, refreshed where that is due.
+ * @throws ApiError `payment_not_found` for whatever the caller may not see, whoever's it is
+ */
+export async function getPayment(house: LookupHouse, caller: Caller, id: string): Promise<Payment> {
+  const payment = await findPayment(house.sql, caller, id);
+  if (!payment || !visibleKinds(caller).includes(payment.kind)) throw refuse('payment_not_found');
+  return house.refreshIfOverdue(payment);
+}
+
+/** A key without `read` sees what it may create, so that it can look after a timeout whether it did. */
+function visibleKinds(caller: Caller): PaymentKind[] {
+  if (caller.permissions.has('read')) return ['deposit', 'transfer'];
+  const kinds: PaymentKind[] = [];
+  if (caller.permissions.has('charges')) kinds.push('deposit');
+  if (caller.permissions.has('transfers')) kinds.push('transfer');
+  return kinds;
+}
+
+/**
+ * How many payments one request reads at most. A filter that fits few of them ends here with what it found and a cursor to
+ * go on: no request may cost in proportion to the history.
+ */
+const scannedAtMost = 10_000;
+
+/**
+ * A page of the selected operation's payments, newest first.
+ * @throws ApiError `invalid_cursor`, `validation_failed`
+ */
+export async function listPayments(
+  house: LookupHouse,
+  caller: Caller,
+  query: ListQuery,
+): Promise<{ payments: Payment[]; nextCursor: string | null }> {
+  const kinds = visibleKinds(caller).filter((kind) => query.kind === undefined || query.kind === kind);
+  const from = timeOf('createdFrom', query.createdFrom);
+  const to = timeOf('createdTo', query.createdTo);
+  const fits = (payment: Payment): boolean =>
+    kinds.includes(payment.kind) &&
+    (query.status === undefined || query.status.includes(payment.status)) &&
+    (query.endToEnd === undefined || payment.endToEnd === query.endToEnd) &&
+    (query.requestKey === undefined || payment.requestKey === query.requestKey) &&
+    (from === null || payment.createdAt >= from) &&
+    (to === null || payment.createdAt < to);
+
+  const list = JSON.stringify([
+    caller.accountId,
+    caller.operationId,
+    kinds,
+    { ...query, cursor: '', limit: 0 },
+  ]);
+  const now = house.clock.now();
+  const below = query.cursor === undefined ? null : placeOf(house.cursorKey, list, query.cursor, now);
+
+  // Nothing but Pix exists yet, and every Pix payment says so.
+  if (kinds.length === 0 || query.paymentMethod === 'card') return { payments: [], nextCursor: null };
+  if (query.requestKey !== undefined) {
+    const account = { id: caller.accountId, number: caller.accountNumber };
+    const payment = await findPayment(
+      house.sql,
+      caller,
+      paymentIdFor(house.identity, account, query.requestKey),
+    );
+    return { payments: payment && fits(payment) ? [payment] : [], nextCursor: null };
+  }
+  if (query.endToEnd !== undefined) {
+    const found = await findByEndToEnd(house.sql, caller, query.endToEnd);
+    return { payments: found.filter(fits), nextCursor: null };
+  }
+
+  const { limit = 100 } = query;
+  const within: Stretch = { from, to, below };
+  const cursorAt = (place: Place): string => cursorOf(house.cursorKey, list, place, now);
+  const filtered = kinds.length < 2 || query.status !== undefined;
+  const payments = filtered
+    ? await findFilteredPage(
+        house.sql,
+        caller,
+        within,
+        { kinds, statuses: query.status ?? everyStatus },
+        scannedAtMost,
+        limit + 1,
+      )
+    : await findPage(house.sql, caller, within, limit + 1);
+  if (payments.length > limit) {
+    payments.pop();
+    return { payments, nextCursor: cursorAt(payments[limit - 1] as Payment) };
+  }
+  const reached = filtered ? await findPlace(house.sql, caller, within, scannedAtMost - 1) : undefined;
+  return { payments, nextCursor: reached ? cursorAt(reached) : null };
+}
+
+const everyStatus: PaymentStatus[] = [
+  'draft',
+  'unknown',
+  'pending',
+  'paid',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+];
+
+function timeOf(field: string, text: string | undefined): number | null {
+  if (text === undefined) return null;
+  // The schema knows forms that Date does not: leap seconds, and names of zones behind the offset.
+  const ms = Date.parse(text);
+  if (Number.isNaN(ms)) throw refuseFields([{ field, code: 'not_a_time' }]);
+  return ms;
+}

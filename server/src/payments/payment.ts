@@ -1,0 +1,91 @@
+import type { PixKeyType, ReasonCode } from '../provider/provider.ts';
+
+export type PaymentKind = 'deposit' | 'transfer';
+
+export type PaymentStatus =
+  | 'draft'
+  | 'unknown'
+  | 'pending'
+  | 'paid'
+  | 'completed'
+  | 'failed'
+  | 'expired'
+  | 'cancelled';
+
+/** Why a state was entered. There is no cause "somebody approved it". */
+export type Cause =
+  /** An API call; `id` is its request id. */
+  | { by: 'api'; id: string }
+  /** The answer to a send; `id` is the intent's fence. */
+  | { by: 'answer'; id: string }
+  /** A stored delivery of the provider; `id` is the row's. */
+  | { by: 'webhook'; id: string }
+  /** An authenticated query; `id` is the query's. */
+  | { by: 'query'; id: string }
+  /** An operator, audited; `id` is the incident's. */
+  | { by: 'operator'; id: string };
+
+export interface HistoryStep {
+  status: PaymentStatus;
+  /** ISO 8601, milliseconds. */
+  at: string;
+  cause: Cause;
+}
+
+/** A *payment operation* of the interface. Cents are integers, instants milliseconds since 1970. */
+export interface Payment {
+  accountId: string;
+  id: string;
+  operationId: string;
+  kind: PaymentKind;
+  status: PaymentStatus;
+  /** A charge's amount; a transfer's gross, fee included. */
+  amountCents: number;
+  /** The account's fee at creation. */
+  feeCents: number;
+  requestKey: string;
+  fingerprint: Buffer;
+  description: string;
+  payerName: string | null;
+  /** Encrypted at rest: `keys/secrets.ts` opens it right before a send. */
+  pixKey: Buffer | null;
+  pixKeyType: PixKeyType | null;
+  createdAt: number;
+  updatedAt: number;
+  settledAt: number | null;
+  paidAt: number | null;
+  expiresAt: number | null;
+  copyPaste: string | null;
+  endToEnd: string | null;
+  notice: Notice | null;
+  reasonCode: PaymentReason | null;
+  providerFeeCents: number | null;
+  netAmountCents: number | null;
+  returnedCents: number;
+  history: HistoryStep[];
+  /** The token of the command that created it. */
+  command: string;
+}
+
+/** What the merchant is told beside the state; the words stand in `view.ts`, in both languages. */
+export type Notice =
+  /** A completed transfer came back, in whole or in part. */
+  | 'returned'
+  /** The provider took a received Pix back. */
+  | 'debited';
+
+export type PaymentReason = ReasonCode | 'cancelled_by_operator' | 'draft_expired';
+
+const terminal: ReadonlySet<PaymentStatus> = new Set(['paid', 'completed', 'failed', 'expired', 'cancelled']);
+
+export const isTerminal = (status: PaymentStatus): boolean => terminal.has(status);
+
+/** `txid` and `idEnvio`: the payment id without hyphens. */
+export const providerIdOf = (paymentId: string): string => paymentId.replaceAll('-', '');
+
+/** The payment id behind a provider's id, or null when it cannot be one of ours. */
+export function paymentIdOf(providerId: string): string | null {
+  if (!/^[0-9a-fA-F]{32}$/.test(providerId)) return null;
+  const hex = providerId.toLowerCase();
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}

@@ -1,0 +1,138 @@
+import type { Table } from '../ledger/till.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+import type { HistoryStep, Payment } from './payment.ts';
+
+/** The columns of a payment, for a SELECT over `payment p`. */
+export const paymentColumns = `p.account_id AS "accountId", p.id, p.operation_id AS "operationId", p.kind, p.status,
+  p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.fingerprint, p.description,
+  p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.created_at AS "createdAt",
+  p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt", p.expires_at AS "expiresAt",
+  p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
+  p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
+  p.history, p.command`;
+
+/** A payment's place in the till: 36 characters of account, 36 of payment. */
+export const paymentKey = (accountId: string, id: string): string => accountId + id;
+
+const select: Statement = {
+  name: 'payment_read',
+  text: `SELECT ${paymentColumns}
+    FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+const insert: Statement = {
+  name: 'payment_insert',
+  text: `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint,
+      description, payer_name, pix_key, pix_key_type, created_at, updated_at, settled_at, paid_at, expires_at, copy_paste,
+      end_to_end, notice, reason_code, provider_fee_cents, net_amount_cents, returned_cents, history, command)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::bigint[], $7::bigint[], $8::uuid[],
+      $9::bytea[], $10::text[], $11::text[], $12::bytea[], $13::text[], $14::timestamptz[], $15::timestamptz[],
+      $16::timestamptz[], $17::timestamptz[], $18::timestamptz[], $19::text[], $20::text[], $21::text[], $22::text[],
+      $23::bigint[], $24::bigint[], $25::bigint[], $26::jsonb[], $27::uuid[])`,
+};
+
+/** Only what may change: amount, fee, operation, kind, request key and creation never do. */
+const update: Statement = {
+  name: 'payment_update',
+  text: `UPDATE payment p SET status = k.status, updated_at = k.updated_at, settled_at = k.settled_at, paid_at = k.paid_at,
+      expires_at = k.expires_at, copy_paste = k.copy_paste, end_to_end = k.end_to_end, notice = k.notice,
+      reason_code = k.reason_code, provider_fee_cents = k.provider_fee_cents, net_amount_cents = k.net_amount_cents,
+      returned_cents = k.returned_cents, history = k.history
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[],
+      $8::text[], $9::text[], $10::text[], $11::text[], $12::bigint[], $13::bigint[], $14::bigint[], $15::jsonb[])
+      AS k (account_id, id, status, updated_at, settled_at, paid_at, expires_at, copy_paste, end_to_end, notice, reason_code,
+        provider_fee_cents, net_amount_cents, returned_cents, history)
+    WHERE p.account_id = k.account_id AND p.id = k.id`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+const json = (history: HistoryStep[]): string => JSON.stringify(history);
+
+export const payments: Table<Payment> = {
+  name: 'payment',
+  rank: 10,
+  keyOf: (payment) => paymentKey(payment.accountId, payment.id),
+  tokenOf: (payment) => payment.command,
+  read: (tx, keys) =>
+    tx.run<Payment>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted, updated, deleted }) => {
+    if (deleted.length > 0) throw new Error('a payment is never deleted');
+    const writes: Promise<unknown>[] = [];
+    if (inserted.length > 0) {
+      writes.push(
+        tx.run(insert, [
+          inserted.map((payment) => payment.accountId),
+          inserted.map((payment) => payment.id),
+          inserted.map((payment) => payment.operationId),
+          inserted.map((payment) => payment.kind),
+          inserted.map((payment) => payment.status),
+          inserted.map((payment) => payment.amountCents),
+          inserted.map((payment) => payment.feeCents),
+          inserted.map((payment) => payment.requestKey),
+          inserted.map((payment) => payment.fingerprint),
+          inserted.map((payment) => payment.description),
+          inserted.map((payment) => payment.payerName),
+          inserted.map((payment) => payment.pixKey),
+          inserted.map((payment) => payment.pixKeyType),
+          inserted.map((payment) => time(payment.createdAt)),
+          inserted.map((payment) => time(payment.updatedAt)),
+          inserted.map((payment) => time(payment.settledAt)),
+          inserted.map((payment) => time(payment.paidAt)),
+          inserted.map((payment) => time(payment.expiresAt)),
+          inserted.map((payment) => payment.copyPaste),
+          inserted.map((payment) => payment.endToEnd),
+          inserted.map((payment) => payment.notice),
+          inserted.map((payment) => payment.reasonCode),
+          inserted.map((payment) => payment.providerFeeCents),
+          inserted.map((payment) => payment.netAmountCents),
+          inserted.map((payment) => payment.returnedCents),
+          inserted.map((payment) => json(payment.history)),
+          inserted.map((payment) => payment.command),
+        ]),
+      );
+    }
+    if (updated.length > 0) {
+      writes.push(
+        tx.run(update, [
+          updated.map((payment) => payment.accountId),
+          updated.map((payment) => payment.id),
+          updated.map((payment) => payment.status),
+          updated.map((payment) => time(payment.updatedAt)),
+          updated.map((payment) => time(payment.settledAt)),
+          updated.map((payment) => time(payment.paidAt)),
+          updated.map((payment) => time(payment.expiresAt)),
+          updated.map((payment) => payment.copyPaste),
+          updated.map((payment) => payment.endToEnd),
+          updated.map((payment) => payment.notice),
+          updated.map((payment) => payment.reasonCode),
+          updated.map((payment) => payment.providerFeeCents),
+          updated.map((payment) => payment.netAmountCents),
+          updated.map((payment) => payment.returnedCents),
+          updated.map((payment) => json(payment.history)),
+        ]),
+      );
+    }
+    return writes;
+  },
+};
+
+const owners: Statement = {
+  name: 'payment_owners',
+  text: `SELECT a.id AS "accountId", p.id, p.operation_id AS "operationId"
+    FROM unnest($1::bigint[], $2::uuid[]) AS k (number, id) JOIN account a USING (number)
+      JOIN payment p ON p.account_id = a.id AND p.id = k.id`,
+};
+
+export interface PaymentOwner {
+  accountId: string;
+  id: string;
+  /** Immutable: may be read before the lock. */
+  operationId: string;
+}
+
+/** Whose payments these are, for ids that came from outside; unknown ids have no row. */
+export const findOwners = (
+  sql: Queries,
+  ids: readonly { accountNumber: number; id: string }[],
+): Promise<PaymentOwner[]> =>
+  sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id)]);

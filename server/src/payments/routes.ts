@@ -1,0 +1,51 @@
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { IdParams } from '../http/schema.ts';
+import { getPayment, type LookupHouse, listPayments } from './lookup.ts';
+import { PaymentListSchema, PaymentQuery, PaymentSchema } from './schema.ts';
+import { viewOf, viewWithCode } from './view.ts';
+
+const tags = ['Payments'];
+/** With `charges` or `transfers` alone a key sees that kind only. */
+const facts: RouteFacts = {
+  permissions: ['read', 'charges', 'transfers'],
+  policy: 'reads',
+  operation: 'resolve',
+};
+
+export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
+  api.get(
+    '/payments/:id',
+    {
+      schema: {
+        tags,
+        summary: 'One payment',
+        params: IdParams('Id of the payment'),
+        response: { 200: PaymentSchema },
+      },
+      config: { api: facts },
+    },
+    async (request) =>
+      viewWithCode(await getPayment(house, request.caller, request.params.id), request.language),
+  );
+
+  api.get(
+    '/payments',
+    {
+      schema: {
+        tags,
+        summary: 'Recent payments',
+        querystring: PaymentQuery,
+        response: { 200: PaymentListSchema },
+      },
+      config: { api: facts },
+    },
+    async (request) => {
+      const { payments, nextCursor } = await listPayments(house, request.caller, request.query);
+      return {
+        payments: payments.map((payment) => viewOf(payment, request.language)),
+        hasMore: nextCursor !== null,
+        nextCursor,
+      };
+    },
+  );
+}

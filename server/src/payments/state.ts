@@ -1,0 +1,389 @@
+import type { Movement } from '../ledger/decide.ts';
+import { type EventKind, eventKinds } from '../ledger/journal.ts';
+import type { Cause, Payment, PaymentReason, PaymentStatus } from './payment.ts';
+
+/**
+ * THE state machine of payments.
+ *
+ * A payment is committed as `unknown` before the provider hears of it, and from then on only the provider's word moves it.
+ * The word comes three ways (the answer to a send, a webhook, a query) and means the same on each.
+ *
+ * **A charge** (`deposit`) waits `unknown` until the provider says that it stands, then `pending` until somebody pays.
+ * The exact amount makes it `paid` and credits the operation, from `unknown` and from `expired` as well: the provider,
+ * not our clock, decides, and the money is real. It is `expired` when a query made a minute after the deadline *in the
+ * provider's own answer* shows it open and unpaid, and `failed` when the provider refused to create it or removed it.
+ *
+ * **A transfer** holds a reserve of its gross from the moment it exists. `pending` says that the provider has it,
+ * `completed` that the receiver has the net and we have the fee. A terminal refusal makes it `cancelled` and gives the
+ * whole reserve back. Who may call an answer a terminal refusal is decided in `settlement/apply-outcome.ts`: a refusal
+ * that answers a repeat is not one, and "not found" never is. A completed transfer may come back later, in parts; its
+ * state stays, the money returns, the fee does not.
+ *
+ * **Money that arrives oddly is always posted**, never lost and never guessed. What belongs to a deleted operation, what is
+ * not the asked amount, what comes a second time and what comes for a failed charge goes to suspense with an incident. A
+ * report with another amount or key than ours, and a word that contradicts a terminal state, post nothing: they open an
+ * incident and freeze the operation's withdrawals until a person has looked.
+ *
+ * Everything here is a function of its arguments. The same event twice changes nothing the second time: terminal states
+ * say so for themselves, and for money that may come several times `facts.posted` tells which provider ids are in the journal.
+ */
+export type PaymentEvent =
+  /** The charge stands at the provider, unpaid. `observedAt`: when the query that showed it was begun; null otherwise. */
+  | {
+      type: 'chargeOpen';
+      amountCents: number;
+      expiresAt: number | null;
+      copyPaste: string | null;
+      observedAt: number | null;
+    }
+  | { type: 'chargePaid'; endToEnd: string; amountCents: number; paidAt: number }
+  | { type: 'chargeRemoved' }
+  | { type: 'payoutPending'; amountCents: number; pixKey: string | null; endToEnd: string | null }
+  | {
+      type: 'payoutCompleted';
+      amountCents: number;
+      pixKey: string | null;
+      endToEnd: string | null;
+      settledAt: number | null;
+    }
+  | { type: 'payoutReturned'; returnId: string; amountCents: number; at: number }
+  /** A terminal refusal: of a charge's creation or of a payout. */
+  | { type: 'refused'; reason: PaymentReason }
+  /** The provider took money that it had paid before (MED, reversal of a received Pix). */
+  | { type: 'debited'; returnId: string; amountCents: number; at: number };
+
+export interface Facts {
+  now: number;
+  cause: Cause;
+  /** The operation that owns it was deleted. */
+  operationDeleted: boolean;
+  /** An incident about this payment is open. */
+  incidentOpen: boolean;
+  /** Whether an event of this payment is in the journal. */
+  posted(event: EventKind, reference: string): boolean;
+  /** Whether the key that the provider reports is the one that was asked for. */
+  isPixKey(reported: string): boolean;
+}
+
+export interface Step {
+  payment: Payment;
+  /** `suspend` goes to the account's own chain, everything else to the operation's. */
+  postings: { event: EventKind; reference: string; movement: Movement; effectiveAt: number }[];
+  events: PaymentEventType[];
+  incidents: { kind: IncidentKind; reference: string; amountCents: number; freezes: boolean }[];
+}
+
+export type PaymentEventType =
+  | 'charge.created'
+  | 'charge.paid'
+  | 'charge.expired'
+  | 'charge.failed'
+  | 'transfer.created'
+  | 'transfer.completed'
+  | 'transfer.cancelled'
+  | 'transfer.returned';
+
+export type IncidentKind =
+  /** Anything for a deleted operation. */
+  | 'deleted_operation'
+  /** A charge was paid with another amount. */
+  | 'amount_mismatch'
+  /** A paid charge was paid again. */
+  | 'second_payment'
+  /** A failed charge was paid. */
+  | 'failed_charge_paid'
+  /** The provider reports our id with another amount or key. */
+  | 'report_mismatch'
+  /** The provider contradicts a terminal state. */
+  | 'contradiction'
+  /** More came back than was sent. */
+  | 'return_exceeds'
+  /** The provider took money back. */
+  | 'debit'
+  /** Repeats only refused, queries that only say "not found", for a day. */
+  | 'undecided'
+  /** Money that matches nothing of ours. */
+  | 'unmatched';
+
+/** How long after the deadline in its answer the provider must still show a charge open before it counts as expired. */
+export const expiryGraceMs = 60_000;
+
+/** What `event` makes of `payment`; null when it changes nothing. */
+export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step | null {
+  switch (event.type) {
+    case 'chargeOpen':
+      return chargeOpen(payment, event, facts);
+    case 'chargePaid':
+      return chargePaid(payment, event, facts);
+    case 'chargeRemoved':
+      return isOpen(payment)
+        ? enter(payment, 'failed', facts, { reasonCode: 'provider_refused' }, 'charge.failed')
+        : null;
+    case 'payoutPending':
+      return payoutPending(payment, event, facts);
+    case 'payoutCompleted':
+      return payoutCompleted(payment, event, facts);
+    case 'payoutReturned':
+      return payoutReturned(payment, event, facts);
+    case 'refused':
+      return refused(payment, event.reason, facts);
+    case 'debited':
+      return debited(payment, event, facts);
+  }
+}
+
+const isOpen = (payment: Payment): boolean => payment.status === 'unknown' || payment.status === 'pending';
+
+function chargeOpen(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'chargeOpen' }>,
+  facts: Facts,
+): Step | null {
+  if (!isOpen(payment)) return null;
+  if (event.amountCents !== payment.amountCents) return mismatch(payment, event.amountCents, facts);
+  const expiresAt = event.expiresAt ?? payment.expiresAt;
+  const pastDeadline =
+    event.observedAt !== null &&
+    event.expiresAt !== null &&
+    event.observedAt > event.expiresAt + expiryGraceMs;
+  const news = { expiresAt, copyPaste: event.copyPaste ?? payment.copyPaste };
+  if (pastDeadline && !facts.incidentOpen) return enter(payment, 'expired', facts, news, 'charge.expired');
+  if (payment.status === 'unknown') return enter(payment, 'pending', facts, news, 'charge.created');
+  if (news.expiresAt === payment.expiresAt && news.copyPaste === payment.copyPaste) return null;
+  return quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });
+}
+
+function chargePaid(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'chargePaid' }>,
+  facts: Facts,
+): Step | null {
+  if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;
+  const { amountCents, endToEnd, paidAt } = event;
+  const payable = isOpen(payment) || payment.status === 'expired';
+  if (facts.operationDeleted) {
+    const step = payable
+      ? silently(enter(payment, 'paid', facts, { paidAt, endToEnd, settledAt: facts.now }))
+      : quiet(payment);
+    return suspend(step, 'deleted_operation', endToEnd, amountCents, paidAt);
+  }
+  if (payable && amountCents === payment.amountCents) {
+    const step = enter(
+      payment,
+      'paid',
+      facts,
+      {
+        paidAt,
+        endToEnd,
+        settledAt: facts.now,
+        providerFeeCents: payment.feeCents,
+        netAmountCents: payment.amountCents - payment.feeCents,
+      },
+      'charge.paid',
+    );
+    step.postings.push({
+      event: eventKinds.credit,
+      reference: '',
+      movement: { kind: 'credit', amountCents, feeCents: payment.feeCents },
+      effectiveAt: paidAt,
+    });
+    return step;
+  }
+  const kind = payable
+    ? 'amount_mismatch'
+    : payment.status === 'paid'
+      ? 'second_payment'
+      : 'failed_charge_paid';
+  return suspend(quiet(payment), kind, endToEnd, amountCents, paidAt);
+}
+
+function payoutPending(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'payoutPending' }>,
+  facts: Facts,
+): Step | null {
+  if (!isOpen(payment)) return null;
+  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
+  const endToEnd = event.endToEnd ?? payment.endToEnd;
+  if (payment.status === 'unknown') return enter(payment, 'pending', facts, { endToEnd }, 'transfer.created');
+  return endToEnd === payment.endToEnd
+    ? null
+    : quiet({ ...payment, endToEnd, updatedAt: touched(payment, facts) });
+}
+
+function payoutCompleted(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'payoutCompleted' }>,
+  facts: Facts,
+): Step | null {
+  if (payment.status === 'completed') return null;
+  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
+  if (!isOpen(payment)) return contradiction(payment, 'completed', event.amountCents);
+  return completed(payment, event.endToEnd, event.settledAt ?? facts.now, facts);
+}
+
+function completed(payment: Payment, endToEnd: string | null, settledAt: number, facts: Facts): Step {
+  const step = enter(
+    payment,
+    'completed',
+    facts,
+    {
+      endToEnd: endToEnd ?? payment.endToEnd,
+      settledAt: facts.now,
+      providerFeeCents: payment.feeCents,
+      netAmountCents: payment.amountCents - payment.feeCents,
+    },
+    'transfer.completed',
+  );
+  step.postings.push({
+    event: eventKinds.complete,
+    reference: '',
+    movement: { kind: 'complete', grossCents: payment.amountCents, feeCents: payment.feeCents },
+    effectiveAt: settledAt,
+  });
+  return step;
+}
+
+function payoutReturned(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'payoutReturned' }>,
+  facts: Facts,
+): Step | null {
+  const { returnId, amountCents, at } = event;
+  if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
+  if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, amountCents, at);
+  if (payment.status !== 'completed' && !isOpen(payment))
+    return contradiction(payment, 'returned', amountCents);
+  // What came back must first have left: the completion was not seen, so it is posted now.
+  const step = isOpen(payment) ? completed(payment, null, at, facts) : quiet(payment);
+  const returnedCents = step.payment.returnedCents + amountCents;
+  if (returnedCents > payment.amountCents - payment.feeCents) {
+    return suspend(step, 'return_exceeds', returnId, amountCents, at);
+  }
+  step.payment = {
+    ...step.payment,
+    returnedCents,
+    notice: 'returned',
+    updatedAt: touched(step.payment, facts),
+  };
+  step.postings.push({
+    event: eventKinds.return,
+    reference: returnId,
+    movement: { kind: 'return', amountCents },
+    effectiveAt: at,
+  });
+  step.events.push('transfer.returned');
+  return step;
+}
+
+function refused(payment: Payment, reasonCode: PaymentReason, facts: Facts): Step | null {
+  if (payment.kind === 'deposit') {
+    return isOpen(payment) ? enter(payment, 'failed', facts, { reasonCode }, 'charge.failed') : null;
+  }
+  if (payment.status === 'completed') return contradiction(payment, 'refused', payment.amountCents);
+  if (!isOpen(payment)) return null;
+  const step = enter(payment, 'cancelled', facts, { reasonCode }, 'transfer.cancelled');
+  step.postings.push({
+    event: eventKinds.release,
+    reference: '',
+    movement: { kind: 'release', grossCents: payment.amountCents },
+    effectiveAt: facts.now,
+  });
+  return step;
+}
+
+function debited(
+  payment: Payment,
+  event: Extract<PaymentEvent, { type: 'debited' }>,
+  facts: Facts,
+): Step | null {
+  const { returnId, amountCents, at } = event;
+  if (facts.posted(eventKinds.debit, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
+  if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, -amountCents, at);
+  const step = quiet({
+    ...payment,
+    notice: 'debited',
+    updatedAt: touched(payment, facts),
+  });
+  step.postings.push({
+    event: eventKinds.debit,
+    reference: returnId,
+    movement: { kind: 'debit', amountCents },
+    effectiveAt: at,
+  });
+  step.incidents.push({ kind: 'debit', reference: `debit:${returnId}`, amountCents, freezes: false });
+  return step;
+}
+
+/** The provider's amount and key are ours: the net of the transfer, to the key that was asked for. */
+function matches(
+  payment: Payment,
+  report: { amountCents: number; pixKey: string | null },
+  facts: Facts,
+): boolean {
+  return (
+    report.amountCents === payment.amountCents - payment.feeCents &&
+    (report.pixKey === null || facts.isPixKey(report.pixKey))
+  );
+}
+
+function mismatch(payment: Payment, amountCents: number, facts: Facts): Step | null {
+  if (facts.incidentOpen) return null;
+  const step = quiet(payment);
+  step.incidents.push({
+    kind: 'report_mismatch',
+    reference: `mismatch:${payment.id}`,
+    amountCents,
+    freezes: payment.kind === 'transfer',
+  });
+  return step;
+}
+
+function contradiction(payment: Payment, reported: string, amountCents: number): Step {
+  const step = quiet(payment);
+  const reference = `contradiction:${payment.id}:${reported}`;
+  step.incidents.push({ kind: 'contradiction', reference, amountCents, freezes: true });
+  return step;
+}
+
+/** Puts money without a live owner into suspense, beside whatever `step` already does. */
+function suspend(step: Step, kind: IncidentKind, reference: string, amountCents: number, at: number): Step {
+  step.postings.push({
+    event: eventKinds.suspense,
+    reference,
+    movement: { kind: 'suspend', amountCents },
+    effectiveAt: at,
+  });
+  step.incidents.push({
+    kind,
+    reference: `suspense:${step.payment.id}:${reference}`,
+    amountCents: Math.abs(amountCents),
+    freezes: false,
+  });
+  return step;
+}
+
+const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [] });
+
+/** A deleted operation is invisible: nobody is told. */
+const silently = (step: Step): Step => ({ ...step, events: [] });
+
+function enter(
+  payment: Payment,
+  status: PaymentStatus,
+  facts: Facts,
+  news: Partial<Payment>,
+  ...events: PaymentEventType[]
+): Step {
+  const updatedAt = touched(payment, facts);
+  const step = { status, at: new Date(updatedAt).toISOString(), cause: facts.cause };
+  return {
+    payment: { ...payment, ...news, status, updatedAt, history: [...payment.history, step] },
+    postings: [],
+    events: facts.operationDeleted ? [] : events,
+    incidents: [],
+  };
+}
+
+/** Strictly increasing per payment, whatever the clock does: receivers order snapshots by it. */
+const touched = (payment: Payment, facts: Facts): number => Math.max(facts.now, payment.updatedAt + 1);

@@ -1,0 +1,62 @@
+import type { Static } from 'typebox';
+import type { Language } from '../http/errors.ts';
+import { qrPngDataUrl } from '../provider/qr.ts';
+import type { Notice, Payment } from './payment.ts';
+import type { PaymentSchema } from './schema.ts';
+
+export type PaymentView = Static<typeof PaymentSchema>;
+
+const notices: Record<Notice, Record<Language, string>> = {
+  returned: {
+    en: 'The Pix was returned, in whole or in part; the amount is back in the balance.',
+    'pt-BR': 'O Pix foi devolvido, no todo ou em parte; o valor voltou ao saldo.',
+  },
+  debited: {
+    en: 'The provider took the received Pix back.',
+    'pt-BR': 'O provedor retirou o Pix recebido.',
+  },
+};
+
+/** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
+export function viewOf(payment: Payment, language: Language): PaymentView {
+  const view: PaymentView = {
+    id: payment.id,
+    kind: payment.kind,
+    amountCents: payment.amountCents,
+    status: payment.status,
+    createdAt: isoOf(payment.createdAt),
+    updatedAt: isoOf(payment.updatedAt),
+    operationId: payment.operationId,
+    feeCents: payment.feeCents,
+    settledAt: payment.settledAt === null ? null : isoOf(payment.settledAt),
+    paymentMethod: 'pix',
+    expiresAt: payment.expiresAt === null ? null : isoOf(payment.expiresAt),
+  };
+  if (payment.endToEnd !== null) view.endToEnd = payment.endToEnd;
+  if (payment.notice !== null) view.notice = notices[payment.notice][language];
+  if (payment.reasonCode !== null) view.reasonCode = payment.reasonCode;
+  if (payment.providerFeeCents !== null) view.providerFeeCents = payment.providerFeeCents;
+  if (payment.netAmountCents !== null) view.netAmountCents = payment.netAmountCents;
+  if (payment.kind === 'transfer') {
+    view.debitAmountCents = payment.amountCents;
+    view.expectedNetAmountCents = payment.amountCents - payment.feeCents;
+  }
+  if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
+  return view;
+}
+
+/**
+ * A payment as its creation, a repeat and `GET /payments/{id}` show it: while it is pending, with the code to pay it. Not
+ * later, since a code past its state misleads, and not in lists, where a hundred images are megabytes.
+ */
+export async function viewWithCode(payment: Payment, language: Language): Promise<PaymentView> {
+  const view = viewOf(payment, language);
+  if (payment.status === 'pending' && payment.copyPaste !== null) {
+    view.copyPaste = payment.copyPaste;
+    view.qrCodeBase64 = await qrPngDataUrl(payment.copyPaste);
+  }
+  return view;
+}
+
+/** RFC 3339, UTC, milliseconds. */
+export const isoOf = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,27 @@
+/**
+ * The only source of time. Instants are milliseconds since 1970 (UTC), durations are milliseconds.
+ */
+export interface Clock {
+  /** The wall clock, for what is stored and shown. It may jump. */
+  now(): number;
+  /** A clock that never jumps, for leases, deadlines and waits inside one process. */
+  monotonicMs(): number;
+  /** Resolves after `ms`, or at once when `signal` is aborted (it never rejects). */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const done = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      signal?.addEventListener('abort', done, { once: true });
+    }),
+};

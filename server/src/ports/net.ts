@@ -1,0 +1,56 @@
+/**
+ * The only way out to other servers: the provider, merchants' endpoints, mail.
+ */
+export interface NetRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Absolute. */
+  url: string;
+  headers?: Record<string, string>;
+  body?: string | Buffer;
+  /** For the whole exchange, in milliseconds. */
+  timeoutMs: number;
+  /** Refuses answers above this many bytes (default 16 MiB). */
+  maxBytes?: number;
+  /** Shown to a server that asks for one. The same object shares its connections. */
+  certificate?: ClientCertificate;
+}
+
+export interface ClientCertificate {
+  /** PKCS #12, key included. */
+  pfx: Buffer;
+  passphrase?: string;
+}
+
+export interface NetAnswer {
+  status: number;
+  headers: Record<string, string>;
+  /** The body as it came, decoded as UTF-8. */
+  text: string;
+}
+
+export interface Net {
+  /**
+   * One HTTP exchange: no retries, no redirects.
+   * @throws NotSent when no byte of the request was handed to a connection; NetFailure for everything else.
+   */
+  request(request: NetRequest): Promise<NetAnswer>;
+  close(): Promise<void>;
+}
+
+/**
+ * Refused connection, unknown host, TLS handshake, no free connection within the time: the other side cannot have
+ * seen the request, and will not see it later.
+ */
+export class NotSent extends Error {
+  override name = 'NotSent';
+}
+
+/** Timeout, broken connection, an answer that is too large: the other side may have acted. */
+export class NetFailure extends Error {
+  override name = 'NetFailure';
+  readonly timedOut: boolean;
+  constructor(message: string, options: { timedOut: boolean; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.timedOut = options.timedOut;
+  }
+}

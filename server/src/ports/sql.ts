@@ -1,0 +1,49 @@
+/**
+ * The only way to PostgreSQL. A statement is prepared once per connection under its name and run many times.
+ * Statements that are issued without waiting travel together (one round trip); each sees what was committed
+ * before it began (READ COMMITTED).
+ */
+export interface Statement {
+  /** Unique in the program; the name of the prepared statement. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export interface Queries {
+  /** Rows with the column names of the statement; bigint and timestamps arrive as numbers (timestamps as ms since 1970). */
+  run<Row = Record<string, unknown>>(statement: Statement, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface Transaction extends Queries {
+  /**
+   * Sends COMMIT behind whatever was issued before.
+   * @throws CommitUnknown when the connection was lost after COMMIT may have been sent;
+   *         any other error means that nothing was committed.
+   */
+  commit(): Promise<void>;
+  /** Gives the connection back; harmless after `commit`. */
+  rollback(): Promise<void>;
+}
+
+export interface Sql extends Queries {
+  /** Takes a connection and issues BEGIN. Every transaction ends with `commit` or `rollback`. */
+  begin(): Promise<Transaction>;
+  /** Runs `work` in a transaction: commits what it returns from, rolls back what it throws from. */
+  tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+}
+
+/** The answer to COMMIT was lost: the transaction may be on disk or not. */
+export class CommitUnknown extends Error {
+  override name = 'CommitUnknown';
+}
+
+/** The connection failed before COMMIT could have been sent: nothing of the transaction is on disk. */
+export class ConnectionLost extends Error {
+  override name = 'ConnectionLost';
+}
+
+/** PostgreSQL's five-character error code, when `error` came from the server (`23505`: unique violation, …). */
+export function sqlState(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null)?.code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}

@@ -1,0 +1,274 @@
+import type { Log } from '../log.ts';
+import { centsOf, reaisOf } from '../money.ts';
+import type { Clock } from '../ports/clock.ts';
+import { buildBrCode } from './br-code.ts';
+import {
+  type Exchange,
+  errorNameOf,
+  isSuccess,
+  outcomeOfSend,
+  type Refusals,
+  readList,
+  unclear,
+  windowQuery,
+} from './exchange.ts';
+import type { ChargeInstruction, ChargeReport, PixReturn, Provider, ReceivedPix } from './provider.ts';
+import { cut, timeOf } from './wire.ts';
+
+/**
+ * Charges over the Central Bank's API Pix 2.9.0. It ends where the money has come in: sending is not standardised,
+ * every provider adds calls of its own (see `efi.ts`).
+ */
+export interface BacenOptions {
+  exchange: Exchange;
+  /** The receiver's key, under which every charge is made. */
+  pixKey: string;
+  clock: Clock;
+  log: Log;
+  pageSize: number;
+  maxPages: number;
+}
+
+export type Charges = Pick<Provider, 'createCharge' | 'queryCharge' | 'listCharges'>;
+
+/**
+ * Refusals of `PUT /cob/{txid}` that are documented: by API Pix 2.9.0 (the problem's type) and by Efí (`nome`). What
+ * is not in this table refuses nothing.
+ */
+const refusals: Refusals = {
+  '400 CobOperacaoInvalida': 'provider_refused',
+  '400 RequisicaoInvalida': 'provider_refused',
+  '400 documento_bloqueado': 'provider_refused',
+  '400 chave_invalida': 'provider_refused',
+  '400 valor_invalido': 'provider_refused',
+};
+
+/** API Pix lists no 409, and providers answer it all the same for a txid that was used. */
+const duplicates: ReadonlySet<string> = new Set(['409 txid_duplicado', '409 CobOperacaoInvalida']);
+
+/** API Pix allows 512 characters; beyond 2,331 bytes there is no QR (version 40, level M). */
+const longestCode = 2331;
+
+const minute = 60_000;
+const threeHours = 180 * minute;
+
+export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages }: BacenOptions): Charges {
+  return {
+    async createCharge(instruction) {
+      const requestedAt = clock.now();
+      const reply = await exchange({
+        method: 'PUT',
+        path: `/v2/cob/${instruction.txid}`,
+        body: chargeBody(instruction, pixKey),
+      });
+      return outcomeOfSend(reply, clock, {
+        refusals,
+        duplicates,
+        read(body) {
+          const report = readCharge(body, requestedAt, log);
+          if (report?.txid !== instruction.txid || report.amountCents !== instruction.amountCents)
+            return null;
+          return onOurClock(report, requestedAt, log);
+        },
+      });
+    },
+
+    async queryCharge(txid, requestedAt) {
+      const reply = await exchange({ method: 'GET', path: `/v2/cob/${txid}` });
+      if (reply.kind === 'answer') {
+        if (isSuccess(reply.status)) {
+          const report = readCharge(reply.body, clock.now(), log);
+          if (report?.txid === txid) {
+            // A charge is older than our request only by a wrong clock, but may well be younger: see `onOurClock`.
+            const early = requestedAt !== undefined && report.createdAt < requestedAt;
+            return { outcome: 'found', report: early ? onOurClock(report, requestedAt, log) : report };
+          }
+        } else if (saysNotFound(reply.status, reply.body)) {
+          return { outcome: 'notFound' };
+        }
+      }
+      return unclear(reply, clock);
+    },
+
+    async listCharges(window) {
+      const listed = await readList(exchange, clock, {
+        path: (page) => `/v2/cob?${windowQuery(window, page, pageSize)}`,
+        items: (body) => arrayIn(body, 'cobs'),
+        read: (item) => readCharge(item, clock.now(), log),
+        pageSize,
+        maxPages,
+      });
+      if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
+      return listed;
+    },
+  };
+}
+
+/**
+ * Never `devedor`: API Pix allows a name there only together with a document, which nobody gives us, and a strict
+ * provider refuses the whole charge. The payer reads both texts among the additional information instead, and what
+ * fits of the description (140 of 200) in his bank's message line.
+ */
+function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
+  const description = cut(instruction.description, 200);
+  const payer = cut(instruction.payerName, 200);
+  return {
+    calendario: { expiracao: instruction.expirySeconds },
+    valor: { original: reaisOf(instruction.amountCents) },
+    chave: pixKey,
+    ...(description === '' ? {} : { solicitacaoPagador: cut(description, 140) }),
+    infoAdicionais: [
+      { nome: 'Pagador', valor: payer },
+      ...(description === '' ? [] : [{ nome: 'Descrição', valor: description }]),
+    ],
+  };
+}
+
+/** A 404, or Efí's 400, counts only with the error's name: a proxy's page says nothing about a payment. */
+export function saysNotFound(status: number, body: unknown): boolean {
+  return (status === 404 || status === 400) && /nao_?encontrad[oa]$/i.test(errorNameOf(body));
+}
+
+/**
+ * CobGerada or CobCompleta; null when it is neither, or when any of its Pix cannot be read: no sum is guessed. `at`
+ * stands in for a creation time that cannot be read; the deadline is then unknown.
+ */
+function readCharge(body: unknown, at: number, log: Log): ChargeReport | null {
+  const cob = body as {
+    txid?: unknown;
+    status?: unknown;
+    valor?: { original?: unknown } | null;
+    calendario?: { criacao?: unknown; expiracao?: unknown } | null;
+    pixCopiaECola?: unknown;
+    location?: unknown;
+    loc?: { location?: unknown } | null;
+    pix?: unknown;
+  } | null;
+  const amountCents = centsOf(cob?.valor?.original);
+  if (typeof cob?.txid !== 'string' || typeof cob.status !== 'string' || amountCents === null) return null;
+  const criacao = timeOf(cob.calendario?.criacao);
+  if (criacao === null) log.warn({ txid: cob.txid }, "a charge's creation time cannot be read");
+
+  const received: ReceivedPix[] = [];
+  if (cob.pix != null) {
+    if (!Array.isArray(cob.pix)) return null;
+    for (const item of cob.pix) {
+      const pix = readReceived(item, at);
+      if (pix === null) return null;
+      received.push({ ...pix, txid: cob.txid });
+    }
+  }
+  // Efí's own samples write the life as text.
+  const lifeSeconds = Number(cob.calendario?.expiracao ?? Number.NaN);
+  const lives = criacao !== null && Number.isSafeInteger(lifeSeconds) && lifeSeconds > 0;
+  return {
+    txid: cob.txid,
+    amountCents,
+    status: statusOf(cob.status),
+    createdAt: criacao ?? at,
+    expiresAt: lives ? criacao + lifeSeconds * 1000 : null,
+    copyPaste: copyPasteOf(cob, amountCents, log),
+    received,
+  };
+}
+
+/** A status that is not known leaves the charge as it is: nothing is paid, nothing has ended. */
+function statusOf(status: string): ChargeReport['status'] {
+  if (status === 'CONCLUIDA') return 'paid';
+  // The specification spells it both ways, REMOVIDA in the list and REMOVIDO in the text.
+  return /^REMOVID[AO]_PEL[AO]_/.test(status) ? 'removed' : 'open';
+}
+
+function copyPasteOf(
+  cob: { pixCopiaECola?: unknown; location?: unknown; loc?: { location?: unknown } | null },
+  amountCents: number,
+  log: Log,
+): string | null {
+  const code = cob.pixCopiaECola;
+  if (typeof code === 'string' && code !== '' && Buffer.byteLength(code) <= longestCode) return code;
+  const location = [cob.location, cob.loc?.location].find((text) => typeof text === 'string' && text !== '');
+  if (typeof location !== 'string') return null;
+  try {
+    // The payer's bank shows the name behind the location; the two fields must only not be empty.
+    return buildBrCode({
+      location,
+      amount: reaisOf(amountCents),
+      merchantName: 'RECEBEDOR',
+      merchantCity: 'BRASILIA',
+    });
+  } catch (error) {
+    log.warn({ err: error }, 'no code can be built from the location of a charge');
+    return null;
+  }
+}
+
+/**
+ * Some providers have written local time with a `Z` behind it (bacen/pix-api issues 163 and 573): their charges seem
+ * to be three hours old at birth, and one of less would expire at once. So where the creation lies about three hours
+ * from our request, the deadline counts from our request.
+ */
+function onOurClock(report: ChargeReport, requestedAt: number, log: Log): ChargeReport {
+  const driftMs = report.createdAt - requestedAt;
+  if (Math.abs(driftMs) <= 10 * minute) return report;
+  const wrongZone = Math.abs(Math.abs(driftMs) - threeHours) <= 10 * minute;
+  log.warn({ txid: report.txid, driftMs, wrongZone }, "the provider's creation time is not ours");
+  if (!wrongZone) return report;
+  const expiresAt = report.expiresAt === null ? null : report.expiresAt - driftMs;
+  return { ...report, createdAt: requestedAt, expiresAt };
+}
+
+/**
+ * A Pix that came in, in a charge or in a webhook. Ids are opaque text: providers' samples have 26 to 31 characters
+ * where the rule says 32. `at` stands in for a time that cannot be read.
+ */
+export function readReceived(item: unknown, at: number): ReceivedPix | null {
+  const pix = item as {
+    endToEndId?: unknown;
+    valor?: unknown;
+    horario?: unknown;
+    txid?: unknown;
+    devolucoes?: unknown;
+  } | null;
+  const amountCents = centsOf(pix?.valor);
+  if (typeof pix?.endToEndId !== 'string' || pix.endToEndId === '' || amountCents === null) return null;
+  const paidAt = timeOf(pix.horario) ?? at;
+  const returns = readReturns(pix.devolucoes, paidAt);
+  if (returns === null) return null;
+  return {
+    endToEnd: pix.endToEndId,
+    amountCents,
+    paidAt,
+    txid: typeof pix.txid === 'string' && pix.txid !== '' ? pix.txid : null,
+    returns,
+  };
+}
+
+/** `devolucoes`; null when one of them cannot be read. A status that is not known has moved nothing yet. */
+export function readReturns(items: unknown, at: number): PixReturn[] | null {
+  if (items == null) return [];
+  if (!Array.isArray(items)) return null;
+  const returns: PixReturn[] = [];
+  for (const item of items) {
+    const { id, rtrId, valor, horario, status } = (item ?? {}) as Record<string, unknown>;
+    const name = [id, rtrId].find((text) => typeof text === 'string' && text !== '');
+    const amountCents = centsOf(valor);
+    if (typeof name !== 'string' || amountCents === null) return null;
+    const times = (typeof horario === 'object' ? horario : { liquidacao: horario }) as {
+      solicitacao?: unknown;
+      liquidacao?: unknown;
+    } | null;
+    returns.push({
+      id: name,
+      amountCents,
+      at: timeOf(times?.liquidacao) ?? timeOf(times?.solicitacao) ?? at,
+      status: status === 'DEVOLVIDO' ? 'settled' : status === 'NAO_REALIZADO' ? 'failed' : 'pending',
+    });
+  }
+  return returns;
+}
+
+/** The list under `name`; null when there is none. */
+export function arrayIn(body: unknown, name: string): unknown[] | null {
+  const list = (body as Record<string, unknown> | null | undefined)?.[name];
+  return Array.isArray(list) ? list : null;
+}

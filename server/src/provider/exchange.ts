@@ -1,0 +1,238 @@
+import type { Clock } from '../ports/clock.ts';
+import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
+import { createTokens } from './oauth.ts';
+import type { ListOutcome, ReasonCode, SendOutcome, UnclearCause } from './provider.ts';
+
+/**
+ * One authenticated exchange with a provider, and what its answer proves. This is the only place where an answer is
+ * sorted into accepted, refused, duplicate, unclear and not sent; the adapters bring the tables and read the bodies.
+ */
+
+export interface Call {
+  method: 'GET' | 'POST' | 'PUT';
+  /** Below the base address, query included. */
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+export type Reply =
+  /** `body` is undefined when the text is no JSON. */
+  | { kind: 'answer'; status: number; headers: Record<string, string>; body: unknown }
+  | { kind: 'failed'; detail: string }
+  | { kind: 'notSent'; detail: string };
+
+export type Exchange = (call: Call) => Promise<Reply>;
+
+export interface ExchangeOptions {
+  /** Where the API's paths begin: everything before `/v2` and `/oauth`. */
+  baseUrl: string;
+  clientId: string;
+  clientSecret: string;
+  certificate?: ClientCertificate;
+  /** For a whole call, tokens and a second try included, in milliseconds. */
+  callTimeoutMs: number;
+  net: Net;
+  clock: Clock;
+}
+
+export function createExchange(options: ExchangeOptions): Exchange {
+  const { net, clock, callTimeoutMs } = options;
+  const base = options.baseUrl.replace(/\/+$/, '');
+  const certified = options.certificate === undefined ? {} : { certificate: options.certificate };
+  // Half the time for a token leaves the other half for the call itself, so that the whole keeps its limit.
+  const tokenTimeoutMs = callTimeoutMs / 2;
+  const tokens = createTokens({ ...options, url: `${base}/oauth/token`, timeoutMs: tokenTimeoutMs });
+
+  async function send(call: Call, token: string, timeoutMs: number): Promise<Reply> {
+    try {
+      const answer = await net.request({
+        method: call.method,
+        url: base + call.path,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        timeoutMs,
+        ...certified,
+      });
+      return { kind: 'answer', status: answer.status, headers: answer.headers, body: parse(answer.text) };
+    } catch (error) {
+      if (error instanceof NotSent) return { kind: 'notSent', detail: error.message };
+      if (error instanceof NetFailure) return { kind: 'failed', detail: error.message };
+      throw error;
+    }
+  }
+
+  return async (call) => {
+    const deadline = clock.monotonicMs() + callTimeoutMs;
+    let token: string;
+    try {
+      token = await tokens.get();
+    } catch (error) {
+      // Whatever became of the token call: not a byte of this instruction has left.
+      return { kind: 'notSent', detail: (error as Error).message };
+    }
+    const leftMs = deadline - clock.monotonicMs();
+    if (leftMs <= 0) return { kind: 'notSent', detail: 'the time was over before the call' };
+    const reply = await send(call, token, leftMs);
+    if (reply.kind !== 'answer' || reply.status !== 401) return reply;
+
+    // A whole 401 answer to a bearer token says that the request "has not been applied" (RFC 9110, 15.5.2): it ended
+    // at the provider's door. So saying it again with another token is the same attempt, for payouts too. That holds
+    // for this one answer alone: a broken connection, a timeout or a second 401 are what they are, and unclear.
+    tokens.drop(token);
+    if (deadline - clock.monotonicMs() < tokenTimeoutMs) return reply;
+    const second = await tokens.get().catch(() => null);
+    const restMs = deadline - clock.monotonicMs();
+    if (second === null || restMs <= 0) return reply;
+    const repeated = await send(call, second, restMs);
+    if (repeated.kind === 'notSent') return reply;
+    if (repeated.kind === 'answer' && repeated.status === 401) tokens.drop(second);
+    return repeated;
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What an adapter knows of the errors that its provider documents: `"422 pagamento_negado"` to a reason. */
+export type Refusals = Readonly<Record<string, ReasonCode>>;
+
+/** The outcome of a send. `read` gives null for a body that is not the answer to this instruction. */
+export function outcomeOfSend<Report>(
+  reply: Reply,
+  clock: Clock,
+  known: { refusals: Refusals; duplicates: ReadonlySet<string>; read: (body: unknown) => Report | null },
+): SendOutcome<Report> {
+  if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
+  if (reply.kind === 'answer') {
+    if (isSuccess(reply.status)) {
+      const report = known.read(reply.body);
+      if (report !== null) return { outcome: 'accepted', report };
+    } else {
+      const error = `${reply.status} ${errorNameOf(reply.body)}`;
+      const reason = Object.hasOwn(known.refusals, error) ? known.refusals[error] : undefined;
+      if (reason !== undefined) return { outcome: 'refused', reason, detail: error };
+      if (known.duplicates.has(error)) return { outcome: 'duplicate' };
+    }
+  }
+  return unclear(reply, clock);
+}
+
+export type Unclear = {
+  outcome: 'unclear';
+  cause: UnclearCause;
+  detail: string;
+  retryAfterMs: number | null;
+};
+
+/** What an answer proves that nobody could read or that no table names: nothing. */
+export function unclear(reply: Reply, clock: Clock): Unclear {
+  if (reply.kind !== 'answer') {
+    return { outcome: 'unclear', cause: 'network', detail: reply.detail, retryAfterMs: null };
+  }
+  return {
+    outcome: 'unclear',
+    cause: causeOf(reply.status),
+    detail: isSuccess(reply.status)
+      ? `${reply.status}, but not the answer to this call`
+      : `${reply.status} ${errorNameOf(reply.body)}`,
+    retryAfterMs: retryAfterMs(reply.headers['retry-after'], clock.now()),
+  };
+}
+
+function causeOf(status: number): UnclearCause {
+  if (status === 429) return 'rateLimited';
+  if (status >= 500) return 'server';
+  return status >= 400 ? 'unknownRefusal' : 'unreadable';
+}
+
+export const isSuccess = (status: number): boolean => status >= 200 && status < 300;
+
+/**
+ * The name of an error in any of the three shapes that are in use: `type` of API Pix (RFC 7807; its last part),
+ * `nome` of Efí, `error` of OAuth. Messages are left out: they may hold Pix keys and names.
+ */
+export function errorNameOf(body: unknown): string {
+  if (body === undefined) return 'no JSON';
+  const { type, nome, error } = (body ?? {}) as { type?: unknown; nome?: unknown; error?: unknown };
+  const name = [nome, typeof type === 'string' ? type.slice(type.lastIndexOf('/') + 1) : null, error].find(
+    (candidate) => typeof candidate === 'string' && /^[\w.-]{1,80}$/.test(candidate),
+  );
+  return name === undefined ? 'no known error' : String(name);
+}
+
+/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110, 10.2.3). */
+function retryAfterMs(header: string | undefined, now: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - now);
+}
+
+export interface Listing<Report> {
+  /** The path of a page, counted from 0. */
+  path: (page: number) => string;
+  /** The items of a page's body; null when it is no list. */
+  items: (body: unknown) => unknown[] | null;
+  /** Null: cannot be read. `foreign`: none of ours, left out. */
+  read: (item: unknown) => Report | null | 'foreign';
+  pageSize: number;
+  maxPages: number;
+}
+
+/** Reads the pages of a list one after the other. Each is a call of its own, with the time of one. */
+export async function readList<Report>(
+  exchange: Exchange,
+  clock: Clock,
+  listing: Listing<Report>,
+): Promise<ListOutcome<Report>> {
+  const reports: Report[] = [];
+  let complete = true;
+  let seen = 0;
+  for (let page = 0; ; page++) {
+    if (page >= listing.maxPages) return { outcome: 'listed', reports, complete: false };
+    const reply = await exchange({ method: 'GET', path: listing.path(page) });
+    const items = reply.kind === 'answer' && isSuccess(reply.status) ? listing.items(reply.body) : null;
+    if (reply.kind !== 'answer' || items === null) {
+      // What the pages before said is still true.
+      return page === 0 ? unclear(reply, clock) : { outcome: 'listed', reports, complete: false };
+    }
+    for (const item of items) {
+      const report = listing.read(item);
+      if (report === null) complete = false;
+      else if (report !== 'foreign') reports.push(report);
+    }
+    seen += items.length;
+    const { pages, total } = pagesOf(reply.body);
+    const last = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
+    if (!last) continue;
+    // The list may have grown while its pages were read: then something of it was not seen.
+    return { outcome: 'listed', reports, complete: complete && (total === null || seen >= total) };
+  }
+}
+
+function pagesOf(body: unknown): { pages: number | null; total: number | null } {
+  const paging = (body as { parametros?: { paginacao?: Record<string, unknown> | null } | null } | null)
+    ?.parametros?.paginacao;
+  const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
+  return { pages: count(paging?.quantidadeDePaginas), total: count(paging?.quantidadeTotalDeItens) };
+}
+
+/** `inicio`, `fim` and the page, as API Pix names them. */
+export const windowQuery = (
+  window: { fromMs: number; toMs: number },
+  page: number,
+  pageSize: number,
+): string =>
+  `inicio=${encodeURIComponent(new Date(window.fromMs).toISOString())}` +
+  `&fim=${encodeURIComponent(new Date(window.toMs).toISOString())}` +
+  `&paginacao.paginaAtual=${page}&paginacao.itensPorPagina=${pageSize}`;

@@ -1,0 +1,182 @@
+/**
+ * The port to a settlement provider: an instruction goes out, an outcome comes back. Adapters translate; they
+ * decide nothing about money and keep no state but connections and tokens. All amounts are integer cents, all
+ * instants milliseconds since 1970.
+ *
+ * The three endings of a send (and why there is no fourth): *accepted* carries what the provider said of the id;
+ * *refused* is an explicit refusal that the provider documents; everything else is *unclear* and proves nothing.
+ * `notSent` is the one exception that is certain: no byte was handed to a connection.
+ */
+export interface Provider {
+  /** `simulator`, `live`: the key under which limits, breaker and webhooks of this connection are kept. */
+  readonly connection: string;
+  readonly capabilities: Capabilities;
+  createCharge(instruction: ChargeInstruction): Promise<SendOutcome<ChargeReport>>;
+  /**
+   * `requestedAt`, when our request to create it went out (the payment's creation will do), corrects the deadline of
+   * a provider that labels local time as UTC.
+   */
+  queryCharge(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>>;
+  /** Charges created in the window, oldest first. */
+  listCharges(window: ListWindow): Promise<ListOutcome<ChargeReport>>;
+  sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
+  queryPayout(providerId: string): Promise<QueryOutcome<PayoutReport>>;
+  listPayouts(window: ListWindow): Promise<ListOutcome<PayoutReport>>;
+  /** What a delivery at our webhook address says, or why it is not believed. Never throws. */
+  parseWebhook(delivery: WebhookDelivery): WebhookContent;
+  /** What a stored delivery says that was believed when it came; null when it cannot be read. Never throws. */
+  readWebhook(rawBody: Buffer, receivedAt: number): WebhookNews | null;
+  /** Tells the provider where to deliver. @throws Error when it does not take the address. */
+  registerWebhook(url: string): Promise<void>;
+  /** @throws Error when the provider does not tell it. */
+  balanceCents(): Promise<number>;
+  statement(window: ListWindow): Promise<ListOutcome<StatementLine>>;
+  close(): Promise<void>;
+}
+
+export interface Capabilities {
+  /** A repeat under the same id can never move money twice. */
+  repeatIsSafe: boolean;
+  /** A refusal reported for an id is final for that id. */
+  refusalIsFinal: boolean;
+  /** How many sends may be under way at once over the whole installation; null: no limit. */
+  maxParallelSends: number | null;
+  /** One listing may answer for many payments. */
+  canList: boolean;
+  /**
+   * `signed`: deliveries carry a signature over the body; `mtls`: the peer's certificate is pinned; both apply directly.
+   * `path`: only the secret address protects them; they wake a query.
+   */
+  webhookTrust: 'signed' | 'mtls' | 'path';
+  /** How long a single call may take, tokens included, in milliseconds; each page of a listing is one. */
+  callTimeoutMs: number;
+}
+
+export interface ChargeInstruction {
+  /** The payment id without hyphens. */
+  txid: string;
+  amountCents: number;
+  payerName: string;
+  description: string;
+  expirySeconds: number;
+}
+
+export interface PayoutInstruction {
+  /** The payment id without hyphens (`idEnvio`). */
+  providerId: string;
+  /** What the receiver gets: gross minus the account's fee. */
+  amountCents: number;
+  pixKey: string;
+  pixKeyType: PixKeyType;
+  description: string;
+}
+
+export type PixKeyType = 'EMAIL' | 'CPF' | 'CNPJ' | 'PHONE' | 'RANDOM';
+
+/** What the provider says of a charge. */
+export interface ChargeReport {
+  txid: string;
+  amountCents: number;
+  /** `open`: registered and not paid; it stays open after its deadline. */
+  status: 'open' | 'paid' | 'removed';
+  createdAt: number;
+  /** The deadline in the provider's own answer; null when it gives none. */
+  expiresAt: number | null;
+  copyPaste: string | null;
+  /** Every Pix received for it. */
+  received: ReceivedPix[];
+}
+
+export interface ReceivedPix {
+  endToEnd: string;
+  amountCents: number;
+  paidAt: number;
+  /** Null when it names none of ours. */
+  txid: string | null;
+  /** Money taken back or returned: MED, refunds. */
+  returns: PixReturn[];
+}
+
+/** What the provider says of a payout. */
+export interface PayoutReport {
+  providerId: string;
+  amountCents: number;
+  /** Null where an answer does not repeat it. */
+  pixKey: string | null;
+  status: 'pending' | 'completed' | 'refused';
+  endToEnd: string | null;
+  settledAt: number | null;
+  reason: ReasonCode | null;
+  returns: PixReturn[];
+}
+
+export interface PixReturn {
+  /** The provider's own id of the return: posted once per id. */
+  id: string;
+  amountCents: number;
+  at: number;
+  /** Only `settled` moves money. */
+  status: 'pending' | 'settled' | 'failed';
+}
+
+export type ReasonCode =
+  | 'pix_key_not_found'
+  | 'recipient_refused'
+  | 'recipient_account_closed'
+  | 'provider_limit'
+  | 'provider_refused'
+  | 'fraud_suspected';
+
+export type SendOutcome<Report> =
+  | { outcome: 'accepted'; report: Report }
+  | { outcome: 'refused'; reason: ReasonCode; detail: string }
+  /** The provider knows this id already: it proves that and nothing more. */
+  | { outcome: 'duplicate' }
+  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null }
+  | { outcome: 'notSent'; detail: string };
+
+/** `network`: timeout or broken connection (counts for the breaker by itself); the others count as a rate. */
+export type UnclearCause = 'network' | 'server' | 'unreadable' | 'rateLimited' | 'unknownRefusal';
+
+export type QueryOutcome<Report> =
+  | { outcome: 'found'; report: Report }
+  /** Never proof of absence: the first request may still be on its way. */
+  | { outcome: 'notFound' }
+  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null };
+
+/** Creation times at the provider, both ends included. */
+export interface ListWindow {
+  fromMs: number;
+  toMs: number;
+}
+
+export type ListOutcome<Report> =
+  /** `complete`: every item of the window is there (all pages were read). */
+  | { outcome: 'listed'; reports: Report[]; complete: boolean }
+  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null };
+
+export interface WebhookDelivery {
+  headers: Record<string, string | string[] | undefined>;
+  rawBody: Buffer;
+  receivedAt: number;
+}
+
+export type WebhookContent =
+  /** `authentic` false: believed by nobody, stored all the same. */
+  | { authentic: false; reason: string }
+  | ({ authentic: true } & WebhookNews);
+
+export interface WebhookNews {
+  received: ReceivedPix[];
+  payouts: PayoutReport[];
+}
+
+export interface StatementLine {
+  id: string;
+  at: number;
+  kind: 'received' | 'sent' | 'returned';
+  amountCents: number;
+  endToEnd: string | null;
+  /** `txid` or `idEnvio`; null when the line names none of ours. */
+  providerId: string | null;
+}

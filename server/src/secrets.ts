@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { link, readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SettingFault } from './config.ts';
+import { writeDurably } from './db/binaries.ts';
+import type { Ids } from './ports/ids.ts';
+
+/**
+ * Everything that is derived from the 32 bytes of `VINTEM_SECRET`: the pepper of API keys and the encryption of secrets at
+ * rest. During a change the previous secret still reads what it wrote; only the current one writes.
+ */
+export interface Secrets {
+  currentPepper: { id: string; pepper: Buffer };
+  pepperOf(id: string): Buffer | undefined;
+  /**
+   * AES-256-GCM: a version byte, four bytes that name the secret, a nonce of 12, the data, a tag of 16.
+   * @param context what the data belongs to, such as the payment's id: it opens with the same one only
+   */
+  seal(plain: string | Buffer, context: string): Buffer;
+  /** @throws Error when it was changed, belongs to another context, or its secret is not at hand */
+  open(sealed: Buffer, context: string): Buffer;
+  /** 32 bytes of their own for a purpose, the same in every process of the installation. */
+  derive(purpose: string): Buffer;
+}
+
+const VERSION = 1;
+const HEADER_BYTES = 5;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+interface Derived {
+  id: Buffer;
+  pepper: Buffer;
+  sealing: Buffer;
+}
+
+export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null = null): Secrets {
+  const known = [current, ...(previous ? [previous] : [])].map(derived);
+  const [own] = known as [Derived];
+  return {
+    currentPepper: { id: own.id.toString('hex'), pepper: own.pepper },
+    pepperOf: (id) => known.find((each) => each.id.toString('hex') === id)?.pepper,
+
+    seal: (plain, context) => {
+      const header = Buffer.concat([Buffer.of(VERSION), own.id]);
+      const nonce = ids.bytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', keyFor(own, context), nonce);
+      cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+      return Buffer.concat([header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+    },
+
+    open: (sealed, context) => {
+      if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES + NONCE_BYTES + TAG_BYTES) {
+        throw new Error('not something that was sealed here');
+      }
+      const header = sealed.subarray(0, HEADER_BYTES);
+      const writer = known.find(({ id }) => id.equals(header.subarray(1)));
+      if (!writer) throw new Error('sealed under a secret that is not at hand: set VINTEM_SECRET_PREVIOUS');
+      const nonce = sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', keyFor(writer, context), nonce);
+      decipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+      decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+      const data = sealed.subarray(HEADER_BYTES + NONCE_BYTES, -TAG_BYTES);
+      return Buffer.concat([decipher.update(data), decipher.final()]);
+    },
+
+    derive: (purpose) => hkdf(current, `vintem ${purpose}`),
+  };
+}
+
+/** From `VINTEM_SECRET`, or the one kept in `DATA_DIR/secret`, which the first process makes. */
+export async function loadSecrets(
+  ids: Ids,
+  config: { secret: Buffer | null; secretPrevious: Buffer | null; dataDir: string },
+): Promise<Secrets> {
+  return createSecrets(ids, config.secret ?? (await keptSecret(ids, config.dataDir)), config.secretPrevious);
+}
+
+async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
+  const path = join(dataDir, 'secret');
+  const read = async () => (await readFile(path, 'utf8').catch(absent))?.trim();
+  let text = await read();
+  if (text === undefined) {
+    const own = `${path}.${ids.bytes(6).toString('hex')}`;
+    await writeDurably(own, `${ids.bytes(32).toString('base64')}\n`);
+    // A link fails where a file is: of two processes that start at once, both use the first one's.
+    await link(own, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    await rm(own);
+    text = await read();
+  }
+  const secret = Buffer.from(text ?? '', 'base64');
+  if (secret.length !== 32) throw new SettingFault(`VINTEM_SECRET: ${path} does not hold 32 bytes in base64`);
+  return secret;
+}
+
+function absent(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== 'ENOENT') throw error;
+}
+
+function derived(secret: Buffer): Derived {
+  return {
+    id: hkdf(secret, 'vintem secret id').subarray(0, 4),
+    pepper: hkdf(secret, 'vintem key pepper'),
+    sealing: hkdf(secret, 'vintem sealing'),
+  };
+}
+
+const hkdf = (secret: Buffer, info: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), info, 32));
+
+/**
+ * A key for every context: random nonces are only good for 2^32 messages under one key, which 3,600 transfers a second use
+ * up in two weeks.
+ */
+const keyFor = ({ sealing }: Derived, context: string): Buffer =>
+  createHmac('sha256', sealing).update(context).digest();

@@ -1,0 +1,189 @@
+import type { Table } from '../ledger/till.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+import type { Intent } from './intent.ts';
+
+const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
+  i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
+  i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "absentSince",
+  i.known, i.refused, i.created_at AS "createdAt"`;
+
+const select: Statement = {
+  name: 'intent_read',
+  text: `SELECT ${columns}
+    FROM intent i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
+};
+
+const insert: Statement = {
+  name: 'intent_insert',
+  text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
+      due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::uuid[],
+      $9::integer[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::integer[], $15::integer[],
+      $16::timestamptz[], $17::timestamptz[], $18::boolean[], $19::boolean[], $20::timestamptz[])`,
+};
+
+const update: Statement = {
+  name: 'intent_update',
+  text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
+      lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
+      failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
+      refused = k.refused
+    FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::uuid[], $6::integer[], $7::timestamptz[],
+      $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::integer[], $13::timestamptz[],
+      $14::timestamptz[], $15::boolean[], $16::boolean[])
+      AS k (account_id, payment_id, priority, state, fence, attempt, lease_until, due_at, news_at, attempt_ended_at, failures,
+        absences, absent_at, absent_since, known, refused)
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const remove: Statement = {
+  name: 'intent_delete',
+  text: `DELETE FROM intent i USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Keyed like payments: 36 characters of account, 36 of payment. */
+export const intents: Table<Intent> = {
+  name: 'intent',
+  rank: 20,
+  keyOf: (intent) => intent.accountId + intent.paymentId,
+  read: (tx, keys) =>
+    tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted, updated, deleted }) => {
+    const writes: Promise<unknown>[] = [];
+    if (inserted.length > 0) {
+      writes.push(
+        tx.run(insert, [
+          inserted.map((intent) => intent.accountId),
+          inserted.map((intent) => intent.paymentId),
+          inserted.map((intent) => intent.operationId),
+          inserted.map((intent) => intent.connection),
+          inserted.map((intent) => intent.kind),
+          inserted.map((intent) => intent.priority),
+          inserted.map((intent) => intent.state),
+          inserted.map((intent) => intent.fence),
+          inserted.map((intent) => intent.attempt),
+          inserted.map((intent) => time(intent.leaseUntil)),
+          inserted.map((intent) => time(intent.dueAt)),
+          inserted.map((intent) => time(intent.newsAt)),
+          inserted.map((intent) => time(intent.attemptEndedAt)),
+          inserted.map((intent) => intent.failures),
+          inserted.map((intent) => intent.absences),
+          inserted.map((intent) => time(intent.absentAt)),
+          inserted.map((intent) => time(intent.absentSince)),
+          inserted.map((intent) => intent.known),
+          inserted.map((intent) => intent.refused),
+          inserted.map((intent) => time(intent.createdAt)),
+        ]),
+      );
+    }
+    if (updated.length > 0) {
+      writes.push(
+        tx.run(update, [
+          updated.map((intent) => intent.accountId),
+          updated.map((intent) => intent.paymentId),
+          updated.map((intent) => intent.priority),
+          updated.map((intent) => intent.state),
+          updated.map((intent) => intent.fence),
+          updated.map((intent) => intent.attempt),
+          updated.map((intent) => time(intent.leaseUntil)),
+          updated.map((intent) => time(intent.dueAt)),
+          updated.map((intent) => time(intent.newsAt)),
+          updated.map((intent) => time(intent.attemptEndedAt)),
+          updated.map((intent) => intent.failures),
+          updated.map((intent) => intent.absences),
+          updated.map((intent) => time(intent.absentAt)),
+          updated.map((intent) => time(intent.absentSince)),
+          updated.map((intent) => intent.known),
+          updated.map((intent) => intent.refused),
+        ]),
+      );
+    }
+    if (deleted.length > 0) {
+      writes.push(
+        tx.run(remove, [deleted.map((key) => key.slice(0, 36)), deleted.map((key) => key.slice(36))]),
+      );
+    }
+    return writes;
+  },
+};
+
+const claim: Statement = {
+  name: 'intent_claim',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT account_id, payment_id FROM intent
+      WHERE connection = $1 AND priority = $2 AND due_at <= $3
+      ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED) AS due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * Takes due rows of one priority by moving their time on to `untilMs`, so that no other process works on them meanwhile. It
+ * never waits for a lock (SKIP LOCKED) and touches nothing but the time, which is a hint: the till decides again under its lock.
+ */
+export const claimDue = (
+  sql: Queries,
+  connection: string,
+  priority: number,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
+
+const claimOne: Statement = {
+  name: 'intent_claim_one',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT account_id, payment_id FROM intent
+      WHERE account_id = $1 AND payment_id = $2 AND due_at <= $3 AND state = 'awaiting' FOR UPDATE SKIP LOCKED) AS due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/** The same for one payment, when its query is overdue. */
+export const claimOverdue = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+  now: number,
+  untilMs: number,
+): Promise<Intent | undefined> =>
+  (await sql.run<Intent>(claimOne, [accountId, paymentId, time(now), time(untilMs)]))[0];
+
+const giveBack: Statement = {
+  name: 'intent_give_back',
+  text: `UPDATE intent i SET due_at = $3
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id) FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Makes rows due again that were claimed and not worked on, or that something has made urgent. */
+export const makeDue = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  dueAt: number,
+): Promise<unknown> =>
+  sql.run(giveBack, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId), time(dueAt)]);
+
+const count: Statement = {
+  name: 'intent_count_due',
+  text: `SELECT priority, count(*)::integer AS due FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 1 AND due_at <= $2 LIMIT $3) AS a GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 2 AND due_at <= $2 LIMIT $3) AS b GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 4 AND due_at <= $2 LIMIT $3) AS c GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 5 AND due_at <= $2 LIMIT $3) AS d GROUP BY priority`,
+};
+
+/** How many queries are due of each priority, the most urgent first; counts no further than `most`. */
+export const countDue = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  most: number,
+): Promise<{ priority: number; due: number }[]> => sql.run(count, [connection, time(now), most]);

@@ -1,0 +1,411 @@
+import { spawn } from 'node:child_process';
+import { connect, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { createFirstTestAccount, findTestAccount } from './accounts/directory.ts';
+import { type Config, SettingFault } from './config.ts';
+import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
+import { waitForLock } from './db/lock.ts';
+import { migrate, prepareInstallation } from './db/migrate.ts';
+import { databaseOfCommand, databaseOfPart, type OpenDatabase, prepareDataDir } from './db/open.ts';
+import { openPool } from './db/pool.ts';
+import { checkServiceRole } from './db/roles.ts';
+import type { Ground } from './house.ts';
+import type { Log } from './log.ts';
+import type { Clock } from './ports/clock.ts';
+import type { Ids } from './ports/ids.ts';
+import type { Sql } from './ports/sql.ts';
+import { loadSecrets, type Secrets } from './secrets.ts';
+
+/** What a process begins with. */
+export interface Edge {
+  config: Config;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** One line on standard output. */
+  say: (line: string) => void;
+}
+
+/** What every command stands on once its database is there. */
+export type Context = Omit<Ground, 'net'>;
+
+/** Aborted when the process shall end. */
+type Ending = AbortSignal;
+
+/** `vintem start`: everything, until `ending`. */
+export async function start(edge: Edge, ending: Ending): Promise<void> {
+  const { config, clock, log, say } = edge;
+  await prepareDataDir(config.dataDir);
+  const running: Running = {};
+  const lock = await waitForLock(clock, config.dataDir, { command: 'start', port: config.port }, 15_000);
+  running.lock = { stop: lock.release };
+  try {
+    await requireFree('PORT', config.host, config.port);
+    // While initdb works, the rest of the program is read and the simulator starts.
+    const parts = serviceParts();
+    parts.catch(() => {});
+    if (config.provider === null && config.simulatorPort !== null) {
+      await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort);
+    }
+    const context = await prepare(edge, await databaseOfStart(edge, running), running);
+    if (config.provider === null) await greet(context, say);
+    else if (config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
+      await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort);
+    }
+    await running.simulator?.ready;
+    const { openHouse, runApi, runWorker, createUndiciNet } = await parts;
+    if (ending.aborted) return;
+    const net = createUndiciNet();
+    running.net = { stop: net.close };
+    const house = await openHouse({ ...context, net }, ending);
+    running.worker = runWorker(house);
+    const api = await runApi(house, config);
+    running.api = api;
+    say(`vintem ready ${api.url}`);
+    await aborted(ending);
+  } finally {
+    await drain(running, clock, log);
+  }
+}
+
+/** `vintem api` or `vintem worker`: one part alone, on a database that is there, until `ending`. */
+export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worker'): Promise<void> {
+  const { config, clock, log, say } = edge;
+  if (part === 'api') await requireFree('PORT', config.host, config.port);
+  const running: Running = {};
+  try {
+    const context = await prepare(edge, await databaseOfPart(edge), running);
+    const { openHouse, runApi, runWorker, createUndiciNet } = await serviceParts();
+    if (ending.aborted) return;
+    const net = createUndiciNet();
+    running.net = { stop: net.close };
+    const house = await openHouse({ ...context, net }, ending);
+    if (part === 'api') {
+      const api = await runApi(house, config);
+      running.api = api;
+      say(`vintem api ready ${api.url}`);
+    } else {
+      running.worker = runWorker(house);
+      say('vintem worker ready');
+    }
+    await aborted(ending);
+  } finally {
+    await drain(running, clock, log);
+  }
+}
+
+/** `vintem simulator`: the provider simulator alone, until `ending`. */
+export async function startSimulator({ config, clock, say }: Edge, ending: Ending): Promise<void> {
+  const port = config.simulatorPort ?? 4010;
+  await requireFree('SIMULATOR_PORT', '127.0.0.1', port);
+  const child = spawnSimulator(config, port);
+  await listens(clock, port, child.exit);
+  say(`vintem simulator ready http://127.0.0.1:${port}`);
+  await Promise.race([aborted(ending), child.exit]);
+  if (!ending.aborted) throw new Error(`the simulator ended (${await child.exit})`);
+  await child.stop(clock);
+}
+
+/** `vintem migrate`. */
+export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
+  const database = await databaseOfCommand(edge, 'migrate');
+  try {
+    return await migrateOn(edge, database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The service itself. Read when it is wanted: the other commands start without it, and `start` while initdb works. */
+async function serviceParts() {
+  const [house, api, worker, net] = await Promise.all([
+    import('./house.ts'),
+    import('./api.ts'),
+    import('./worker.ts'),
+    import('./ports/undici-net.ts'),
+  ]);
+  return { ...house, ...api, ...worker, ...net };
+}
+
+/** Runs `work` beside a running service or alone, on a database that is migrated. */
+export async function onDatabase<T>(
+  edge: Edge,
+  command: string,
+  work: (context: Context) => Promise<T>,
+): Promise<T> {
+  const running: Running = {};
+  try {
+    const database = await databaseOfCommand(edge, command);
+    running.database = { stop: database.close };
+    return await work(await prepare(edge, database, running));
+  } finally {
+    await drain(running, edge.clock, edge.log);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- the ending
+
+interface Stoppable {
+  /** `withinMs`: what is left of the 10 s that are promised. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** What runs, in the order in which it ends. */
+interface Running {
+  api?: Stoppable;
+  worker?: Stoppable;
+  simulator?: Stoppable & { ready: Promise<void> };
+  net?: Stoppable;
+  pool?: Stoppable;
+  database?: Stoppable;
+  lock?: Stoppable;
+}
+
+/**
+ * When each has to have ended, in ms after the drain began; what has not is left behind. Open requests first: their waits
+ * are cut, so they are answered as soon as what they have under way is.
+ */
+const ENDS_MS: Record<keyof Running, number> = {
+  api: 4_000,
+  worker: 6_000,
+  simulator: 7_000,
+  net: 7_200,
+  pool: 7_500,
+  database: 9_500,
+  lock: 9_700,
+};
+
+async function drain(running: Running, clock: Clock, log: Log): Promise<void> {
+  const began = clock.monotonicMs();
+  for (const [name, endsMs] of Object.entries(ENDS_MS) as [keyof Running, number][]) {
+    const part = running[name];
+    if (!part) continue;
+    const leftMs = Math.max(200, endsMs - (clock.monotonicMs() - began));
+    const waited = new AbortController();
+    const late = clock.sleep(leftMs, waited.signal).then(() => 'late' as const);
+    try {
+      if ((await Promise.race([part.stop(leftMs), late])) === 'late') {
+        log.warn({ part: name, leftMs }, 'did not end in time');
+      }
+    } catch (error) {
+      log.error({ err: error, part: name }, 'did not end as it should');
+    }
+    waited.abort();
+  }
+}
+
+function aborted(ending: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (ending.aborted) resolve();
+    else ending.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Goes on starting what ends by itself, after waits that grow while it does not stay. */
+async function keep(
+  clock: Clock,
+  ending: AbortSignal,
+  { lost, again }: { lost(): Promise<unknown>; again(): Promise<void> },
+): Promise<void> {
+  let waitMs = 100;
+  for (;;) {
+    const began = clock.monotonicMs();
+    await Promise.race([lost(), aborted(ending)]);
+    if (clock.monotonicMs() - began > 60_000) waitMs = 100;
+    await clock.sleep(waitMs, ending);
+    if (ending.aborted) return;
+    waitMs = Math.min(waitMs * 2, 5_000);
+    await again();
+  }
+}
+
+/** @throws SettingFault when somebody listens there */
+async function requireFree(setting: string, host: string, port: number): Promise<void> {
+  const code = await new Promise<string | undefined>((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+  if (code === 'EADDRINUSE') throw new SettingFault(`${setting}: port ${port} on ${host} is taken`);
+  if (code === 'EACCES') throw new SettingFault(`${setting}: this user may not listen on port ${port}`);
+  if (code !== undefined) throw new SettingFault(`HOST: ${host} is no address of this machine (${code})`);
+}
+
+// ------------------------------------------------------------------------------------------------------ the database
+
+const migrateOn = ({ config, clock, log }: Edge, { url, embedded }: Pick<OpenDatabase, 'url' | 'embedded'>) =>
+  migrate({ url, migrationUrl: config.migrationDatabaseUrl ?? undefined, clock, log, embedded });
+
+/** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
+async function prepare(
+  edge: Edge,
+  database: Pick<OpenDatabase, 'url' | 'embedded'>,
+  running: Running,
+): Promise<Context> {
+  const { config, clock, ids, log } = edge;
+  const { applied } = await migrateOn(edge, database);
+  if (applied.length > 0) log.info({ applied }, 'migrated');
+  const sql = openPool({ url: database.url, log, name: 'vintem' });
+  running.pool = { stop: sql.close };
+  await checkServiceRole(sql);
+  await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
+  const secrets = await loadSecrets(ids, config);
+  await checkSecrets(sql, secrets);
+  return { config, sql, clock, ids, log, secrets };
+}
+
+/** Keys that were made under another secret would all be refused: a machine of several that has a secret of its own. */
+async function checkSecrets(sql: Sql, secrets: Secrets): Promise<void> {
+  const peppers = await sql.run<{ id: string }>({
+    name: 'start.peppers',
+    text: 'SELECT DISTINCT pepper_id AS id FROM api_key WHERE revoked_at IS NULL',
+  });
+  if (peppers.length > 0 && !peppers.some(({ id }) => secrets.pepperOf(id))) {
+    throw new SettingFault(
+      'VINTEM_SECRET: the API keys of this database were made under another secret; set it on every machine',
+    );
+  }
+}
+
+async function databaseOfStart(
+  edge: Edge,
+  running: Running,
+): Promise<Pick<OpenDatabase, 'url' | 'embedded'>> {
+  if (edge.config.databaseUrl !== null) return { url: edge.config.databaseUrl, embedded: false };
+  const database = await keepDatabase(edge);
+  running.database = database;
+  return { url: database.url, embedded: true };
+}
+
+/** The embedded PostgreSQL, started anew whenever it ends by itself. */
+async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppable & { url: string }> {
+  const options = { dataDir: config.dataDir, log, say };
+  let server: EmbeddedPostgres = await startEmbedded(options);
+  const { url } = server;
+  const ending = new AbortController();
+  const kept = keep(clock, ending.signal, {
+    lost: () => server.lost,
+    again: async () => {
+      log.error('PostgreSQL ended by itself; starting it again');
+      try {
+        server = await startEmbedded({ ...options, port: Number(new URL(url).port) });
+        log.info('PostgreSQL runs again');
+      } catch (error) {
+        log.error({ err: error }, 'PostgreSQL did not start');
+      }
+    },
+  });
+  return {
+    url,
+    stop: async (withinMs) => {
+      ending.abort();
+      // A start that is under way is waited for: nobody else would stop what it leaves.
+      await kept;
+      await server.stop(withinMs);
+    },
+  };
+}
+
+/**
+ * The first start of an empty database: an account to try things with, and its key. Should the process end between the
+ * two, the next start makes the key.
+ */
+async function greet(context: Context, say: (line: string) => void): Promise<void> {
+  const created = await createFirstTestAccount(context);
+  const accountId = created?.ownerId ?? (await onlyAccountWithoutKey(context));
+  if (accountId === null) return;
+  const { createKey } = await import('./keys/keys.ts');
+  const { permissions } = await import('./keys/permissions.ts');
+  const { key } = await createKey(context, { accountId, name: 'First key', permissions });
+  say(`vintem test key ${key}`);
+  say(
+    'vintem: a panel to sign in to is not part of this version; `npx vintem --help` shows what the command line can do',
+  );
+}
+
+async function onlyAccountWithoutKey({ sql }: Context): Promise<string | null> {
+  const [row] = await sql.run<{ id: string }>({
+    name: 'start.keyless',
+    text: `SELECT id FROM account
+            WHERE test AND NOT EXISTS (SELECT FROM api_key)
+              AND (SELECT count(*) FROM account WHERE number > 0) = 1`,
+  });
+  return row?.id ?? null;
+}
+
+// ------------------------------------------------------------------------------------------------------- the simulator
+
+/** The simulator as a child, started anew whenever it ends by itself. */
+function keepSimulator({ config, clock, log }: Edge, port: number): Stoppable & { ready: Promise<void> } {
+  let child = spawnSimulator(config, port);
+  const ending = new AbortController();
+  const ready = listens(clock, port, child.exit);
+  ready.catch(() => {});
+  void keep(clock, ending.signal, {
+    lost: () => child.exit,
+    again: async () => {
+      log.error({ exit: await child.exit }, 'the simulator ended by itself; starting it again');
+      child = spawnSimulator(config, port);
+    },
+  });
+  return {
+    ready,
+    stop: () => {
+      ending.abort();
+      return child.stop(clock);
+    },
+  };
+}
+
+interface Child {
+  /** Resolves with how it ended. */
+  exit: Promise<string>;
+  stop(clock: Clock): Promise<void>;
+}
+
+/** It ends when the channel to us does, however we end. */
+function spawnSimulator({ simulatorState }: Config, port: number): Child {
+  const main = fileURLToPath(import.meta.resolve('@vintem/simulator'));
+  const child = spawn(process.execPath, [main], {
+    // Out of the terminal's process group: Ctrl-C is for us, and open payments are answered first.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: { PATH: process.env.PATH, SIMULATOR_PORT: `${port}`, SIMULATOR_STATE: simulatorState },
+  });
+  const exit = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  return {
+    exit,
+    stop: async (clock) => {
+      child.kill('SIGTERM');
+      const waited = new AbortController();
+      await Promise.race([exit, clock.sleep(800, waited.signal)]);
+      waited.abort();
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+/** @throws Error when the program ended before it listened */
+async function listens(clock: Clock, port: number, exit: Promise<string>): Promise<void> {
+  let ended: string | null = null;
+  exit.then((reason) => {
+    ended = reason;
+  });
+  for (;;) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (ended !== null) throw new Error(`the simulator did not start (${ended})`);
+    if (open) return;
+    await clock.sleep(20);
+  }
+}

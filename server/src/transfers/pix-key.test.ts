@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import type { PixKeyType } from '../provider/provider.ts';
+import { existsInDict, normalisePixKey } from './pix-key.ts';
+
+const uuid = '123e4567-e89b-12d3-a456-426614174000';
+
+describe('a key in the form of its type', () => {
+  test.each<[PixKeyType, string, string]>([
+    ['EMAIL', 'joao@example.com', 'joao@example.com'],
+    ['EMAIL', '  Joao@Example.COM ', 'joao@example.com'],
+    ['EMAIL', `${'a'.repeat(140)}@b.example`, `${'a'.repeat(140)}@b.example`],
+    ['EMAIL', 'cafe\u0301@example.com', 'caf\u00e9@example.com'],
+    ['CPF', '52998224725', '52998224725'],
+    ['CPF', '11111111111', '11111111111'],
+    ['CNPJ', '11222333000181', '11222333000181'],
+    ['PHONE', '+5511999998888', '+5511999998888'],
+    ['PHONE', '+1234567', '+1234567'],
+    ['RANDOM', uuid.toUpperCase(), uuid],
+    ['RANDOM', '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000'],
+  ])('%s %j is taken as %j', (type, text, key) => {
+    expect(normalisePixKey(type, text)).toEqual({ ok: true, key });
+  });
+
+  test.each<[PixKeyType, string, string]>([
+    ['EMAIL', 'a@', 'invalid_length'],
+    ['EMAIL', '   ', 'invalid_length'],
+    ['EMAIL', `${'a'.repeat(150)}@b`, 'invalid_length'],
+    ['EMAIL', 'joao.example.com', 'invalid_pix_key'],
+    ['EMAIL', 'joao@example@com', 'invalid_pix_key'],
+    ['EMAIL', 'joao\u0000@example.com', 'invalid_pix_key'],
+    ['EMAIL', 'joao\ud800@example.com', 'invalid_pix_key'],
+    ['CPF', '529.982.247-25', 'invalid_pix_key'],
+    ['CPF', '5299822472', 'invalid_pix_key'],
+    ['CPF', '٥٢٩٩٨٢٢٤٧٢٥', 'invalid_pix_key'],
+    ['CNPJ', '11.222.333/0001-81', 'invalid_pix_key'],
+    ['CNPJ', '12ABC34501DE35', 'invalid_pix_key'],
+    ['PHONE', '5511999998888', 'invalid_pix_key'],
+    ['PHONE', '+0511999998888', 'invalid_pix_key'],
+    ['PHONE', '+551199', 'invalid_pix_key'],
+    ['PHONE', '+1234567890123456', 'invalid_pix_key'],
+    ['RANDOM', uuid.replaceAll('-', ''), 'invalid_pix_key'],
+    ['RANDOM', `{${uuid}}`, 'invalid_pix_key'],
+  ])('%s %j is refused: %s', (type, text, code) => {
+    expect(normalisePixKey(type, text)).toEqual({ ok: false, code });
+  });
+
+  test('length is counted in code points', () => {
+    expect(normalisePixKey('EMAIL', `${'😀'.repeat(148)}@b`)).toMatchObject({ ok: true });
+    expect(normalisePixKey('EMAIL', `${'😀'.repeat(149)}@b`)).toEqual({ ok: false, code: 'invalid_length' });
+  });
+});
+
+describe('what the directory can hold', () => {
+  test.each<[PixKeyType, string, boolean]>([
+    ['EMAIL', 'joao@example.com', true],
+    ['EMAIL', 'lose-answer@simulator.example', true],
+    ['EMAIL', `${'a'.repeat(65)}@example.com`, true],
+    ['EMAIL', `${'a'.repeat(66)}@example.com`, false],
+    ['EMAIL', '50%@example.com', false],
+    ['EMAIL', 'joão@example.com', false],
+    ['EMAIL', '@example.com', false],
+    ['EMAIL', 'joao@-example.com', false],
+    ['CPF', '52998224725', true],
+    ['CPF', '52998224724', false],
+    ['CPF', '11111111111', false],
+    ['CNPJ', '11222333000181', true],
+    ['CNPJ', '11222333000180', false],
+    ['PHONE', '+5511999998888', true],
+    ['RANDOM', uuid, true],
+  ])('%s %s: %s', (type, key, possible) => {
+    expect(existsInDict(type, key)).toBe(possible);
+  });
+});

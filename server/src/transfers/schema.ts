@@ -1,0 +1,29 @@
+import { Body, Cents, OneOf, Text, Uuid } from '../http/schema.ts';
+
+export const TransferBody = Body(
+  {
+    amountCents: Cents('Total taken from the balance, withdrawal fee included', {
+      minimum: 1000,
+      maximum: 1_000_000,
+    }),
+    pixKey: Text('Key of the receiver. CPF, CNPJ: digits only; PHONE: begins with +; RANDOM: a UUID', {
+      minLength: 3,
+      maxLength: 150,
+      'x-trim': true,
+    }),
+    pixKeyType: OneOf(['EMAIL', 'CPF', 'CNPJ', 'PHONE', 'RANDOM'], 'Type of the key'),
+    description: Text('May be empty', { minLength: 0, maxLength: 80 }),
+    requestKey: Uuid('Made by the caller, once per transfer; repeat it, never replace it, after a timeout'),
+  },
+  {
+    examples: [
+      {
+        amountCents: 1000,
+        pixKey: 'maria@example.com',
+        pixKeyType: 'EMAIL',
+        description: 'Repasse 77',
+        requestKey: '0c3c1d5e-2a91-4c1b-8a53-6f9f3f1a9b20',
+      },
+    ],
+  },
+);

@@ -1,0 +1,57 @@
+import { watchClock } from './db/clock-offset.ts';
+import type { House } from './house.ts';
+import { createFollowUp } from './settlement/follow-up.ts';
+import { createInbound } from './settlement/inbound.ts';
+
+/** What runs with no client active. Every step may be run by any number of processes over one database. */
+export interface Worker {
+  /** Resolves when the steps under way have ended; nothing new is begun. */
+  stop(): Promise<void>;
+}
+
+/** How long a step that found nothing rests. */
+const restMs = { sends: 100, queries: 200, deliveries: 5_000 };
+
+export function runWorker(house: House): Worker {
+  const stopping = new AbortController();
+  const clockOffset = watchClock(house, stopping.signal);
+  const followUp = createFollowUp(house);
+  const inbound = createInbound(house);
+  let rest = new AbortController();
+  house.wake = () => {
+    rest.abort();
+    rest = new AbortController();
+  };
+
+  /** Steps until it is told to stop; a step that fails rests longer and goes on. */
+  async function loop(name: keyof typeof restMs, step: () => Promise<boolean>): Promise<void> {
+    let failures = 0;
+    while (!stopping.signal.aborted) {
+      let more = false;
+      const woken = AbortSignal.any([rest.signal, stopping.signal]);
+      try {
+        more = clockOffset.isTolerable() && (await step());
+        failures = 0;
+      } catch (error) {
+        failures++;
+        house.log.error({ err: error, step: name }, 'a step of the worker failed');
+      }
+      if (more) continue;
+      const waitMs = Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
+      await house.clock.sleep(waitMs, failures > 0 ? stopping.signal : woken);
+    }
+  }
+
+  const loops = [
+    loop('sends', followUp.stepSends),
+    loop('queries', followUp.stepQueries),
+    loop('deliveries', inbound.stepLeft),
+  ];
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(loops);
+      await house.till.idle();
+    },
+  };
+}

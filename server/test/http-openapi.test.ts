@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { committedDocument } from '../src/http/openapi.ts';
+import { systemClock } from '../src/ports/clock.ts';
+import { systemIds } from '../src/ports/ids.ts';
+import { base, type Edge, openEdge } from './support/edge.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of any shape, looked at by the tests
+type Json = any;
+
+const ids = systemIds(systemClock);
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(addFormats as unknown as (ajv: Ajv2020) => void)(ajv);
+let edge: Edge;
+let document: Json;
+
+beforeAll(async () => {
+  edge = await openEdge();
+  const answer = await edge.app.inject({ url: `${base}/openapi.json` });
+  expect(answer.statusCode).toBe(200);
+  document = answer.json();
+  ajv.addSchema(document, 'openapi');
+});
+afterAll(() => edge.close());
+
+const pointer = (...parts: string[]) =>
+  `openapi#/${parts.map((part) => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`;
+
+function violations(schema: string, value: unknown): string[] {
+  const check = ajv.getSchema(schema);
+  if (!check) throw new Error(`no schema at ${schema}`);
+  return check(value) ? [] : (check.errors ?? []).map((error) => `${error.instancePath} ${error.message}`);
+}
+
+test('the committed document is what the routes say', async () => {
+  expect(await readFile(new URL('../../contract/openapi.json', import.meta.url), 'utf8')).toBe(
+    await committedDocument(),
+  );
+});
+
+test('the document is version 1.1.0 in OpenAPI 3.1 and needs no key', () => {
+  expect(document).toMatchObject({
+    openapi: '3.1.0',
+    info: { version: '1.1.0' },
+    servers: [{ url: 'http://127.0.0.1:3000/api/v1/public' }],
+    security: [{ apiKey: [] }],
+    components: { securitySchemes: { apiKey: { type: 'http', scheme: 'bearer' } } },
+  });
+});
+
+test('every call names its permissions, the operation header and its errors', () => {
+  const calls: Json[] = Object.values(document.paths).flatMap((path) => Object.values(path as object));
+  expect(calls.length).toBeGreaterThanOrEqual(9);
+  for (const call of calls) {
+    expect(call['x-permissions'].length).toBeGreaterThan(0);
+    expect(call.parameters).toContainEqual({ $ref: '#/components/parameters/ServiceOperation' });
+    for (const status of [400, 401, 403, 404, 429, 503])
+      expect(call.responses).toHaveProperty(String(status));
+  }
+});
+
+test('bodies of requests are closed', () => {
+  for (const [path, methods] of Object.entries<Json>(document.paths)) {
+    for (const call of Object.values<Json>(methods)) {
+      const schema = call.requestBody?.content['application/json'].schema;
+      if (schema) expect([path, schema.additionalProperties]).toEqual([path, false]);
+    }
+  }
+});
+
+test('every example fits its schema', () => {
+  let examined = 0;
+  for (const [name, schema] of Object.entries<Json>(document.components.schemas)) {
+    for (const example of schema.examples ?? []) {
+      expect([name, violations(pointer('components', 'schemas', name), example)]).toEqual([name, []]);
+      examined++;
+    }
+  }
+  for (const [path, methods] of Object.entries<Json>(document.paths)) {
+    for (const [method, call] of Object.entries<Json>(methods)) {
+      const where = ['paths', path, method, 'requestBody', 'content', 'application/json', 'schema'];
+      for (const example of call.requestBody?.content['application/json'].schema.examples ?? []) {
+        expect([path, violations(pointer(...where), example)]).toEqual([path, []]);
+        examined++;
+      }
+    }
+  }
+  for (const response of Object.values<Json>(document.components.responses)) {
+    for (const [code, example] of Object.entries<Json>(response.content['application/json'].examples)) {
+      const found = violations(pointer('components', 'schemas', 'Error'), example.value);
+      expect([code, found]).toEqual([code, []]);
+      examined++;
+    }
+  }
+  expect(examined).toBeGreaterThan(50);
+});
+
+test('what the calls answer fits the document', async () => {
+  const { ownerId, operationId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  const schemaOf = (path: string, method: string, status: number) =>
+    pointer('paths', path, method, 'responses', String(status), 'content', 'application/json', 'schema');
+  const made = await edge.call(key, {
+    method: 'POST',
+    url: '/operations',
+    payload: { name: 'Filial', requestKey: ids.uuid() },
+  });
+  const id = made.body.id;
+  const answers: [path: string, method: 'GET' | 'PATCH' | 'DELETE', url: string, payload?: object][] = [
+    ['/account', 'GET', '/account'],
+    ['/operations', 'GET', '/operations'],
+    ['/payments', 'GET', '/payments'],
+    ['/operations/{id}', 'PATCH', `/operations/${id}`, { name: 'Nova' }],
+    ['/operations/{id}', 'DELETE', `/operations/${id}`, {}],
+  ];
+  expect(violations(schemaOf('/operations', 'post', 201), made.body)).toEqual([]);
+  for (const [path, method, url, payload] of answers) {
+    const { status, body } = await edge.call(key, { method, url, ...(payload && { payload }) });
+    expect([path, status]).toEqual([path, 200]);
+    expect([path, violations(schemaOf(path, method.toLowerCase(), 200), body)]).toEqual([path, []]);
+  }
+  const errors = ['/payments/x', '/nothing', `/payments/${operationId}`, '/payments?limit=0'];
+  for (const url of errors) {
+    const { body } = await edge.call(key, { url });
+    expect(violations(pointer('components', 'schemas', 'Error'), body)).toEqual([]);
+  }
+});

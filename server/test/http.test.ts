@@ -1,0 +1,327 @@
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { base, type Edge, openEdge } from './support/edge.ts';
+
+let edge: Edge;
+let key: string;
+let address: string;
+
+beforeAll(async () => {
+  edge = await openEdge();
+  const { ownerId } = await edge.newAccount();
+  key = (await edge.newKey(ownerId)).key;
+  address = await edge.app.listen({ port: 0, host: '127.0.0.1' });
+});
+afterAll(() => edge.close());
+
+const json = { 'content-type': 'application/json' };
+const post = (payload: string | Buffer, headers: Record<string, string> = json, url = '/pix/charges') =>
+  edge.call(key, { method: 'POST', url, payload, headers });
+const charge = {
+  amountCents: 1000,
+  payerName: 'Maria Silva',
+  description: '',
+  requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+};
+const transfer = {
+  amountCents: 1000,
+  pixKey: 'maria@example.com',
+  pixKeyType: 'EMAIL',
+  description: '',
+  requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+};
+
+test('an unknown path is 404 route_not_found, with and without a key', async () => {
+  for (const headers of [{}, { authorization: `Bearer ${key}` }]) {
+    const answer = await edge.app.inject({ url: `${base}/nothing`, headers });
+    expect(answer.statusCode).toBe(404);
+    expect(answer.json()).toMatchObject({ statusCode: 404, error: 'Not Found', code: 'route_not_found' });
+  }
+});
+
+test('a known path with another method is 405 and says which it takes', async () => {
+  const answer = await edge.app.inject({ method: 'PUT', url: `${base}/pix/charges`, payload: 'x' });
+  expect(answer.statusCode).toBe(405);
+  expect(answer.headers.allow).toBe('POST, OPTIONS');
+  expect(answer.json().code).toBe('method_not_allowed');
+  const byId = await edge.app.inject({ method: 'POST', url: `${base}/operations/x` });
+  expect(byId.statusCode).toBe(405);
+  expect(byId.headers.allow).toBe('PATCH, DELETE, OPTIONS');
+});
+
+test('OPTIONS is 204 with Allow and never allows another origin', async () => {
+  const answer = await edge.app.inject({
+    method: 'OPTIONS',
+    url: `${base}/operations`,
+    headers: { origin: 'https://shop.example', 'access-control-request-method': 'POST' },
+  });
+  expect(answer.statusCode).toBe(204);
+  expect(answer.headers.allow).toBe('GET, POST, HEAD, OPTIONS');
+  const names = Object.keys(answer.headers).filter((name) => name.startsWith('access-control'));
+  expect(names).toEqual([]);
+});
+
+test('HEAD answers like GET without a body', async () => {
+  const head = await edge.app.inject({
+    method: 'HEAD',
+    url: `${base}/account`,
+    headers: { authorization: `Bearer ${key}` },
+  });
+  expect(head.statusCode).toBe(200);
+  expect(head.body).toBe('');
+  expect((await edge.app.inject({ method: 'HEAD', url: `${base}/account` })).statusCode).toBe(401);
+});
+
+test('one trailing slash is tolerated, another case is not', async () => {
+  expect((await edge.call(key, { url: '/account/' })).status).toBe(200);
+  expect((await edge.call(key, { url: '/Account' })).status).toBe(404);
+});
+
+test('every answer names its request, is not stored and is JSON in UTF-8', async () => {
+  for (const url of ['/account', '/nothing', '/payments/x']) {
+    const { headers, body, status } = await edge.call(key, { url });
+    expect(headers['x-request-id']).toMatch(/^req_[0-9a-f]{12}7[0-9a-f]{19}$/);
+    expect(headers['cache-control']).toBe('no-store');
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    if (status >= 400) expect(body.requestId).toBe(headers['x-request-id']);
+  }
+});
+
+test('a client cannot choose the id of its request', async () => {
+  const { headers } = await edge.call(key, { url: '/account', headers: { 'x-request-id': 'mine' } });
+  expect(headers['x-request-id']).not.toBe('mine');
+});
+
+test('messages are English, or Portuguese for who prefers it', async () => {
+  const inEnglish = await edge.call(key, { url: '/nothing' });
+  expect(inEnglish.headers['content-language']).toBe('en');
+  expect(inEnglish.body.message).toBe('There is no such call.');
+  for (const preferred of ['pt-BR', 'pt;q=0.9, en;q=0.5', 'fr, pt-PT']) {
+    const answer = await edge.call(key, { url: '/nothing', headers: { 'accept-language': preferred } });
+    expect(answer.headers['content-language']).toBe('pt-BR');
+    expect(answer.body.message).toBe('Esta chamada não existe.');
+  }
+  for (const preferred of ['*', 'fr', 'en, pt;q=0.9', '', ';;q=x']) {
+    const answer = await edge.call(key, { url: '/nothing', headers: { 'accept-language': preferred } });
+    expect(answer.headers['content-language']).toBe('en');
+  }
+});
+
+test('a body that is no JSON object is malformed_json with one message', async () => {
+  const bodies = ['', '{', '[]', '"x"', 'null', '12', '{"a":1}x', '\ufeff{}', '{"a":undefined}'];
+  for (const body of [...bodies, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]) {
+    const answer = await post(body);
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('malformed_json');
+    expect(answer.body.message).toBeTypeOf('string');
+  }
+  const without = await edge.call(key, { method: 'POST', url: '/pix/charges' });
+  expect(without.body.code).toBe('malformed_json');
+});
+
+test('a body of another type or encoding is 415', async () => {
+  const text = JSON.stringify(charge);
+  const types: Record<string, string>[] = [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/x-www-form-urlencoded' },
+    { 'content-type': 'application/json; charset=iso-8859-1' },
+    { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+    { 'content-type': 'nonsense' },
+  ];
+  for (const headers of types) expect((await post(text, headers)).body.code).toBe('unsupported_media_type');
+});
+
+test('a body above 16 KiB is 413 and a URL above 4 KiB is 414', async () => {
+  const large = await post(JSON.stringify({ ...charge, description: 'x'.repeat(17_000) }));
+  expect(large.status).toBe(413);
+  expect(large.body.code).toBe('body_too_large');
+  const long = await edge.call(key, { url: `/payments?cursor=${'x'.repeat(4100)}` });
+  expect(long.status).toBe(414);
+  expect(long.body.code).toBe('uri_too_long');
+});
+
+test('a name that appears twice is refused, whatever its two values', async () => {
+  const text = JSON.stringify(charge).replace('{', '{"amount\\u0043ents":5000,');
+  const answer = await post(text);
+  expect(answer.status).toBe(400);
+  expect(answer.body.code).toBe('validation_failed');
+  expect(answer.body.details).toEqual([{ field: 'amountCents', code: 'duplicate_property' }]);
+});
+
+test('names in strings, and in what lies deeper, are no duplicates', async () => {
+  const answer = await post(
+    JSON.stringify({
+      ...charge,
+      payerName: '"amountCents": {[,',
+      description: '\\"requestKey\\":',
+      amountCents: 1,
+    }),
+  );
+  expect(answer.body.details).toEqual([
+    { field: 'amountCents', code: 'out_of_range', min: 200, max: 200000 },
+  ]);
+});
+
+test('every wrong field has one message, in the order of the fields', async () => {
+  const answer = await post('{"amountCents":"1000","payerName":null,"foo":1,"requestKey":"x"}');
+  expect(answer.status).toBe(400);
+  expect(answer.body).toEqual({
+    statusCode: 400,
+    error: 'Bad Request',
+    code: 'validation_failed',
+    requestId: answer.headers['x-request-id'],
+    message: [
+      'amountCents must be an integer between 200 and 200000',
+      'payerName is required',
+      'requestKey must be a UUID',
+      'property foo is not allowed',
+    ],
+    details: [
+      { field: 'amountCents', code: 'out_of_range', min: 200, max: 200000 },
+      { field: 'payerName', code: 'required' },
+      { field: 'requestKey', code: 'not_a_uuid' },
+      { field: 'foo', code: 'unknown_property' },
+    ],
+  });
+});
+
+test('names of the language itself are unknown properties like any other', async () => {
+  for (const name of ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty']) {
+    const answer = await post(JSON.stringify(charge).replace('{', `{"${name}":{"x":1},`));
+    expect(answer.body.details).toEqual([{ field: name, code: 'unknown_property' }]);
+  }
+});
+
+test('integers are not coerced', async () => {
+  for (const value of [
+    '"1000"',
+    'true',
+    '1000.5',
+    'null',
+    '[1000]',
+    '{}',
+    '1e400',
+    '-1000',
+    '199',
+    '200001',
+  ]) {
+    const answer = await post(JSON.stringify(charge).replace('1000', value));
+    expect(answer.status).toBe(400);
+    expect(answer.body.details[0].field).toBe('amountCents');
+  }
+});
+
+test('lengths count code points after normalisation', async () => {
+  const refused = async (fields: object) => {
+    const answer = await post(JSON.stringify({ ...charge, ...fields, amountCents: 1 }));
+    return (answer.body.details as { field: string }[])
+      .map((one) => one.field)
+      .filter((one) => one !== 'amountCents');
+  };
+  expect(await refused({ payerName: ' a ' })).toEqual(['payerName']);
+  expect(await refused({ payerName: '   ' })).toEqual(['payerName']);
+  expect(await refused({ payerName: '😀' })).toEqual(['payerName']);
+  expect(await refused({ payerName: '😀'.repeat(100) })).toEqual([]);
+  expect(await refused({ payerName: '😀'.repeat(101) })).toEqual(['payerName']);
+  expect(await refused({ payerName: `  ${'a'.repeat(100)}  ` })).toEqual([]);
+  expect(await refused({ payerName: 'e\u0301'.repeat(100) })).toEqual([]);
+  expect(await refused({ description: 'x'.repeat(200) })).toEqual([]);
+  expect(await refused({ description: 'x'.repeat(201) })).toEqual(['description']);
+});
+
+test('control characters and lone surrogates are refused', async () => {
+  for (const bad of ['a\\u0000b', 'a\\u001fb', 'a\\nb', 'a\\u007fb', 'a\\u0085b', 'a\\ud800b']) {
+    const answer = await post(JSON.stringify(charge).replace('Maria Silva', bad));
+    expect(answer.body.details).toEqual([{ field: 'payerName', code: 'invalid_characters' }]);
+  }
+});
+
+test('a Pix key has the form of its type', async () => {
+  const keys: [string, string][] = [
+    ['CPF', '123.456.789-09'],
+    ['CNPJ', '1234567800019A'],
+    ['PHONE', '5511999999999'],
+    ['RANDOM', 'not-a-uuid'],
+    ['EMAIL', 'nobody'],
+  ];
+  for (const [pixKeyType, pixKey] of keys) {
+    const answer = await post(JSON.stringify({ ...transfer, pixKeyType, pixKey }), json, '/pix/transfers');
+    expect(answer.status).toBe(400);
+    expect(answer.body.code).toBe('validation_failed');
+    expect(answer.body.details).toEqual([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+  }
+  const lower = await post(JSON.stringify({ ...transfer, pixKeyType: 'email' }), json, '/pix/transfers');
+  expect(lower.body.details[0]).toMatchObject({ field: 'pixKeyType', code: 'not_one_of' });
+});
+
+test('checks come in order: key, permission, header, operation, body', async () => {
+  const { ownerId } = await edge.newAccount();
+  const reader = (await edge.newKey(ownerId, ['read'])).key;
+  const charger = (await edge.newKey(ownerId, ['charges'])).key;
+  const worst = { method: 'POST', url: '/pix/charges', payload: '{', headers: json } as const;
+  const header = (value: string) => ({ headers: { ...json, 'x-service-operation': value } });
+  expect((await edge.call('', { ...worst, ...header('x') })).status).toBe(401);
+  expect((await edge.call(reader, { ...worst, ...header('x') })).status).toBe(403);
+  expect((await edge.call(charger, { ...worst, ...header('x') })).body.code).toBe('invalid_operation_header');
+  const foreign = header('7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11');
+  expect((await edge.call(charger, { ...worst, ...foreign })).body.code).toBe('operation_not_found');
+  expect((await edge.call(charger, worst)).body.code).toBe('malformed_json');
+});
+
+test('a creation that fails unexpectedly is 503, another call 500, and neither tells what happened', async () => {
+  const creation = await post(JSON.stringify(charge));
+  expect(creation.status).toBe(503);
+  expect(creation.body.code).toBe('processing_unavailable');
+  expect(JSON.stringify(creation.body)).not.toContain('behind the edge');
+  const hook = await edge.app.inject({
+    method: 'POST',
+    url: '/hooks/providers/simulator/token',
+    payload: 'x',
+  });
+  expect(hook.statusCode).toBe(500);
+  expect(hook.json().code).toBe('internal_error');
+});
+
+test('health and readiness need no key', async () => {
+  expect((await edge.app.inject({ url: '/healthz' })).statusCode).toBe(200);
+  expect((await edge.app.inject({ url: '/readyz' })).statusCode).toBe(200);
+});
+
+test('what is no HTTP gets a JSON error and the connection ends', async () => {
+  const port = Number(new URL(address).port);
+  const received = await new Promise<string>((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('NONSENSE\r\n\r\n'));
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+  });
+  expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
+  expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'malformed_request' });
+});
+
+test('two Authorization headers are refused', async () => {
+  const status = await new Promise((resolve, reject) => {
+    const request = httpRequest(`${address}${base}/account`, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode);
+    });
+    request.setHeader('authorization', [`Bearer ${key}`, `Bearer ${key}`]);
+    request.on('error', reject);
+    request.end();
+  });
+  expect(status).toBe(401);
+});
+
+test('a draining process refuses new requests and closes their connections', async () => {
+  const other = await openEdge();
+  other.drain();
+  const answer = await other.app.inject({ url: `${base}/account` });
+  expect(answer.statusCode).toBe(503);
+  expect(answer.headers.connection).toBe('close');
+  expect(answer.headers['retry-after']).toBe('1');
+  await other.close();
+});

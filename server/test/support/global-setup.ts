@@ -1,0 +1,41 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startEmbedded } from '../../src/db/embedded.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { createLog } from '../../src/log.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The superuser's URL to the migrated template; `database.ts` clones it. */
+    templateUrl: string;
+  }
+}
+
+/** One PostgreSQL for the whole run, as `npm start` runs it, with a migrated database to clone. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'vintem-test-'));
+  // As root the server runs as another user, who has to pass through.
+  await chmod(dataDir, 0o711);
+  const log = createLog('silent');
+  const server = await startEmbedded({ dataDir, log, say: () => {} });
+  await migrate({ url: server.url, clock: systemClock, log, embedded: true });
+  await asTemplate(server.url);
+  project.provide('templateUrl', server.url);
+  return async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+    if (server.apart) await rm(server.apart, { recursive: true, force: true });
+  };
+}
+
+/** A template must have no connection while it is cloned. */
+async function asTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'postgres') });
+  await client.connect();
+  await client.query('ALTER DATABASE vintem WITH IS_TEMPLATE true ALLOW_CONNECTIONS false');
+  await client.end();
+}

@@ -1,0 +1,221 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@vintem/simulator';
+import { createAccount } from '../../src/accounts/directory.ts';
+import { type Api, runApi } from '../../src/api.ts';
+import { readConfig } from '../../src/config.ts';
+import { type House, openHouse } from '../../src/house.ts';
+import { createKey } from '../../src/keys/keys.ts';
+import { type Permission, permissions } from '../../src/keys/permissions.ts';
+import { createLog } from '../../src/log.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import { createUndiciNet } from '../../src/ports/undici-net.ts';
+import { createSecrets } from '../../src/secrets.ts';
+import { runWorker, type Worker } from '../../src/worker.ts';
+import { createDatabase, type TestDatabase } from './database.ts';
+
+/** The whole service in this process: real PostgreSQL, real HTTP, the real simulator in between. */
+export interface Service {
+  house: House;
+  database: TestDatabase;
+  simulator: Simulator;
+  /** A test account with a key of every permission, unless told otherwise. */
+  newMerchant(): Promise<Merchant>;
+  newKey(ownerId: string, held?: readonly Permission[]): Promise<string>;
+  /** A caller with another key of an account. */
+  as(key: string): Call;
+  close(): Promise<void>;
+}
+
+export interface Merchant {
+  ownerId: string;
+  operationId: string;
+  key: string;
+  call: Call;
+  /** Puts money into an operation the only way there is: a charge that somebody pays. */
+  receive(amountCents: number, operationId?: string): Promise<void>;
+  charge(fields?: object, operationId?: string): Promise<Answer>;
+  transfer(fields?: object, operationId?: string): Promise<Answer>;
+  balanceCents(operationId?: string): Promise<number>;
+}
+
+export type Call = (method: string, path: string, body?: object, operationId?: string) => Promise<Answer>;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+  body: any;
+}
+
+export interface Simulator {
+  url: string;
+  control(method: string, path: string, body?: object): Promise<Answer>;
+  behave(behaviour: object): Promise<void>;
+  /** What the provider itself holds true of a payout. */
+  payout(
+    paymentId: string,
+  ): Promise<
+    { status: string; amountCents: number; timesReceived: number; timesAccepted: number } | undefined
+  >;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  /** Without a worker nothing happens but what callers wait for. */
+  worker?: boolean;
+}
+
+export async function openService({ env = {}, worker = true }: ServiceOptions = {}): Promise<Service> {
+  const database = await createDatabase({ live: false });
+  const stateDir = await mkdtemp(join(tmpdir(), 'vintem-service-'));
+  const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
+  const port = await freePort();
+  const config = readConfig({
+    PORT: String(port),
+    SIMULATOR_URL: bank.url,
+    DATA_DIR: stateDir,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
+  const log = createLog(process.env.TEST_LOG ?? 'silent');
+  const ids = systemIds(systemClock);
+  const net = createUndiciNet();
+  const draining = new AbortController();
+  const secrets = createSecrets(ids, ids.bytes(32), null);
+  const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
+  const house = await openHouse(ground, draining.signal);
+  const working: Worker | null = worker ? runWorker(house) : null;
+  const api: Api = await runApi(house, config);
+  const simulator = simulatorAt(bank.url);
+  const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
+  const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
+    (await createKey(house, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
+
+  return {
+    house,
+    database,
+    simulator,
+    newKey,
+    as,
+    newMerchant: async () => {
+      const { ownerId, operationId } = await createAccount(house, {
+        name: 'Loja',
+        test: true,
+        connection: 'simulator',
+      });
+      const key = await newKey(ownerId);
+      return merchantOf({ ownerId, operationId, key, call: as(key) }, simulator);
+    },
+    close: async () => {
+      draining.abort();
+      await api.stop();
+      await working?.stop();
+      await net.close();
+      await bank.stop();
+      await database.drop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function merchantOf(
+  known: Pick<Merchant, 'ownerId' | 'operationId' | 'key' | 'call'>,
+  simulator: Simulator,
+): Merchant {
+  const { call } = known;
+  const merchant: Merchant = {
+    ...known,
+    charge: (fields = {}, operationId) => {
+      const body = {
+        amountCents: 1000,
+        payerName: 'Maria',
+        description: '',
+        requestKey: crypto.randomUUID(),
+        ...fields,
+      };
+      return call('POST', '/pix/charges', body, operationId);
+    },
+    transfer: (fields = {}, operationId) => {
+      const key = { pixKey: 'maria@loja.example', pixKeyType: 'EMAIL', description: '' };
+      const body = { amountCents: 1000, ...key, requestKey: crypto.randomUUID(), ...fields };
+      return call('POST', '/pix/transfers', body, operationId);
+    },
+    balanceCents: async (operationId) =>
+      (await call('GET', '/account', undefined, operationId)).body.balanceCents,
+    receive: async (amountCents, operationId) => {
+      for (let left = amountCents; left > 0; left -= 200_000) {
+        const { body } = await merchant.charge({ amountCents: Math.min(left, 200_000) }, operationId);
+        await simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+        await until(
+          async () =>
+            (await call('GET', `/payments/${body.id}`, undefined, operationId)).body.status === 'paid',
+        );
+      }
+    },
+  };
+  return merchant;
+}
+
+function simulatorAt(url: string): Simulator {
+  const control = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const answer = await fetch(url + path, {
+      method,
+      ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
+    });
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
+  };
+  return {
+    url,
+    control,
+    behave: async (behaviour) => {
+      await control('DELETE', '/control/behaviour');
+      await control('PUT', '/control/behaviour', behaviour);
+    },
+    payout: async (paymentId) => {
+      const { body } = await control('GET', `/control/state?idEnvio=${paymentId.replaceAll('-', '')}`);
+      return body.payouts[0];
+    },
+  };
+}
+
+const callWith =
+  (base: string, key: string): Call =>
+  async (method, path, body, operationId) => {
+    const answer = await fetch(base + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(operationId ? { 'x-service-operation': operationId } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  };
+
+/** Looks at the real state until it is so; fails when it is not within `withinMs`. */
+export async function until(holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`it did not become so within ${withinMs} ms`);
+    await systemClock.sleep(20);
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

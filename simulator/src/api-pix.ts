@@ -1,0 +1,304 @@
+import {
+  type Bank,
+  type Charge,
+  type ChargeDetails,
+  type ChargeRequest,
+  deadlineOf,
+  type Payment,
+} from './bank.ts';
+import { brCode } from './br-code.ts';
+import { fromReais, isRecord, toReais } from './money.ts';
+import { problem, type Reply, type Violation } from './reply.ts';
+
+/** The Central Bank's API Pix 2.9.0: how its requests are read and its answers written. */
+
+const txidPattern = /^[a-zA-Z0-9]{26,35}$/;
+const largestInt32 = 2_147_483_647;
+
+export function isTxid(text: string): boolean {
+  return txidPattern.test(text);
+}
+
+// ---------------------------------------------------------------------------------------------- requests
+
+/**
+ * Reads the body of PUT /cob/{txid} (CobSolicitada) as a strict provider does: unknown properties and a
+ * `devedor.nome` without cpf or cnpj are refused. `loc` and `valor.retirada` are not offered here.
+ */
+export function readCharge(
+  txid: string,
+  body: unknown,
+): { request: ChargeRequest } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  if (!isTxid(txid))
+    violations.push({ razao: 'Deve ter de 26 a 35 letras ou dígitos', propriedade: 'txid', valor: txid });
+  const cob = readObject(body, 'cob', chargeProperties, violations) ?? {};
+  const change = readChange(cob, violations);
+  if (cob.calendario === undefined) violations.push({ razao: 'Obrigatório', propriedade: 'cob.calendario' });
+  if (cob.valor === undefined) violations.push({ razao: 'Obrigatório', propriedade: 'cob.valor' });
+  if (cob.chave === undefined) violations.push({ razao: 'Obrigatório', propriedade: 'cob.chave' });
+  if (violations.length > 0) return { violations };
+  return {
+    request: {
+      txid,
+      key: change.key ?? '',
+      amountCents: change.amountCents ?? 0,
+      lifeSeconds: change.lifeSeconds ?? 86_400,
+      details: change.details ?? {},
+    },
+  };
+}
+
+const chargeProperties = [
+  'calendario',
+  'devedor',
+  'loc',
+  'valor',
+  'chave',
+  'solicitacaoPagador',
+  'infoAdicionais',
+];
+const removed = 'REMOVIDA_PELO_USUARIO_RECEBEDOR';
+
+export type Revision = 'remove' | Partial<Omit<ChargeRequest, 'txid'>>;
+
+/** Reads the body of PATCH /cob/{txid} (CobRevisada): a removal alone, or changes. */
+export function readRevision(body: unknown): { revision: Revision } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  const cob = readObject(body, 'cob', [...chargeProperties, 'status'], violations) ?? {};
+  const change = readChange(cob, violations);
+  if (cob.status !== undefined) {
+    if (cob.status !== removed) {
+      violations.push({ razao: `Deve ser ${removed}`, propriedade: 'cob.status', valor: String(cob.status) });
+    } else if (Object.keys(cob).length > 1) {
+      violations.push({ razao: 'A remoção não pode vir com outras alterações', propriedade: 'cob.status' });
+    }
+  }
+  if (violations.length > 0) return { violations };
+  return { revision: cob.status === removed ? 'remove' : change };
+}
+
+function readChange(
+  cob: Record<string, unknown>,
+  violations: Violation[],
+): Partial<Omit<ChargeRequest, 'txid'>> {
+  const wrong = (propriedade: string, razao: string, valor?: unknown) => {
+    violations.push({ razao, propriedade, ...(valor === undefined ? {} : { valor: String(valor) }) });
+  };
+  const change: Partial<Omit<ChargeRequest, 'txid'>> = {};
+  const details: ChargeDetails = {};
+
+  if (cob.calendario !== undefined) {
+    const calendar = readObject(cob.calendario, 'cob.calendario', ['expiracao'], violations) ?? {};
+    const life = calendar.expiracao;
+    if (life !== undefined) {
+      if (!Number.isInteger(life) || (life as number) <= 0 || (life as number) > largestInt32) {
+        wrong('cob.calendario.expiracao', 'Deve ser um inteiro maior que zero', life);
+      } else change.lifeSeconds = life as number;
+    }
+  }
+
+  if (cob.valor !== undefined) {
+    const amount =
+      readObject(cob.valor, 'cob.valor', ['original', 'modalidadeAlteracao', 'retirada'], violations) ?? {};
+    const cents = fromReais(amount.original);
+    if (cents === undefined) wrong('cob.valor.original', 'Não respeita o schema', amount.original);
+    else if (cents === 0)
+      wrong('cob.valor.original', 'O valor da cobrança não pode ser zero', amount.original);
+    else change.amountCents = cents;
+    const mode = amount.modalidadeAlteracao;
+    if (mode !== undefined) {
+      if (mode !== 0 && mode !== 1) wrong('cob.valor.modalidadeAlteracao', 'Deve ser 0 ou 1', mode);
+      else details.modalidadeAlteracao = mode;
+    }
+    if (amount.retirada !== undefined)
+      wrong('cob.valor.retirada', 'Pix Saque e Pix Troco não são oferecidos');
+  }
+
+  if (cob.chave !== undefined) {
+    if (typeof cob.chave !== 'string' || cob.chave.length < 1 || cob.chave.length > 77) {
+      wrong('cob.chave', 'Deve ser um texto de 1 a 77 caracteres');
+    } else change.key = cob.chave;
+  }
+
+  if (cob.devedor !== undefined) {
+    const debtor = readObject(cob.devedor, 'cob.devedor', ['cpf', 'cnpj', 'nome'], violations) ?? {};
+    const { cpf, cnpj, nome } = debtor;
+    if ((cpf === undefined) === (cnpj === undefined))
+      wrong('cob.devedor', 'Exige cpf ou cnpj, e só um deles');
+    if (cpf !== undefined && !(typeof cpf === 'string' && /^\d{11}$/.test(cpf))) {
+      wrong('cob.devedor.cpf', 'Não respeita o schema');
+    }
+    if (cnpj !== undefined && !(typeof cnpj === 'string' && /^[0-9A-Z]{14}$/.test(cnpj))) {
+      wrong('cob.devedor.cnpj', 'Não respeita o schema');
+    }
+    if (typeof nome !== 'string' || nome.length > 200)
+      wrong('cob.devedor.nome', 'Obrigatório, até 200 caracteres');
+    details.devedor = debtor;
+  }
+
+  if (cob.loc !== undefined) wrong('cob.loc.id', 'O location referenciado inexiste');
+
+  if (cob.solicitacaoPagador !== undefined) {
+    if (typeof cob.solicitacaoPagador !== 'string' || [...cob.solicitacaoPagador].length > 140) {
+      wrong('cob.solicitacaoPagador', 'Deve ser um texto de até 140 caracteres');
+    } else details.solicitacaoPagador = cob.solicitacaoPagador;
+  }
+
+  if (cob.infoAdicionais !== undefined) {
+    const infos = cob.infoAdicionais;
+    if (!Array.isArray(infos) || infos.length > 50) {
+      wrong('cob.infoAdicionais', 'Deve ser uma lista de até 50 itens');
+    } else {
+      infos.forEach((info, index) => {
+        const place = `cob.infoAdicionais[${index}]`;
+        const { nome, valor } = readObject(info, place, ['nome', 'valor'], violations) ?? {};
+        if (typeof nome !== 'string' || [...nome].length > 50)
+          wrong(`${place}.nome`, 'Obrigatório, até 50 caracteres');
+        if (typeof valor !== 'string' || [...valor].length > 200) {
+          wrong(`${place}.valor`, 'Obrigatório, até 200 caracteres');
+        }
+      });
+      details.infoAdicionais = infos;
+    }
+  }
+
+  if (Object.keys(details).length > 0) change.details = details;
+  return change;
+}
+
+/** The object, without any property that is not known; undefined when it is none. */
+function readObject(
+  value: unknown,
+  place: string,
+  known: readonly string[],
+  violations: Violation[],
+): Record<string, unknown> | undefined {
+  if (!isRecord(value)) {
+    violations.push({ razao: 'Deve ser um objeto', propriedade: place });
+    return undefined;
+  }
+  for (const name of Object.keys(value)) {
+    if (!known.includes(name)) {
+      violations.push({ razao: 'Propriedade desconhecida', propriedade: `${place}.${name}` });
+    }
+  }
+  return value;
+}
+
+/** Reads the body of PUT /webhook/{chave}: an http or https address. */
+export function readWebhookUrl(body: unknown): { url: string } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  const { webhookUrl } = readObject(body, 'webhook', ['webhookUrl'], violations) ?? {};
+  const url = typeof webhookUrl === 'string' ? URL.parse(webhookUrl) : null;
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
+    violations.push({ razao: 'Não respeita o schema', propriedade: 'webhook.webhookUrl' });
+  }
+  return violations.length > 0 ? { violations } : { url: webhookUrl as string };
+}
+
+// ----------------------------------------------------------------------------------------------- answers
+
+/** Where the payload of a charge would be read by the payer's bank; without `https://`. */
+export function locationOf(txid: string): string {
+  return `pix.simulator.example/qr/v2/${txid}`;
+}
+
+export function copyPasteOf(charge: Charge): string {
+  return brCode(locationOf(charge.txid), toReais(charge.amountCents));
+}
+
+/** CobGerada: what the creation and a revision of a charge answer. */
+export function chargeAnswer(
+  charge: Charge,
+  status: Charge['status'] = charge.status,
+  calendar = charge.moved,
+) {
+  const { createdAt, lifeSeconds } = calendar ?? charge;
+  const { modalidadeAlteracao, ...details } = charge.details;
+  const location = locationOf(charge.txid);
+  return {
+    txid: charge.txid,
+    revisao: charge.revision,
+    calendario: { criacao: new Date(createdAt).toISOString(), expiracao: lifeSeconds },
+    status,
+    valor: {
+      original: toReais(charge.amountCents),
+      ...(modalidadeAlteracao === undefined ? {} : { modalidadeAlteracao }),
+    },
+    chave: charge.key,
+    ...details,
+    ...(charge.withoutCode
+      ? {}
+      : {
+          loc: {
+            id: charge.n + 1,
+            txid: charge.txid,
+            location,
+            tipoCob: 'cob',
+            criacao: new Date(charge.createdAt).toISOString(),
+          },
+          location,
+          pixCopiaECola: copyPasteOf(charge),
+        }),
+  };
+}
+
+/** CobCompleta: what a query answers. A stale one shows the charge as it was created. */
+export function chargeView(bank: Bank, charge: Charge, stale: boolean) {
+  if (stale) {
+    const asCreated = { createdAt: charge.createdAt, lifeSeconds: charge.lifeSeconds };
+    return chargeAnswer(charge, 'ATIVA', asCreated);
+  }
+  const pix = charge.payments.flatMap((endToEnd) => {
+    const payment = bank.payments.get(endToEnd);
+    return payment === undefined ? [] : [paymentView(payment)];
+  });
+  return { ...chargeAnswer(charge), ...(pix.length > 0 ? { pix } : {}) };
+}
+
+/** Pix: a received payment, in queries and webhooks. */
+export function paymentView(payment: Payment) {
+  return {
+    endToEndId: payment.endToEnd,
+    txid: payment.txid,
+    valor: toReais(payment.amountCents),
+    chave: payment.key,
+    horario: new Date(payment.at).toISOString(),
+  };
+}
+
+export function chargeStatusWord(charge: Charge, now: number): 'open' | 'paid' | 'removed' | 'expired' {
+  if (charge.status === 'CONCLUIDA') return 'paid';
+  if (charge.status !== 'ATIVA') return 'removed';
+  return deadlineOf(charge) <= now ? 'expired' : 'open';
+}
+
+export function chargeNotFound(): Reply {
+  return problem(
+    404,
+    'CobNaoEncontrado',
+    'Cobrança não encontrada',
+    'Não há cobrança para o txid informado.',
+  );
+}
+
+export function invalidCharge(violations: Violation[]): Reply {
+  return problem(
+    400,
+    'CobOperacaoInvalida',
+    'Cobrança inválida',
+    'A requisição não respeita o schema ou está semanticamente errada.',
+    violations,
+  );
+}
+
+export function duplicateTxid(txid: string): Reply {
+  return problem(
+    409,
+    'CobOperacaoInvalida',
+    'txid_duplicado',
+    'txid_duplicado: já existe uma cobrança com o txid informado.',
+    [{ razao: 'O txid já foi utilizado', propriedade: 'txid', valor: txid }],
+  );
+}

@@ -1,0 +1,194 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type Bank,
+  createCharge,
+  type Entry,
+  emptyBank,
+  endDelivery,
+  expireCharge,
+  nextTurnAt,
+  passTime,
+  payCharge,
+  ready,
+  registerWebhook,
+  removeCharge,
+  requestPayout,
+  restore,
+  returnPayout,
+  setBehaviour,
+  settlePayout,
+  snapshot,
+} from './bank.ts';
+import { choices, defaultBehaviour } from './behaviour.ts';
+import type { World } from './world.ts';
+
+/** A world of the test's own making: the clock goes when it is told to, chance counts. */
+function countingWorld(): World & { at: number } {
+  let drawn = 0;
+  return {
+    at: 1_700_000_000_000,
+    now() {
+      return this.at;
+    },
+    letters: (count) => String(++drawn).padStart(count, '0'),
+  };
+}
+
+const id = fc.constantFrom('a', 'b', 'c');
+const command = fc.oneof(
+  fc.record({ do: fc.constant('payout' as const), id, cents: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ do: fc.constant('charge' as const), id }),
+  fc.record({ do: fc.constantFrom('pay' as const, 'expire' as const, 'remove' as const), id }),
+  fc.record({ do: fc.constantFrom('complete' as const, 'refuse' as const), id }),
+  fc.record({ do: fc.constant('return' as const), id, cents: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({
+    do: fc.constant('behave' as const),
+    payout: fc.constantFrom(...choices.payout),
+    charge: fc.constantFrom(...choices.charge),
+    webhook: fc.constantFrom(...choices.webhook),
+    waitMs: fc.integer({ min: 0, max: 300 }),
+  }),
+  fc.record({ do: fc.constant('wait' as const), ms: fc.integer({ min: 0, max: 400 }), taken: fc.boolean() }),
+);
+
+type Command = typeof command extends fc.Arbitrary<infer C> ? C : never;
+
+function run(bank: Bank, world: World & { at: number }, one: Command): Entry[] {
+  switch (one.do) {
+    case 'payout':
+      return requestPayout(bank, world, one.id, {
+        idEnvio: one.id,
+        amountCents: one.cents,
+        payerKey: 'k',
+        pixKey: 'x',
+      }).writes;
+    case 'charge':
+      return createCharge(bank, world, one.id, {
+        txid: one.id,
+        key: 'k',
+        amountCents: 5,
+        lifeSeconds: 60,
+        details: {},
+      }).writes;
+    case 'pay':
+      return payCharge(bank, world, one.id).writes;
+    case 'expire':
+      return expireCharge(bank, world, one.id).writes;
+    case 'remove':
+      return removeCharge(bank, one.id).writes;
+    case 'complete':
+      return settlePayout(bank, world, one.id, 'completed').writes;
+    case 'refuse':
+      return settlePayout(bank, world, one.id, {}).writes;
+    case 'return':
+      return returnPayout(bank, world, one.id, one.cents).writes;
+    case 'behave': {
+      const { payout, charge, webhook, waitMs } = one;
+      const behaviour = {
+        ...defaultBehaviour,
+        payout,
+        charge,
+        webhook,
+        settleAfterMs: waitMs,
+        delayMs: waitMs,
+      };
+      return setBehaviour(bank, behaviour);
+    }
+    case 'wait': {
+      world.at += one.ms;
+      const { deliveries, writes } = passTime(bank, world);
+      for (const delivery of deliveries) writes.push(...endDelivery(bank, world, delivery, one.taken));
+      return writes;
+    }
+  }
+}
+
+/** What the bank would show and do from here on; how often a delivery failed is not kept, nor when it is due again. */
+function shape(bank: Bank) {
+  return JSON.parse(
+    JSON.stringify({
+      charges: bank.chargeList,
+      payments: bank.paymentList,
+      payouts: [...bank.payouts.values()].sort((a, b) => a.idEnvio.localeCompare(b.idEnvio)),
+      decided: bank.payoutList.map((payout) => payout.idEnvio),
+      byEndToEnd: [...bank.payoutsByEndToEnd.keys()].sort(),
+      statement: bank.statement,
+      arrivals: [...bank.arrivals.values()],
+      webhooks: [...bank.webhooks.values()],
+      behaviour: bank.behaviour,
+      waiting: [...bank.outbox.waiting.keys()].sort((a, b) => a - b),
+      balanceCents: bank.balanceCents,
+    }),
+  );
+}
+
+function replay(entries: Iterable<Entry>): Bank {
+  const bank = emptyBank();
+  for (const entry of entries) restore(bank, JSON.parse(JSON.stringify(entry)));
+  ready(bank);
+  return bank;
+}
+
+test('what is written is what is: the journal and the snapshot both give the same bank again', () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
+      const bank = emptyBank();
+      const world = countingWorld();
+      const journal: Entry[] = [];
+      const keep = (writes: Entry[]) => journal.push(...JSON.parse(JSON.stringify(writes)));
+      keep(registerWebhook(bank, world, { key: 'k', url: 'http://x.example', clientId: 'c' }));
+      for (const one of commands) {
+        keep(run(bank, world, one));
+        expect(shape(replay(journal))).toEqual(shape(bank));
+      }
+      expect(shape(replay(snapshot(bank)))).toEqual(shape(bank));
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('a payout is decided at most once, and the balance is what the rows say', () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 80 }), (commands) => {
+      const bank = emptyBank();
+      const world = countingWorld();
+      const decided = new Map<string, string>();
+      for (const one of commands) {
+        run(bank, world, one);
+        let balance = 0;
+        for (const payment of bank.payments.values()) balance += payment.amountCents;
+        for (const payout of bank.payouts.values()) {
+          if (payout.status === 'completed' || payout.status === 'returned') balance -= payout.amountCents;
+          const back = payout.returns.reduce((sum, each) => sum + each.amountCents, 0);
+          expect(back).toBeLessThanOrEqual(payout.amountCents);
+          balance += back;
+          if (payout.status === 'seen') continue;
+          const asDecided = `${payout.endToEnd} ${payout.accepted} ${payout.amountCents}`;
+          expect(decided.get(payout.idEnvio) ?? asDecided).toBe(asDecided);
+          decided.set(payout.idEnvio, asDecided);
+        }
+        expect(bank.balanceCents).toBe(balance);
+        expect(bank.payoutList).toHaveLength(decided.size);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('left alone long enough, nothing is left to do', () => {
+  fc.assert(
+    fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+      const bank = emptyBank();
+      const world = countingWorld();
+      for (const one of commands) run(bank, world, one);
+      for (let turns = 0; turns < 1000; turns++) {
+        const at = nextTurnAt(bank);
+        if (at === undefined) return;
+        world.at = Math.max(world.at, at);
+        for (const delivery of passTime(bank, world).deliveries) endDelivery(bank, world, delivery, true);
+      }
+      throw new Error('it never came to rest');
+    }),
+  );
+});

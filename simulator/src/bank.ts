@@ -1,0 +1,710 @@
+import { type Behaviour, behaviourOfKey, defaultBehaviour } from './behaviour.ts';
+import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
+import {
+  type Delivery,
+  deliveryEnded,
+  emptyOutbox,
+  type Notification,
+  nextDeliveryAt,
+  notify,
+  type Outbox,
+  restoreNotification,
+  takeDeliveries,
+} from './outbox.ts';
+import type { World } from './world.ts';
+
+/**
+ * The provider itself, without I/O: its charges, received payments and payouts, and how each behaviour treats them.
+ *
+ * Every function that changes something answers with `writes`: the entries that must be in the journal before the
+ * answer goes out. An entry carries a whole row and the last one wins, so that a restart needs no rules, only rows.
+ *
+ * A payout's life: the first request with an id makes a row that is only `seen`. A decision, made once, turns it
+ * into `pending` (accepted) or `refused`. A pending one becomes `completed` or `refused` when it settles by itself or
+ * by a control call; a completed one can come back, in parts, and is `returned` when all of it is back.
+ */
+export type Bank = {
+  charges: Map<string, Charge>;
+  /** In order of creation, as the other lists: a page of a list is a slice between two binary searches. */
+  chargeList: Charge[];
+  payments: Map<string, Payment>;
+  paymentList: Payment[];
+  /** Every id that was ever seen. */
+  payouts: Map<string, Payout>;
+  /** Those that were decided. */
+  payoutList: Payout[];
+  payoutsByEndToEnd: Map<string, Payout>;
+  statement: StatementLine[];
+  arrivals: Map<number, Arrival>;
+  clients: Map<string, Client>;
+  webhooks: Map<string, Webhook>;
+  behaviour: Behaviour;
+  outbox: Outbox;
+  due: DueList<{ payout: Payout } | { arrival: Arrival }>;
+  counts: Counts;
+  /** What payers paid less completed payouts that were not returned. It limits nothing. */
+  balanceCents: number;
+  /** The last moment that was given to a row: creation times never run backwards, or the lists lose their order. */
+  lastMoment: number;
+  nextArrival: number;
+  /** Signs the access tokens; kept, so that they survive a restart. */
+  tokenSecret: string;
+};
+
+export type Charge = {
+  txid: string;
+  n: number;
+  key: string;
+  amountCents: number;
+  createdAt: number;
+  lifeSeconds: number;
+  /** Set when the deadline was moved: what the calendar says from then on. */
+  moved?: { createdAt: number; lifeSeconds: number };
+  status: 'ATIVA' | 'CONCLUIDA' | 'REMOVIDA_PELO_USUARIO_RECEBEDOR' | 'REMOVIDA_PELO_PSP';
+  revision: number;
+  /** Parts of the request that the answer repeats as they came. */
+  details: ChargeDetails;
+  withoutCode: boolean;
+  /** endToEndIds of the payments it received. */
+  payments: string[];
+};
+
+export type ChargeDetails = {
+  devedor?: unknown;
+  solicitacaoPagador?: string;
+  infoAdicionais?: { nome: string; valor: string }[];
+  modalidadeAlteracao?: number;
+};
+
+export type Payment = {
+  endToEnd: string;
+  txid: string;
+  key: string;
+  amountCents: number;
+  at: number;
+  n: number;
+  /** Its place in the statement, as that of a completed payout and of a return. */
+  line: number;
+};
+
+export type PayoutRequest = {
+  idEnvio: string;
+  amountCents: number;
+  payerKey: string;
+  pixKey: string;
+  payerInfo?: string;
+  document?: string;
+};
+
+export type Payout = PayoutRequest & {
+  n: number;
+  status: 'seen' | 'pending' | 'completed' | 'refused' | 'returned';
+  timesReceived: number;
+  accepted: boolean;
+  endToEnd: string;
+  createdAt: number;
+  /** When a pending one settles by itself, and how. */
+  settleAt: number | undefined;
+  settleAs: 'completed' | 'refused' | undefined;
+  settledAt: number | undefined;
+  line: number | undefined;
+  refusal: Refusal | undefined;
+  returns: PayoutReturn[];
+};
+
+export type Refusal = { code: string; reason: string };
+export type PayoutReturn = { id: string; rtrId: string; amountCents: number; at: number; line: number };
+export type Arrival = { n: number; at: number; request: PayoutRequest };
+export type Client = { id: string; secret: string };
+export type Webhook = { key: string; url: string; clientId: string; createdAt: number };
+export type Counts = { queries: number; webhooksSent: number };
+
+export type StatementLine = {
+  at: number;
+  id: string;
+  kind: 'PIX_RECEBIDO' | 'PIX_ENVIADO' | 'DEVOLUCAO_RECEBIDA';
+  amountCents: number;
+  endToEnd: string;
+  txid?: string;
+  idEnvio?: string;
+};
+
+export type Entry =
+  | ['charge', Charge]
+  | ['payment', Payment]
+  | ['payout', Payout]
+  | ['arrival', Arrival]
+  | ['arrived', number]
+  | ['client', Client]
+  | ['webhook', Webhook]
+  | ['webhook-removed', string]
+  | ['behaviour', Behaviour]
+  | ['notification', Notification]
+  | ['notified', number[]]
+  | ['counts', Counts]
+  | ['token-secret', string];
+
+/** What the socket of a request gets: an answer made from `answer`, the end of the connection, nothing, nonsense. */
+export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 'garbage' | 'error-500' };
+
+const refusedInAnswer: Refusal = { code: 'AC03', reason: 'Pagamento negado pelo simulador' };
+const refusedLater: Refusal = { code: 'AC03', reason: 'Conta do recebedor inexistente ou inválida' };
+const keyNotFound: Refusal = { code: 'chave_nao_encontrada', reason: 'A chave informada não foi encontrada' };
+
+/** No participant of the SPI has this ISPB. */
+const ispb = '99999999';
+
+export function emptyBank(): Bank {
+  return {
+    charges: new Map(),
+    chargeList: [],
+    payments: new Map(),
+    paymentList: [],
+    payouts: new Map(),
+    payoutList: [],
+    payoutsByEndToEnd: new Map(),
+    statement: [],
+    arrivals: new Map(),
+    clients: new Map(),
+    webhooks: new Map(),
+    behaviour: { ...defaultBehaviour },
+    outbox: emptyOutbox(),
+    due: emptyDueList(),
+    counts: { queries: 0, webhooksSent: 0 },
+    balanceCents: 0,
+    lastMoment: 0,
+    nextArrival: 1,
+    tokenSecret: '',
+  };
+}
+
+// ---------------------------------------------------------------------------------------------- charges
+
+export type ChargeRequest = {
+  txid: string;
+  key: string;
+  amountCents: number;
+  lifeSeconds: number;
+  details: ChargeDetails;
+};
+
+/**
+ * A request to create a charge. An id that exists gets the duplicate answer, whatever is set; what is lost or failed
+ * before it is read is lost even when it is malformed (`request` undefined: it does not respect the schema).
+ */
+export function createCharge(
+  bank: Bank,
+  world: World,
+  txid: string,
+  request: ChargeRequest | undefined,
+): Fate<{ created: Charge } | 'duplicate' | 'malformed' | 'refused'> & { writes: Entry[] } {
+  const existing = bank.charges.get(txid);
+  if (existing !== undefined) return { fate: 'answer', answer: 'duplicate', writes: [] };
+  const behaviour = bank.behaviour.charge;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes: [] };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
+  if (request === undefined) return { fate: 'answer', answer: 'malformed', writes: [] };
+  if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
+
+  const charge: Charge = {
+    ...request,
+    n: bank.chargeList.length,
+    createdAt: moment(bank, world),
+    status: 'ATIVA',
+    revision: 0,
+    withoutCode: behaviour === 'no-code',
+    payments: [],
+  };
+  bank.charges.set(txid, charge);
+  bank.chargeList.push(charge);
+  const writes: Entry[] = [['charge', charge]];
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'hang') return { fate: 'hang', writes };
+  return { fate: 'answer', answer: { created: charge }, writes };
+}
+
+/** The receiver changes an active charge, or removes it. */
+export function reviseCharge(
+  charge: Charge,
+  change: 'remove' | Partial<Omit<ChargeRequest, 'txid'>>,
+): { writes: Entry[] } {
+  if (change === 'remove') charge.status = 'REMOVIDA_PELO_USUARIO_RECEBEDOR';
+  else Object.assign(charge, change, { details: { ...charge.details, ...change.details } });
+  if (change !== 'remove' && change.lifeSeconds !== undefined) delete charge.moved;
+  charge.revision++;
+  return { writes: [['charge', charge]] };
+}
+
+/** The deadline that the calendar of the charge states, in milliseconds. */
+export function deadlineOf(charge: Charge): number {
+  const calendar = charge.moved ?? charge;
+  return calendar.createdAt + calendar.lifeSeconds * 1000;
+}
+
+/**
+ * A payer pays, the whole amount or another one. A paid charge can be paid once more and an expired one late: a real
+ * payer's bank would refuse the latter, but what arrives late is what a client must be tried with.
+ */
+export function payCharge(
+  bank: Bank,
+  world: World,
+  txid: string,
+  amountCents?: number,
+): { answer: { endToEnd: string } | 'not-found' | 'removed'; writes: Entry[] } {
+  const charge = bank.charges.get(txid);
+  if (charge === undefined) return { answer: 'not-found', writes: [] };
+  if (charge.status !== 'ATIVA' && charge.status !== 'CONCLUIDA') return { answer: 'removed', writes: [] };
+  const at = moment(bank, world);
+  const payment: Payment = {
+    endToEnd: endToEndAt(world, at, 'E'),
+    txid,
+    key: charge.key,
+    amountCents: amountCents ?? charge.amountCents,
+    at,
+    n: bank.paymentList.length,
+    line: bank.statement.length,
+  };
+  charge.status = 'CONCLUIDA';
+  charge.payments.push(payment.endToEnd);
+  addPayment(bank, payment);
+  bank.statement.push(lineOfPayment(payment));
+  return {
+    answer: { endToEnd: payment.endToEnd },
+    writes: [
+      ['charge', charge],
+      ['payment', payment],
+      ...report(bank, at, { key: charge.key, kind: 'payment', id: payment.endToEnd, returns: 0 }),
+    ],
+  };
+}
+
+/** Moves the deadline of an open charge two minutes into the past. */
+export function expireCharge(
+  bank: Bank,
+  world: World,
+  txid: string,
+): { answer: 'done' | 'not-found' | 'closed'; writes: Entry[] } {
+  const charge = bank.charges.get(txid);
+  if (charge === undefined) return { answer: 'not-found', writes: [] };
+  if (charge.status !== 'ATIVA') return { answer: 'closed', writes: [] };
+  const deadline = moment(bank, world) - 120_000;
+  const lifeSeconds = Math.floor((deadline - charge.createdAt) / 1000);
+  // A life below a second is not allowed: the calendar of a young charge then says that it was created earlier.
+  charge.moved =
+    lifeSeconds >= 1
+      ? { createdAt: charge.createdAt, lifeSeconds }
+      : { createdAt: deadline - 1000, lifeSeconds: 1 };
+  return { answer: 'done', writes: [['charge', charge]] };
+}
+
+/** The provider removes an open charge. */
+export function removeCharge(
+  bank: Bank,
+  txid: string,
+): { answer: 'done' | 'not-found' | 'closed'; writes: Entry[] } {
+  const charge = bank.charges.get(txid);
+  if (charge === undefined) return { answer: 'not-found', writes: [] };
+  if (charge.status !== 'ATIVA') return { answer: 'closed', writes: [] };
+  charge.status = 'REMOVIDA_PELO_PSP';
+  return { answer: 'done', writes: [['charge', charge]] };
+}
+
+// ---------------------------------------------------------------------------------------------- payouts
+
+export type PayoutAnswer = { accepted: Payout } | { refused: Refusal } | 'duplicate' | 'malformed';
+
+/**
+ * A request to pay out. It is counted whatever becomes of it. An id that was decided is never decided anew and gets
+ * the duplicate answer, whatever is set (`request` undefined: it does not respect the schema).
+ */
+export function requestPayout(
+  bank: Bank,
+  world: World,
+  idEnvio: string,
+  request: PayoutRequest | undefined,
+): Fate<PayoutAnswer> & { writes: Entry[] } {
+  let payout = bank.payouts.get(idEnvio);
+  if (payout === undefined) {
+    payout = seenPayout(idEnvio);
+    bank.payouts.set(idEnvio, payout);
+  }
+  payout.timesReceived++;
+  if (payout.status !== 'seen') {
+    return { fate: 'answer', answer: 'duplicate', writes: [['payout', payout]] };
+  }
+  if (request !== undefined) Object.assign(payout, request);
+
+  const steered = request === undefined ? undefined : behaviourOfKey(request.pixKey);
+  const behaviour = steered ?? bank.behaviour.payout;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes: [['payout', payout]] };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes: [['payout', payout]] };
+  if (request === undefined) return { fate: 'answer', answer: 'malformed', writes: [['payout', payout]] };
+
+  switch (behaviour) {
+    case 'pix-key-not-found':
+    case 'refuse-in-answer': {
+      const refusal = behaviour === 'refuse-in-answer' ? refusedInAnswer : keyNotFound;
+      decide(bank, world, payout, 'refused');
+      payout.settledAt = payout.createdAt;
+      payout.refusal = refusal;
+      return { fate: 'answer', answer: { refused: refusal }, writes: [['payout', payout]] };
+    }
+    case 'delay-request': {
+      const arrival = { n: bank.nextArrival++, at: world.now() + bank.behaviour.delayMs, request };
+      addArrival(bank, arrival);
+      return {
+        fate: 'drop',
+        writes: [
+          ['payout', payout],
+          ['arrival', arrival],
+        ],
+      };
+    }
+  }
+  accept(bank, world, payout, behaviour);
+  const writes: Entry[] = [['payout', payout]];
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
+  if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
+  return { fate: 'answer', answer: { accepted: payout }, writes };
+}
+
+function seenPayout(idEnvio: string): Payout {
+  return {
+    idEnvio,
+    amountCents: 0,
+    payerKey: '',
+    pixKey: '',
+    n: -1,
+    status: 'seen',
+    timesReceived: 0,
+    accepted: false,
+    endToEnd: '',
+    createdAt: 0,
+    settleAt: undefined,
+    settleAs: undefined,
+    settledAt: undefined,
+    line: undefined,
+    refusal: undefined,
+    returns: [],
+  };
+}
+
+function accept(bank: Bank, world: World, payout: Payout, behaviour: string): void {
+  decide(bank, world, payout, 'pending');
+  payout.accepted = true;
+  if (behaviour === 'stay-pending') return;
+  payout.settleAs = behaviour === 'refuse-later' ? 'refused' : 'completed';
+  payout.settleAt = payout.createdAt + bank.behaviour.settleAfterMs;
+  addDue(bank.due, payout.settleAt, { payout });
+}
+
+function decide(bank: Bank, world: World, payout: Payout, status: 'pending' | 'refused'): void {
+  payout.createdAt = moment(bank, world);
+  payout.endToEnd = endToEndAt(world, payout.createdAt, 'E');
+  payout.status = status;
+  payout.n = bank.payoutList.length;
+  bank.payoutList.push(payout);
+  bank.payoutsByEndToEnd.set(payout.endToEnd, payout);
+}
+
+function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refusal): Entry[] {
+  const at = moment(bank, world);
+  payout.settledAt = at;
+  payout.settleAt = undefined;
+  payout.settleAs = undefined;
+  if (as === 'completed') {
+    payout.status = 'completed';
+    payout.line = bank.statement.length;
+    bank.balanceCents -= payout.amountCents;
+    bank.statement.push(lineOfPayout(payout, at));
+  } else {
+    payout.status = 'refused';
+    payout.refusal = as;
+  }
+  return [
+    ['payout', payout],
+    ...report(bank, at, { key: payout.payerKey, kind: 'payout', id: payout.idEnvio, returns: 0 }),
+  ];
+}
+
+/** Decides a pending payout: sent, or refused with a reason. */
+export function settlePayout(
+  bank: Bank,
+  world: World,
+  idEnvio: string,
+  as: 'completed' | { reason?: string },
+): { answer: 'done' | 'not-found' | 'not-pending'; writes: Entry[] } {
+  const payout = bank.payouts.get(idEnvio);
+  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout.status !== 'pending') return { answer: 'not-pending', writes: [] };
+  const outcome =
+    as === 'completed' ? as : { code: refusedLater.code, reason: as.reason ?? refusedLater.reason };
+  return { answer: 'done', writes: settle(bank, world, payout, outcome) };
+}
+
+/** A completed payout comes back, whole or in part; all returns together are at most what was sent. */
+export function returnPayout(
+  bank: Bank,
+  world: World,
+  idEnvio: string,
+  amountCents?: number,
+): { answer: { returned: PayoutReturn } | 'not-found' | 'not-completed' | 'too-much'; writes: Entry[] } {
+  const payout = bank.payouts.get(idEnvio);
+  if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
+  if (payout.status !== 'completed') return { answer: 'not-completed', writes: [] };
+  const leftCents = payout.amountCents - returnedCents(payout);
+  const backCents = amountCents ?? leftCents;
+  if (backCents > leftCents) return { answer: 'too-much', writes: [] };
+  const at = moment(bank, world);
+  const returned: PayoutReturn = {
+    id: world.letters(32),
+    rtrId: endToEndAt(world, at, 'D'),
+    amountCents: backCents,
+    at,
+    line: bank.statement.length,
+  };
+  payout.returns.push(returned);
+  if (backCents === leftCents) payout.status = 'returned';
+  bank.balanceCents += backCents;
+  bank.statement.push(lineOfReturn(payout, returned));
+  return {
+    answer: { returned },
+    writes: [
+      ['payout', payout],
+      ...report(bank, at, {
+        key: payout.payerKey,
+        kind: 'payout',
+        id: idEnvio,
+        returns: payout.returns.length,
+      }),
+    ],
+  };
+}
+
+export function returnedCents(payout: Payout): number {
+  return payout.returns.reduce((sum, one) => sum + one.amountCents, 0);
+}
+
+// ------------------------------------------------------------------------------ time, webhooks, settings
+
+/** When passTime has something to do next, or undefined. */
+export function nextTurnAt(bank: Bank): number | undefined {
+  const due = nextDueAt(bank.due);
+  const delivery = nextDeliveryAt(bank.outbox);
+  if (due === undefined || delivery === undefined) return due ?? delivery;
+  return Math.min(due, delivery);
+}
+
+/** Everything that time alone brings: settlements, delayed requests that arrive, deliveries that are due. */
+export function passTime(bank: Bank, world: World): { deliveries: Delivery[]; writes: Entry[] } {
+  const writes: Entry[] = [];
+  const now = world.now();
+  for (const what of takeDue(bank.due, now)) {
+    if ('arrival' in what) {
+      writes.push(...arrive(bank, world, what.arrival));
+    } else if (what.payout.status === 'pending' && what.payout.settleAt !== undefined) {
+      const as = what.payout.settleAs === 'refused' ? refusedLater : 'completed';
+      writes.push(...settle(bank, world, what.payout, as));
+    }
+  }
+  const deliveryAt = nextDeliveryAt(bank.outbox);
+  if (deliveryAt === undefined || deliveryAt > now) return { deliveries: [], writes };
+  const { deliveries, dropped } = takeDeliveries(bank.outbox, bank.behaviour, now);
+  if (dropped.length > 0) writes.push(['notified', dropped]);
+  return { deliveries, writes };
+}
+
+/** A delayed request arrives after its connection was dropped: it is accepted, unless its id was decided by now. */
+function arrive(bank: Bank, world: World, arrival: Arrival): Entry[] {
+  bank.arrivals.delete(arrival.n);
+  const writes: Entry[] = [['arrived', arrival.n]];
+  const payout = bank.payouts.get(arrival.request.idEnvio);
+  if (payout === undefined || payout.status !== 'seen') return writes;
+  Object.assign(payout, arrival.request);
+  accept(bank, world, payout, 'complete');
+  return [...writes, ['payout', payout]];
+}
+
+/** Nobody who has not registered an address for a key hears of it. */
+function report(
+  bank: Bank,
+  now: number,
+  about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns'>,
+): Entry[] {
+  if (!bank.webhooks.has(about.key)) return [];
+  const notification = notify(bank.outbox, bank.behaviour, now, about);
+  return notification === undefined ? [] : [['notification', notification]];
+}
+
+export function endDelivery(bank: Bank, world: World, delivery: Delivery, delivered: boolean): Entry[] {
+  const done = deliveryEnded(bank.outbox, delivery, delivered, world.now());
+  return done.length === 0 ? [] : [['notified', done]];
+}
+
+/** Remembers the secret of a client, which signs its webhooks; the last one that it showed counts. */
+export function rememberClient(bank: Bank, client: Client): Entry[] {
+  if (bank.clients.get(client.id)?.secret === client.secret) return [];
+  bank.clients.set(client.id, client);
+  return [['client', client]];
+}
+
+export function registerWebhook(bank: Bank, world: World, webhook: Omit<Webhook, 'createdAt'>): Entry[] {
+  const registered = { ...webhook, createdAt: world.now() };
+  bank.webhooks.set(webhook.key, registered);
+  return [['webhook', registered]];
+}
+
+export function removeWebhook(bank: Bank, key: string): Entry[] {
+  return bank.webhooks.delete(key) ? [['webhook-removed', key]] : [];
+}
+
+export function setBehaviour(bank: Bank, behaviour: Behaviour): Entry[] {
+  bank.behaviour = behaviour;
+  return [['behaviour', behaviour]];
+}
+
+/** Milliseconds for a new row, never before those of the rows that exist. */
+function moment(bank: Bank, world: World): number {
+  bank.lastMoment = Math.max(bank.lastMoment, world.now());
+  return bank.lastMoment;
+}
+
+/** `E` (or `D` for a return), ISPB, `yyyyMMddHHmm` in UTC and 11 letters or digits: 32 characters. */
+function endToEndAt(world: World, at: number, first: 'E' | 'D'): string {
+  const minute = Math.floor(at / 60_000);
+  if (minute !== lastMinute.minute) {
+    const text = new Date(at).toISOString().slice(0, 16).replace(/[-T:]/g, '');
+    lastMinute = { minute, text };
+  }
+  return first + ispb + lastMinute.text + world.letters(11);
+}
+
+// A minute is written thousands of times.
+let lastMinute = { minute: 0, text: '197001010000' };
+
+// -------------------------------------------------------------------------------------------- statement
+
+function lineOfPayment(payment: Payment): StatementLine {
+  const { endToEnd, amountCents, txid, at } = payment;
+  return { at, id: endToEnd, kind: 'PIX_RECEBIDO', amountCents, endToEnd, txid };
+}
+
+function lineOfPayout(payout: Payout, at: number): StatementLine {
+  const { endToEnd, amountCents, idEnvio } = payout;
+  return { at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
+}
+
+function lineOfReturn(payout: Payout, returned: PayoutReturn): StatementLine {
+  const { endToEnd, idEnvio } = payout;
+  const { rtrId, amountCents, at } = returned;
+  return { at, id: rtrId, kind: 'DEVOLUCAO_RECEBIDA', amountCents, endToEnd, idEnvio };
+}
+
+// ------------------------------------------------------------------------------------- keeping, restoring
+
+/** Reads one entry of the journal into a bank; `ready` must follow the last one. */
+export function restore(bank: Bank, entry: Entry): void {
+  switch (entry[0]) {
+    case 'charge':
+      bank.charges.set(entry[1].txid, entry[1]);
+      break;
+    case 'payment':
+      bank.payments.set(entry[1].endToEnd, entry[1]);
+      break;
+    case 'payout':
+      bank.payouts.set(entry[1].idEnvio, entry[1]);
+      break;
+    case 'arrival':
+      bank.arrivals.set(entry[1].n, entry[1]);
+      break;
+    case 'arrived':
+      bank.arrivals.delete(entry[1]);
+      break;
+    case 'client':
+      bank.clients.set(entry[1].id, entry[1]);
+      break;
+    case 'webhook':
+      bank.webhooks.set(entry[1].key, entry[1]);
+      break;
+    case 'webhook-removed':
+      bank.webhooks.delete(entry[1]);
+      break;
+    case 'behaviour':
+      bank.behaviour = { ...defaultBehaviour, ...entry[1] };
+      break;
+    case 'notification':
+      bank.outbox.waiting.set(entry[1].n, entry[1]);
+      break;
+    case 'notified':
+      for (const n of entry[1]) bank.outbox.waiting.delete(n);
+      break;
+    case 'counts':
+      bank.counts = entry[1];
+      break;
+    case 'token-secret':
+      bank.tokenSecret = entry[1];
+      break;
+  }
+}
+
+/** Rebuilds from the rows everything that is derived from them: lists, statement, balance, what is due. */
+export function ready(bank: Bank): void {
+  const byNumber = (a: { n: number }, b: { n: number }) => a.n - b.n;
+  const lines: { line: number; shown: StatementLine }[] = [];
+  bank.chargeList = [...bank.charges.values()].sort(byNumber);
+  const payments = [...bank.payments.values()].sort(byNumber);
+  bank.payments.clear();
+  for (const payment of payments) {
+    addPayment(bank, payment);
+    lines.push({ line: payment.line, shown: lineOfPayment(payment) });
+  }
+  bank.payoutList = [...bank.payouts.values()].filter((payout) => payout.status !== 'seen').sort(byNumber);
+  for (const payout of bank.payoutList) {
+    bank.payoutsByEndToEnd.set(payout.endToEnd, payout);
+    if (payout.settleAt !== undefined) addDue(bank.due, payout.settleAt, { payout });
+    if (payout.settledAt !== undefined && payout.line !== undefined) {
+      bank.balanceCents -= payout.amountCents;
+      lines.push({ line: payout.line, shown: lineOfPayout(payout, payout.settledAt) });
+    }
+    for (const returned of payout.returns) {
+      bank.balanceCents += returned.amountCents;
+      lines.push({ line: returned.line, shown: lineOfReturn(payout, returned) });
+    }
+  }
+  // Many share a millisecond: their time alone would not give the order back, and a page would show one twice.
+  bank.statement = lines.sort((a, b) => a.line - b.line).map((one) => one.shown);
+  bank.lastMoment = Math.max(
+    bank.chargeList.at(-1)?.createdAt ?? 0,
+    bank.payoutList.at(-1)?.createdAt ?? 0,
+    bank.statement.at(-1)?.at ?? 0,
+  );
+  for (const arrival of bank.arrivals.values()) addArrival(bank, arrival);
+  for (const notification of bank.outbox.waiting.values()) restoreNotification(bank.outbox, notification);
+}
+
+/** Every row once: what the journal is compacted to. */
+export function* snapshot(bank: Bank): Generator<Entry> {
+  yield ['token-secret', bank.tokenSecret];
+  yield ['behaviour', bank.behaviour];
+  yield ['counts', bank.counts];
+  for (const client of bank.clients.values()) yield ['client', client];
+  for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
+  for (const charge of bank.chargeList) yield ['charge', charge];
+  for (const payment of bank.paymentList) yield ['payment', payment];
+  for (const payout of bank.payouts.values()) yield ['payout', payout];
+  for (const arrival of bank.arrivals.values()) yield ['arrival', arrival];
+  for (const notification of bank.outbox.waiting.values()) yield ['notification', notification];
+}
+
+function addPayment(bank: Bank, payment: Payment): void {
+  bank.payments.set(payment.endToEnd, payment);
+  bank.paymentList.push(payment);
+  bank.balanceCents += payment.amountCents;
+}
+
+function addArrival(bank: Bank, arrival: Arrival): void {
+  bank.arrivals.set(arrival.n, arrival);
+  bank.nextArrival = Math.max(bank.nextArrival, arrival.n + 1);
+  addDue(bank.due, arrival.at, { arrival });
+}

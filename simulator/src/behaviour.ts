@@ -1,0 +1,73 @@
+/** How the provider behaves, as PUT /control/behaviour sets it. The first value of each list is the default. */
+export const choices = {
+  payout: [
+    'complete',
+    'stay-pending',
+    'refuse-in-answer',
+    'refuse-later',
+    'lose-answer',
+    'lose-request',
+    'delay-request',
+    'error-500',
+    'error-500-after-accepting',
+    'hang',
+    'garbage',
+  ],
+  charge: ['create', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'no-code'],
+  webhook: ['send', 'drop', 'duplicate', 'delay', 'reorder'],
+  query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
+} as const;
+
+export type PayoutBehaviour = (typeof choices.payout)[number];
+export type ChargeBehaviour = (typeof choices.charge)[number];
+export type Behaviour = {
+  payout: PayoutBehaviour;
+  charge: ChargeBehaviour;
+  webhook: (typeof choices.webhook)[number];
+  query: (typeof choices.query)[number];
+  settleAfterMs: number;
+  delayMs: number;
+};
+
+export const defaultBehaviour: Readonly<Behaviour> = {
+  payout: 'complete',
+  charge: 'create',
+  webhook: 'send',
+  query: 'answer',
+  settleAfterMs: 50,
+  delayMs: 0,
+};
+
+const longestWaitMs = 24 * 60 * 60 * 1000;
+
+/** The behaviour with the given keys merged in, or what is wrong with them: then nothing changes. */
+export function mergeBehaviour(
+  current: Behaviour,
+  given: Record<string, unknown>,
+): { behaviour: Behaviour } | { error: string } {
+  const merged: Record<string, unknown> = { ...current };
+  for (const [key, value] of Object.entries(given)) {
+    if (key === 'settleAfterMs' || key === 'delayMs') {
+      if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > longestWaitMs) {
+        return { error: `${key} must be an integer from 0 to ${longestWaitMs} (milliseconds)` };
+      }
+    } else if (Object.hasOwn(choices, key)) {
+      const allowed: readonly string[] = choices[key as keyof typeof choices];
+      if (typeof value !== 'string' || !allowed.includes(value)) {
+        return { error: `${key} must be one of: ${allowed.join(', ')}` };
+      }
+    } else {
+      return { error: `unknown key ${key}; known are ${Object.keys(defaultBehaviour).join(', ')}` };
+    }
+    merged[key] = value;
+  }
+  return { behaviour: merged as Behaviour };
+}
+
+/** A single payout is steered by its key `VALUE@simulator.example`, whatever the setting is. */
+export function behaviourOfKey(pixKey: string): PayoutBehaviour | 'pix-key-not-found' | undefined {
+  if (!pixKey.endsWith('@simulator.example')) return undefined;
+  const value = pixKey.slice(0, pixKey.indexOf('@'));
+  if (value === 'pix-key-not-found') return value;
+  return choices.payout.find((choice) => choice === value);
+}

@@ -1,0 +1,292 @@
+import { chargeStatusWord, copyPasteOf } from './api-pix.ts';
+import {
+  type Charge,
+  deadlineOf,
+  type Entry,
+  expireCharge,
+  type Payment,
+  type Payout,
+  payCharge,
+  removeCharge,
+  returnedCents,
+  returnPayout,
+  setBehaviour,
+  settlePayout,
+} from './bank.ts';
+import { defaultBehaviour, mergeBehaviour } from './behaviour.ts';
+import type { Desk, Request } from './desk.ts';
+import { isRecord } from './money.ts';
+import { json, type Reply } from './reply.ts';
+
+/** The calls by which a person or a test plays payer, time and provider. Errors are `{error}`. */
+
+const mostCents = 999_999_999_999;
+
+export function control(desk: Desk, request: Request): Reply {
+  const [, area, id, action, ...more] = request.path;
+  if (more.length > 0) return unknownCall();
+  if (isForeignOrigin(request)) return failure(403, 'only the page of the simulator itself may call this');
+  const call = `${request.method} ${area}`;
+  if (call === 'GET state' && id === undefined) return state(desk, request.query);
+  if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
+  if (call === 'POST charges' && id !== undefined) return charge(desk, plainId(id), action, request.body);
+  if (call === 'POST payouts' && id !== undefined) return payout(desk, plainId(id), action, request.body);
+  return unknownCall();
+}
+
+/** An id may come as the UUID that the service shows: the provider knows it without hyphens. */
+function plainId(id: string): string {
+  return id.replaceAll('-', '');
+}
+
+/** A page from elsewhere that a browser has open could otherwise pay charges here. */
+function isForeignOrigin(request: Request): boolean {
+  const { origin, host } = request.headers;
+  return origin !== undefined && URL.parse(origin)?.host !== host;
+}
+
+function failure(status: number, error: string): Reply {
+  return json(status, { error });
+}
+
+function unknownCall(): Reply {
+  return failure(404, 'no such control call');
+}
+
+/** The JSON object of a body; none is `{}`. Properties that the call does not know are refused. */
+function readBody(body: string, known: string[]): { given: Record<string, unknown> } | { refusal: Reply } {
+  let given: unknown = {};
+  if (body.trim() !== '') {
+    try {
+      given = JSON.parse(body);
+    } catch {
+      return { refusal: failure(400, 'the body is not JSON') };
+    }
+  }
+  if (!isRecord(given)) return { refusal: failure(400, 'the body must be a JSON object') };
+  const unknown = Object.keys(given).find((name) => !known.includes(name));
+  if (unknown !== undefined) return { refusal: failure(400, `unknown property ${unknown}`) };
+  return { given };
+}
+
+function readCents(given: Record<string, unknown>): { cents: number | undefined } | { refusal: Reply } {
+  const cents = given.amountCents;
+  if (cents === undefined) return { cents };
+  if (typeof cents !== 'number' || !Number.isInteger(cents) || cents < 1 || cents > mostCents) {
+    return { refusal: failure(400, `amountCents must be an integer from 1 to ${mostCents}`) };
+  }
+  return { cents };
+}
+
+// --------------------------------------------------------------------------------------------- charges
+
+function charge(desk: Desk, txid: string, action: string | undefined, body: string): Reply {
+  if (action !== 'pay' && action !== 'expire' && action !== 'remove') return unknownCall();
+  const read = readBody(body, action === 'pay' ? ['amountCents'] : []);
+  if ('refusal' in read) return read.refusal;
+  if (action === 'pay') {
+    const amount = readCents(read.given);
+    if ('refusal' in amount) return amount.refusal;
+    const { answer, writes } = payCharge(desk.bank, desk.world, txid, amount.cents);
+    desk.commit(writes);
+    if (answer === 'not-found') return failure(404, `no charge ${txid}`);
+    if (answer === 'removed') return failure(409, 'the charge was removed: it cannot be paid');
+    return json(200, answer);
+  }
+  const { answer, writes } =
+    action === 'expire' ? expireCharge(desk.bank, desk.world, txid) : removeCharge(desk.bank, txid);
+  desk.commit(writes);
+  if (answer === 'not-found') return failure(404, `no charge ${txid}`);
+  if (answer === 'closed') return failure(409, `the charge is not open: it is paid or removed`);
+  return json(200, { ok: true });
+}
+
+// --------------------------------------------------------------------------------------------- payouts
+
+const bodyOfPayoutCall: Record<string, string[]> = {
+  complete: [],
+  refuse: ['reason'],
+  return: ['amountCents'],
+};
+
+function payout(desk: Desk, idEnvio: string, action: string | undefined, body: string): Reply {
+  const known = bodyOfPayoutCall[action ?? ''];
+  if (known === undefined) return unknownCall();
+  const read = readBody(body, known);
+  if ('refusal' in read) return read.refusal;
+
+  if (action === 'return') {
+    const amount = readCents(read.given);
+    if ('refusal' in amount) return amount.refusal;
+    const { answer, writes } = returnPayout(desk.bank, desk.world, idEnvio, amount.cents);
+    desk.commit(writes);
+    if (answer === 'not-found') return failure(404, `no payout ${idEnvio}`);
+    if (answer === 'not-completed') return failure(409, 'only a completed payout can be returned');
+    if (answer === 'too-much') return failure(409, 'all returns together cannot exceed what was sent');
+    const { rtrId, amountCents } = answer.returned;
+    return json(200, { rtrId, amountCents });
+  }
+
+  const { reason } = read.given;
+  if (reason !== undefined && (typeof reason !== 'string' || reason.length > 140)) {
+    return failure(400, 'reason must be a text of at most 140 characters');
+  }
+  const as = action === 'complete' ? 'completed' : reason === undefined ? {} : { reason };
+  const { answer, writes } = settlePayout(desk.bank, desk.world, idEnvio, as);
+  desk.commit(writes);
+  if (answer === 'not-found') return failure(404, `no payout ${idEnvio}`);
+  if (answer === 'not-pending') return failure(409, 'the payout is not pending: its fate is decided');
+  return json(200, { ok: true });
+}
+
+// -------------------------------------------------------------------------------------------- behaviour
+
+function behaviour(desk: Desk, request: Request): Reply {
+  let writes: Entry[] = [];
+  if (request.method === 'DELETE') {
+    writes = setBehaviour(desk.bank, { ...defaultBehaviour });
+  } else if (request.method === 'PUT') {
+    const read = readBody(request.body, Object.keys(defaultBehaviour));
+    if ('refusal' in read) return read.refusal;
+    const merged = mergeBehaviour(desk.bank.behaviour, read.given);
+    if ('error' in merged) return failure(400, merged.error);
+    writes = setBehaviour(desk.bank, merged.behaviour);
+  } else if (request.method !== 'GET') {
+    return unknownCall();
+  }
+  desk.commit(writes);
+  return json(200, desk.bank.behaviour);
+}
+
+// ------------------------------------------------------------------------------------------------ state
+
+function state(desk: Desk, query: URLSearchParams): Reply {
+  const txid = query.get('txid');
+  const idEnvio = query.get('idEnvio');
+  const { bank } = desk;
+  if (txid === null && idEnvio === null) {
+    const parts = stateParts(desk, bank.charges.values(), bank.payouts.values());
+    // Told in one piece it is the state of one moment. A million payouts are 200 MB, which nobody should wait for
+    // nor hold in memory twice: what is that long is streamed, while the rest goes on.
+    const rows = bank.charges.size + bank.payouts.size;
+    const body = rows <= rowsInOnePiece ? [...parts].join('') : parts;
+    return { status: 200, type: 'application/json', body };
+  }
+  const oneCharge = txid === null ? undefined : bank.charges.get(plainId(txid));
+  const onePayout = idEnvio === null ? undefined : bank.payouts.get(plainId(idEnvio));
+  const parts = stateParts(desk, oneCharge ? [oneCharge] : [], onePayout ? [onePayout] : []);
+  return { status: 200, type: 'application/json', body: [...parts].join('') };
+}
+
+const rowsInOnePiece = 50_000;
+
+function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Payout>): Generator<string> {
+  const { bank } = desk;
+  const now = desk.world.now();
+  yield '{"charges":[';
+  yield* joined(charges, (one) => JSON.stringify(chargeState(desk, one, now)));
+  yield '],"payouts":[';
+  yield* joined(payouts, (one) => JSON.stringify(payoutState(one)));
+  const { queries, webhooksSent } = bank.counts;
+  yield `],"balanceCents":${bank.balanceCents},"queries":${queries},"webhooksSent":${webhooksSent}}`;
+}
+
+function* joined<T>(items: Iterable<T>, text: (item: T) => string): Generator<string> {
+  let part: string[] = [];
+  let comma = '';
+  for (const item of items) {
+    part.push(text(item));
+    if (part.length === 1000) {
+      yield comma + part.join(',');
+      comma = ',';
+      part = [];
+    }
+  }
+  if (part.length > 0) yield comma + part.join(',');
+}
+
+function chargeState(desk: Desk, charge: Charge, now: number) {
+  const payments = paymentsOf(desk, charge);
+  const [first] = payments;
+  return {
+    txid: charge.txid,
+    amountCents: charge.amountCents,
+    status: chargeStatusWord(charge, now),
+    createdAt: new Date(charge.createdAt).toISOString(),
+    ...(first === undefined ? {} : { paidAt: new Date(first.at).toISOString(), endToEnd: first.endToEnd }),
+    ...(payments.length < 2 ? {} : { payments: payments.map(paymentState) }),
+  };
+}
+
+function paymentsOf(desk: Desk, charge: Charge): Payment[] {
+  return charge.payments.flatMap((endToEnd) => desk.bank.payments.get(endToEnd) ?? []);
+}
+
+function paymentState({ endToEnd, amountCents, at }: Payment) {
+  return { endToEnd, amountCents, paidAt: new Date(at).toISOString() };
+}
+
+/** A payout that was only seen (lost, failed, still on its way) was not decided: it has no status. */
+function payoutState(payout: Payout) {
+  return {
+    idEnvio: payout.idEnvio,
+    amountCents: payout.amountCents,
+    pixKey: payout.pixKey,
+    ...(payout.status === 'seen' ? {} : { status: payout.status }),
+    timesReceived: payout.timesReceived,
+    timesAccepted: payout.accepted ? 1 : 0,
+    ...(payout.endToEnd === '' ? {} : { endToEnd: payout.endToEnd }),
+    ...(payout.returns.length === 0 ? {} : { returnedCents: returnedCents(payout) }),
+    ...(payout.refusal === undefined ? {} : { reason: payout.refusal.reason }),
+  };
+}
+
+// ----------------------------------------------------------------------------------------- for the page
+
+const shownCharges = 20;
+const shownPayouts = 30;
+const searchedCharges = 5000;
+
+/** What the page shows: the newest open charges and payouts, and how the provider behaves. */
+export function pageData(desk: Desk): Reply {
+  const { bank } = desk;
+  const now = desk.world.now();
+  const charges: unknown[] = [];
+  const oldest = Math.max(0, bank.chargeList.length - searchedCharges);
+  for (let at = bank.chargeList.length - 1; at >= oldest && charges.length < shownCharges; at--) {
+    const one = bank.chargeList[at] as Charge;
+    if (chargeStatusWord(one, now) === 'open') charges.push(chargeCard(desk, one, now));
+  }
+  const payouts = bank.payoutList
+    .slice(-shownPayouts)
+    .reverse()
+    .map((one) => ({ ...payoutState(one), createdAt: new Date(one.createdAt).toISOString() }));
+  return json(200, {
+    charges,
+    payouts,
+    chargeCount: bank.charges.size,
+    payoutCount: bank.payoutList.length,
+    balanceCents: bank.balanceCents,
+    behaviour: bank.behaviour,
+  });
+}
+
+/** A charge as a payer's bank would show it. */
+export function pageCharge(desk: Desk, txid: string): Reply {
+  const one = desk.bank.charges.get(plainId(txid));
+  return one === undefined
+    ? failure(404, 'no such charge')
+    : json(200, chargeCard(desk, one, desk.world.now()));
+}
+
+function chargeCard(desk: Desk, charge: Charge, now: number) {
+  return {
+    ...chargeState(desk, charge, now),
+    key: charge.key,
+    expiresAt: new Date(deadlineOf(charge)).toISOString(),
+    payments: paymentsOf(desk, charge).map(paymentState),
+    message: charge.details.solicitacaoPagador ?? '',
+    details: charge.details.infoAdicionais ?? [],
+    ...(charge.withoutCode ? {} : { copyPaste: copyPasteOf(charge) }),
+  };
+}

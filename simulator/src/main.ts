@@ -1,0 +1,156 @@
+#!/usr/bin/env node
+import { randomBytes } from 'node:crypto';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
+import { type Entry, emptyBank, endDelivery, nextTurnAt, passTime } from './bank.ts';
+import type { Desk } from './desk.ts';
+import { type Journal, openJournal } from './journal.ts';
+import { createHttpServer } from './server.ts';
+import { type Sender, startSender } from './webhooks.ts';
+import { realWorld } from './world.ts';
+
+export type SimulatorOptions = {
+  host: '127.0.0.1' | '::1';
+  /** 0 takes any free port. */
+  port: number;
+  stateDir: string;
+  log?: (message: string) => void;
+};
+
+/**
+ * Starts a provider on the truth that is kept in `stateDir`. Rejects with the system's error when the port is taken
+ * (`code` EADDRINUSE). `stop` writes what is waiting and ends every connection.
+ */
+export async function startSimulator(
+  options: SimulatorOptions,
+): Promise<{ url: string; stop(): Promise<void> }> {
+  const world = realWorld();
+  const bank = emptyBank();
+  let journal: Journal | undefined;
+  let sender: Sender | undefined;
+  let turn: NodeJS.Timeout | undefined;
+  let turnAt = Number.POSITIVE_INFINITY;
+  let stopped = false;
+  let failing = false;
+
+  const append = (writes: Entry[]) => journal?.append(writes);
+  const desk: Desk = {
+    bank,
+    world,
+    commit(writes) {
+      append(writes);
+      wake();
+    },
+  };
+
+  /** Sets the one timer to the moment at which time alone brings something. */
+  const wake = () => {
+    const at = nextTurnAt(bank);
+    if (at === undefined || at >= turnAt || stopped) return;
+    clearTimeout(turn);
+    turnAt = at;
+    // setTimeout counts in 32 bits: what is further away is looked at again every day.
+    turn = setTimeout(takeTurn, Math.min(Math.max(0, at - world.now()), 86_400_000));
+  };
+
+  const takeTurn = () => {
+    turnAt = Number.POSITIVE_INFINITY;
+    const { deliveries, writes } = passTime(bank, world);
+    append(writes);
+    if (deliveries.length > 0) {
+      // What a webhook tells must be in the journal first, as with an answer.
+      journal?.whenWritten(() => {
+        for (const delivery of deliveries) sender?.send(delivery);
+      });
+    }
+    wake();
+  };
+
+  const server = createHttpServer(desk, (callback) => journal?.whenWritten(callback));
+  // The port comes first: whoever holds it holds the state directory that goes with it.
+  await listen(server, options.host, options.port);
+  try {
+    journal = openJournal(resolve(options.stateDir), bank);
+  } catch (error) {
+    server.close();
+    server.closeAllConnections();
+    throw error;
+  }
+  if (bank.tokenSecret === '') {
+    bank.tokenSecret = randomBytes(32).toString('base64url');
+    append([['token-secret', bank.tokenSecret]]);
+  }
+  sender = startSender(bank, world.now, (delivery, delivered, answers) => {
+    bank.counts.webhooksSent += answers;
+    desk.commit([['counts', bank.counts], ...endDelivery(bank, world, delivery, delivered)]);
+    if (delivered === failing) {
+      failing = !delivered;
+      options.log?.(failing ? 'webhooks are not taken; they are sent again' : 'webhooks are taken again');
+    }
+  });
+  wake();
+
+  const { port } = server.address() as AddressInfo;
+  const host = options.host.includes(':') ? `[${options.host}]` : options.host;
+  return {
+    url: `http://${host}:${port}`,
+    async stop() {
+      if (stopped) return;
+      stopped = true;
+      clearTimeout(turn);
+      const closed = new Promise((done) => server.close(done));
+      await sender?.stop();
+      server.closeAllConnections();
+      await closed;
+      journal?.close();
+    },
+  };
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((done, failed) => {
+    server.once('error', failed);
+    server.listen({ host, port }, () => {
+      server.off('error', failed);
+      done();
+    });
+  });
+}
+
+/** The command: `node simulator/src/main.ts`, with SIMULATOR_PORT and SIMULATOR_STATE. */
+async function main(): Promise<void> {
+  const given = process.env.SIMULATOR_PORT ?? '4010';
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (!(port <= 65_535)) {
+    process.stderr.write(`SIMULATOR_PORT must be a port number from 0 to 65535, not "${given}"\n`);
+    process.exit(2);
+  }
+  const stateDir = process.env.SIMULATOR_STATE ?? './data/simulator';
+  try {
+    const simulator = await startSimulator({
+      host: '127.0.0.1',
+      port,
+      stateDir,
+      log: (message) => process.stderr.write(`${message}\n`),
+    });
+    const stop = () => {
+      // What hangs must not hold the exit: 2 s are promised.
+      setTimeout(() => process.exit(1), 1_500).unref();
+      simulator.stop().then(() => process.exit(0));
+    };
+    process.once('SIGTERM', stop);
+    process.once('SIGINT', stop);
+    // Started as a child: without the parent there is nobody left who would stop it.
+    if (process.send !== undefined) process.once('disconnect', stop);
+    process.stdout.write(`vintem simulator ready ${simulator.url}\n`);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
+      process.stderr.write(`port ${port} (SIMULATOR_PORT) is taken on 127.0.0.1\n`);
+      process.exit(2);
+    }
+    throw error;
+  }
+}
+
+if (import.meta.main) await main();

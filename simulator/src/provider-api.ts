@@ -1,0 +1,418 @@
+import {
+  chargeAnswer,
+  chargeNotFound,
+  chargeView,
+  duplicateTxid,
+  invalidCharge,
+  isTxid,
+  paymentView,
+  readCharge,
+  readRevision,
+  readWebhookUrl,
+} from './api-pix.ts';
+import {
+  type Charge,
+  createCharge,
+  type Fate,
+  type Payment,
+  type Payout,
+  registerWebhook,
+  rememberClient,
+  removeWebhook,
+  requestPayout,
+  reviseCharge,
+  type StatementLine,
+} from './bank.ts';
+import type { Desk, Request } from './desk.ts';
+import {
+  isIdEnvio,
+  payoutAnswer,
+  payoutNotFound,
+  payoutView,
+  readPayout,
+  refusal,
+  statementView,
+} from './efi.ts';
+import { toReais } from './money.ts';
+import { issueToken, readBasic, readToken, tokenLifeSeconds } from './oauth.ts';
+import { type ListQuery, pageOf, readListQuery } from './page-of-list.ts';
+import { garbage, internalError, json, problem, type Reply } from './reply.ts';
+
+/** What becomes of a request: an answer, the end of its connection, or silence. */
+export type Outcome = Reply | 'drop' | 'hang';
+
+const scopes =
+  'cob.read cob.write pix.read webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read';
+
+// The CNPJ that the answers about a webhook demand; an example with right check digits.
+const ownCnpj = '11222333000181';
+
+/** The calls of a client of this provider; undefined when there is no such call. */
+export function providerApi(desk: Desk, request: Request): Outcome | undefined {
+  const { method, path } = request;
+  if (path[0] === 'oauth' && path[1] === 'token' && path.length === 2) {
+    return method === 'POST' ? token(desk, request) : undefined;
+  }
+  if (path[0] !== 'v2' && path[0] !== 'v3') return undefined;
+  const clientId = authenticated(desk, request);
+  if (clientId === undefined) return unauthorized();
+
+  const [version, first, second, third, fourth, fifth] = path;
+  if (version === 'v3') {
+    if (method === 'PUT' && first === 'gn' && second === 'pix' && third !== undefined && path.length === 4) {
+      return putPayout(desk, third, request.body);
+    }
+    return undefined;
+  }
+  switch (first) {
+    case 'cob':
+      if (path.length === 2 && method === 'GET') return listCharges(desk, request.query);
+      if (path.length !== 3 || second === undefined) return undefined;
+      if (method === 'PUT') return putCharge(desk, second, request.body);
+      if (method === 'PATCH') return patchCharge(desk, second, request.body);
+      if (method === 'GET') return getCharge(desk, second, request.query);
+      return undefined;
+    case 'pix':
+      if (method !== 'GET') return undefined;
+      if (path.length === 2) return listPayments(desk, request.query);
+      return path.length === 3 && second !== undefined ? getPayment(desk, second) : undefined;
+    case 'webhook':
+      return path.length === 3 && second !== undefined
+        ? webhook(desk, method, second, clientId, request.body)
+        : undefined;
+    case 'gn':
+      if (method !== 'GET') return undefined;
+      if (second === 'saldo' && path.length === 3) return balance(desk);
+      if (second === 'extrato' && path.length === 3) return listStatement(desk, request.query);
+      if (second !== 'pix' || third !== 'enviados') return undefined;
+      if (path.length === 4) return listPayouts(desk, request.query);
+      if (fourth === 'id-envio' && fifth !== undefined && path.length === 6) {
+        return getPayout(desk, desk.bank.payouts.get(fifth));
+      }
+      return path.length === 5 ? getPayout(desk, desk.bank.payoutsByEndToEnd.get(fourth ?? '')) : undefined;
+    default:
+      return undefined;
+  }
+}
+
+// --------------------------------------------------------------------------------------- who is calling
+
+function token(desk: Desk, request: Request): Reply {
+  const client = readBasic(request.headers.authorization);
+  if (client === undefined) {
+    return json(401, { error: 'invalid_client', error_description: 'Credenciais inválidas ou ausentes' });
+  }
+  const grant = isForm(request)
+    ? new URLSearchParams(request.body).get('grant_type')
+    : (parsed(request.body) as { grant_type?: unknown } | undefined)?.grant_type;
+  if (grant !== 'client_credentials') {
+    return json(400, {
+      error: 'unsupported_grant_type',
+      error_description: 'grant_type deve ser client_credentials',
+    });
+  }
+  desk.commit(rememberClient(desk.bank, client));
+  return json(200, {
+    access_token: issueToken(desk.bank.tokenSecret, client.id, desk.world.now()),
+    token_type: 'Bearer',
+    expires_in: tokenLifeSeconds,
+    scope: scopes,
+  });
+}
+
+function isForm(request: Request): boolean {
+  return request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') ?? false;
+}
+
+function authenticated(desk: Desk, request: Request): string | undefined {
+  const header = request.headers.authorization ?? '';
+  if (header === desk.lastToken?.header && desk.lastToken.end > desk.world.now())
+    return desk.lastToken.client;
+  const match = /^bearer (\S+)$/i.exec(header);
+  if (match === null) return undefined;
+  const claims = readToken(desk.bank.tokenSecret, match[1] as string);
+  if (claims === undefined || claims.end <= desk.world.now()) return undefined;
+  desk.lastToken = { header, ...claims };
+  return claims.client;
+}
+
+function unauthorized(): Reply {
+  const reply = problem(
+    401,
+    'AcessoNegado',
+    'Acesso negado',
+    'Token de acesso ausente, inválido ou vencido.',
+  );
+  return { ...reply, headers: { 'www-authenticate': 'Bearer' } };
+}
+
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch {
+    return undefined;
+  }
+}
+
+function outcomeOf<A>(fated: Fate<A>, answer: (a: A) => Reply): Outcome {
+  switch (fated.fate) {
+    case 'answer':
+      return answer(fated.answer);
+    case 'garbage':
+      return garbage();
+    case 'error-500':
+      return internalError();
+    default:
+      return fated.fate;
+  }
+}
+
+// ----------------------------------------------------------------------------------------------- queries
+
+/** A query as the set behaviour lets it end. Each counts, whatever it brings. */
+function queried(desk: Desk, notFound: () => Reply, answer: (stale: boolean) => Reply): Outcome {
+  const { counts, behaviour } = desk.bank;
+  counts.queries++;
+  desk.commit([['counts', counts]]);
+  switch (behaviour.query) {
+    case 'hang':
+      return 'hang';
+    case 'error-500':
+      return internalError();
+    case 'not-found':
+      return notFound();
+    default:
+      return answer(behaviour.query === 'stale');
+  }
+}
+
+function queriedList<T>(
+  desk: Desk,
+  query: URLSearchParams,
+  kind: string,
+  answer: (list: ListQuery, stale: boolean, nothing: boolean) => { parametros: unknown } & T,
+): Outcome {
+  const read = readListQuery(query, kind);
+  if ('refusal' in read) return read.refusal;
+  return queried(
+    desk,
+    () => json(200, answer(read.list, false, true)),
+    (stale) => json(200, answer(read.list, stale, false)),
+  );
+}
+
+// ----------------------------------------------------------------------------------------------- charges
+
+function putCharge(desk: Desk, txid: string, body: string): Outcome {
+  const read = readCharge(txid, parsed(body));
+  const { writes, ...fated } = createCharge(
+    desk.bank,
+    desk.world,
+    txid,
+    'request' in read ? read.request : undefined,
+  );
+  desk.commit(writes);
+  return outcomeOf(fated, (answer) => {
+    if (answer === 'duplicate') return duplicateTxid(txid);
+    if (answer === 'malformed') return invalidCharge('violations' in read ? read.violations : []);
+    if (answer === 'refused') {
+      return invalidCharge([{ razao: 'Recusada pelo simulador', propriedade: 'cob' }]);
+    }
+    return json(201, chargeAnswer(answer.created));
+  });
+}
+
+function patchCharge(desk: Desk, txid: string, body: string): Outcome {
+  const charge = desk.bank.charges.get(txid);
+  if (charge === undefined) return chargeNotFound();
+  const read = readRevision(parsed(body));
+  if ('violations' in read) return invalidCharge(read.violations);
+  if (charge.status !== 'ATIVA') {
+    return invalidCharge([
+      { razao: 'A cobrança não está ATIVA', propriedade: 'cob.status', valor: charge.status },
+    ]);
+  }
+  desk.commit(reviseCharge(charge, read.revision).writes);
+  return json(200, chargeAnswer(charge));
+}
+
+function getCharge(desk: Desk, txid: string, query: URLSearchParams): Outcome {
+  const revision = query.get('revisao');
+  return queried(desk, chargeNotFound, (stale) => {
+    const charge = isTxid(txid) ? desk.bank.charges.get(txid) : undefined;
+    if (charge === undefined) return chargeNotFound();
+    if (revision !== null && revision !== String(charge.revision)) {
+      return problem(400, 'CobConsultaInvalida', 'Consulta inválida', 'Só a última revisão é guardada.');
+    }
+    return json(200, chargeView(desk.bank, charge, stale));
+  });
+}
+
+function listCharges(desk: Desk, query: URLSearchParams): Outcome {
+  const status = query.get('status');
+  const all: Charge[] = desk.bank.chargeList;
+  return queriedList(desk, query, 'CobConsultaInvalida', (list, stale, nothing) => {
+    const withStatus = (charge: Charge) => (stale ? 'ATIVA' : charge.status) === status;
+    const { parametros, items } = pageOf(
+      nothing ? [] : all,
+      (charge) => charge.createdAt,
+      list,
+      status === null ? undefined : withStatus,
+    );
+    if (status !== null) parametros.status = status;
+    return { parametros, cobs: items.map((charge) => chargeView(desk.bank, charge, stale)) };
+  });
+}
+
+// ------------------------------------------------------------------------------------- received payments
+
+function paymentNotFound(): Reply {
+  return problem(404, 'PixNaoEncontrado', 'Pix não encontrado', 'Não há Pix para o e2eid informado.');
+}
+
+function getPayment(desk: Desk, endToEnd: string): Outcome {
+  return queried(desk, paymentNotFound, (stale) => {
+    const payment = desk.bank.payments.get(endToEnd);
+    // As its charge was created, nobody had paid.
+    return payment === undefined || stale ? paymentNotFound() : json(200, paymentView(payment));
+  });
+}
+
+function listPayments(desk: Desk, query: URLSearchParams): Outcome {
+  const txid = query.get('txid');
+  const all: Payment[] = desk.bank.paymentList;
+  return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
+    const withTxid = (payment: Payment) => payment.txid === txid;
+    const { parametros, items } = pageOf(
+      nothing || stale ? [] : all,
+      (payment) => payment.at,
+      list,
+      txid === null ? undefined : withTxid,
+    );
+    if (txid !== null) parametros.txid = txid;
+    return { parametros, pix: items.map(paymentView) };
+  });
+}
+
+// ----------------------------------------------------------------------------------------------- payouts
+
+function putPayout(desk: Desk, idEnvio: string, body: string): Outcome {
+  if (!isIdEnvio(idEnvio))
+    return refusal(400, 'id_envio_invalido', 'O idEnvio deve ter de 1 a 35 letras ou dígitos');
+  const read = readPayout(idEnvio, parsed(body));
+  const { writes, ...fated } = requestPayout(
+    desk.bank,
+    desk.world,
+    idEnvio,
+    'request' in read ? read.request : undefined,
+  );
+  desk.commit(writes);
+  return outcomeOf(fated, (answer) => {
+    if (answer === 'duplicate') {
+      return refusal(409, 'id_envio_duplicado', 'O idEnvio informado já foi utilizado');
+    }
+    if (answer === 'malformed') return 'refusal' in read ? read.refusal : internalError();
+    if ('accepted' in answer) return json(201, payoutAnswer(answer.accepted));
+    const { code, reason } = answer.refused;
+    return code === 'chave_nao_encontrada'
+      ? refusal(400, code, reason)
+      : refusal(422, 'pagamento_negado', reason);
+  });
+}
+
+function getPayout(desk: Desk, payout: Payout | undefined): Outcome {
+  return queried(desk, payoutNotFound, (stale) =>
+    payout === undefined || payout.status === 'seen'
+      ? payoutNotFound()
+      : json(200, payoutView(payout, stale)),
+  );
+}
+
+function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
+  const status = query.get('status');
+  const all: Payout[] = desk.bank.payoutList;
+  return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
+    const withStatus = (payout: Payout) => payoutView(payout, stale).status === status;
+    const { parametros, items } = pageOf(
+      nothing ? [] : all,
+      (payout) => payout.createdAt,
+      list,
+      status === null ? undefined : withStatus,
+    );
+    if (status !== null) parametros.status = status;
+    return { parametros, pix: items.map((payout) => payoutView(payout, stale)) };
+  });
+}
+
+function balance(desk: Desk): Outcome {
+  const answer = () => json(200, { saldo: toReais(desk.bank.balanceCents) });
+  return queried(desk, answer, answer);
+}
+
+function listStatement(desk: Desk, query: URLSearchParams): Outcome {
+  const all: StatementLine[] = desk.bank.statement;
+  return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
+    // A stale view is that of the creation, when nothing had moved yet.
+    const { parametros, items } = pageOf(nothing || stale ? [] : all, (line) => line.at, list);
+    return { parametros, lancamentos: items.map(statementView) };
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- webhooks
+
+function webhook(
+  desk: Desk,
+  method: string,
+  key: string,
+  clientId: string,
+  body: string,
+): Outcome | undefined {
+  if (key.length > 77) {
+    return problem(400, 'WebhookOperacaoInvalida', 'Webhook inválido', 'A chave tem mais de 77 caracteres.');
+  }
+  const registered = desk.bank.webhooks.get(key);
+  if (method === 'PUT') {
+    const read = readWebhookUrl(parsed(body));
+    if ('violations' in read) {
+      return problem(
+        400,
+        'WebhookOperacaoInvalida',
+        'Webhook inválido',
+        'A requisição é inválida.',
+        read.violations,
+      );
+    }
+    desk.commit(registerWebhook(desk.bank, desk.world, { key, url: read.url, clientId }));
+    return json(200, { webhookUrl: read.url });
+  }
+  if (registered === undefined && (method === 'GET' || method === 'DELETE')) {
+    return problem(
+      404,
+      'WebhookNaoEncontrado',
+      'Webhook não encontrado',
+      'Não há webhook para a chave informada.',
+    );
+  }
+  if (method === 'GET' && registered !== undefined) {
+    const { url, createdAt } = registered;
+    return json(200, {
+      webhookUrl: url,
+      chave: key,
+      cnpj: ownCnpj,
+      criacao: new Date(createdAt).toISOString(),
+    });
+  }
+  if (method === 'DELETE') {
+    desk.commit(removeWebhook(desk.bank, key));
+    return { status: 204, type: '', body: '' };
+  }
+  return undefined;
+}
+
+export function unknownCall(): Reply {
+  return problem(404, 'NaoEncontrado', 'Não encontrado', 'Não há tal operação.');
+}
+
+export function unreadable(detail: string, status = 400): Reply {
+  return problem(status, 'RequisicaoInvalida', 'Requisição inválida', detail);
+}

@@ -1,0 +1,120 @@
+import { readFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { control, pageCharge, pageData } from './control.ts';
+import type { Desk, Request } from './desk.ts';
+import { type Outcome, providerApi, unknownCall, unreadable } from './provider-api.ts';
+import { json, type Reply } from './reply.ts';
+
+/**
+ * The HTTP edge on node:http alone. A framework's routing, schema and reply machinery costs about as much for each
+ * request as all that happens here, and this server shares its two cores with whoever measures against it.
+ */
+export function createHttpServer(desk: Desk, whenWritten: (callback: () => void) => void): Server {
+  const server = createServer((incoming, response) => {
+    readBody(incoming, (body) => {
+      const outcome =
+        body === undefined ? unreadable('O corpo é grande demais.', 413) : answer(desk, incoming, body);
+      if (outcome === 'hang') return;
+      // Nothing goes out, not even the end of the connection, before what it tells is in the journal.
+      whenWritten(() => {
+        if (outcome === 'drop') incoming.socket.destroy();
+        else send(response, outcome);
+      });
+    });
+  });
+  // Longer than any client keeps an idle connection: otherwise a request could meet the closing of its own.
+  server.keepAliveTimeout = 120_000;
+  return server;
+}
+
+const largestBodyBytes = 64 * 1024;
+
+function readBody(incoming: IncomingMessage, done: (body: string | undefined) => void): void {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  incoming.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes <= largestBodyBytes) parts.push(part);
+  });
+  incoming.on('end', () => {
+    if (bytes > largestBodyBytes) done(undefined);
+    else
+      done(
+        parts.length === 1 ? (parts[0] as Buffer).toString('utf8') : Buffer.concat(parts).toString('utf8'),
+      );
+  });
+  // A request that broke off was never seen whole: it has no answer.
+  incoming.on('error', () => {});
+}
+
+function answer(desk: Desk, incoming: IncomingMessage, body: string): Outcome {
+  const request = readRequest(incoming, body);
+  if (request === undefined) return unreadable('O endereço não pode ser lido.');
+  if (request.path[0] === 'control') return control(desk, request);
+  return providerApi(desk, request) ?? page(desk, request) ?? unknownCall();
+}
+
+function readRequest(incoming: IncomingMessage, body: string): Request | undefined {
+  const url = incoming.url ?? '/';
+  const mark = url.indexOf('?');
+  const path = (mark === -1 ? url : url.slice(0, mark)).slice(1).split('/');
+  try {
+    return {
+      method: incoming.method ?? '',
+      path: path.map((part) => (part.includes('%') ? decodeURIComponent(part) : part)),
+      query: new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1)),
+      headers: incoming.headers,
+      body,
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  const { status, type, body, headers } = reply;
+  if (typeof body !== 'string') {
+    response.writeHead(status, { 'content-type': type, ...headers });
+    pipeline(Readable.from(body), response).catch(() => response.destroy());
+    return;
+  }
+  if (body === '') {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  response
+    .writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body), ...headers })
+    .end(body);
+}
+
+// ------------------------------------------------------------------------------------------------- page
+
+const pageFiles: Record<string, { file: string; type: string }> = {
+  '': { file: 'index.html', type: 'text/html; charset=utf-8' },
+  'page.css': { file: 'page.css', type: 'text/css; charset=utf-8' },
+  'page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+};
+
+const pageHeaders = {
+  'content-security-policy':
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+};
+
+/** The page at `/`, its two files and what it shows; undefined when it is none of them. */
+function page(desk: Desk, request: Request): Reply | undefined {
+  const [first, second, third] = request.path;
+  if (request.method !== 'GET' || first === undefined) return undefined;
+  if (first === 'page' && second === 'data') return pageData(desk);
+  if (first === 'page' && second === 'charges' && third !== undefined) return pageCharge(desk, third);
+  if (first === 'favicon.ico') return { status: 204, type: '', body: '' };
+  if (first === 'healthz') return json(200, { ok: true });
+  const found = request.path.length === 1 && Object.hasOwn(pageFiles, first) ? pageFiles[first] : undefined;
+  if (found === undefined) return undefined;
+  const body = readFileSync(new URL(`./page/${found.file}`, import.meta.url), 'utf8');
+  return { status: 200, type: found.type, body, headers: pageHeaders };
+}

@@ -1,0 +1,121 @@
+import { createHmac } from 'node:crypto';
+import { Agent } from 'undici';
+import { paymentView } from './api-pix.ts';
+import type { Bank } from './bank.ts';
+import { payoutNotice } from './efi.ts';
+import type { Delivery } from './outbox.ts';
+
+/**
+ * Posts deliveries to the address that is registered for their key, `/pix` appended, signed with the secret of the
+ * client that registered it. What is delivered, again and when, is the outbox's business.
+ */
+export type Sender = {
+  /** Queues a delivery; `ended` is called once for it, `answered` once for every answer that came. */
+  send(delivery: Delivery): void;
+  stop(): Promise<void>;
+};
+
+const parallelDeliveries = 16;
+const timeoutMs = 10_000;
+
+export function startSender(
+  bank: Bank,
+  now: () => number,
+  ended: (delivery: Delivery, delivered: boolean, answers: number) => void,
+): Sender {
+  const agent = new Agent({
+    connections: parallelDeliveries,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  const stopping = new AbortController();
+  const queue: Delivery[] = [];
+  let running = 0;
+
+  const next = () => {
+    while (running < parallelDeliveries && !stopping.signal.aborted) {
+      const delivery = queue.shift();
+      if (delivery === undefined) return;
+      running++;
+      void deliver(delivery);
+    }
+  };
+
+  const deliver = async (delivery: Delivery) => {
+    let delivered = false;
+    let answers = 0;
+    const webhook = bank.webhooks.get(delivery.key);
+    if (webhook === undefined) {
+      // The registration was removed in the meantime: there is nobody left to tell.
+      delivered = true;
+    } else {
+      const body = deliveryBody(bank, delivery);
+      const address = callbackAddress(webhook.url);
+      const secret = bank.clients.get(webhook.clientId)?.secret ?? '';
+      try {
+        for (let copy = 0; copy < delivery.copies; copy++) {
+          const answer = await agent.request({
+            origin: address.origin,
+            path: address.pathname + address.search,
+            method: 'POST',
+            headers: {
+              'content-type': 'application/json',
+              'x-simulator-signature': sign(secret, Math.floor(now() / 1000), body),
+            },
+            body,
+            signal: stopping.signal,
+          });
+          answers++;
+          await answer.body.dump();
+          delivered = answer.statusCode >= 200 && answer.statusCode < 300;
+          if (!delivered) break;
+        }
+      } catch {
+        // Refused, reset, too late: the client did not take it, whatever it was.
+        delivered = false;
+      }
+    }
+    running--;
+    if (stopping.signal.aborted) return;
+    ended(delivery, delivered, answers);
+    next();
+  };
+
+  return {
+    send(delivery) {
+      queue.push(delivery);
+      next();
+    },
+    async stop() {
+      stopping.abort();
+      await agent.destroy();
+    },
+  };
+}
+
+function deliveryBody(bank: Bank, delivery: Delivery): string {
+  const pix: unknown[] = [];
+  for (const { kind, id, returns } of delivery.notifications) {
+    if (kind === 'payment') {
+      const payment = bank.payments.get(id);
+      if (payment !== undefined) pix.push(paymentView(payment));
+    } else {
+      const payout = bank.payouts.get(id);
+      if (payout !== undefined) pix.push(payoutNotice(payout, returns));
+    }
+  }
+  return JSON.stringify({ pix });
+}
+
+/** The registered address with `/pix` after its path, as API Pix demands; a query stays behind it. */
+export function callbackAddress(webhookUrl: string): URL {
+  const address = new URL(webhookUrl);
+  address.pathname = `${address.pathname.replace(/\/$/, '')}/pix`;
+  return address;
+}
+
+/** `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">` */
+export function sign(secret: string, seconds: number, body: string): string {
+  const mac = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
+  return `t=${seconds},v1=${mac}`;
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['server/**/*.test.ts', 'simulator/**/*.test.ts'],
+    // One PostgreSQL for the run; `server/test/support/database.ts` clones a database from it for each file.
+    globalSetup: ['server/test/support/global-setup.ts'],
+    // Room for a start of the whole program on a busy machine; a law that waits for something polls with its own limit.
+    testTimeout: 20_000,
+    hookTimeout: 30_000,
+  },
+});
