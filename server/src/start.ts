@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createFirstTestAccount, findTestAccount } from './accounts/directory.ts';
@@ -372,7 +373,12 @@ function spawnSimulator({ simulatorState }: Config, port: number): Child {
     // Out of the terminal's process group: Ctrl-C is for us, and open payments are answered first.
     detached: true,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    env: { PATH: process.env.PATH, SIMULATOR_PORT: `${port}`, SIMULATOR_STATE: simulatorState },
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: getCompileCacheDir(),
+      SIMULATOR_PORT: `${port}`,
+      SIMULATOR_STATE: simulatorState,
+    },
   });
   const exit = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));

@@ -1,6 +1,8 @@
-import { request as httpRequest } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { refuse } from '../src/http/errors.ts';
+import type { HookDelivery } from '../src/http/hooks.ts';
 import { base, type Edge, openEdge } from './support/edge.ts';
 
 let edge: Edge;
@@ -323,5 +325,97 @@ test('a draining process refuses new requests and closes their connections', asy
   expect(answer.statusCode).toBe(503);
   expect(answer.headers.connection).toBe('close');
   expect(answer.headers['retry-after']).toBe('1');
+  await other.close();
+});
+
+test('a drain answers what is under way and ends every connection', async () => {
+  let release = () => {};
+  const entered = Promise.withResolvers<void>();
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const other = await openEdge({
+    useCases: {
+      createCharge: async () => {
+        entered.resolve();
+        await gate;
+        throw refuse('amount_below_fee');
+      },
+      createTransfer: () => Promise.reject(new Error('not called')),
+      refreshIfOverdue: async (payment) => payment,
+      receiveWebhook: async () => ({ status: 200 }),
+    },
+  });
+  const { ownerId } = await other.newAccount();
+  const authorization = `Bearer ${(await other.newKey(ownerId)).key}`;
+  const url = await other.app.listen({ port: 0, host: '127.0.0.1' });
+  const agent = new Agent({ keepAlive: true });
+  const send = (method: string, path: string, body?: string) =>
+    new Promise<IncomingMessage>((resolve, reject) => {
+      const headers = { authorization, ...(body ? json : {}) };
+      const sent = httpRequest(`${url}${base}${path}`, { method, agent, headers }, (answer) => {
+        answer.resume();
+        resolve(answer);
+      });
+      sent.on('error', reject);
+      sent.end(body);
+    });
+  expect((await send('GET', '/account')).headers.connection).toBe('keep-alive');
+  const underWay = send('POST', '/pix/charges', JSON.stringify(charge));
+  await entered.promise;
+  other.drain();
+  const late = await send('GET', '/account');
+  expect([late.statusCode, late.headers.connection]).toEqual([503, 'close']);
+  const closed = other.app.close();
+  release();
+  const answered = await underWay;
+  expect([answered.statusCode, answered.headers.connection]).toEqual([400, 'close']);
+  await closed;
+  agent.destroy();
+  await other.database.drop();
+});
+
+test('a delivery of a provider goes on as it came, whatever its type, up to 1 MiB', async () => {
+  const received: HookDelivery[] = [];
+  const other = await openEdge({
+    useCases: {
+      createCharge: () => Promise.reject(new Error('not called')),
+      createTransfer: () => Promise.reject(new Error('not called')),
+      refreshIfOverdue: async (payment) => payment,
+      receiveWebhook: async (delivery) => {
+        received.push(delivery);
+        return { status: delivery.token === 'right' ? 200 : 404 };
+      },
+    },
+  });
+  const payload = '{"pix": [ {"a":1, "a":2} ]}\n';
+  const deliver = (path: string, headers: Record<string, string>, body: string) =>
+    other.app.inject({ method: 'POST', url: `/hooks/providers/${path}`, headers, payload: body });
+  const first = await deliver('simulator/right/pix', { ...json, 'x-signature': 'abc' }, payload);
+  const second = await deliver('live/wrong', { 'content-type': 'text/strange' }, payload);
+  const third = await deliver('live/right', {}, '');
+  expect([first.statusCode, second.statusCode, third.statusCode]).toEqual([200, 404, 200]);
+  expect(received.map((one) => [one.connection, one.token, one.rawBody.toString()])).toEqual([
+    ['simulator', 'right', payload],
+    ['live', 'wrong', payload],
+    ['live', 'right', ''],
+  ]);
+  expect(received[0]?.headers['x-signature']).toBe('abc');
+  expect((await deliver('live/right', json, ' '.repeat(1024 * 1024 + 1))).statusCode).toBe(413);
+  expect((await deliver('live/right', json, ' '.repeat(1024 * 1024))).statusCode).toBe(200);
+  await other.close();
+});
+
+test('behind a trusted proxy a request that came without TLS is refused', async () => {
+  const other = await openEdge({
+    config: { publicUrl: 'https://pay.example', rateLimits: false, trustedProxies: ['127.0.0.1'] },
+  });
+  const { ownerId } = await other.newAccount();
+  const { key } = await other.newKey(ownerId);
+  const plain = await other.call(key, { url: '/account', headers: { 'x-forwarded-proto': 'http' } });
+  expect(plain.body).toMatchObject({ statusCode: 403, code: 'tls_required' });
+  const secure = await other.call(key, { url: '/account', headers: { 'x-forwarded-proto': 'https' } });
+  expect(secure.status).toBe(200);
+  expect(secure.headers['strict-transport-security']).toContain('max-age');
   await other.close();
 });

@@ -132,7 +132,7 @@ function replay(entries: Iterable<Entry>): Bank {
 
 test('what is written is what is: the journal and the snapshot both give the same bank again', () => {
   fc.assert(
-    fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
+    fc.property(fc.array(command, { maxLength: 60, size: 'max' }), (commands) => {
       const bank = emptyBank();
       const world = countingWorld();
       const journal: Entry[] = [];
@@ -144,13 +144,13 @@ test('what is written is what is: the journal and the snapshot both give the sam
       }
       expect(shape(replay(snapshot(bank)))).toEqual(shape(bank));
     }),
-    { numRuns: 150 },
+    { numRuns: 60 },
   );
 });
 
 test('a payout is decided at most once, and the balance is what the rows say', () => {
   fc.assert(
-    fc.property(fc.array(command, { maxLength: 80 }), (commands) => {
+    fc.property(fc.array(command, { maxLength: 80, size: 'max' }), (commands) => {
       const bank = emptyBank();
       const world = countingWorld();
       const decided = new Map<string, string>();
@@ -178,7 +178,7 @@ test('a payout is decided at most once, and the balance is what the rows say', (
 
 test('left alone long enough, nothing is left to do', () => {
   fc.assert(
-    fc.property(fc.array(command, { maxLength: 40 }), (commands) => {
+    fc.property(fc.array(command, { maxLength: 40, size: 'max' }), (commands) => {
       const bank = emptyBank();
       const world = countingWorld();
       for (const one of commands) run(bank, world, one);

@@ -142,7 +142,10 @@ async function main(): Promise<void> {
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
     // Started as a child: without the parent there is nobody left who would stop it.
-    if (process.send !== undefined) process.once('disconnect', stop);
+    if (process.send !== undefined) {
+      if (process.connected) process.once('disconnect', stop);
+      else stop();
+    }
     process.stdout.write(`vintem simulator ready ${simulator.url}\n`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {

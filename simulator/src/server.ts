@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { control, pageCharge, pageData } from './control.ts';
 import type { Desk, Request } from './desk.ts';
 import { type Outcome, providerApi, unknownCall, unreadable } from './provider-api.ts';
-import { json, type Reply } from './reply.ts';
+import type { Reply } from './reply.ts';
 
 /**
  * The HTTP edge on node:http alone. A framework's routing, schema and reply machinery costs about as much for each
@@ -112,7 +112,6 @@ function page(desk: Desk, request: Request): Reply | undefined {
   if (first === 'page' && second === 'data') return pageData(desk);
   if (first === 'page' && second === 'charges' && third !== undefined) return pageCharge(desk, third);
   if (first === 'favicon.ico') return { status: 204, type: '', body: '' };
-  if (first === 'healthz') return json(200, { ok: true });
   const found = request.path.length === 1 && Object.hasOwn(pageFiles, first) ? pageFiles[first] : undefined;
   if (found === undefined) return undefined;
   const body = readFileSync(new URL(`./page/${found.file}`, import.meta.url), 'utf8');

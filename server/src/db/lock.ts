@@ -113,27 +113,37 @@ function isAlive(owner: Owner): boolean {
   return processExists(owner.pid) && startOf(owner.pid) === owner.startedAt;
 }
 
+/** One that has ended and waits for its parent to notice does not count: in a container nobody may ever notice. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
+  return process.platform !== 'linux' || statFields(pid)?.[0] !== 'Z';
 }
 
 /** When a process began: with its id, that names it for good. Empty where the system does not tell. */
 function startOf(pid: number): string {
   try {
     if (process.platform === 'linux') {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      // The second field is the program's name in brackets and may hold spaces; the 22nd is the start in ticks since boot.
-      const ticks = stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19];
+      const ticks = statFields(pid)?.[19];
       return `${readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()}/${ticks}`;
     }
     if (process.platform === 'win32') return '';
     return execFileSync('ps', ['-o', 'lstart=', '-p', `${pid}`], { encoding: 'utf8' }).trim();
   } catch {
     return '';
+  }
+}
+
+/** The fields of Linux's `stat` from the third on: the state first, the start in ticks since boot at 19. */
+function statFields(pid: number): string[] | null {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the program's name in brackets and may hold spaces.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return null;
   }
 }

@@ -67,7 +67,10 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
   });
   // Without listeners a backend that dies would end the process: on idle connections through the pool, on those that
   // are taken through the client itself.
-  pool.on('error', (error) => log.warn({ err: error }, 'an idle database connection was lost'));
+  let closing = false;
+  pool.on('error', (error) => {
+    if (!closing) log.warn({ err: error }, 'an idle database connection was lost');
+  });
   const lost = new WeakSet<pg.PoolClient>();
   pool.on('connect', (client) => {
     client.on('error', () => lost.add(client));
@@ -204,7 +207,10 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
       }
     },
 
-    close: () => pool.end(),
+    close: () => {
+      closing = true;
+      return pool.end();
+    },
   };
 }
 

@@ -1,118 +1,250 @@
-import type { FastifyReply } from 'fastify';
+import type { ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
 import { refuse } from './errors.ts';
+import { dropFull, spendShared } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
 export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhooks';
 
 interface Quota {
   perSecond: number;
+  /** How many calls a bucket that was left alone holds. */
   burst: number;
 }
 
-const quotas: Readonly<Record<Policy | 'account', Quota>> = {
+/** Per key; `account` over all keys of an account, `auth` per address, `refused-keys` per account. */
+const quotas = {
   reads: { perSecond: 100, burst: 200 },
   charges: { perSecond: 50, burst: 100 },
   transfers: { perSecond: 20, burst: 40 },
   operations: { perSecond: 5, burst: 20 },
   webhooks: { perSecond: 5, burst: 20 },
   account: { perSecond: 300, burst: 600 },
-};
+  auth: { perSecond: 20 / 60, burst: 20 },
+  /** Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
+  'refused-keys': { perSecond: 30 / 3600, burst: 30 },
+} as const satisfies Record<Policy | 'account' | 'auth' | 'refused-keys', Quota>;
 
-/** The window that the headers speak of, in seconds: a burst is what a quiet window leaves. */
-const windowSeconds = (quota: Quota): number => quota.burst / quota.perSecond;
+type Name = keyof typeof quotas;
+
+const requestsInFlight = 256;
+
+/** How long what was taken stays untold to the other processes. */
+const shareEveryMs = 100;
+const dropEveryMs = 600_000;
 
 /**
- * GCRA: a token bucket with one number, the instant up to which it is spent. A bucket is full when that instant has
- * passed, and empty when it lies a whole burst ahead.
+ * GCRA: a token bucket with one number, the instant up to which it is spent. It is full when that instant has passed, and
+ * empty when it lies a whole burst ahead. A refused call costs nothing.
+ *
+ * A call is decided in this process, without waiting for anything; what was taken is told to the database ten times a
+ * second, which answers with what all processes took together. So a key that floods several processes at once gets a
+ * burst from each, but what it took too much is a debt that all of them see a moment later: in the long run the quota holds
+ * exactly. Rejected: asking the database in every call (a round trip each), and leasing slices before they are used (the
+ * first call of every key would wait). Without the database each process limits by what it knows itself.
  */
 export interface RateLimiter {
   /**
-   * Counts one call against the key's policy and the account, and sets the headers that say what is left.
-   * @throws ApiError `rate_limited`
+   * Counts a call against the key's policy and the account, and sets the headers that say what is left.
+   * @throws ApiError `rate_limited`, `too_many_concurrent_requests`
    */
   take(key: { id: string; accountId: string }, policy: Policy, reply: FastifyReply): void;
+  /**
+   * Counts a failed authentication of an address. Nothing else looks at this bucket, so it never refuses a valid key.
+   * @throws ApiError `rate_limited`
+   */
+  authenticationFailed(request: FastifyRequest): void;
+  /** @throws ApiError `rate_limited` when too many transfers of this account named keys that do not exist */
+  requireKeysFound(accountId: string): void;
+  keyNotFound(accountId: string): void;
 }
 
-const unlimited: RateLimiter = { take: () => {} };
+const unlimited: RateLimiter = {
+  take: () => {},
+  authenticationFailed: () => {},
+  requireKeysFound: () => {},
+  keyNotFound: () => {},
+};
 
-/** Buckets that are kept; above it those that are full anyway are dropped. */
+/** Above this many buckets those that are full again are dropped: they say nothing. */
 const maxBuckets = 20_000;
 
-export function rateLimiter({ clock, enabled }: { clock: Clock; enabled: boolean }): RateLimiter {
+export function rateLimiter(options: {
+  clock: Clock;
+  sql: Sql;
+  log: Log;
+  enabled: boolean;
+  /** Addresses come from forwarded headers of proxies that are trusted. */
+  behindProxy: boolean;
+}): RateLimiter {
+  const { clock, sql, log, enabled, behindProxy } = options;
   if (!enabled) return unlimited;
-  /** The instant up to which a bucket is spent, monotonic. */
+  // As the wall clock for the other processes, but it never jumps.
+  const wallOffset = clock.now() - clock.monotonicMs();
+  const nowMs = () => wallOffset + clock.monotonicMs();
+  /** The instant up to which a bucket is spent. */
   const spentUntil = new Map<string, number>();
+  const inFlight = new Map<string, number>();
+  let addressesCount = true;
 
-  function dropFull(now: number): void {
-    for (const [name, until] of spentUntil) if (until <= now) spentUntil.delete(name);
+  /** What the database has not been told, in milliseconds of each bucket, and since when. */
+  let untold = new Map<string, number>();
+  let untoldSince = 0;
+  let telling = false;
+  let droppedAt = nowMs();
+
+  async function tellUntilAllIsTold(): Promise<void> {
+    telling = true;
+    while (untold.size > 0) {
+      await clock.sleep(shareEveryMs);
+      const told = untold;
+      untold = new Map();
+      try {
+        for (const shared of await spendShared(sql, told, untoldSince)) {
+          const together = shared.spentUntil + (untold.get(shared.id) ?? 0);
+          spentUntil.set(shared.id, Math.max(spentUntil.get(shared.id) ?? 0, together));
+        }
+        if (nowMs() - droppedAt > dropEveryMs) {
+          droppedAt = nowMs();
+          await dropFull(sql, droppedAt);
+        }
+      } catch (err) {
+        log.warn({ err }, 'rate limits were not shared with the other processes');
+      }
+    }
+    telling = false;
+  }
+
+  function bucket(name: Name, owner: string): Bucket {
+    const now = nowMs();
+    if (spentUntil.size > maxBuckets) {
+      for (const [id, until] of spentUntil) if (until <= now) spentUntil.delete(id);
+    }
+    const id = `${name} ${owner}`;
+    return afterOne(name, id, Math.max(spentUntil.get(id) ?? now, now), now);
+  }
+
+  function spend(one: Bucket): void {
+    spentUntil.set(one.id, one.until);
+    if (untold.size === 0) untoldSince = one.now;
+    untold.set(one.id, (untold.get(one.id) ?? 0) + 1000 / quotas[one.name].perSecond);
+    if (!telling) void tellUntilAllIsTold();
+  }
+
+  function enter(keyId: string, response: ServerResponse): void {
+    const before = inFlight.get(keyId) ?? 0;
+    if (before >= requestsInFlight) throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 1 });
+    inFlight.set(keyId, before + 1);
+    // Also when the caller goes away: `finish` would not come then.
+    response.once('close', () => {
+      const left = (inFlight.get(keyId) ?? 1) - 1;
+      if (left === 0) inFlight.delete(keyId);
+      else inFlight.set(keyId, left);
+    });
   }
 
   return {
     take(key, policy, reply) {
-      const now = clock.monotonicMs();
-      if (spentUntil.size > maxBuckets) dropFull(now);
-      const keyBucket = `${policy} ${key.id}`;
-      const ownUntil = Math.max(spentUntil.get(keyBucket) ?? 0, now);
-      const accountUntil = Math.max(spentUntil.get(key.accountId) ?? 0, now);
-      const own = afterOne(ownUntil, now, quotas[policy]);
-      const account = afterOne(accountUntil, now, quotas.account);
+      const own = bucket(policy, key.id);
+      const account = bucket('account', key.accountId);
       const allowed = own.waitMs === 0 && account.waitMs === 0;
       if (allowed) {
-        spentUntil.set(keyBucket, own.until);
-        spentUntil.set(key.accountId, account.until);
+        spend(own);
+        spend(account);
       }
       reply.header('ratelimit-policy', policyHeaders[policy]);
-      reply.header(
-        'ratelimit',
-        `"${policy}";r=${own.remaining};t=${own.refillSeconds}, "account";r=${account.remaining};t=${account.refillSeconds}`,
-      );
-      if (allowed) return;
-      throw refuse('rate_limited', {
-        details: [
-          ...(own.waitMs > 0 ? [{ policy }] : []),
-          ...(account.waitMs > 0 ? [{ policy: 'account' }] : []),
-        ],
-        retryAfterSeconds: Math.max(1, Math.ceil(Math.max(own.waitMs, account.waitMs) / 1000)),
-      });
+      reply.header('ratelimit', `${leftOf(own, allowed)}, ${leftOf(account, allowed)}`);
+      if (!allowed) throw limited([own, account]);
+      enter(key.id, reply.raw);
+    },
+
+    authenticationFailed(request) {
+      if (!addressesCount) return;
+      if (!behindProxy && request.headers['x-forwarded-for'] !== undefined) {
+        // Every caller would have the proxy's address, and one of them could lock all others out.
+        addressesCount = false;
+        log.warn(
+          'a forwarded request came in without TRUSTED_PROXIES: failed keys are not limited by address',
+        );
+        return;
+      }
+      const one = bucket('auth', networkOf(request.ip));
+      if (one.waitMs > 0) throw limited([one]);
+      spend(one);
+    },
+
+    requireKeysFound(accountId) {
+      const one = bucket('refused-keys', accountId);
+      if (one.waitMs > 0) throw limited([one]);
+    },
+
+    keyNotFound(accountId) {
+      spend(bucket('refused-keys', accountId));
     },
   };
 }
 
-interface AfterOne {
-  /** The bucket's new instant, if the call is allowed. */
+/** One caller's address: of IPv6 the 64 bits that one customer is given. */
+function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
+  if (mapped) return mapped[1] as string;
+  const [head = '', tail] = address.split('::');
+  const groups = head.split(':').filter((group) => group !== '');
+  if (tail === undefined) return groups.slice(0, 4).join(':');
+  const rest = tail.split(':').filter((group) => group !== '');
+  const zeros = Array<string>(8 - groups.length - rest.length).fill('0');
+  return [...groups, ...zeros, ...rest].slice(0, 4).join(':');
+}
+
+const limited = (buckets: readonly Bucket[]) =>
+  refuse('rate_limited', {
+    details: buckets.filter((one) => one.waitMs > 0).map((one) => ({ policy: one.name })),
+    retryAfterSeconds: Math.ceil(Math.max(...buckets.map((one) => one.waitMs)) / 1000),
+  });
+
+/** A bucket and what one more call would make of it. */
+interface Bucket {
+  name: Name;
+  id: string;
+  now: number;
+  spentUntil: number;
+  /** After one more call. */
   until: number;
-  /** 0: allowed. */
+  /** 0: the call is allowed. */
   waitMs: number;
-  remaining: number;
-  /** Until the bucket is full again. */
-  refillSeconds: number;
 }
 
-function afterOne(spentUntil: number, now: number, quota: Quota): AfterOne {
-  const costMs = 1000 / quota.perSecond;
-  const capacityMs = costMs * quota.burst;
-  const until = spentUntil + costMs;
-  // A hair of tolerance: sums of fractions like 1000/300 are not exact.
-  const overMs = until - now - capacityMs;
-  const waitMs = overMs > 1e-6 ? overMs : 0;
-  const level = waitMs > 0 ? spentUntil : until;
-  return {
-    until,
-    waitMs,
-    remaining: Math.max(0, Math.floor((capacityMs - (level - now)) / costMs + 1e-6)),
-    refillSeconds: Math.ceil((level - now) / 1000),
-  };
+function afterOne(name: Name, id: string, spentUntil: number, now: number): Bucket {
+  const { perSecond, burst } = quotas[name];
+  const until = spentUntil + 1000 / perSecond;
+  const over = until - now - (1000 * burst) / perSecond;
+  return { name, id, now, spentUntil, until, waitMs: over > rounding ? over : 0 };
 }
 
-const policyHeaders = Object.fromEntries(
-  Object.keys(quotas).map((name) => [
-    name,
-    [name, 'account']
-      .map((each) => {
-        const quota = quotas[each as Policy];
-        return `"${each}";q=${quota.burst};w=${Math.ceil(windowSeconds(quota))}`;
-      })
-      .join(', '),
-  ]),
-) as Record<Policy, string>;
+/** Sums of fractions like 1000/300 are not exact. */
+const rounding = 1e-3;
+
+/** Calls that are left at once, and seconds until the bucket is full again. */
+function leftOf(one: Bucket, spent: boolean): string {
+  const { perSecond, burst } = quotas[one.name];
+  const level = (spent ? one.until : one.spentUntil) - one.now;
+  const left = Math.max(0, Math.floor(burst - (level * perSecond) / 1000 + rounding));
+  return `"${one.name}";r=${left};t=${Math.ceil(level / 1000)}`;
+}
+
+/** As the headers put it: a burst and the time in which an empty bucket fills. */
+const policyText = (name: Name): string =>
+  `"${name}";q=${quotas[name].burst};w=${Math.ceil(quotas[name].burst / quotas[name].perSecond)}`;
+
+const policyHeaders: Readonly<Record<Policy, string>> = {
+  reads: `${policyText('reads')}, ${policyText('account')}`,
+  charges: `${policyText('charges')}, ${policyText('account')}`,
+  transfers: `${policyText('transfers')}, ${policyText('account')}`,
+  operations: `${policyText('operations')}, ${policyText('account')}`,
+  webhooks: `${policyText('webhooks')}, ${policyText('account')}`,
+};

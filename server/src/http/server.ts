@@ -152,17 +152,25 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
 
   const directory = operationDirectory(parts);
   const keys = keyring(parts);
-  const limiter = rateLimiter({ clock, enabled: config.rateLimits });
+  const limiter = rateLimiter({
+    clock,
+    sql: parts.sql,
+    log,
+    enabled: config.rateLimits,
+    behindProxy: config.trustedProxies.length > 0,
+  });
 
   function admit(facts: RouteFacts) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       if (config.trustedProxies.length > 0 && request.headers['x-forwarded-proto'] === 'http') {
         throw refuse('tls_required');
       }
-      const presented = bearerOf(request.raw);
-      const known = keys.get(presented);
+      const known = keys.get(bearerOf(request.raw));
       const key = known instanceof Promise ? await known : known;
-      if (key === undefined) throw refuse('api_key_invalid');
+      if (key === undefined) {
+        limiter.authenticationFailed(request);
+        throw refuse('api_key_invalid');
+      }
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse('api_key_expired');
       limiter.take(key, facts.policy, reply);
       requirePermission(key.permissions, facts.permissions);
@@ -202,7 +210,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       });
 
       chargeRoutes(api, { createCharge: parts.useCases.createCharge, directory });
-      transferRoutes(api, { createTransfer: parts.useCases.createTransfer, directory });
+      transferRoutes(api, { createTransfer: parts.useCases.createTransfer, directory, limiter });
       paymentRoutes(api, {
         ...parts,
         cursorKey: parts.secrets.derive('cursors'),

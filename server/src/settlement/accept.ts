@@ -242,21 +242,30 @@ async function answeredWithin(
     return asCommitted;
   });
   const cut = new AbortController();
-  const signal = AbortSignal.any([cut.signal, house.draining]);
-  const waited = house.clock.sleep(waitMs, signal).then(() => asCommitted);
+  const waited = house.clock.sleep(waitMs, AbortSignal.any([cut.signal, house.draining])).then(() => null);
   const payment = await Promise.race([answered, waited]);
   cut.abort();
-  return payment;
+  return payment ?? (await stored(house, asCommitted));
 }
 
 /** A worker sends, perhaps in another process: looks at the stored state until it moves or the wait is over. */
 async function watched(house: House, payment: Payment, waitMs: number): Promise<Payment> {
   const untilMs = house.clock.monotonicMs() + waitMs;
-  const key = paymentKey(payment.accountId, payment.id);
   let latest = payment;
   while (latest.status === 'unknown' && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
     await house.clock.sleep(100, house.draining);
-    latest = (await payments.read(house.sql, [key]))[0] ?? latest;
+    latest = await stored(house, latest);
   }
   return latest;
+}
+
+/** As it is in the database now; as we knew it when that cannot be read: an accepted payment never becomes an error. */
+async function stored(house: House, payment: Payment): Promise<Payment> {
+  try {
+    const [row] = await payments.read(house.sql, [paymentKey(payment.accountId, payment.id)]);
+    return row ?? payment;
+  } catch (error) {
+    house.log.warn({ err: error, paymentId: payment.id }, 'the latest state could not be read');
+    return payment;
+  }
 }

@@ -1,6 +1,7 @@
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope } from '../http/edge.ts';
 import { type ErrorCode, refuse, refuseFields } from '../http/errors.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import type { Payment, PaymentReason } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
@@ -25,7 +26,7 @@ export type CreateTransfer = (
 
 export function transferRoutes(
   api: ApiScope,
-  house: { createTransfer: CreateTransfer; directory: OperationDirectory },
+  house: { createTransfer: CreateTransfer; directory: OperationDirectory; limiter: RateLimiter },
 ): void {
   api.post(
     '/pix/transfers',
@@ -44,6 +45,7 @@ export function transferRoutes(
       const { amountCents, pixKeyType, description, requestKey } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+      house.limiter.requireKeysFound(request.caller.accountId);
       const { payment, replayed } = await onCurrentOperation(house.directory, request.caller, (caller) =>
         house.createTransfer(caller, {
           amountCents,
@@ -56,7 +58,9 @@ export function transferRoutes(
       if (replayed) reply.header('idempotent-replayed', 'true');
       // By state alone, first call or repeat: a 201 here reads as pending, unknown or completed, and a 400 as "not sent".
       if (payment.status === 'cancelled') {
-        throw refuse(refusalOf(payment.reasonCode), { paymentId: payment.id });
+        const code = refusalOf(payment.reasonCode);
+        if (code === 'pix_key_not_found' && !replayed) house.limiter.keyNotFound(request.caller.accountId);
+        throw refuse(code, { paymentId: payment.id });
       }
       return reply.code(201).send(await viewWithCode(payment, request.language));
     },

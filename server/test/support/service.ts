@@ -1,5 +1,4 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
@@ -16,9 +15,12 @@ import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { createSecrets } from '../../src/secrets.ts';
 import { runWorker, type Worker } from '../../src/worker.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
+import { freePort } from './program.ts';
 
 /** The whole service in this process: real PostgreSQL, real HTTP, the real simulator in between. */
 export interface Service {
+  /** Where it listens. */
+  url: string;
   house: House;
   database: TestDatabase;
   simulator: Simulator;
@@ -97,6 +99,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
     (await createKey(house, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
 
   return {
+    url: api.url,
     house,
     database,
     simulator,
@@ -123,7 +126,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
   };
 }
 
-function merchantOf(
+export function merchantOf(
   known: Pick<Merchant, 'ownerId' | 'operationId' | 'key' | 'call'>,
   simulator: Simulator,
 ): Merchant {
@@ -161,7 +164,7 @@ function merchantOf(
   return merchant;
 }
 
-function simulatorAt(url: string): Simulator {
+export function simulatorAt(url: string): Simulator {
   const control = async (method: string, path: string, body?: object): Promise<Answer> => {
     const answer = await fetch(url + path, {
       method,
@@ -183,7 +186,7 @@ function simulatorAt(url: string): Simulator {
   };
 }
 
-const callWith =
+export const callWith =
   (base: string, key: string): Call =>
   async (method, path, body, operationId) => {
     const answer = await fetch(base + path, {
@@ -210,12 +213,4 @@ export async function until(holds: () => Promise<boolean>, withinMs = 10_000): P
     if (Date.now() > deadline) throw new Error(`it did not become so within ${withinMs} ms`);
     await systemClock.sleep(20);
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
