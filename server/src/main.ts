@@ -97,7 +97,15 @@ function untilSignal(): AbortSignal {
       } else if (systemClock.monotonicMs() - firstMs > 1_000) process.exit(1);
     });
   }
+  void whenOrphaned().then(() => ending.abort());
   return ending.signal;
+}
+
+/** npm passes a signal on to the shell that stands between us, and the shell ends without a word to us. */
+async function whenOrphaned(): Promise<void> {
+  if (!process.env.npm_command) return new Promise(() => {});
+  const parent = process.ppid;
+  while (process.ppid === parent) await systemClock.sleep(200);
 }
 
 /** A bug in one place says nothing about the state of the others: end, and let the next start look at what is on disk. */

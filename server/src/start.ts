@@ -67,6 +67,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
+    await lock.announceEnd();
     await drain(running, clock, log);
   }
 }

@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../ports/clock.ts';
+import { writeDurably } from './binaries.ts';
 
 /** Who owns a data folder: at most one process at a time. */
 interface Owner {
@@ -13,9 +14,13 @@ interface Owner {
   command: string;
   /** Where the owner's service listens, for the message. */
   port: number | null;
+  /** It is about to release the folder: worth waiting for. */
+  ending?: boolean;
 }
 
 export interface Lock {
+  /** Tells whoever wants the folder that it will be free in a moment. */
+  announceEnd(): Promise<void>;
   release(): Promise<void>;
 }
 
@@ -39,7 +44,8 @@ export async function takeLock(
   { command, port }: { command: string; port: number | null },
 ): Promise<Lock> {
   const path = join(dataDir, 'lock.json');
-  const own = `${JSON.stringify({ pid: process.pid, startedAt: startOf(process.pid), command, port })}\n`;
+  const owner: Owner = { pid: process.pid, startedAt: startOf(process.pid), command, port };
+  let own = `${JSON.stringify(owner)}\n`;
   const part = `${path}.part-${process.pid}`;
   await writeFile(part, own, { mode: 0o600 });
   try {
@@ -47,8 +53,8 @@ export async function takeLock(
     while (!(await linked(part, path))) {
       const found = await readFile(path, 'utf8').catch(() => null);
       if (found === null) continue;
-      const owner = parseOwner(found);
-      if (owner && isAlive(owner)) throw new LockHeld(dataDir, owner);
+      const other = parseOwner(found);
+      if (other && isAlive(other)) throw new LockHeld(dataDir, other);
       // Two processes may find the same stale file: what one of them moves away must still be what it judged.
       const aside = `${path}.stale-${process.pid}`;
       const moved = await rename(path, aside).then(
@@ -62,6 +68,10 @@ export async function takeLock(
     await rm(part, { force: true });
   }
   return {
+    announceEnd: async () => {
+      own = `${JSON.stringify({ ...owner, ending: true })}\n`;
+      await writeDurably(path, own);
+    },
     release: async () => {
       if ((await readFile(path, 'utf8').catch(() => null)) === own) await rm(path, { force: true });
     },
@@ -69,8 +79,8 @@ export async function takeLock(
 }
 
 /**
- * The same, waiting while a short command owns it.
- * @throws LockHeld at once when a `start` does, and after `waitMs`
+ * The same, waiting while a short command owns it, or a `start` that is ending.
+ * @throws LockHeld at once when a `start` goes on, and after `waitMs`
  */
 export async function waitForLock(
   clock: Clock,
@@ -83,8 +93,8 @@ export async function waitForLock(
     try {
       return await takeLock(dataDir, owner);
     } catch (error) {
-      if (!(error instanceof LockHeld) || error.owner.command === 'start') throw error;
-      if (clock.monotonicMs() > deadline) throw error;
+      if (!(error instanceof LockHeld) || clock.monotonicMs() > deadline) throw error;
+      if (error.owner.command === 'start' && !error.owner.ending) throw error;
       await clock.sleep(50);
     }
   }

@@ -80,8 +80,9 @@ export function rateLimiter(options: {
   enabled: boolean;
   /** Addresses come from forwarded headers of proxies that are trusted. */
   behindProxy: boolean;
+  draining: AbortSignal;
 }): RateLimiter {
-  const { clock, sql, log, enabled, behindProxy } = options;
+  const { clock, sql, log, enabled, behindProxy, draining } = options;
   if (!enabled) return unlimited;
   // As the wall clock for the other processes, but it never jumps.
   const wallOffset = clock.now() - clock.monotonicMs();
@@ -96,11 +97,12 @@ export function rateLimiter(options: {
   let untoldSince = 0;
   let telling = false;
   let droppedAt = nowMs();
+  let trimmedAt = 0;
 
   async function tellUntilAllIsTold(): Promise<void> {
     telling = true;
     while (untold.size > 0) {
-      await clock.sleep(shareEveryMs);
+      await clock.sleep(shareEveryMs, draining);
       const told = untold;
       untold = new Map();
       try {
@@ -121,7 +123,8 @@ export function rateLimiter(options: {
 
   function bucket(name: Name, owner: string): Bucket {
     const now = nowMs();
-    if (spentUntil.size > maxBuckets) {
+    if (spentUntil.size > maxBuckets && now - trimmedAt > 1000) {
+      trimmedAt = now;
       for (const [id, until] of spentUntil) if (until <= now) spentUntil.delete(id);
     }
     const id = `${name} ${owner}`;

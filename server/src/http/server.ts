@@ -158,6 +158,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     log,
     enabled: config.rateLimits,
     behindProxy: config.trustedProxies.length > 0,
+    draining,
   });
 
   function admit(facts: RouteFacts) {

@@ -111,12 +111,16 @@ describe('what raises available', () => {
 describe('a reserve is refused', () => {
   it('when available does not cover it, whatever is reserved or held', () => {
     const before = balance({ available: 999, reserved: 5000, held: 5000 });
-    expect(decide(before, { kind: 'reserve', grossCents: 1000 })).toEqual({ refused: 'insufficient_balance' });
+    expect(decide(before, { kind: 'reserve', grossCents: 1000 })).toEqual({
+      refused: 'insufficient_balance',
+    });
     expect(before).toEqual(balance({ available: 999, reserved: 5000, held: 5000 }));
   });
 
   it('while the operation owes us anything', () => {
-    expect(decide(balance({ available: 5000, receivable: 1 }), { kind: 'reserve', grossCents: 1000 })).toEqual({
+    expect(
+      decide(balance({ available: 5000, receivable: 1 }), { kind: 'reserve', grossCents: 1000 }),
+    ).toEqual({
       refused: 'insufficient_balance',
     });
   });

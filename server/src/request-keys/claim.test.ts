@@ -42,7 +42,13 @@ describe('a payment id', () => {
 });
 
 describe('a fingerprint', () => {
-  const fields = { amountCents: 1000, pixKey: 'maria@loja.example', pixKeyType: 'EMAIL', none: null, yes: true };
+  const fields = {
+    amountCents: 1000,
+    pixKey: 'maria@loja.example',
+    pixKeyType: 'EMAIL',
+    none: null,
+    yes: true,
+  };
   const taken = fingerprintOf(identity, fields);
 
   it('has a version byte and 32 bytes more, and shows nothing of the fields', () => {

@@ -1,0 +1,574 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { type Balance, decide, emptyBalance } from '../ledger/decide.ts';
+import { eventKinds } from '../ledger/journal.ts';
+import { isTerminal, type Payment, type PaymentStatus } from './payment.ts';
+import { expiryGraceMs, type Facts, next, type PaymentEvent, type Step } from './state.ts';
+
+const now = Date.UTC(2026, 10, 20, 12);
+const deadline = now + 3_600_000;
+
+const base: Payment = {
+  accountId: '0193a000-0000-7000-8000-0000000000a1',
+  id: 'deadbeef-0123-8456-89ab-cdef01234567',
+  operationId: '0193a000-0000-7000-8000-0000000000b2',
+  kind: 'deposit',
+  status: 'unknown',
+  amountCents: 1000,
+  feeCents: 25,
+  requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+  fingerprint: Buffer.alloc(33),
+  description: '',
+  payerName: 'Maria',
+  pixKey: null,
+  pixKeyType: null,
+  createdAt: now - 10_000,
+  updatedAt: now - 10_000,
+  settledAt: null,
+  paidAt: null,
+  expiresAt: null,
+  copyPaste: null,
+  endToEnd: null,
+  notice: null,
+  reasonCode: null,
+  providerFeeCents: null,
+  netAmountCents: null,
+  returnedCents: 0,
+  history: [
+    { status: 'unknown', at: new Date(now - 10_000).toISOString(), cause: { by: 'api', id: 'req_1' } },
+  ],
+  command: '0193a000-0000-7000-8000-0000000000c3',
+};
+
+const settled = { settledAt: now - 5_000, providerFeeCents: 25, netAmountCents: 975 };
+
+function charge(status: PaymentStatus): Payment {
+  const pending = { expiresAt: deadline, copyPaste: '000201' };
+  const paid = { ...settled, paidAt: now - 6_000, endToEnd: 'E1' };
+  return {
+    ...base,
+    status,
+    ...(status === 'unknown' ? {} : pending),
+    ...(status === 'paid' ? paid : {}),
+  };
+}
+
+function transfer(status: PaymentStatus): Payment {
+  const fields = {
+    kind: 'transfer',
+    payerName: null,
+    pixKey: Buffer.from('sealed'),
+    pixKeyType: 'EMAIL',
+  } as const;
+  return {
+    ...base,
+    ...fields,
+    status,
+    ...(status === 'pending' || status === 'completed' ? { endToEnd: 'E9' } : {}),
+    ...(status === 'completed' ? settled : {}),
+  };
+}
+
+const facts: Facts = {
+  now,
+  cause: { by: 'query', id: 'query 1' },
+  operationDeleted: false,
+  incidentOpen: false,
+  posted: () => false,
+  isPixKey: (reported) => reported === 'maria@loja.example',
+};
+
+/** `→state`, events, `$posting`, `!incident`, `!incident*` when it freezes; `·` when nothing changes. */
+function told(before: Payment, step: Step | null): string {
+  if (step === null) return '·';
+  const state = step.payment.status === before.status ? [] : [`→${step.payment.status}`];
+  const postings = step.postings.map(({ movement }) => `$${movement.kind}`);
+  const incidents = step.incidents.map(({ kind, freezes }) => `!${kind}${freezes ? '*' : ''}`);
+  return [...state, ...step.events, ...postings, ...incidents].join(' ');
+}
+
+const open = { type: 'chargeOpen', amountCents: 1000, expiresAt: deadline, copyPaste: '000201' } as const;
+const payout = { pixKey: 'maria@loja.example', endToEnd: 'E9', amountCents: 975 } as const;
+
+const chargeEvents: Record<string, PaymentEvent> = {
+  open: { ...open, observedAt: now },
+  'open after its deadline and a minute': { ...open, observedAt: deadline + expiryGraceMs + 1 },
+  'open with another amount': { ...open, amountCents: 999, observedAt: now },
+  paid: { type: 'chargePaid', endToEnd: 'E2', amountCents: 1000, paidAt: now - 1 },
+  'paid with another amount': { type: 'chargePaid', endToEnd: 'E2', amountCents: 1001, paidAt: now - 1 },
+  removed: { type: 'chargeRemoved' },
+  refused: { type: 'refused', reason: 'provider_refused' },
+};
+
+const transferEvents: Record<string, PaymentEvent> = {
+  pending: { type: 'payoutPending', ...payout },
+  'pending with another amount': { type: 'payoutPending', ...payout, amountCents: 1000 },
+  'pending with another key': { type: 'payoutPending', ...payout, pixKey: 'joao@loja.example' },
+  completed: { type: 'payoutCompleted', ...payout, settledAt: now - 1 },
+  'completed with another amount': {
+    type: 'payoutCompleted',
+    ...payout,
+    amountCents: 976,
+    settledAt: now - 1,
+  },
+  'completed with another key': {
+    type: 'payoutCompleted',
+    ...payout,
+    pixKey: 'joao@loja.example',
+    settledAt: now - 1,
+  },
+  refused: { type: 'refused', reason: 'pix_key_not_found' },
+  returned: { type: 'payoutReturned', returnId: 'R1', amountCents: 975, at: now - 1 },
+};
+
+type Row = [status: PaymentStatus, event: string, expected: string];
+
+const chargeTable: Row[] = [
+  ['unknown', 'open', '→pending charge.created'],
+  ['unknown', 'open after its deadline and a minute', '→expired charge.expired'],
+  ['unknown', 'open with another amount', '!report_mismatch'],
+  ['unknown', 'paid', '→paid charge.paid $credit'],
+  ['unknown', 'paid with another amount', '$suspend !amount_mismatch'],
+  ['unknown', 'removed', '→failed charge.failed'],
+  ['unknown', 'refused', '→failed charge.failed'],
+
+  ['pending', 'open', '·'],
+  ['pending', 'open after its deadline and a minute', '→expired charge.expired'],
+  ['pending', 'open with another amount', '!report_mismatch'],
+  ['pending', 'paid', '→paid charge.paid $credit'],
+  ['pending', 'paid with another amount', '$suspend !amount_mismatch'],
+  ['pending', 'removed', '→failed charge.failed'],
+  ['pending', 'refused', '→failed charge.failed'],
+
+  ['paid', 'open', '·'],
+  ['paid', 'open after its deadline and a minute', '·'],
+  ['paid', 'open with another amount', '·'],
+  ['paid', 'paid', '$suspend !second_payment'],
+  ['paid', 'paid with another amount', '$suspend !second_payment'],
+  ['paid', 'removed', '·'],
+  ['paid', 'refused', '·'],
+
+  ['expired', 'open', '·'],
+  ['expired', 'open after its deadline and a minute', '·'],
+  ['expired', 'open with another amount', '·'],
+  ['expired', 'paid', '→paid charge.paid $credit'],
+  ['expired', 'paid with another amount', '$suspend !amount_mismatch'],
+  ['expired', 'removed', '·'],
+  ['expired', 'refused', '·'],
+
+  ['failed', 'open', '·'],
+  ['failed', 'open after its deadline and a minute', '·'],
+  ['failed', 'open with another amount', '·'],
+  ['failed', 'paid', '$suspend !failed_charge_paid'],
+  ['failed', 'paid with another amount', '$suspend !failed_charge_paid'],
+  ['failed', 'removed', '·'],
+  ['failed', 'refused', '·'],
+];
+
+const transferTable: Row[] = [
+  ['unknown', 'pending', '→pending transfer.created'],
+  ['unknown', 'pending with another amount', '!report_mismatch*'],
+  ['unknown', 'pending with another key', '!report_mismatch*'],
+  ['unknown', 'completed', '→completed transfer.completed $complete'],
+  ['unknown', 'completed with another amount', '!report_mismatch*'],
+  ['unknown', 'completed with another key', '!report_mismatch*'],
+  ['unknown', 'refused', '→cancelled transfer.cancelled $release'],
+  ['unknown', 'returned', '→completed transfer.completed transfer.returned $complete $return'],
+
+  ['pending', 'pending', '·'],
+  ['pending', 'pending with another amount', '!report_mismatch*'],
+  ['pending', 'pending with another key', '!report_mismatch*'],
+  ['pending', 'completed', '→completed transfer.completed $complete'],
+  ['pending', 'completed with another amount', '!report_mismatch*'],
+  ['pending', 'completed with another key', '!report_mismatch*'],
+  ['pending', 'refused', '→cancelled transfer.cancelled $release'],
+  ['pending', 'returned', '→completed transfer.completed transfer.returned $complete $return'],
+
+  ['completed', 'pending', '·'],
+  ['completed', 'pending with another amount', '·'],
+  ['completed', 'pending with another key', '·'],
+  ['completed', 'completed', '·'],
+  ['completed', 'refused', '!contradiction*'],
+  ['completed', 'returned', 'transfer.returned $return'],
+
+  ['cancelled', 'pending', '·'],
+  ['cancelled', 'pending with another amount', '·'],
+  ['cancelled', 'pending with another key', '·'],
+  ['cancelled', 'completed', '!contradiction*'],
+  ['cancelled', 'completed with another amount', '!report_mismatch*'],
+  ['cancelled', 'completed with another key', '!report_mismatch*'],
+  ['cancelled', 'refused', '·'],
+  ['cancelled', 'returned', '!contradiction*'],
+];
+
+/** Every cell as payment and event. */
+const cells = [
+  ...chargeTable.map(([status, name, expected]) => {
+    return { before: charge(status), event: chargeEvents[name] as PaymentEvent, name, expected };
+  }),
+  ...transferTable.map(([status, name, expected]) => {
+    return { before: transfer(status), event: transferEvents[name] as PaymentEvent, name, expected };
+  }),
+].map((cell) => ({ ...cell, title: `a ${cell.before.kind} that is ${cell.before.status}: ${cell.name}` }));
+
+/** What the journal holds after a step, over what it held before. */
+function postedAfter(step: Step | null, before: Facts['posted'] = () => false): Facts['posted'] {
+  return (event, reference) =>
+    before(event, reference) ||
+    (step?.postings.some((one) => one.event === event && one.reference === reference) ?? false);
+}
+
+describe('the table', () => {
+  it.each(cells)('$title → $expected', ({ before, event, expected }) => {
+    expect(told(before, next(before, event, facts))).toBe(expected);
+  });
+});
+
+describe.each(cells)('$title', ({ before, event }) => {
+  const step = next(before, event, facts);
+  const after = step?.payment ?? before;
+
+  it('a second time changes nothing', () => {
+    const again = next(after, event, {
+      ...facts,
+      posted: postedAfter(step),
+      incidentOpen: (step?.incidents.length ?? 0) > 0,
+    });
+    if (again === null) return;
+    expect(again.payment).toEqual(after);
+    expect(again).toMatchObject({ postings: [], events: [] });
+    // The same incident, which the database knows by its reference.
+    expect(again.incidents.map(({ reference }) => reference)).toEqual(
+      step?.incidents.map(({ reference }) => reference),
+    );
+  });
+
+  it('never changes what was promised at creation, and moves nothing it does not say', () => {
+    const { id, accountId, operationId, kind, amountCents, feeCents, requestKey, createdAt, command } =
+      before;
+    expect(after).toMatchObject({
+      id,
+      accountId,
+      operationId,
+      kind,
+      amountCents,
+      feeCents,
+      requestKey,
+      createdAt,
+      command,
+    });
+    expect(after.settledAt !== null).toBe(after.status === 'paid' || after.status === 'completed');
+    // An incident that freezes waits for a person: nothing is posted, nothing moves, nobody is told.
+    if (step?.incidents.some(({ freezes }) => freezes)) {
+      expect(step).toEqual({ payment: before, postings: [], events: [], incidents: step.incidents });
+    }
+  });
+
+  it('writes down each state that is entered, once, with its cause', () => {
+    const entered = after.history.slice(before.history.length);
+    expect(after.history.slice(0, before.history.length)).toEqual(before.history);
+    expect(entered).toEqual(
+      after.status === before.status
+        ? []
+        : [{ status: after.status, at: new Date(now).toISOString(), cause: facts.cause }],
+    );
+  });
+
+  it('is newer than before, even when the clock went back', () => {
+    const turned = next(before, event, { ...facts, now: before.updatedAt - 3_600_000 });
+    if (turned && turned.payment !== before)
+      expect(turned.payment.updatedAt).toBeGreaterThan(before.updatedAt);
+  });
+});
+
+describe('a charge', () => {
+  it('that is paid credits the asked amount less the fee that was fixed at its creation', () => {
+    const step = next(charge('pending'), chargeEvents.paid as PaymentEvent, facts);
+    expect(step?.payment).toMatchObject({
+      endToEnd: 'E2',
+      paidAt: now - 1,
+      settledAt: now,
+      providerFeeCents: 25,
+      netAmountCents: 975,
+    });
+    expect(step?.postings).toEqual([
+      {
+        event: eventKinds.credit,
+        reference: '',
+        movement: { kind: 'credit', amountCents: 1000, feeCents: 25 },
+        effectiveAt: now - 1,
+      },
+    ]);
+  });
+
+  it('shows the deadline and the code of the provider, and none when it gives none', () => {
+    const bare = { ...open, expiresAt: null, copyPaste: null, observedAt: null };
+    expect(next(charge('unknown'), bare, facts)?.payment).toMatchObject({ expiresAt: null, copyPaste: null });
+    const later = { ...open, expiresAt: deadline + 5_000, copyPaste: '000202', observedAt: now };
+    const step = next(charge('pending'), later, facts);
+    expect(step).toMatchObject({
+      payment: { status: 'pending', expiresAt: deadline + 5_000, copyPaste: '000202' },
+      postings: [],
+      events: [],
+    });
+    // An answer without them takes nothing away.
+    expect(next(charge('pending'), { ...bare, observedAt: now }, facts)).toBeNull();
+  });
+
+  it('expires only by a query that began more than a minute after the deadline in its own answer', () => {
+    const pending = charge('pending');
+    const seen = (observedAt: number | null, expiresAt: number | null) =>
+      next(pending, { ...open, observedAt, expiresAt }, { ...facts, now: deadline + 1_000_000 })?.payment
+        .status ?? 'pending';
+    expect(seen(deadline + expiryGraceMs, deadline)).toBe('pending');
+    expect(seen(deadline + expiryGraceMs + 1, deadline)).toBe('expired');
+    // Our own idea of the deadline expires nothing, nor does what is no query.
+    expect(seen(deadline + 1_000_000, null)).toBe('pending');
+    expect(seen(null, deadline)).toBe('pending');
+    expect(seen(deadline + 1_000_000, deadline + 1_000_000)).toBe('pending');
+  });
+
+  it('with an open incident is not expired by any query', () => {
+    for (const status of ['unknown', 'pending'] as const) {
+      const late = chargeEvents['open after its deadline and a minute'] as PaymentEvent;
+      const step = next(charge(status), late, { ...facts, incidentOpen: true });
+      expect(step?.payment.status ?? status).not.toBe('expired');
+    }
+  });
+
+  it('is paid once, however often and by whichever way its payment is reported', () => {
+    const again: PaymentEvent = { type: 'chargePaid', endToEnd: 'E1', amountCents: 1000, paidAt: now };
+    expect(next(charge('paid'), again, facts)).toBeNull();
+    // The same Pix reported with another amount is still the same Pix.
+    expect(next(charge('paid'), { ...again, amountCents: 5 }, facts)).toBeNull();
+  });
+
+  it('whose odd payment lies in suspense stays open and can still be paid', () => {
+    const odd = next(charge('pending'), chargeEvents['paid with another amount'] as PaymentEvent, facts);
+    expect(odd?.postings).toEqual([
+      {
+        event: eventKinds.suspense,
+        reference: 'E2',
+        movement: { kind: 'suspend', amountCents: 1001 },
+        effectiveAt: now - 1,
+      },
+    ]);
+    const exact: PaymentEvent = { type: 'chargePaid', endToEnd: 'E3', amountCents: 1000, paidAt: now };
+    const known = { ...facts, posted: postedAfter(odd), incidentOpen: true };
+    const step = next(odd?.payment as Payment, exact, known);
+    expect(step?.payment).toMatchObject({ status: 'paid', endToEnd: 'E3' });
+  });
+
+  it('that the provider takes back keeps its state, with a notice, an incident and the debit, once', () => {
+    const event: PaymentEvent = { type: 'debited', returnId: 'D1', amountCents: 400, at: now - 1 };
+    const paid = charge('paid');
+    const step = next(paid, event, facts);
+    expect(told(paid, step)).toBe('$debit !debit');
+    expect(step?.payment).toMatchObject({ status: 'paid', notice: 'debited' });
+    expect(step?.postings).toEqual([
+      {
+        event: eventKinds.debit,
+        reference: 'D1',
+        movement: { kind: 'debit', amountCents: 400 },
+        effectiveAt: now - 1,
+      },
+    ]);
+    const known = { ...facts, posted: postedAfter(step) };
+    expect(next(step?.payment as Payment, event, known)).toBeNull();
+    expect(told(paid, next(step?.payment as Payment, { ...event, returnId: 'D2' }, known))).toBe(
+      '$debit !debit',
+    );
+  });
+});
+
+describe('a transfer', () => {
+  it('that is completed gives the net to the receiver and the fee to us', () => {
+    const step = next(transfer('unknown'), transferEvents.completed as PaymentEvent, facts);
+    expect(step?.payment).toMatchObject({
+      endToEnd: 'E9',
+      settledAt: now,
+      netAmountCents: 975,
+      paidAt: null,
+    });
+    expect(step?.postings).toEqual([
+      {
+        event: eventKinds.complete,
+        reference: '',
+        movement: { kind: 'complete', grossCents: 1000, feeCents: 25 },
+        effectiveAt: now - 1,
+      },
+    ]);
+  });
+
+  it('that is refused gets its whole gross back, without a fee, and its reason', () => {
+    const step = next(transfer('pending'), transferEvents.refused as PaymentEvent, facts);
+    expect(step?.payment).toMatchObject({ status: 'cancelled', reasonCode: 'pix_key_not_found' });
+    expect(step?.postings).toMatchObject([{ movement: { kind: 'release', grossCents: 1000 } }]);
+  });
+
+  it('without a key in the report is judged by its amount', () => {
+    const quiet: PaymentEvent = { type: 'payoutCompleted', ...payout, pixKey: null, settledAt: null };
+    const step = next(transfer('pending'), quiet, facts);
+    expect(step?.payment.status).toBe('completed');
+    expect(step?.postings).toMatchObject([{ effectiveAt: now }]);
+  });
+
+  it('comes back in parts, each return once, together at most the net', () => {
+    const part = (returnId: string, amountCents: number): PaymentEvent => {
+      return { type: 'payoutReturned', returnId, amountCents, at: now };
+    };
+    const sent = transfer('completed');
+    const first = next(sent, part('R1', 500), facts) as Step;
+    expect(first.payment).toMatchObject({ status: 'completed', returnedCents: 500, notice: 'returned' });
+    expect(first.postings).toMatchObject([
+      { reference: 'R1', movement: { kind: 'return', amountCents: 500 } },
+    ]);
+
+    const known = { ...facts, posted: postedAfter(first) };
+    expect(next(first.payment, part('R1', 500), known)).toBeNull();
+    const second = next(first.payment, part('R2', 475), known) as Step;
+    expect(second.payment.returnedCents).toBe(975);
+
+    const more = next(second.payment, part('R3', 1), {
+      ...facts,
+      posted: postedAfter(second, known.posted),
+    }) as Step;
+    expect(told(second.payment, more)).toBe('$suspend !return_exceeds');
+    expect(more.payment.returnedCents).toBe(975);
+    const after = { ...facts, posted: postedAfter(more) };
+    expect(next(more.payment, part('R3', 1), after)).toBeNull();
+  });
+
+  it('is contradicted with one incident per contradiction, however often it is reported', () => {
+    const twice = [1, 2].map(() =>
+      next(transfer('cancelled'), transferEvents.completed as PaymentEvent, facts),
+    );
+    const references = twice.map((step) => step?.incidents[0]?.reference);
+    expect(new Set(references).size).toBe(1);
+    const other = next(transfer('cancelled'), transferEvents.returned as PaymentEvent, facts);
+    expect(other?.incidents[0]?.reference).not.toBe(references[0]);
+  });
+
+  it('is told one mismatch at a time', () => {
+    const event = transferEvents['completed with another amount'] as PaymentEvent;
+    expect(next(transfer('pending'), event, { ...facts, incidentOpen: true })).toBeNull();
+  });
+});
+
+describe('a deleted operation', () => {
+  const deleted = { ...facts, operationDeleted: true };
+  const debit: PaymentEvent = { type: 'debited', returnId: 'D1', amountCents: 400, at: now };
+
+  it.each([
+    ['paid late', charge('expired'), chargeEvents.paid, '→paid $suspend !deleted_operation', 1000],
+    ['paid twice', charge('paid'), chargeEvents.paid, '$suspend !deleted_operation', 1000],
+    ['paid though it failed', charge('failed'), chargeEvents.paid, '$suspend !deleted_operation', 1000],
+    ['taken back', charge('paid'), debit, '$suspend !deleted_operation', -400],
+    ['returned', transfer('completed'), transferEvents.returned, '$suspend !deleted_operation', 975],
+  ])('gets nothing: its payment was %s, the money goes to suspense and nobody is told', (...row) => {
+    const [, before, event, expected, amountCents] = row;
+    const step = next(before, event as PaymentEvent, deleted);
+    expect(told(before, step)).toBe(expected);
+    expect(step?.postings[0]?.movement).toEqual({ kind: 'suspend', amountCents });
+    expect(step?.incidents[0]?.amountCents).toBe(Math.abs(amountCents));
+    const again = { ...deleted, posted: postedAfter(step) };
+    expect(next(step?.payment as Payment, event as PaymentEvent, again)).toBeNull();
+  });
+});
+
+describe('any sequence of reports', () => {
+  const amount = fc.constantFrom(975, 1000, 999);
+  const id = fc.constantFrom('X1', 'X2', 'X3');
+  const part = fc.integer({ min: 1, max: 1000 });
+  const at = fc.constant(now);
+  const event: fc.Arbitrary<PaymentEvent> = fc.oneof(
+    fc.record({
+      type: fc.constant('chargeOpen' as const),
+      amountCents: amount,
+      expiresAt: fc.constantFrom(null, deadline),
+      copyPaste: fc.constantFrom(null, '000201'),
+      observedAt: fc.constantFrom(null, now, deadline + 100_000),
+    }),
+    fc.record({ type: fc.constant('chargePaid' as const), endToEnd: id, amountCents: amount, paidAt: at }),
+    fc.constant<PaymentEvent>({ type: 'chargeRemoved' }),
+    fc.constant<PaymentEvent>({ type: 'refused', reason: 'provider_refused' }),
+    fc.record({
+      type: fc.constant('payoutPending' as const),
+      amountCents: amount,
+      pixKey: fc.constantFrom(null, 'maria@loja.example', 'joao@loja.example'),
+      endToEnd: fc.constantFrom(null, 'E9'),
+    }),
+    fc.record({
+      type: fc.constant('payoutCompleted' as const),
+      amountCents: amount,
+      pixKey: fc.constantFrom(null, 'maria@loja.example', 'joao@loja.example'),
+      endToEnd: fc.constantFrom(null, 'E9'),
+      settledAt: fc.constantFrom(null, now),
+    }),
+    fc.record({ type: fc.constant('payoutReturned' as const), returnId: id, amountCents: part, at }),
+  );
+  const forCharges = new Set(['chargeOpen', 'chargePaid', 'chargeRemoved', 'refused']);
+
+  it.each([charge('unknown'), transfer('unknown')])('leaves a $kind where the money is', (created) => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(event, fc.integer({ min: -5_000, max: 5_000 })), { maxLength: 25 }),
+        (all) => {
+          let payment = created;
+          let balance: Balance = { ...emptyBalance, reserved: created.kind === 'transfer' ? 1000 : 0 };
+          const references = new Set<string>();
+          const told: string[] = [];
+          let incidents = 0;
+          for (const [one, drift] of all) {
+            const isForCharges = forCharges.has(one.type) && one.type !== 'refused';
+            if (one.type !== 'refused' && isForCharges !== (payment.kind === 'deposit')) continue;
+            const step = next(payment, one, {
+              ...facts,
+              now: now + drift,
+              incidentOpen: incidents > 0,
+              posted: (kind, reference) => references.has(`${kind}/${reference}`),
+            });
+            if (!step) continue;
+            if (step.payment.status !== payment.status) {
+              expect(isTerminal(payment.status) && payment.status !== 'expired').toBe(false);
+              if (payment.status === 'expired') expect(step.payment.status).toBe('paid');
+            }
+            if (step.payment !== payment) expect(step.payment.updatedAt).toBeGreaterThan(payment.updatedAt);
+            for (const posting of step.postings) {
+              const reference = `${posting.event}/${posting.reference}`;
+              expect(references).not.toContain(reference);
+              references.add(reference);
+              const decision = decide(balance, posting.movement);
+              if ('refused' in decision) throw new Error('a report is never refused');
+              balance = decision.balance;
+            }
+            incidents += step.incidents.length;
+            told.push(...step.events);
+            payment = step.payment;
+          }
+          const open = payment.status === 'unknown' || payment.status === 'pending';
+          expect(balance.reserved).toBe(payment.kind === 'transfer' && open ? 1000 : 0);
+          const earned = {
+            paid: 975,
+            cancelled: 1000,
+            completed: payment.returnedCents,
+            unknown: 0,
+            pending: 0,
+            failed: 0,
+            expired: 0,
+            draft: 0,
+          };
+          expect(balance.available).toBe(earned[payment.status]);
+          expect(payment.returnedCents).toBeLessThanOrEqual(975);
+          // Each state is entered once, and told once.
+          const once = told.filter((type) => type !== 'transfer.returned');
+          expect(new Set(once).size).toBe(once.length);
+          expect(payment.history.map(({ status }) => status)).toEqual([
+            ...new Set(payment.history.map(({ status }) => status)),
+          ]);
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+});
