@@ -89,6 +89,15 @@ CREATE TABLE breaker (
   PRIMARY KEY (connection, call)
 );
 
+-- Token buckets of the rate limits, so that all processes count together. Not logged: after a crash every bucket is full
+-- again, which harms nobody.
+CREATE UNLOGGED TABLE rate_bucket (
+  -- Policy and owner (key, account, address).
+  id           text PRIMARY KEY,
+  -- The instant up to which it is spent, in ms since 1970 with fractions: 300 a second is 3 1/3 ms each.
+  spent_until  double precision NOT NULL
+) WITH (fillfactor = 50);
+
 -- --------------------------------------------------------------------------------------------------------------- operations
 
 CREATE TABLE operation (
@@ -222,6 +231,8 @@ CREATE TABLE payment (
   CHECK (returned_cents = 0 OR (status = 'completed' AND returned_cents <= net_amount_cents))
 ) WITH (fillfactor = 80);
 CREATE INDEX payment_list ON payment (account_id, operation_id, created_at, id);
+-- What blocks the deletion of an operation.
+CREATE INDEX payment_draft ON payment (account_id, operation_id) WHERE status = 'draft';
 CREATE INDEX payment_end_to_end ON payment (account_id, end_to_end) WHERE end_to_end IS NOT NULL;
 
 -- A payment that is still to be sent or followed: goes with the terminal state. `ready` has certainly never been sent.
@@ -308,15 +319,20 @@ CREATE TABLE inbound (
   received_at   timestamptz NOT NULL,
   body          bytea NOT NULL,
   authentic     boolean NOT NULL,
-  applied_at    timestamptz
+  applied_at    timestamptz,
+  -- Tries that failed, and when the next one is due: until then its own process is expected to apply it.
+  tries         integer NOT NULL DEFAULT 0,
+  next_at       timestamptz NOT NULL
 );
-CREATE INDEX inbound_open ON inbound (received_at) WHERE applied_at IS NULL;
+CREATE INDEX inbound_open ON inbound (connection, next_at) WHERE applied_at IS NULL AND authentic;
+-- What retention looks for.
+CREATE INDEX inbound_received ON inbound (received_at);
 
 -- -------------------------------------------------------------------------------------------------------------- permissions
 
 GRANT USAGE ON SCHEMA vintem TO vintem_app;
 GRANT SELECT, INSERT, UPDATE, DELETE ON
-  api_key, connection, query_slot, send_slot, breaker, intent, inbound, event TO vintem_app;
+  api_key, connection, query_slot, send_slot, breaker, rate_bucket, intent, inbound, event TO vintem_app;
 GRANT SELECT, INSERT, UPDATE ON
   installation, account, operation, balance, payment, incident TO vintem_app;
 -- What is written once stays.

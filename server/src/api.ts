@@ -3,12 +3,14 @@ import { createCharge } from './charges/create.ts';
 import type { Config } from './config.ts';
 import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
-import { buildServer } from './http/server.ts';
+import { buildServer, type UseCases } from './http/server.ts';
+import { mountPanel } from './panel/panel.ts';
 import type { Provider } from './provider/provider.ts';
 import { refreshIfOverdue } from './settlement/follow-up.ts';
-import { findWebhookToken } from './settlement/inbound.sql.ts';
+import { findWebhookTokens } from './settlement/inbound.sql.ts';
 import { createInbound } from './settlement/inbound.ts';
 import { createTransfer } from './transfers/create.ts';
+import { cancelDraft, confirmDraft } from './transfers/draft.ts';
 
 /** The HTTP side of the service; `house.draining` begins its end. */
 export interface Api {
@@ -21,20 +23,24 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   const stopping = new AbortController();
   const clockOffset = watchClock(house, stopping.signal);
   const inbound = createInbound(house);
+  const useCases: UseCases = {
+    createCharge: (caller, request) => createCharge(house, caller, request),
+    createTransfer: (caller, request) => createTransfer(house, caller, request),
+    confirmDraft: (caller, id, code) => confirmDraft(house, caller, id, code),
+    cancelDraft: (caller, id) => cancelDraft(house, caller, id),
+    refreshIfOverdue: (payment) => refreshIfOverdue(house, payment),
+    receiveWebhook: (delivery) => inbound.receive(delivery),
+  };
   const server = buildServer({
     ...house,
     config,
-    useCases: {
-      createCharge: (caller, request) => createCharge(house, caller, request),
-      createTransfer: (caller, request) => createTransfer(house, caller, request),
-      refreshIfOverdue: (payment) => refreshIfOverdue(house, payment),
-      receiveWebhook: (delivery) => inbound.receive(delivery),
-    },
+    useCases,
     readiness: async () => {
       const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
       return (await answers(house)) ? problems : [...problems, 'the database does not answer'];
     },
   });
+  mountPanel(server, { ...house, config }, useCases);
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
   for (const provider of house.providers.values())
@@ -50,31 +56,48 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   };
 }
 
+/** A database that needs longer than this for one row is not one that requests should be sent to. */
+const answersWithinMs = 2_000;
+
 /** Whether the database answers and its migrations have run. */
-const answers = (house: House): Promise<boolean> =>
-  house.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
+async function answers(house: House): Promise<boolean> {
+  const cut = new AbortController();
+  const asked = house.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
     (rows) => rows.length === 1,
     () => false,
   );
+  const late = house.clock.sleep(answersWithinMs, cut.signal).then(() => false);
+  const ready = await Promise.race([asked, late]);
+  cut.abort();
+  return ready;
+}
 
-/** Tells the provider where to deliver, until it has heard: it may start after us. */
+/** How soon a provider hears of an address that was changed. */
+const addressLookMs = 30_000;
+
+/** Tells the provider where to deliver, until it has heard (it may start after us), and again when the address was changed. */
 async function register(
   house: House,
   provider: Provider,
   publicUrl: string,
   stopping: AbortSignal,
 ): Promise<void> {
-  for (let waitMs = 250; !stopping.aborted; waitMs = Math.min(waitMs * 2, 60_000)) {
+  let [registered, waitMs] = ['', 250];
+  while (!stopping.aborted) {
     try {
-      const token = await findWebhookToken(house.sql, provider.connection);
-      await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
-      return;
+      const token = (await findWebhookTokens(house.sql, provider.connection))?.current ?? '';
+      if (token !== registered)
+        await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
+      [registered, waitMs] = [token, 250];
+      await house.clock.sleep(addressLookMs, stopping);
     } catch (error) {
+      if (stopping.aborted) return;
       house.log.warn(
         { err: error, connection: provider.connection },
         'our webhook address is not registered yet',
       );
       await house.clock.sleep(waitMs, stopping);
+      waitMs = Math.min(waitMs * 2, 60_000);
     }
   }
 }

@@ -1,6 +1,9 @@
 import type { Config } from './config.ts';
+import { type Wanted, wantedTypes } from './events/wanted.ts';
+import type { Recent } from './http/recent.ts';
 import { createTill, type Till } from './ledger/till.ts';
 import type { Log } from './log.ts';
+import { createMail, type Mail } from './mail.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 import type { Net } from './ports/net.ts';
@@ -10,6 +13,8 @@ import type { Provider } from './provider/provider.ts';
 import type { Secrets } from './secrets.ts';
 import { type Breakers, createBreakers } from './settlement/breaker.ts';
 import { prepareLimits } from './settlement/limit.ts';
+import type { Sender } from './settlement/send.ts';
+import { type Addresses, createAddresses } from './webhooks/address.ts';
 
 /** What the world hands to a process: settings and the ports. */
 export interface Ground {
@@ -31,10 +36,21 @@ export interface House extends Omit<Ground, 'config'> {
   providers: ReadonlyMap<string, Provider>;
   breakers: Breakers;
   settings: Settings;
+  /** Which events are written of an account. */
+  wanted: Recent<Wanted>;
+  /** Where merchants' webhooks may go. */
+  addresses: Addresses;
+  mail: Mail;
   /** Aborted when the process drains: waits are cut, nothing new is begun. */
   draining: AbortSignal;
+  /** What sends beside the callers in this process, by connection; none without a worker. */
+  senders: Map<string, Sender>;
+  /** Payments whose `pending` is kept back for a moment: who applies their end takes them out, and it is never written. */
+  keptBack: Set<string>;
   /** Wakes the worker of this process, if there is one: something became due. */
   wake(): void;
+  /** Wakes its publisher, if there is one: events were committed. */
+  eventsWritten(): void;
 }
 
 export interface Settings {
@@ -73,9 +89,23 @@ export async function openHouse(ground: Ground, draining: AbortSignal): Promise<
       chargeExpirySeconds: config.chargeExpirySeconds,
     },
     draining,
+    wanted: wantedTypes(ground),
+    addresses: createAddresses(addressRulesOf(config), ground.net),
+    mail: createMail(config, ground),
+    senders: new Map(),
+    keptBack: new Set(),
     wake: () => {},
+    eventsWritten: () => {},
   };
 }
+
+const addressRulesOf = (config: Config) => ({
+  allowCidrs: config.webhookAllowCidrs,
+  denyCidrs: config.webhookDenyCidrs,
+  allowInsecureLocal: config.webhookAllowInsecureLocal,
+  ownHosts: [config.host, new URL(config.publicUrl).hostname],
+  ownPort: config.port,
+});
 
 function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, Provider> {
   const providers = new Map<string, Provider>();

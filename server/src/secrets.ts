@@ -1,8 +1,9 @@
-import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { link, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SettingFault } from './config.ts';
 import { writeDurably } from './db/binaries.ts';
+import { hmacSha256 } from './hmac.ts';
 import type { Ids } from './ports/ids.ts';
 
 /**
@@ -31,7 +32,11 @@ const TAG_BYTES = 16;
 interface Derived {
   id: Buffer;
   pepper: Buffer;
-  sealing: Buffer;
+  /**
+   * A key for every context: random nonces are only good for 2^32 messages under one key, which 3,600 transfers a second use
+   * up in two weeks.
+   */
+  keyFor(context: string): Buffer;
 }
 
 export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null = null): Secrets {
@@ -44,7 +49,7 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
     seal: (plain, context) => {
       const header = Buffer.concat([Buffer.of(VERSION), own.id]);
       const nonce = ids.bytes(NONCE_BYTES);
-      const cipher = createCipheriv('aes-256-gcm', keyFor(own, context), nonce);
+      const cipher = createCipheriv('aes-256-gcm', own.keyFor(context), nonce);
       cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
       return Buffer.concat([header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
     },
@@ -57,7 +62,7 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
       const writer = known.find(({ id }) => id.equals(header.subarray(1)));
       if (!writer) throw new Error('sealed under a secret that is not at hand: set VINTEM_SECRET_PREVIOUS');
       const nonce = sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES);
-      const decipher = createDecipheriv('aes-256-gcm', keyFor(writer, context), nonce);
+      const decipher = createDecipheriv('aes-256-gcm', writer.keyFor(context), nonce);
       decipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
       decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
       const data = sealed.subarray(HEADER_BYTES + NONCE_BYTES, -TAG_BYTES);
@@ -103,16 +108,9 @@ function derived(secret: Buffer): Derived {
   return {
     id: hkdf(secret, 'vintem secret id').subarray(0, 4),
     pepper: hkdf(secret, 'vintem key pepper'),
-    sealing: hkdf(secret, 'vintem sealing'),
+    keyFor: hmacSha256(hkdf(secret, 'vintem sealing')),
   };
 }
 
 const hkdf = (secret: Buffer, info: string): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), info, 32));
-
-/**
- * A key for every context: random nonces are only good for 2^32 messages under one key, which 3,600 transfers a second use
- * up in two weeks.
- */
-const keyFor = ({ sealing }: Derived, context: string): Buffer =>
-  createHmac('sha256', sealing).update(context).digest();

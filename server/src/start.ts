@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createFirstTestAccount, findTestAccount } from './accounts/directory.ts';
+import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accounts/directory.ts';
 import { type Config, SettingFault } from './config.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
 import { waitForLock } from './db/lock.ts';
@@ -61,6 +61,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const net = createUndiciNet();
     running.net = { stop: net.close };
     const house = await openHouse({ ...context, net }, ending);
+    running.till = { stop: async () => house.till.close() };
     running.worker = runWorker(house);
     const api = await runApi(house, config);
     running.api = api;
@@ -84,6 +85,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
     const net = createUndiciNet();
     running.net = { stop: net.close };
     const house = await openHouse({ ...context, net }, ending);
+    running.till = { stop: async () => house.till.close() };
     if (part === 'api') {
       const api = await runApi(house, config);
       running.api = api;
@@ -158,6 +160,8 @@ interface Stoppable {
 interface Running {
   api?: Stoppable;
   worker?: Stoppable;
+  /** Sends whose provider answers only now find it closed: their leases run out, and the next process asks. */
+  till?: Stoppable;
   simulator?: Stoppable & { ready: Promise<void> };
   net?: Stoppable;
   pool?: Stoppable;
@@ -172,6 +176,7 @@ interface Running {
 const ENDS_MS: Record<keyof Running, number> = {
   api: 4_000,
   worker: 6_000,
+  till: 6_500,
   simulator: 7_000,
   net: 7_200,
   pool: 7_500,
@@ -316,24 +321,27 @@ async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppabl
  */
 async function greet(context: Context, say: (line: string) => void): Promise<void> {
   const created = await createFirstTestAccount(context);
-  const accountId = created?.ownerId ?? (await onlyAccountWithoutKey(context));
+  const accountId = created?.ownerId ?? (await firstAccountWithoutKey(context));
   if (accountId === null) return;
   const { createKey } = await import('./keys/keys.ts');
   const { permissions } = await import('./keys/permissions.ts');
   const { key } = await createKey(context, { accountId, name: 'First key', permissions });
   say(`vintem test key ${key}`);
-  say(
-    'vintem: a panel to sign in to is not part of this version; `npx vintem --help` shows what the command line can do',
-  );
+  const { createFirstMember } = await import('./panel/members.ts');
+  const { email, password } = await createFirstMember(context, accountId);
+  say(`vintem panel ${context.config.publicUrl} e-mail ${email} password ${password}`);
 }
 
-async function onlyAccountWithoutKey({ sql }: Context): Promise<string | null> {
-  const [row] = await sql.run<{ id: string }>({
-    name: 'start.keyless',
-    text: `SELECT id FROM account
-            WHERE test AND NOT EXISTS (SELECT FROM api_key)
+async function firstAccountWithoutKey({ sql }: Context): Promise<string | null> {
+  const [row] = await sql.run<{ id: string }>(
+    {
+      name: 'start.keyless',
+      text: `SELECT id FROM account
+            WHERE name = $1 AND test AND NOT EXISTS (SELECT FROM api_key)
               AND (SELECT count(*) FROM account WHERE number > 0) = 1`,
-  });
+    },
+    [FIRST_ACCOUNT],
+  );
   return row?.id ?? null;
 }
 

@@ -2,6 +2,9 @@ import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
 import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
+import { stepRetention } from './settlement/retention.ts';
+import { expireDrafts } from './transfers/draft.ts';
+import { runOutgoing } from './webhooks/run.ts';
 
 /** What runs with no client active. Every step may be run by any number of processes over one database. */
 export interface Worker {
@@ -10,12 +13,13 @@ export interface Worker {
 }
 
 /** How long a step that found nothing rests. */
-const restMs = { sends: 100, queries: 200, deliveries: 5_000 };
+const restMs = { sends: 100, queries: 200, deliveries: 5_000, drafts: 5_000, retention: 10_000 };
 
 export function runWorker(house: House): Worker {
   const stopping = new AbortController();
   const clockOffset = watchClock(house, stopping.signal);
-  const followUp = createFollowUp(house);
+  const followUps = [...house.providers.values()].map((provider) => createFollowUp(house, provider));
+  for (const { connection, sender } of followUps) house.senders.set(connection, sender);
   const inbound = createInbound(house);
   let rest = new AbortController();
   house.wake = () => {
@@ -42,15 +46,23 @@ export function runWorker(house: House): Worker {
     }
   }
 
+  const outgoing = runOutgoing(house, clockOffset.isTolerable);
   const loops = [
-    loop('sends', followUp.stepSends),
-    loop('queries', followUp.stepQueries),
+    // A loop of its own for each connection: what one provider does delays nobody at another.
+    ...followUps.flatMap(({ stepSends, stepQueries }) => [
+      loop('sends', stepSends),
+      loop('queries', stepQueries),
+    ]),
     loop('deliveries', inbound.stepLeft),
+    loop('drafts', () => expireDrafts(house)),
+    loop('retention', () => stepRetention(house)),
   ];
   return {
     stop: async () => {
       stopping.abort();
-      await Promise.all(loops);
+      house.senders.clear();
+      await Promise.all([...loops, outgoing.stop()]);
+      await Promise.all(followUps.map((followUp) => followUp.idle()));
       await house.till.idle();
     },
   };

@@ -108,7 +108,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   const place = await locate(options);
   const password = await readPassword(dataDir);
   const info = (await readInfo(dataDir)) ?? { cluster: place.cluster, port: 0, complete: false };
-  if (!info.complete) await initialize(place, password, info);
+  if (!info.complete) await initialize(place, password, info, log);
   else if (!(await exists(join(place.cluster, 'PG_VERSION')))) {
     throw new Error(
       `the database ${place.cluster}, which ${infoPath(dataDir)} names, is gone: bring it back, or remove that file to begin with an empty one`,
@@ -276,14 +276,16 @@ async function readPassword(dataDir: string): Promise<string> {
 // ---------------------------------------------------------------------------------------------------------- the server
 
 /** `initdb` beside the place, then a rename: a cluster is there whole or not at all. */
-async function initialize(place: Place, password: string, info: Info): Promise<void> {
+async function initialize(place: Place, password: string, info: Info, log: Log): Promise<void> {
   const { cluster, user, dataDir } = place;
   await writeInfo(dataDir, { ...info, cluster });
   if (await exists(cluster)) {
     // Complete, when the end came between the rename and the note of it.
     if (dirname(cluster) === dataDir) return writeInfo(dataDir, { ...info, cluster, complete: true });
     // Left by a data folder of the same name that was removed. It may be somebody's money: keep it.
-    await rename(cluster, `${cluster}.left-${systemClock.now()}`);
+    const kept = `${cluster}.left-${systemClock.now()}`;
+    await rename(cluster, kept);
+    log.warn({ kept }, 'kept the database of an earlier data folder of the same name');
   }
   const part = `${cluster}.part`;
   await rm(part, { recursive: true, force: true });

@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import { timestamp, withSessionOptions } from './pool.ts';
-import { APP, isSuperuser, OWNER, prepareRoles, RACES } from './roles.ts';
+import { APP, isSuperuser, missingRights, OWNER, prepareRoles, RACES } from './roles.ts';
 
 const FOLDER = new URL('../../sql/', import.meta.url);
 
@@ -80,11 +80,7 @@ async function migrateOver(
   const newer = [...known.keys()].find((name) => !migrations.some((migration) => migration.name === name));
   if (newer) throw new Error(`the database was migrated by a newer vintem (${newer}): use that one`);
   if (pending.length === 0) return { applied: [] };
-  if (!owns) {
-    throw new Error(
-      `the database lacks ${pending.map((migration) => migration.name).join(', ')}, and this login may only work as ${APP}: run \`vintem migrate\` with MIGRATION_DATABASE_URL`,
-    );
-  }
+  if (!owns) throw missingRights(serviceLogin, serviceLogin);
   await client.query('BEGIN');
   await client.query(
     'CREATE TABLE IF NOT EXISTS vintem.migration (name text PRIMARY KEY, applied_at timestamptz NOT NULL, sha256 text NOT NULL)',

@@ -140,7 +140,8 @@ async function join(client: pg.Client, rights: Rights, login: string, role: stri
   await client.query(`GRANT ${role} TO ${client.escapeIdentifier(login)}${how}`);
 }
 
-function missingRights(login: string, serviceLogin: string, cause?: unknown): SettingFault {
+/** What a person has to do before this login can migrate. */
+export function missingRights(login: string, serviceLogin: string, cause?: unknown): SettingFault {
   const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
   const fault = new SettingFault(
     `DATABASE_URL: the login ${login} may neither create the roles of vintem nor work as ${OWNER}. ` +

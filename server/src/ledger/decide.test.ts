@@ -79,12 +79,103 @@ describe('a movement writes', () => {
   });
 });
 
+describe('a movement of an operator writes', () => {
+  it('for a hold: what is there from available to held, and wants the rest', () => {
+    expect(post(balance({ available: 300, reserved: 9 }), { kind: 'hold', amountCents: 1000 })).toEqual({
+      lines: { available: -300, held: 300 },
+      balance: balance({ held: 300, holdWanted: 700, reserved: 9 }),
+    });
+    expect(post(balance({}), { kind: 'hold', amountCents: 1000 })).toEqual({
+      lines: {},
+      balance: balance({ holdWanted: 1000 }),
+    });
+  });
+
+  it('for the end of a hold: what it captured back, the debt and the other holds first', () => {
+    const before = balance({ held: 900, holdWanted: 500, receivable: 100 });
+    // One hold of 900 of which 600 were captured; another that still wants 200.
+    expect(post(before, { kind: 'unhold', capturedCents: 600, wantedCents: 300 })).toEqual({
+      lines: { held: -400, receivable: 100, available: 300 },
+      balance: balance({ held: 500, available: 300 }),
+    });
+    expect(post(before, { kind: 'unhold', capturedCents: 0, wantedCents: 500 })).toEqual({
+      lines: {},
+      balance: { ...before, holdWanted: 0 },
+    });
+  });
+
+  it.each(['settle', 'claim'] as const)(
+    'for a %s: out of suspense, less the fee, to the operation',
+    (kind) => {
+      expect(post(balance({}), { kind, amountCents: 1000, feeCents: 30 })).toEqual({
+        lines: { suspense: -1000, feeRevenue: 30, available: 970 },
+        balance: balance({ available: 970 }),
+      });
+    },
+  );
+
+  it('for a write-off: out of suspense to our own account, gain or loss, and nothing of an operation', () => {
+    for (const amountCents of [700, -700]) {
+      expect(post(balance({ available: 5 }), { kind: 'writeOff', amountCents })).toEqual({
+        lines: { suspense: -amountCents, adjustments: amountCents },
+        balance: balance({ available: 5 }),
+      });
+    }
+  });
+
+  it('for a withdrawal that left after its release: net and fee, what is missing as a debt', () => {
+    const movement: Movement = { kind: 'recover', netCents: 975, feeCents: 25 };
+    expect(post(balance({ available: 400, reserved: 50 }), movement)).toEqual({
+      lines: { clearing: 975, feeRevenue: 25, available: -400, receivable: -600 },
+      balance: balance({ reserved: 50, receivable: 600 }),
+    });
+  });
+
+  it('for a completed withdrawal that never left: net and fee back', () => {
+    expect(post(balance({}), { kind: 'reinstate', netCents: 975, feeCents: 25 })).toEqual({
+      lines: { clearing: -975, feeRevenue: -25, available: 1000 },
+      balance: balance({ available: 1000 }),
+    });
+  });
+
+  it('for a loss that we bear: nothing of an operation', () => {
+    for (const amountCents of [700, -700]) {
+      expect(post(balance({ available: 5 }), { kind: 'bear', amountCents })).toEqual({
+        lines: { clearing: amountCents, adjustments: -amountCents },
+        balance: balance({ available: 5 }),
+      });
+    }
+  });
+
+  it('for a debt that we take over: at most the debt', () => {
+    expect(post(balance({ receivable: 700 }), { kind: 'forgive', amountCents: 700 })).toEqual({
+      lines: { receivable: 700, adjustments: -700 },
+      balance: emptyBalance,
+    });
+    const more: Movement = { kind: 'forgive', amountCents: 701 };
+    expect(() => decide(balance({ receivable: 700 }), more)).toThrow(RangeError);
+  });
+
+  it('and frees no more of a hold than there is', () => {
+    const before = balance({ held: 100, holdWanted: 50 });
+    for (const [capturedCents, wantedCents] of [
+      [101, 0],
+      [0, 51],
+      [-1, 0],
+    ] as const)
+      expect(() => decide(before, { kind: 'unhold', capturedCents, wantedCents })).toThrow(RangeError);
+  });
+});
+
 describe('what raises available', () => {
   const before = balance({ reserved: 1000, receivable: 300, holdWanted: 400 });
   const raising: Movement[] = [
     { kind: 'credit', amountCents: 1030, feeCents: 30 },
     { kind: 'return', amountCents: 1000 },
     { kind: 'release', grossCents: 1000 },
+    { kind: 'settle', amountCents: 1030, feeCents: 30 },
+    { kind: 'claim', amountCents: 1030, feeCents: 30 },
+    { kind: 'reinstate', netCents: 975, feeCents: 25 },
   ];
 
   it.each(raising)('pays the debt first, then the holds, then the merchant: $kind', (movement) => {
@@ -137,10 +228,17 @@ describe('an amount', () => {
       { kind: 'credit', amountCents: amount, feeCents: 0 },
       { kind: 'return', amountCents: amount },
       { kind: 'debit', amountCents: amount },
+      { kind: 'hold', amountCents: amount },
+      { kind: 'settle', amountCents: amount, feeCents: 0 },
+      { kind: 'claim', amountCents: amount, feeCents: 0 },
+      { kind: 'recover', netCents: amount, feeCents: 0 },
+      { kind: 'reinstate', netCents: amount, feeCents: 0 },
+      { kind: 'forgive', amountCents: amount },
     ];
     for (const movement of movements) expect(() => decide(rich, movement)).toThrow(RangeError);
-    if (amount !== -1)
-      expect(() => decide(rich, { kind: 'suspend', amountCents: amount })).toThrow(RangeError);
+    if (amount === -1) return;
+    for (const kind of ['suspend', 'writeOff', 'bear'] as const)
+      expect(() => decide(rich, { kind, amountCents: amount })).toThrow(RangeError);
   });
 
   it('may not be less than the fee of its credit', () => {
@@ -157,9 +255,16 @@ const worth = ({ available, reserved, held, receivable }: Balance): number =>
 function comesIn(movement: Movement): number {
   switch (movement.kind) {
     case 'credit':
+    case 'settle':
+    case 'claim':
       return movement.amountCents - movement.feeCents;
     case 'return':
+    case 'forgive':
       return movement.amountCents;
+    case 'recover':
+      return -(movement.netCents + movement.feeCents);
+    case 'reinstate':
+      return movement.netCents + movement.feeCents;
     case 'complete':
       return -movement.grossCents;
     case 'debit':
@@ -169,16 +274,39 @@ function comesIn(movement: Movement): number {
   }
 }
 
+/** What a movement adds to what holds have and want together. */
+function holdsWantMore(movement: Movement): number {
+  if (movement.kind === 'hold') return movement.amountCents;
+  return movement.kind === 'unhold' ? 0 - movement.capturedCents - movement.wantedCents : 0;
+}
+
 describe('any sequence of movements', () => {
   const cents = fc.integer({ min: 1, max: 1_000_000 });
   const step = fc.oneof(
     fc.record({ do: fc.constant('reserve' as const), grossCents: cents, feeCents: fc.nat(25) }),
     fc.record({ do: fc.constantFrom('complete' as const, 'release' as const), which: fc.nat() }),
-    fc.record({ do: fc.constant('credit' as const), amountCents: cents, feeCents: fc.nat(200) }),
-    fc.record({ do: fc.constantFrom('return' as const, 'debit' as const), amountCents: cents }),
-    fc.record({ do: fc.constant('suspend' as const), amountCents: cents, out: fc.boolean() }),
-    fc.record({ do: fc.constant('hold' as const), amountCents: cents }),
+    fc.record({
+      do: fc.constantFrom('credit' as const, 'settle' as const, 'claim' as const),
+      amountCents: cents,
+      feeCents: fc.nat(200),
+    }),
+    fc.record({
+      do: fc.constantFrom('return' as const, 'debit' as const, 'hold' as const),
+      amountCents: cents,
+    }),
+    fc.record({
+      do: fc.constantFrom('suspend' as const, 'writeOff' as const, 'bear' as const),
+      amountCents: cents,
+      out: fc.boolean(),
+    }),
+    fc.record({
+      do: fc.constantFrom('recover' as const, 'reinstate' as const),
+      netCents: cents,
+      feeCents: fc.nat(25),
+    }),
+    fc.record({ do: fc.constantFrom('unhold' as const, 'forgive' as const), share: fc.nat(1000) }),
   );
+  type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
 
   it('keeps every journal at zero, no column below zero, and the worth at what came in less what went out', () => {
     fc.assert(
@@ -187,13 +315,9 @@ describe('any sequence of movements', () => {
         const sums = new Map<string, number>();
         const open: { grossCents: number; feeCents: number }[] = [];
         for (const one of steps) {
-          if (one.do === 'hold') {
-            now = { ...now, holdWanted: now.holdWanted + one.amountCents };
-            continue;
-          }
-          const movement = movementOf(one, open);
-          if (movement === null) continue;
           const before = Object.freeze({ ...now });
+          const movement = movementOf(one, before, open);
+          if (movement === null) continue;
           const decision = decide(before, movement);
           if ('refused' in decision) {
             expect(movement.kind).toBe('reserve');
@@ -204,14 +328,17 @@ describe('any sequence of movements', () => {
           if (one.do === 'reserve') open.push({ grossCents: one.grossCents + 25, feeCents: one.feeCents });
           const { lines, balance: after } = decision;
           expect(accounts.reduce((sum, account) => sum + lines[account], 0)).toBe(0);
-          expect(Object.values(moved(lines)).length).toBeGreaterThanOrEqual(2);
+          if (movement.kind !== 'hold' && movement.kind !== 'unhold')
+            expect(Object.values(moved(lines)).length).toBeGreaterThanOrEqual(2);
           for (const value of [...Object.values(after), ...Object.values(lines)]) {
             expect(Number.isSafeInteger(value)).toBe(true);
             expect(Object.is(value, -0)).toBe(false);
           }
           for (const value of Object.values(after)) expect(value).toBeGreaterThanOrEqual(0);
           expect(worth(after) - worth(before)).toBe(comesIn(movement));
-          expect(after.held + after.holdWanted).toBe(before.held + before.holdWanted);
+          expect(after.held + after.holdWanted - before.held - before.holdWanted).toBe(
+            holdsWantMore(movement),
+          );
           for (const account of accounts) sums.set(account, (sums.get(account) ?? 0) + lines[account]);
           now = after;
         }
@@ -226,10 +353,9 @@ describe('any sequence of movements', () => {
     );
   });
 
-  type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
-
   function movementOf(
-    one: Exclude<Step, { do: 'hold' }>,
+    one: Step,
+    before: Balance,
     open: { grossCents: number; feeCents: number }[],
   ): Movement | null {
     switch (one.do) {
@@ -244,12 +370,28 @@ describe('any sequence of movements', () => {
           : { kind: 'release', grossCents: chosen.grossCents };
       }
       case 'credit':
-        return { kind: 'credit', amountCents: one.amountCents + 200, feeCents: one.feeCents };
+      case 'settle':
+      case 'claim':
+        return { kind: one.do, amountCents: one.amountCents + 200, feeCents: one.feeCents };
       case 'return':
       case 'debit':
+      case 'hold':
         return { kind: one.do, amountCents: one.amountCents };
       case 'suspend':
-        return { kind: 'suspend', amountCents: one.out ? -one.amountCents : one.amountCents };
+      case 'writeOff':
+      case 'bear':
+        return { kind: one.do, amountCents: one.out ? -one.amountCents : one.amountCents };
+      case 'recover':
+      case 'reinstate':
+        return { kind: one.do, netCents: one.netCents, feeCents: one.feeCents };
+      case 'unhold': {
+        const part = (of: number) => Math.floor((of * one.share) / 1000);
+        return { kind: 'unhold', capturedCents: part(before.held), wantedCents: part(before.holdWanted) };
+      }
+      case 'forgive': {
+        const amountCents = Math.ceil((before.receivable * one.share) / 1000);
+        return amountCents === 0 ? null : { kind: 'forgive', amountCents };
+      }
     }
   }
 });

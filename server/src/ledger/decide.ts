@@ -47,7 +47,25 @@ export type Movement =
   /** The provider took money of its own accord (MED, reversal); what is missing becomes a debt. */
   | { kind: 'debit'; amountCents: number }
   /** Money without a live owner, in (positive) or out (negative), on the account's own chain. */
-  | { kind: 'suspend'; amountCents: number };
+  | { kind: 'suspend'; amountCents: number }
+  /** An administrative hold: takes what is there, and of what comes later until it has all that it wants. */
+  | { kind: 'hold'; amountCents: number }
+  /** A hold ends, with what it had captured and what it still wanted. Its share goes the way of all that comes in. */
+  | { kind: 'unhold'; capturedCents: number; wantedCents: number }
+  /** Out of suspense to the operation, as the payment of its charge; `claim`: beside one. */
+  | { kind: 'settle' | 'claim'; amountCents: number; feeCents: number }
+  /** What was taken out of suspense beyond what stood there is taken from the operation; what is missing becomes a debt. */
+  | { kind: 'reclaim'; amountCents: number }
+  /** Out of suspense to the installation's own account: a gain, or for what is missing (negative) a loss. */
+  | { kind: 'writeOff'; amountCents: number }
+  /** A withdrawal whose reserve was released left all the same: net and fee are taken now; what is missing becomes a debt. */
+  | { kind: 'recover'; netCents: number; feeCents: number }
+  /** A withdrawal that was completed never left: net and fee come back. */
+  | { kind: 'reinstate'; netCents: number; feeCents: number }
+  /** Money left the provider's account (or, negative, came into it) at the installation's own cost. */
+  | { kind: 'bear'; amountCents: number }
+  /** The installation takes over so much of the operation's debt. */
+  | { kind: 'forgive'; amountCents: number };
 
 export type Decision = { lines: Lines; balance: Balance } | { refused: 'insufficient_balance' };
 
@@ -105,6 +123,80 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       cents(Math.abs(amount));
       lines.clearing = -amount;
       lines.suspense = amount;
+      return posted(before, lines);
+    }
+    case 'hold': {
+      const wanted = cents(movement.amountCents);
+      const captured = Math.min(before.available, wanted);
+      lines.available = -captured;
+      lines.held = captured;
+      const decision = posted(before, lines);
+      decision.balance.holdWanted += wanted - captured;
+      return decision;
+    }
+    case 'unhold': {
+      const freed = cents(movement.capturedCents, 0);
+      const wanted = cents(movement.wantedCents, 0);
+      if (freed > before.held || wanted > before.holdWanted)
+        throw new RangeError(`a hold of ${freed} + ${wanted} on ${before.held} + ${before.holdWanted}`);
+      const without = { ...before, held: before.held - freed, holdWanted: before.holdWanted - wanted };
+      const decision = raised(without, lines, freed);
+      lines.held -= freed;
+      return decision;
+    }
+    case 'settle':
+    case 'claim': {
+      const amount = cents(movement.amountCents);
+      const fee = cents(movement.feeCents, 0);
+      if (fee > amount) throw new RangeError(`a fee of ${fee} on ${amount}`);
+      lines.suspense = -amount;
+      lines.feeRevenue = fee;
+      return raised(before, lines, amount - fee);
+    }
+    case 'reclaim': {
+      const amount = cents(movement.amountCents);
+      const taken = Math.min(before.available, amount);
+      lines.suspense = amount;
+      lines.available = -taken;
+      lines.receivable = taken - amount;
+      return posted(before, lines);
+    }
+    case 'writeOff': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.suspense = -amount;
+      lines.adjustments = amount;
+      return posted(before, lines);
+    }
+    case 'recover': {
+      const net = cents(movement.netCents);
+      const fee = cents(movement.feeCents, 0);
+      const taken = Math.min(before.available, net + fee);
+      lines.clearing = net;
+      lines.feeRevenue = fee;
+      lines.available = -taken;
+      lines.receivable = taken - net - fee;
+      return posted(before, lines);
+    }
+    case 'reinstate': {
+      const net = cents(movement.netCents);
+      const fee = cents(movement.feeCents, 0);
+      lines.clearing = -net;
+      lines.feeRevenue = -fee;
+      return raised(before, lines, net + fee);
+    }
+    case 'bear': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.clearing = amount;
+      lines.adjustments = -amount;
+      return posted(before, lines);
+    }
+    case 'forgive': {
+      const amount = cents(movement.amountCents);
+      if (amount > before.receivable) throw new RangeError(`${amount} of a debt of ${before.receivable}`);
+      lines.receivable = amount;
+      lines.adjustments = -amount;
       return posted(before, lines);
     }
   }

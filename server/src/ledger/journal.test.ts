@@ -131,6 +131,9 @@ describe('the canonical form', () => {
       return: 5,
       debit: 6,
       suspense: 7,
+      hold: 8,
+      unhold: 9,
+      resolution: 10,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

@@ -95,8 +95,8 @@ export const insertJournals = (tx: Queries, journals: readonly Journal[]): Promi
     journals.map((journal) => journal.after.reserved),
     journals.map((journal) => journal.after.held),
     journals.map((journal) => journal.after.receivable),
-    journals.map((journal) => new Date(journal.effectiveAt).toISOString()),
-    journals.map((journal) => new Date(journal.postedAt).toISOString()),
+    journals.map((journal) => journal.effectiveAt),
+    journals.map((journal) => journal.postedAt),
     journals.map((journal) => journal.command),
     journals.map((journal) => journal.version),
     journals.map((journal) => journal.previous),
@@ -125,5 +125,5 @@ export const updateBalances = (tx: Queries, rows: readonly BalanceRow[]): Promis
     rows.map((row) => row.frozen),
     rows.map((row) => row.seq),
     rows.map((row) => row.head),
-    rows.map((row) => new Date(row.updatedAt).toISOString()),
+    rows.map((row) => row.updatedAt),
   ]);

@@ -2,7 +2,7 @@ import { ApiError, refuse } from '../http/errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
-import { decide, type Movement } from './decide.ts';
+import { accounts, decide, type Movement } from './decide.ts';
 import { canonicalVersion, type EventKind, hashOf, type Journal } from './journal.ts';
 import {
   type BalanceRow,
@@ -27,14 +27,16 @@ import {
  * would stand in a language that the search and the simulation cannot run).
  *
  * **The fixed order of writes**, for all code that writes in a transaction: account · operation · balance (locks) · journal ·
- * balance · then tables by `rank`: payment 10 · intent 20 · incident 30 · event 40 · breaker 50. Correctness rests on the row
- * locks alone: any number of processes run tills over one database.
+ * balance · then tables by `rank`: payment 10 · draft 15 · intent 20 · incident 30 · event 40 · breaker 50 · hold 60 · audit 70. Correctness
+ * rests on the row locks alone: any number of processes run tills over one database.
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with
  * everything read again; after a second one it is bisected, and the command that still collides is told that its request is
- * in progress. Other statement errors: once more, then bisect. A lost connection before COMMIT committed nothing: run again. A
- * lost answer to COMMIT proves nothing: take the same locks again (the lost transaction held them to its end, so what is
- * absent then was rolled back) and look for our own tokens; payment ids are functions of the request key and prove nothing.
+ * in progress. Other statement errors: once more, then bisect. A lock that is not to be had in time: the operations of the batch
+ * go on in queues of their own, so that whoever froze with one operation's lock holds up no other. A lost connection before
+ * COMMIT committed nothing: run again. A lost answer to COMMIT proves nothing: take the same locks again (the lost transaction
+ * held them to its end, so what is absent then was rolled back) and look for our own tokens; payment ids are functions of the
+ * request key and prove nothing.
  */
 export interface Till {
   /**
@@ -44,6 +46,8 @@ export interface Till {
   submit<Answer>(command: Command<Answer>): Promise<Answer>;
   /** Resolves when everything submitted so far is answered. */
   idle(): Promise<void>;
+  /** From now on everything is answered 503, also what waits: the database is about to go. */
+  close(): void;
 }
 
 export interface ChainKey {
@@ -78,6 +82,8 @@ export interface Decision<Answer> {
   writes?: readonly Write[];
   /** Operations whose withdrawals freeze. */
   freeze?: readonly ChainKey[];
+  /** Operations whose withdrawals are free again. */
+  thaw?: readonly ChainKey[];
 }
 
 export interface Posting {
@@ -101,7 +107,7 @@ export interface Table<Row> extends Readable<Row> {
   /** Its place in the fixed order of writes. */
   readonly rank: number;
   write(tx: Queries, changes: Changes<Row>): Promise<unknown>[];
-  /** The token of the command that inserted the row, where it carries one. */
+  /** The token of the command that wrote the row, where it carries one. */
   tokenOf?(row: Row): string;
 }
 
@@ -149,20 +155,53 @@ interface Pending {
 export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: Log }): Till {
   let queue: Pending[] = [];
   let working: Promise<void> | null = null;
+  /** By chain that somebody holds for long: what waits for it. */
+  const apart = new Map<string, Pending[]>();
+  const waits = new Set<Promise<void>>();
+  let closed = false;
 
   async function work(): Promise<void> {
     // Commands that were submitted together, in one turn of the event loop, share the first flush as well.
     await Promise.resolve();
     while (queue.length > 0) {
-      const batch = queue.slice(0, batchMost);
+      const taken = queue.slice(0, batchMost);
       queue = queue.slice(batchMost);
-      await settle(batch, { violations: 0, errors: 0 });
+      const batch = taken.filter((pending) => !joinsApart(pending));
+      if (batch.length > 0) await settle(batch, { violations: 0, errors: 0, apart: null });
     }
     working = null;
   }
 
-  /** Answers every command of the batch, whatever happens. */
-  async function settle(batch: Pending[], seen: { violations: number; errors: number }): Promise<void> {
+  function joinsApart(pending: Pending): boolean {
+    if (apart.size === 0) return false;
+    for (const chain of pending.command.chains) {
+      const waiting = apart.get(keyOfChain(chain));
+      if (!waiting) continue;
+      waiting.push(pending);
+      return true;
+    }
+    return false;
+  }
+
+  /** Settles what wants the same chains, and whatever comes for them meanwhile, beside the queue. */
+  function settleApart(group: Pending[]): void {
+    const waiting: Pending[] = [];
+    const keys = new Set(group.flatMap((pending) => pending.command.chains.map(keyOfChain)));
+    for (const key of keys) apart.set(key, waiting);
+    const wait = (async () => {
+      for (let batch = group; batch.length > 0; batch = waiting.splice(0, batchMost))
+        await settle(batch, { violations: 0, errors: 0, apart: waiting });
+      for (const key of keys) if (apart.get(key) === waiting) apart.delete(key);
+    })();
+    waits.add(wait);
+    void wait.then(() => waits.delete(wait));
+  }
+
+  /** Answers every command of the batch, whatever happens, but those whose lock was not to be had: they wait apart. */
+  async function settle(
+    batch: Pending[],
+    seen: { violations: number; errors: number; apart: Pending[] | null },
+  ): Promise<void> {
     let waitMs = 20;
     for (;;) {
       batch = withinDeadline(batch);
@@ -170,7 +209,8 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
       let flush: Flush | null = null;
       try {
         flush = new Flush(batch, clock);
-        await flush.run(sql);
+        const ran = answerLate(batch);
+        await flush.run(sql).finally(() => ran.abort());
         flush.answer();
         return;
       } catch (error) {
@@ -188,9 +228,8 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
           continue;
         }
         if (kind === 'locked') {
-          const groups = byChain(batch);
-          if (groups.length === 1) continue;
-          await Promise.all(groups.map((group) => settle(group, seen)));
+          if (seen.apart) seen.apart.unshift(...batch);
+          else for (const group of byChain(batch)) settleApart(group);
           return;
         }
         if (kind === 'exhausted') {
@@ -219,8 +258,8 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     let waitMs = 20;
     log.warn({ commands: flush.batch.length }, 'till: the answer to COMMIT was lost, looking for our tokens');
     for (;;) {
-      const waiting = flush.batch.filter((pending) => pending.command.deadlineMs > clock.monotonicMs());
-      if (waiting.length === 0) {
+      const waiting = flush.batch.some((pending) => pending.command.deadlineMs > clock.monotonicMs());
+      if (closed || !waiting) {
         for (const pending of flush.batch) pending.reject(refuse('processing_unavailable'));
         return 'unknowable';
       }
@@ -234,10 +273,23 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     }
   }
 
+  /** While a flush runs: a database that says nothing keeps nobody past his time. What became of his command he hears when he asks again. */
+  function answerLate(batch: Pending[]): AbortController {
+    const ran = new AbortController();
+    void (async () => {
+      for (let waiting = batch; waiting.length > 0; waiting = withinDeadline(waiting)) {
+        const first = Math.min(...waiting.map((pending) => pending.command.deadlineMs));
+        await clock.sleep(Math.max(1, first - clock.monotonicMs()), ran.signal);
+        if (ran.signal.aborted) return;
+      }
+    })();
+    return ran;
+  }
+
   function withinDeadline(batch: Pending[]): Pending[] {
     const now = clock.monotonicMs();
     const [late, live] = [[] as Pending[], [] as Pending[]];
-    for (const pending of batch) (pending.command.deadlineMs > now ? live : late).push(pending);
+    for (const pending of batch) (!closed && pending.command.deadlineMs > now ? live : late).push(pending);
     for (const pending of late) pending.reject(refuse('processing_unavailable'));
     return live;
   }
@@ -249,7 +301,10 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
         working ??= work();
       }),
     idle: async () => {
-      while (working) await working;
+      while (working || waits.size > 0) await Promise.all([working, ...waits]);
+    },
+    close: () => {
+      closed = true;
     },
   };
 }
@@ -331,12 +386,17 @@ class Flush {
         if (!before) throw new Error(`posting to a chain that is not locked: ${posting.event}`);
         const [journal, after] = this.#post(before, posting, command.token);
         balances.set(key, after);
-        journals.push(journal);
+        if (journal) journals.push(journal);
       }
-      for (const chain of decision.freeze ?? []) {
-        const key = keyOfChain(chain);
-        const before = balances.get(key) ?? this.#balances.get(key);
-        if (before) balances.set(key, { ...before, frozen: true });
+      for (const [chains, frozen] of [
+        [decision.freeze ?? [], true],
+        [decision.thaw ?? [], false],
+      ] as const) {
+        for (const chain of chains) {
+          const key = keyOfChain(chain);
+          const before = balances.get(key) ?? this.#balances.get(key);
+          if (before) balances.set(key, { ...before, frozen });
+        }
       }
       for (const [key, row] of balances) {
         this.#balances.set(key, row);
@@ -353,10 +413,12 @@ class Flush {
     }
   }
 
-  #post(before: BalanceRow, posting: Posting, command: string): [Journal, BalanceRow] {
+  #post(before: BalanceRow, posting: Posting, command: string): [Journal | null, BalanceRow] {
     const decision = decide(before, posting.movement);
     if ('refused' in decision) throw refuse(decision.refused);
     const { lines, balance } = decision;
+    // A hold that captures nothing yet moves no money: only what holds still want has changed.
+    if (accounts.every((account) => lines[account] === 0)) return [null, { ...before, ...balance }];
     const postedAt = this.#clock.now();
     const unsealed: Omit<Journal, 'hash'> = {
       accountId: posting.chain.accountId,
@@ -395,7 +457,7 @@ class Flush {
       return;
     }
     const key = table.keyOf(write.put);
-    if (!state.stored.has(key) && table.tokenOf?.(write.put) === token) state.tokens.set(key, token);
+    if (table.tokenOf?.(write.put) === token) state.tokens.set(key, token);
     state.rows.set(key, write.put);
     state.changed.add(key);
   }
@@ -403,7 +465,17 @@ class Flush {
   /** Issues every write without waiting; empty when nothing changed. */
   #writeAll(tx: Queries): Promise<unknown>[] {
     const writes: Promise<unknown>[] = [];
-    if (this.#journals.length > 0) writes.push(insertJournals(tx, this.#journals));
+    if (this.#journals.length > 0) {
+      // By event reference: two processes may post the same events on different chains, and would deadlock in arrival order.
+      const byRef = this.#journals.map((journal) => ({ journal, key: keyOfRef(journal) }));
+      byRef.sort((one, other) => (one.key < other.key ? -1 : 1));
+      writes.push(
+        insertJournals(
+          tx,
+          byRef.map(({ journal }) => journal),
+        ),
+      );
+    }
     if (this.#touched.size > 0) {
       const keys = [...this.#touched].sort();
       writes.push(
@@ -430,7 +502,7 @@ class Flush {
   }
 
   /**
-   * Takes the same locks and looks for a row that only this flush can have written: a journal or an inserted row with one of its
+   * Takes the same locks and looks for a row that only this flush can have written: a journal or another row with one of its
    * commands' tokens. A flush without such a row only changed states, which deciding again does not do twice.
    */
   async isCommitted(tx: Queries): Promise<boolean> {
@@ -492,7 +564,7 @@ interface TableState {
   rows: Map<string, unknown>;
   stored: Set<string>;
   changed: Set<string>;
-  /** Rows inserted by this flush that carry the token of their command. */
+  /** Rows written by this flush that carry the token of their command. */
   tokens: Map<string, string>;
 }
 

@@ -1,9 +1,9 @@
 import type { Caller } from '../http/auth.ts';
+import { cursorOf, type Place, placeOf } from '../http/cursor.ts';
 import { refuse, refuseFields } from '../http/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { paymentIdFor } from '../request-keys/claim.ts';
-import { cursorOf, type Place, placeOf } from './cursor.ts';
 import {
   findByEndToEnd,
   findFilteredPage,

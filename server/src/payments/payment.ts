@@ -23,7 +23,9 @@ export type Cause =
   /** An authenticated query; `id` is the query's. */
   | { by: 'query'; id: string }
   /** An operator, audited; `id` is the incident's. */
-  | { by: 'operator'; id: string };
+  | { by: 'operator'; id: string }
+  /** A draft's time, which nobody used; `id` is the draft's own. */
+  | { by: 'clock'; id: string };
 
 export interface HistoryStep {
   status: PaymentStatus;
@@ -74,7 +76,27 @@ export type Notice =
   /** The provider took a received Pix back. */
   | 'debited';
 
-export type PaymentReason = ReasonCode | 'cancelled_by_operator' | 'draft_expired';
+export type PaymentReason =
+  | ReasonCode
+  | 'cancelled_by_operator'
+  | 'draft_expired'
+  | 'draft_cancelled'
+  /** Five wrong codes. */
+  | 'draft_locked';
+
+/** Every reason, for the document. */
+export const reasonCodes = [
+  'pix_key_not_found',
+  'recipient_refused',
+  'recipient_account_closed',
+  'provider_limit',
+  'provider_refused',
+  'fraud_suspected',
+  'cancelled_by_operator',
+  'draft_expired',
+  'draft_cancelled',
+  'draft_locked',
+] as const satisfies readonly PaymentReason[];
 
 const terminal: ReadonlySet<PaymentStatus> = new Set(['paid', 'completed', 'failed', 'expired', 'cancelled']);
 

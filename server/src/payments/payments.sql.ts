@@ -1,6 +1,6 @@
 import type { Table } from '../ledger/till.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import type { HistoryStep, Payment } from './payment.ts';
+import type { HistoryStep, Payment, PaymentKind } from './payment.ts';
 
 /** The columns of a payment, for a SELECT over `payment p`. */
 export const paymentColumns = `p.account_id AS "accountId", p.id, p.operation_id AS "operationId", p.kind, p.status,
@@ -45,7 +45,6 @@ const update: Statement = {
     WHERE p.account_id = k.account_id AND p.id = k.id`,
 };
 
-const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 const json = (history: HistoryStep[]): string => JSON.stringify(history);
 
 export const payments: Table<Payment> = {
@@ -74,11 +73,11 @@ export const payments: Table<Payment> = {
           inserted.map((payment) => payment.payerName),
           inserted.map((payment) => payment.pixKey),
           inserted.map((payment) => payment.pixKeyType),
-          inserted.map((payment) => time(payment.createdAt)),
-          inserted.map((payment) => time(payment.updatedAt)),
-          inserted.map((payment) => time(payment.settledAt)),
-          inserted.map((payment) => time(payment.paidAt)),
-          inserted.map((payment) => time(payment.expiresAt)),
+          inserted.map((payment) => payment.createdAt),
+          inserted.map((payment) => payment.updatedAt),
+          inserted.map((payment) => payment.settledAt),
+          inserted.map((payment) => payment.paidAt),
+          inserted.map((payment) => payment.expiresAt),
           inserted.map((payment) => payment.copyPaste),
           inserted.map((payment) => payment.endToEnd),
           inserted.map((payment) => payment.notice),
@@ -97,10 +96,10 @@ export const payments: Table<Payment> = {
           updated.map((payment) => payment.accountId),
           updated.map((payment) => payment.id),
           updated.map((payment) => payment.status),
-          updated.map((payment) => time(payment.updatedAt)),
-          updated.map((payment) => time(payment.settledAt)),
-          updated.map((payment) => time(payment.paidAt)),
-          updated.map((payment) => time(payment.expiresAt)),
+          updated.map((payment) => payment.updatedAt),
+          updated.map((payment) => payment.settledAt),
+          updated.map((payment) => payment.paidAt),
+          updated.map((payment) => payment.expiresAt),
           updated.map((payment) => payment.copyPaste),
           updated.map((payment) => payment.endToEnd),
           updated.map((payment) => payment.notice),
@@ -118,21 +117,29 @@ export const payments: Table<Payment> = {
 
 const owners: Statement = {
   name: 'payment_owners',
-  text: `SELECT a.id AS "accountId", p.id, p.operation_id AS "operationId"
+  text: `SELECT a.id AS "accountId", p.id, p.operation_id AS "operationId", p.kind, p.created_at AS "createdAt",
+      i.payment_id IS NOT NULL AS followed
     FROM unnest($1::bigint[], $2::uuid[]) AS k (number, id) JOIN account a USING (number)
-      JOIN payment p ON p.account_id = a.id AND p.id = k.id`,
+      JOIN payment p ON p.account_id = a.id AND p.id = k.id
+      LEFT JOIN intent i ON i.account_id = a.id AND i.payment_id = k.id
+    WHERE a.connection = $3`,
 };
 
 export interface PaymentOwner {
   accountId: string;
   id: string;
-  /** Immutable: may be read before the lock. */
+  /** Immutable, as kind and creation are: may be read before the lock. */
   operationId: string;
+  kind: PaymentKind;
+  createdAt: number;
+  /** It is still being sent or followed. */
+  followed: boolean;
 }
 
-/** Whose payments these are, for ids that came from outside; unknown ids have no row. */
+/** Whose payments these are, for ids that came in over a provider connection; ids unknown there have no row. */
 export const findOwners = (
   sql: Queries,
+  connection: string,
   ids: readonly { accountNumber: number; id: string }[],
 ): Promise<PaymentOwner[]> =>
-  sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id)]);
+  sql.run<PaymentOwner>(owners, [ids.map((one) => one.accountNumber), ids.map((one) => one.id), connection]);

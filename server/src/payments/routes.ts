@@ -1,5 +1,6 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
+import { lookupExamples } from './examples.ts';
 import { getPayment, type LookupHouse, listPayments } from './lookup.ts';
 import { PaymentListSchema, PaymentQuery, PaymentSchema } from './schema.ts';
 import { viewOf, viewWithCode } from './view.ts';
@@ -22,7 +23,7 @@ export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
         params: IdParams('Id of the payment'),
         response: { 200: PaymentSchema },
       },
-      config: { api: facts },
+      config: { api: { ...facts, examples: lookupExamples } },
     },
     async (request) =>
       viewWithCode(await getPayment(house, request.caller, request.params.id), request.language),

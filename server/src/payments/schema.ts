@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
+import { reasonCodes } from './payment.ts';
 
 const kinds = ['deposit', 'transfer'] as const;
 const statuses = [
@@ -74,7 +75,10 @@ export const PaymentSchema = Type.Object(
     endToEnd: Type.Optional(Type.String({ description: 'End-to-end id of the Pix' })),
     notice: Type.Optional(Type.String({ maxLength: 200, description: 'A remark for people' })),
     reasonCode: Type.Optional(
-      Type.String({ description: 'Why it failed or was cancelled (open set of codes)' }),
+      Type.String({
+        description: 'Why it failed or was cancelled; more codes may be added',
+        'x-extensible-enum': reasonCodes,
+      }),
     ),
     providerFeeCents: Type.Optional(Cents('Fee confirmed by processing', { minimum: 0 })),
     netAmountCents: Type.Optional(Cents('Net amount confirmed by processing', { minimum: 0 })),

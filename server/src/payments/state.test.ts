@@ -118,7 +118,24 @@ const transferEvents: Record<string, PaymentEvent> = {
     settledAt: now - 1,
   },
   refused: { type: 'refused', reason: 'pix_key_not_found' },
-  returned: { type: 'payoutReturned', returnId: 'R1', amountCents: 975, at: now - 1 },
+  returned: {
+    type: 'payoutReturned',
+    returnId: 'R1',
+    amountCents: 975,
+    at: now - 1,
+    sentCents: 975,
+    pixKey: null,
+  },
+  'returned in a report with another amount': {
+    type: 'payoutReturned',
+    returnId: 'R1',
+    amountCents: 975,
+    at: now - 1,
+    sentCents: 976,
+    pixKey: null,
+  },
+  confirmed: { type: 'confirmed' },
+  'a draft that ended': { type: 'draftEnded', reason: 'draft_expired' },
 };
 
 type Row = [status: PaymentStatus, event: string, expected: string];
@@ -174,6 +191,9 @@ const transferTable: Row[] = [
   ['unknown', 'completed with another key', '!report_mismatch*'],
   ['unknown', 'refused', '→cancelled transfer.cancelled $release'],
   ['unknown', 'returned', '→completed transfer.completed transfer.returned $complete $return'],
+  ['unknown', 'returned in a report with another amount', '!report_mismatch*'],
+  ['unknown', 'confirmed', '·'],
+  ['unknown', 'a draft that ended', '·'],
 
   ['pending', 'pending', '·'],
   ['pending', 'pending with another amount', '!report_mismatch*'],
@@ -183,6 +203,9 @@ const transferTable: Row[] = [
   ['pending', 'completed with another key', '!report_mismatch*'],
   ['pending', 'refused', '→cancelled transfer.cancelled $release'],
   ['pending', 'returned', '→completed transfer.completed transfer.returned $complete $return'],
+  ['pending', 'returned in a report with another amount', '!report_mismatch*'],
+  ['pending', 'confirmed', '·'],
+  ['pending', 'a draft that ended', '·'],
 
   ['completed', 'pending', '·'],
   ['completed', 'pending with another amount', '·'],
@@ -190,6 +213,8 @@ const transferTable: Row[] = [
   ['completed', 'completed', '·'],
   ['completed', 'refused', '!contradiction*'],
   ['completed', 'returned', 'transfer.returned $return'],
+  ['completed', 'confirmed', '·'],
+  ['completed', 'a draft that ended', '·'],
 
   ['cancelled', 'pending', '·'],
   ['cancelled', 'pending with another amount', '·'],
@@ -199,6 +224,16 @@ const transferTable: Row[] = [
   ['cancelled', 'completed with another key', '!report_mismatch*'],
   ['cancelled', 'refused', '·'],
   ['cancelled', 'returned', '!contradiction*'],
+  ['cancelled', 'confirmed', '·'],
+  ['cancelled', 'a draft that ended', '·'],
+
+  // The provider knows nothing of a draft: whatever it says of one is wrong, and moves nothing.
+  ['draft', 'confirmed', '→unknown $reserve'],
+  ['draft', 'a draft that ended', '→cancelled transfer.cancelled'],
+  ['draft', 'pending', '·'],
+  ['draft', 'completed', '!contradiction*'],
+  ['draft', 'returned', '!contradiction*'],
+  ['draft', 'refused', '·'],
 ];
 
 /** Every cell as payment and event. */
@@ -359,8 +394,21 @@ describe('a charge', () => {
     expect(step?.payment).toMatchObject({ status: 'paid', endToEnd: 'E3' });
   });
 
+  it('that stands without a deadline has none, and never expires by itself', () => {
+    const event: PaymentEvent = { ...open, expiresAt: null, observedAt: now + 400 * 24 * 3_600_000 };
+    const step = next(charge('unknown'), event, facts) as Step;
+    expect(step.payment).toMatchObject({ status: 'pending', expiresAt: null });
+    expect(next(step.payment, event, facts)).toBeNull();
+  });
+
   it('that the provider takes back keeps its state, with a notice, an incident and the debit, once', () => {
-    const event: PaymentEvent = { type: 'debited', returnId: 'D1', amountCents: 400, at: now - 1 };
+    const event: PaymentEvent = {
+      type: 'debited',
+      returnId: 'D1',
+      endToEnd: 'E1',
+      amountCents: 400,
+      at: now - 1,
+    };
     const paid = charge('paid');
     const step = next(paid, event, facts);
     expect(told(paid, step)).toBe('$debit !debit');
@@ -378,6 +426,21 @@ describe('a charge', () => {
     expect(told(paid, next(step?.payment as Payment, { ...event, returnId: 'D2' }, known))).toBe(
       '$debit !debit',
     );
+  });
+
+  it('whose odd payment is given back loses nothing: it goes back out of suspense, once', () => {
+    const odd = next(charge('pending'), chargeEvents['paid with another amount'] as PaymentEvent, facts);
+    const back = { type: 'debited', returnId: 'D1', endToEnd: 'E2', amountCents: 1001, at: now } as const;
+    const known = { ...facts, posted: postedAfter(odd) };
+    const step = next(charge('pending'), back, known);
+    expect(told(charge('pending'), step)).toBe('$suspend !debit');
+    expect(step?.postings[0]?.movement).toEqual({ kind: 'suspend', amountCents: -1001 });
+    expect(next(charge('pending'), back, { ...facts, posted: postedAfter(step, known.posted) })).toBeNull();
+    // Beside a payment in earnest: only what was credited is taken from the operation.
+    expect(told(charge('paid'), next(charge('paid'), { ...back, endToEnd: 'E1' }, known))).toBe(
+      '$debit !debit',
+    );
+    expect(told(charge('paid'), next(charge('paid'), back, known))).toBe('$suspend !debit');
   });
 });
 
@@ -415,7 +478,7 @@ describe('a transfer', () => {
 
   it('comes back in parts, each return once, together at most the net', () => {
     const part = (returnId: string, amountCents: number): PaymentEvent => {
-      return { type: 'payoutReturned', returnId, amountCents, at: now };
+      return { type: 'payoutReturned', returnId, amountCents, at: now, sentCents: 975, pixKey: null };
     };
     const sent = transfer('completed');
     const first = next(sent, part('R1', 500), facts) as Step;
@@ -457,7 +520,7 @@ describe('a transfer', () => {
 
 describe('a deleted operation', () => {
   const deleted = { ...facts, operationDeleted: true };
-  const debit: PaymentEvent = { type: 'debited', returnId: 'D1', amountCents: 400, at: now };
+  const debit: PaymentEvent = { type: 'debited', returnId: 'D1', endToEnd: 'E1', amountCents: 400, at: now };
 
   it.each([
     ['paid late', charge('expired'), chargeEvents.paid, '→paid $suspend !deleted_operation', 1000],
@@ -473,6 +536,13 @@ describe('a deleted operation', () => {
     expect(step?.incidents[0]?.amountCents).toBe(Math.abs(amountCents));
     const again = { ...deleted, posted: postedAfter(step) };
     expect(next(step?.payment as Payment, event as PaymentEvent, again)).toBeNull();
+  });
+});
+
+describe('an amount that is none', () => {
+  it.each(cells)('says nothing of money: $title', ({ before, event }) => {
+    for (const amountCents of [0, -1])
+      if ('amountCents' in event) expect(next(before, { ...event, amountCents }, facts)).toBeNull();
   });
 });
 
@@ -505,7 +575,14 @@ describe('any sequence of reports', () => {
       endToEnd: fc.constantFrom(null, 'E9'),
       settledAt: fc.constantFrom(null, now),
     }),
-    fc.record({ type: fc.constant('payoutReturned' as const), returnId: id, amountCents: part, at }),
+    fc.record({
+      type: fc.constant('payoutReturned' as const),
+      returnId: id,
+      sentCents: amount,
+      pixKey: fc.constantFrom(null, 'maria@loja.example', 'joao@loja.example'),
+      amountCents: part,
+      at,
+    }),
   );
   const forCharges = new Set(['chargeOpen', 'chargePaid', 'chargeRemoved', 'refused']);
 
@@ -570,5 +647,42 @@ describe('any sequence of reports', () => {
       ),
       { numRuns: 400 },
     );
+  });
+});
+
+describe('a draft', () => {
+  const ended = (reason: 'draft_cancelled' | 'draft_expired' | 'draft_locked'): PaymentEvent => {
+    return { type: 'draftEnded', reason };
+  };
+  const statuses: PaymentStatus[] = ['unknown', 'pending', 'completed', 'cancelled'];
+
+  it('that is confirmed sets its gross aside and is unknown, a transfer like any other', () => {
+    const step = next(transfer('draft'), { type: 'confirmed' }, facts) as Step;
+    expect(told(transfer('draft'), step)).toBe('→unknown $reserve');
+    expect(step.postings[0]?.movement).toEqual({ kind: 'reserve', grossCents: 1000 });
+  });
+
+  it.each(['draft_cancelled', 'draft_expired', 'draft_locked'] as const)(
+    'that ends (%s) is cancelled, and no money moves',
+    (reason) => {
+      const step = next(transfer('draft'), ended(reason), facts) as Step;
+      expect(told(transfer('draft'), step)).toBe('→cancelled transfer.cancelled');
+      expect(step.payment.reasonCode).toBe(reason);
+    },
+  );
+
+  it.each(statuses)('is confirmed and ended once: nothing of it changes what is %s', (status) => {
+    expect(next(transfer(status), { type: 'confirmed' }, facts)).toBeNull();
+    expect(next(transfer(status), ended('draft_cancelled'), facts)).toBeNull();
+  });
+
+  it('was never sent, so a refusal of it means nothing, and a report of it is a contradiction', () => {
+    const draft = transfer('draft');
+    const { refused, pending, completed, returned } = transferEvents as Record<string, PaymentEvent>;
+    expect(next(draft, refused as PaymentEvent, facts)).toBeNull();
+    expect(next(draft, pending as PaymentEvent, facts)).toBeNull();
+    for (const event of [completed, returned] as PaymentEvent[]) {
+      expect(told(draft, next(draft, event, facts))).toBe('!contradiction*');
+    }
   });
 });

@@ -19,6 +19,10 @@ import type { Cause, Payment, PaymentReason, PaymentStatus } from './payment.ts'
  * that answers a repeat is not one, and "not found" never is. A completed transfer may come back later, in parts; its
  * state stays, the money returns, the fee does not.
  *
+ * **A draft** is a transfer that a person asked for and has not confirmed. It reserves nothing and the provider knows nothing of
+ * it. `confirmed` (the right code) sets the gross aside and makes it `unknown`, a transfer like any other from then on;
+ * `draftEnded` (cancelled, too old, too many wrong codes) makes it `cancelled`, and no money moves.
+ *
  * **Money that arrives oddly is always posted**, never lost and never guessed. What belongs to a deleted operation, what is
  * not the asked amount, what comes a second time and what comes for a failed charge goes to suspense with an incident. A
  * report with another amount or key than ours, and a word that contradicts a terminal state, post nothing: they open an
@@ -46,11 +50,23 @@ export type PaymentEvent =
       endToEnd: string | null;
       settledAt: number | null;
     }
-  | { type: 'payoutReturned'; returnId: string; amountCents: number; at: number }
+  /** `sentCents` and `pixKey`: what the same report says was sent. */
+  | {
+      type: 'payoutReturned';
+      returnId: string;
+      amountCents: number;
+      at: number;
+      sentCents: number;
+      pixKey: string | null;
+    }
+  /** The person who asked for a draft gave its code. */
+  | { type: 'confirmed' }
+  /** A draft is not wanted, or not any more. */
+  | { type: 'draftEnded'; reason: 'draft_cancelled' | 'draft_expired' | 'draft_locked' }
   /** A terminal refusal: of a charge's creation or of a payout. */
   | { type: 'refused'; reason: PaymentReason }
   /** The provider took money that it had paid before (MED, reversal of a received Pix). */
-  | { type: 'debited'; returnId: string; amountCents: number; at: number };
+  | { type: 'debited'; returnId: string; endToEnd: string; amountCents: number; at: number };
 
 export interface Facts {
   now: number;
@@ -110,6 +126,8 @@ export const expiryGraceMs = 60_000;
 
 /** What `event` makes of `payment`; null when it changes nothing. */
 export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step | null {
+  // What moves no money says nothing of money.
+  if ('amountCents' in event && event.amountCents <= 0) return null;
   switch (event.type) {
     case 'chargeOpen':
       return chargeOpen(payment, event, facts);
@@ -125,6 +143,12 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
       return payoutCompleted(payment, event, facts);
     case 'payoutReturned':
       return payoutReturned(payment, event, facts);
+    case 'confirmed':
+      return confirmed(payment, facts);
+    case 'draftEnded':
+      return payment.status === 'draft'
+        ? enter(payment, 'cancelled', facts, { reasonCode: event.reason }, 'transfer.cancelled')
+        : null;
     case 'refused':
       return refused(payment, event.reason, facts);
     case 'debited':
@@ -216,8 +240,8 @@ function payoutCompleted(
   event: Extract<PaymentEvent, { type: 'payoutCompleted' }>,
   facts: Facts,
 ): Step | null {
-  if (payment.status === 'completed') return null;
   if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
+  if (payment.status === 'completed') return null;
   if (!isOpen(payment)) return contradiction(payment, 'completed', event.amountCents);
   return completed(payment, event.endToEnd, event.settledAt ?? facts.now, facts);
 }
@@ -253,7 +277,10 @@ function payoutReturned(
   if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
   if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, amountCents, at);
   if (payment.status !== 'completed' && !isOpen(payment))
-    return contradiction(payment, 'returned', amountCents);
+    return contradiction(payment, `returned:${returnId}`, amountCents);
+  if (isOpen(payment) && !matches(payment, { amountCents: event.sentCents, pixKey: event.pixKey }, facts)) {
+    return mismatch(payment, event.sentCents, facts);
+  }
   // What came back must first have left: the completion was not seen, so it is posted now.
   const step = isOpen(payment) ? completed(payment, null, at, facts) : quiet(payment);
   const returnedCents = step.payment.returnedCents + amountCents;
@@ -273,6 +300,18 @@ function payoutReturned(
     effectiveAt: at,
   });
   step.events.push('transfer.returned');
+  return step;
+}
+
+function confirmed(payment: Payment, facts: Facts): Step | null {
+  if (payment.status !== 'draft') return null;
+  const step = enter(payment, 'unknown', facts, {});
+  step.postings.push({
+    event: eventKinds.reserve,
+    reference: '',
+    movement: { kind: 'reserve', grossCents: payment.amountCents },
+    effectiveAt: facts.now,
+  });
   return step;
 }
 
@@ -300,6 +339,9 @@ function debited(
   const { returnId, amountCents, at } = event;
   if (facts.posted(eventKinds.debit, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
   if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, -amountCents, at);
+  // What never reached the merchant cannot be taken from it: it goes back out of suspense.
+  const suspended = event.endToEnd !== payment.endToEnd && facts.posted(eventKinds.suspense, event.endToEnd);
+  if (suspended) return suspend(quiet(payment), 'debit', returnId, -amountCents, at);
   const step = quiet({
     ...payment,
     notice: 'debited',

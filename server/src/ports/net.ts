@@ -11,8 +11,22 @@ export interface NetRequest {
   timeoutMs: number;
   /** Refuses answers above this many bytes (default 16 MiB). */
   maxBytes?: number;
+  /** Of an answer above `maxBytes`, its beginning is given back instead of a failure. */
+  cutsLongAnswers?: boolean;
+  /** How its host is reached. The same object shares its connections. */
+  route?: Route;
   /** Shown to a server that asks for one. The same object shares its connections. */
   certificate?: ClientCertificate;
+}
+
+/** A way to hosts that are not ours to trust. */
+export interface Route {
+  /** Turns a name into addresses. These and no others are connected to. Not asked where the URL itself holds an address. */
+  resolve(hostname: string): Promise<readonly string[]>;
+  connectTimeoutMs: number;
+  connectionsPerOrigin: number;
+  /** After this long a connection takes no more requests, so that a name is looked up again. */
+  connectionLifeMs: number;
 }
 
 export interface ClientCertificate {
@@ -34,6 +48,10 @@ export interface Net {
    * @throws NotSent when no byte of the request was handed to a connection; NetFailure for everything else.
    */
   request(request: NetRequest): Promise<NetAnswer>;
+  /** Every IPv4 and IPv6 address of a name, as the system resolves it. @throws when there is none */
+  lookup(hostname: string): Promise<string[]>;
+  /** The addresses of this machine's own interfaces. */
+  ownAddresses(): string[];
   close(): Promise<void>;
 }
 

@@ -1,9 +1,12 @@
+import { lookup } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { type Dispatcher, Pool } from 'undici';
-import type { ClientCertificate, Net, NetAnswer, NetRequest } from './net.ts';
+import type { ClientCertificate, Net, NetAnswer, NetRequest, Route } from './net.ts';
 import { NetFailure, NotSent } from './net.ts';
 
 /**
- * `Net` over undici's `Pool`, one per origin and client certificate, on its lowest level.
+ * `Net` over undici's `Pool`, one per origin and client certificate or route, on its lowest level.
  *
  * Why not `fetch`, or `Pool.request`: only the handler of `dispatch` tells exactly whether a request was handed to a
  * connection (`onRequestStart` comes right before the first byte is written), and that decides between "not sent" and
@@ -13,18 +16,24 @@ import { NetFailure, NotSent } from './net.ts';
  */
 export function createUndiciNet(): Net {
   const plain = new Map<string, Origin>();
-  const certified = new Map<ClientCertificate, Map<string, Origin>>();
+  const apart = new Map<ClientCertificate | Route, Map<string, Origin>>();
   let closed = false;
 
-  function originOf(url: URL, certificate: ClientCertificate | undefined): Origin {
+  function originOf(url: URL, { certificate, route }: NetRequest): Origin {
+    const own = certificate ?? route;
     let origins = plain;
-    if (certificate !== undefined) {
-      origins = certified.get(certificate) ?? new Map();
-      certified.set(certificate, origins);
+    if (own !== undefined) {
+      origins = apart.get(own) ?? new Map();
+      apart.set(own, origins);
     }
     const found = origins.get(url.origin);
     if (found !== undefined) return found;
-    const origin = { pool: poolOf(url.origin, certificate), running: 0, waiting: [] };
+    const origin = {
+      pool: poolOf(url.origin, certificate, route),
+      most: route?.connectionsPerOrigin ?? connectionsPerOrigin,
+      running: 0,
+      waiting: [],
+    };
     origins.set(url.origin, origin);
     return origin;
   }
@@ -39,18 +48,24 @@ export function createUndiciNet(): Net {
           return reject(new NotSent('the address cannot be read', { cause }));
         }
         if (closed) return reject(new NotSent('the network port is closed'));
-        const origin = originOf(url, request.certificate);
+        const origin = originOf(url, request);
         const exchange = new Exchange(request, url.pathname + url.search, resolve, reject, () =>
           next(origin),
         );
-        if (origin.running < connectionsPerOrigin) start(origin, exchange);
+        if (origin.running < origin.most) start(origin, exchange);
         else origin.waiting.push(exchange);
       });
     },
 
+    lookup: async (hostname) =>
+      (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address),
+
+    ownAddresses: () =>
+      Object.values(networkInterfaces()).flatMap((own) => (own ?? []).map(({ address }) => address)),
+
     async close() {
       closed = true;
-      const origins = [...plain.values(), ...[...certified.values()].flatMap((map) => [...map.values()])];
+      const origins = [...plain.values(), ...[...apart.values()].flatMap((map) => [...map.values()])];
       for (const { waiting } of origins) {
         for (const exchange of waiting.splice(0)) exchange.fail(new NotSent('the network port is closed'));
       }
@@ -65,6 +80,8 @@ const defaultMaxBytes = 16 * 1024 * 1024;
 
 interface Origin {
   pool: Pool;
+  /** Connections at most. */
+  most: number;
   running: number;
   /**
    * Exchanges beyond the connections wait here and not in the pool's own queue, which would go on opening connections
@@ -73,9 +90,9 @@ interface Origin {
   waiting: Exchange[];
 }
 
-function poolOf(origin: string, certificate: ClientCertificate | undefined): Pool {
+function poolOf(origin: string, certificate: ClientCertificate | undefined, route: Route | undefined): Pool {
   return new Pool(origin, {
-    connections: connectionsPerOrigin,
+    connections: route?.connectionsPerOrigin ?? connectionsPerOrigin,
     pipelining: 1,
     // HTTP/2 would put many sends on one connection, to be lost together, and has retries of its own.
     allowH2: false,
@@ -83,9 +100,38 @@ function poolOf(origin: string, certificate: ClientCertificate | undefined): Poo
     headersTimeout: 0,
     bodyTimeout: 0,
     // A host that swallows packets holds a place for this long, and the exchange is then certainly not sent.
-    connectTimeout: 3000,
+    connectTimeout: route?.connectTimeoutMs ?? 3000,
     ...(certificate === undefined ? {} : { connect: { ...certificate } }),
+    ...(route === undefined
+      ? {}
+      : {
+          connect: { lookup: lookupBy(route) },
+          clientTtl: route.connectionLifeMs,
+          keepAliveTimeout: 30_000,
+        }),
   });
+}
+
+/**
+ * What Node connects to is what `resolve` has answered: there is no second look-up in between for a name server to answer
+ * otherwise. The name still serves for SNI and for the check of the certificate.
+ */
+function lookupBy({ resolve }: Route): LookupFunction {
+  return (hostname, { all, family }, callback) => {
+    resolve(hostname).then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }));
+        const fitting = found.filter(
+          (one) => !family || one.family === Number(String(family).replace('IPv', '')),
+        );
+        const [first] = fitting;
+        if (first === undefined) callback(Object.assign(new Error('no address'), { code: 'ENOTFOUND' }), []);
+        else if (all) callback(null, fitting);
+        else callback(null, first.address, first.family);
+      },
+      (error: NodeJS.ErrnoException) => callback(error, []),
+    );
+  };
 }
 
 function start(origin: Origin, exchange: Exchange): void {
@@ -118,6 +164,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #chunks: Buffer[] = [];
   #bytes = 0;
   readonly #maxBytes: number;
+  readonly #cuts: boolean;
   readonly #timer: NodeJS.Timeout;
   readonly #resolve: (answer: NetAnswer) => void;
   readonly #reject: (error: NotSent | NetFailure) => void;
@@ -137,6 +184,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       body: request.body ?? null,
     };
     this.#maxBytes = request.maxBytes ?? defaultMaxBytes;
+    this.#cuts = request.cutsLongAnswers ?? false;
     this.#resolve = resolve;
     this.#reject = reject;
     this.#leave = leave;
@@ -182,7 +230,11 @@ class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#maxBytes) {
+    if (this.#bytes > this.#maxBytes && this.#cuts) {
+      this.#chunks.push(chunk.subarray(0, chunk.length - (this.#bytes - this.#maxBytes)));
+      this.#answer();
+      controller.abort(new Error('read enough'));
+    } else if (this.#bytes > this.#maxBytes) {
       this.fail(new NetFailure(`an answer above ${this.#maxBytes} bytes`, { timedOut: false }));
       controller.abort(new Error('too large'));
     } else {
@@ -191,14 +243,17 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
-    if (!this.settled) {
-      this.settled = true;
-      clearTimeout(this.#timer);
-      const [only] = this.#chunks;
-      const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-      this.#resolve({ status: this.#status, headers: this.#headers, text: body.toString('utf8') });
-    }
+    this.#answer();
     this.#leave();
+  }
+
+  #answer(): void {
+    if (this.settled) return;
+    this.settled = true;
+    clearTimeout(this.#timer);
+    const [only] = this.#chunks;
+    const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
+    this.#resolve({ status: this.#status, headers: this.#headers, text: body.toString('utf8') });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {

@@ -79,9 +79,7 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
         if (isSuccess(reply.status)) {
           const report = readCharge(reply.body, clock.now(), log);
           if (report?.txid === txid) {
-            // A charge is older than our request only by a wrong clock, but may well be younger: see `onOurClock`.
-            const early = requestedAt !== undefined && report.createdAt < requestedAt;
-            return { outcome: 'found', report: early ? onOurClock(report, requestedAt, log) : report };
+            return { outcome: 'found', report: notOlder(report, requestedAt, log) };
           }
         } else if (saysNotFound(reply.status, reply.body)) {
           return { outcome: 'notFound' };
@@ -90,11 +88,14 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
       return unclear(reply, clock);
     },
 
-    async listCharges(window) {
+    async listCharges(window, requestedAts) {
       const listed = await readList(exchange, clock, {
         path: (page) => `/v2/cob?${windowQuery(window, page, pageSize)}`,
         items: (body) => arrayIn(body, 'cobs'),
-        read: (item) => readCharge(item, clock.now(), log),
+        read: (item) => {
+          const report = readCharge(item, clock.now(), log);
+          return report && notOlder(report, requestedAts?.get(report.txid), log);
+        },
         pageSize,
         maxPages,
       });
@@ -201,6 +202,10 @@ function copyPasteOf(
     return null;
   }
 }
+
+/** A charge is older than our request only by a wrong clock, but may well be younger: see `onOurClock`. */
+const notOlder = (report: ChargeReport, requestedAt: number | undefined, log: Log): ChargeReport =>
+  requestedAt !== undefined && report.createdAt < requestedAt ? onOurClock(report, requestedAt, log) : report;
 
 /**
  * Some providers have written local time with a `Z` behind it (bacen/pix-api issues 163 and 573): their charges seem

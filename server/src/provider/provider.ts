@@ -17,8 +17,11 @@ export interface Provider {
    * a provider that labels local time as UTC.
    */
   queryCharge(txid: string, requestedAt?: number): Promise<QueryOutcome<ChargeReport>>;
-  /** Charges created in the window, oldest first. */
-  listCharges(window: ListWindow): Promise<ListOutcome<ChargeReport>>;
+  /** Charges created in the window, oldest first; `requestedAts`, by txid, correct deadlines as above. */
+  listCharges(
+    window: ListWindow,
+    requestedAts?: ReadonlyMap<string, number>,
+  ): Promise<ListOutcome<ChargeReport>>;
   sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
   queryPayout(providerId: string): Promise<QueryOutcome<PayoutReport>>;
   listPayouts(window: ListWindow): Promise<ListOutcome<PayoutReport>>;
@@ -163,8 +166,7 @@ export interface WebhookDelivery {
 
 export type WebhookContent =
   /** `authentic` false: believed by nobody, stored all the same. */
-  | { authentic: false; reason: string }
-  | ({ authentic: true } & WebhookNews);
+  { authentic: false; reason: string } | ({ authentic: true } & WebhookNews);
 
 export interface WebhookNews {
   received: ReceivedPix[];

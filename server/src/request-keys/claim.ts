@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
+import { hmacSha256 } from '../hmac.ts';
 
 /**
  * What a repeated request means is decided here, once, for every kind of resource.
@@ -20,7 +21,7 @@ export function paymentIdFor(
   account: { id: string; number: number },
   requestKey: string,
 ): string {
-  const digest = createHmac('sha256', identity).update(`payment\0${account.id}\0${requestKey}`).digest();
+  const digest = macOf(identity)(`payment\0${account.id}\0${requestKey}`);
   digest.writeUInt32BE(account.number, 0);
   digest[6] = ((digest[6] as number) & 0x0f) | 0x80;
   digest[8] = ((digest[8] as number) & 0x3f) | 0x80;
@@ -46,10 +47,21 @@ export function fingerprintOf(
       .sort()
       .map((name) => [name, fields[name]]),
   );
-  const digest = createHmac('sha256', identity).update(`fingerprint\0${canonical}`).digest();
+  const digest = macOf(identity)(`fingerprint\0${canonical}`);
   return Buffer.concat([Buffer.of(1), digest]);
 }
 
 /** Whether a repeat asks for the same thing as the request that took the key. */
 export const sameRequest = (taken: Buffer, repeated: Buffer): boolean =>
   taken.length === repeated.length && timingSafeEqual(taken, repeated);
+
+const macs = new WeakMap<Buffer, ReturnType<typeof hmacSha256>>();
+
+function macOf(identity: Buffer): ReturnType<typeof hmacSha256> {
+  let mac = macs.get(identity);
+  if (!mac) {
+    mac = hmacSha256(identity);
+    macs.set(identity, mac);
+  }
+  return mac;
+}

@@ -4,13 +4,14 @@ import type { Caller } from '../http/auth.ts';
 import { refuse } from '../http/errors.ts';
 import { keyStates } from '../keys/key-state.sql.ts';
 import { eventKinds } from '../ledger/journal.ts';
-import { type Posting, put, read, type View } from '../ledger/till.ts';
-import type { Payment, PaymentReason } from '../payments/payment.ts';
+import { type Posting, put, type Read, read, type View, type Write } from '../ledger/till.ts';
+import type { Cause, Payment, PaymentReason } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
+import { next } from '../payments/state.ts';
 import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
 import { takenKeys } from '../request-keys/taken.sql.ts';
 import { announce } from './announce.ts';
-import { breakerKey, breakerRows, type CallKind, probeEveryMs } from './breaker.ts';
+import { type BreakerRow, breakerKey, breakerRows, type CallKind, probeEveryMs } from './breaker.ts';
 import { type Intent, leaseMarginMs, sendPriority } from './intent.ts';
 import { intents } from './intents.sql.ts';
 import { type Attempt, send } from './send.ts';
@@ -44,32 +45,68 @@ export interface Accepted {
 }
 
 /** How long a command of a caller may wait for the till. */
-const acceptWithinMs = 8_000;
+export const acceptWithinMs = 8_000;
 
-export async function acceptPayment(house: House, caller: Caller, order: Order): Promise<Accepted> {
-  const connection = caller.test ? 'simulator' : 'live';
-  const provider = house.providers.get(connection);
-  if (!provider) throw refuse('provider_not_configured');
-  const { maxParallelSends } = provider.capabilities;
-  // Who holds a slot commits `sending`, where sends are limited: that is a worker. Charges are never limited.
-  const inline = order.waitMs > 0 && (order.kind === 'deposit' || maxParallelSends === null);
-  const startedMs = house.clock.monotonicMs();
-  const leaseMs = provider.capabilities.callTimeoutMs + leaseMarginMs;
-  const accepted = await commit(house, caller, order, connection, inline ? leaseMs : null);
-  house.breakers.seen(connection, callKind(order), accepted.breakerOpen);
-  const { payment, fence } = accepted;
-  if (accepted.replayed || payment.status !== 'unknown') return accepted;
-  if (fence === null) {
-    house.wake();
-    return order.waitMs > 0
-      ? { ...accepted, payment: await watched(house, payment, order.waitMs) }
-      : accepted;
-  }
-  const attempt: Attempt = { payment, connection, fence, leaseEndsMs: startedMs + leaseMs };
-  return { ...accepted, payment: await answeredWithin(house, send(house, attempt), payment, order.waitMs) };
+/** How an order goes out. */
+export interface Way {
+  connection: string;
+  call: CallKind;
+  /** The lease of a send that this process makes itself; null: a worker sends. */
+  leaseMs: number | null;
+  waitMs: number;
+  /** Monotonic, from before the commit. */
+  startedMs: number;
+  /** False: nothing new is accepted; a repeat is answered all the same. */
+  configured: boolean;
 }
 
-const callKind = (order: Order): CallKind => (order.kind === 'deposit' ? 'charge' : 'payout');
+export function wayOf(house: House, caller: Caller, kind: Payment['kind'], waitMs: number): Way {
+  const connection = caller.test ? 'simulator' : 'live';
+  const provider = house.providers.get(connection);
+  const can = provider?.capabilities;
+  // Who holds a slot commits `sending`, where sends are limited: that is a worker. Charges are never limited.
+  const unlimited = kind === 'deposit' || can?.maxParallelSends === null;
+  // When nobody waits and this process has a worker, it need not be found in the database first. After a crash `sending` is only
+  // asked for, so not where a repeat is not safe: `ready` is sent at once by whoever starts next.
+  const handsOver = can?.repeatIsSafe === true && house.senders.get(connection)?.hasRoom() === true;
+  const inline = unlimited && (waitMs > 0 || handsOver);
+  return {
+    connection,
+    call: kind === 'deposit' ? 'charge' : 'payout',
+    leaseMs: can && inline ? can.callTimeoutMs + leaseMarginMs : null,
+    waitMs,
+    startedMs: house.clock.monotonicMs(),
+    configured: can !== undefined,
+  };
+}
+
+export async function acceptPayment(house: House, caller: Caller, order: Order): Promise<Accepted> {
+  const way = wayOf(house, caller, order.kind, order.waitMs);
+  const { payment, replayed, fence, breakerOpen } = await commit(house, caller, order, way);
+  house.breakers.seen(way.connection, way.call, breakerOpen);
+  if (replayed) return { payment, replayed };
+  return { payment: await sent(house, way, payment, fence), replayed };
+}
+
+/** Sends what was committed, or lets a worker, and waits for the provider's answer as long as the way says. */
+export async function sent(house: House, way: Way, payment: Payment, fence: string | null): Promise<Payment> {
+  if (payment.status !== 'unknown') {
+    house.eventsWritten();
+    return payment;
+  }
+  const { connection, leaseMs, startedMs, waitMs } = way;
+  if (fence === null || leaseMs === null) {
+    house.wake();
+    return waitMs > 0 ? watched(house, payment, waitMs) : payment;
+  }
+  const attempt: Attempt = { payment, connection, fence, leaseEndsMs: startedMs + leaseMs, repeat: false };
+  const sender = waitMs > 0 ? undefined : house.senders.get(connection);
+  if (sender) {
+    sender.begin(attempt);
+    return payment;
+  }
+  return answeredWithin(house, send(house, attempt), payment, waitMs);
+}
 
 interface Committed extends Accepted {
   /** Ours to send with; null when a worker sends. */
@@ -77,19 +114,12 @@ interface Committed extends Accepted {
   breakerOpen: boolean;
 }
 
-function commit(
-  house: House,
-  caller: Caller,
-  order: Order,
-  connection: string,
-  leaseMs: number | null,
-): Promise<Committed> {
+function commit(house: House, caller: Caller, order: Order, way: Way): Promise<Committed> {
   const { accountId, operationId } = caller;
   const id = paymentIdFor(house.identity, { id: accountId, number: caller.accountNumber }, order.requestKey);
   const fingerprint = fingerprintOf(house.identity, { ...order.asked, kind: order.kind, operationId });
   const key = paymentKey(accountId, id);
   const taken = accountId + order.requestKey;
-  const breaker = breakerKey(connection, callKind(order));
   const chain = { accountId, chainId: operationId };
   const token = house.ids.uuid();
   const sealedKey = order.pixKey === null ? null : house.secrets.seal(order.pixKey.key, id);
@@ -97,39 +127,23 @@ function commit(
     token,
     deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
     chains: [chain],
-    reads: [
-      read(payments, key),
-      read(takenKeys, taken),
-      read(keyStates, caller.keyId),
-      read(conditions, accountId),
-      read(platform, platformKey),
-      read(breakerRows, breaker),
-    ],
+    reads: [read(payments, key), read(takenKeys, taken), ...admissionReads(caller, way)],
     eventRefs: [],
     decide: (view) => {
       const balance = view.balance(chain);
       if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
-      const breakerRow = view.get(breakerRows, breaker);
-      const breakerOpen = breakerRow?.open ?? false;
       const earlier = view.get(payments, key);
       if (earlier) {
         if (!sameRequest(earlier.fingerprint, fingerprint))
           throw refuse('idempotency_conflict', { paymentId: id });
+        const breakerOpen = view.get(breakerRows, breakerKey(way.connection, way.call))?.open ?? false;
         return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
       }
       if (view.get(takenKeys, taken)) throw refuse('idempotency_conflict');
 
       const now = house.clock.now();
-      const account = stateAllows(view, caller, order, balance.frozen, now);
-      if (breakerRow?.open && breakerRow.probeAt > now) {
-        const retryAfterSeconds = Math.ceil((breakerRow.probeAt - now) / 1000);
-        throw refuse('provider_unavailable', { retryAfterSeconds });
-      }
-      const feeCents = order.feeCents(account);
-
-      const createdAt = now;
-      const at = new Date(createdAt).toISOString();
-      const cause = { by: 'api', id: caller.requestId } as const;
+      const admission = admit(view, caller, way, balance.frozen, now);
+      const cause: Cause = { by: 'api', id: caller.requestId };
       const payment: Payment = {
         accountId,
         id,
@@ -137,15 +151,15 @@ function commit(
         kind: order.kind,
         status: 'unknown',
         amountCents: order.amountCents,
-        feeCents,
+        feeCents: order.feeCents(admission.account),
         requestKey: order.requestKey,
         fingerprint,
         description: order.description,
         payerName: order.payerName,
         pixKey: sealedKey,
         pixKeyType: order.pixKey?.type ?? null,
-        createdAt,
-        updatedAt: createdAt,
+        createdAt: now,
+        updatedAt: now,
         settledAt: null,
         paidAt: null,
         expiresAt: null,
@@ -156,77 +170,172 @@ function commit(
         providerFeeCents: null,
         netAmountCents: null,
         returnedCents: 0,
-        history: [{ status: 'unknown', at, cause }],
+        history: [{ status: 'unknown', at: new Date(now).toISOString(), cause }],
         command: token,
       };
-      const grossCents = order.amountCents;
-      const posting = { chain, subject: id, reference: '', effectiveAt: now };
+      const reserve = { kind: 'reserve', grossCents: order.amountCents } as const;
       const postings: Posting[] =
         order.kind === 'deposit'
           ? []
-          : [{ ...posting, event: eventKinds.reserve, movement: { kind: 'reserve', grossCents } }];
-      if (order.refusedAs !== null) {
-        postings.push({ ...posting, event: eventKinds.release, movement: { kind: 'release', grossCents } });
-        const cancelled: Payment = {
-          ...payment,
-          status: 'cancelled',
-          reasonCode: order.refusedAs,
-          history: [...payment.history, { status: 'cancelled', at, cause }],
-        };
-        const answer = { payment: cancelled, replayed: false, fence: null, breakerOpen };
-        const told = announce(house, connection, cancelled, 'unknown', ['transfer.cancelled']);
-        return { answer, postings, writes: [put(payments, cancelled), ...told] };
-      }
-      // After a restore the same id may have gone out in the time that was lost: the send that begins now is not the first.
-      const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
-      const intent: Intent = {
-        accountId,
-        paymentId: id,
-        operationId,
-        connection,
-        kind: order.kind,
-        priority: sendPriority,
-        state: leaseMs === null ? 'ready' : 'sending',
-        fence: token,
-        attempt: leaseMs === null ? 0 : 1 + earlierAttempts,
-        leaseUntil: leaseMs === null ? null : now + leaseMs,
-        dueAt: leaseMs === null ? now : now + leaseMs,
-        newsAt: now,
-        attemptEndedAt: null,
-        failures: 0,
-        absences: 0,
-        absentAt: null,
-        absentSince: null,
-        known: false,
-        refused: false,
-        createdAt: now,
-      };
-      const probing = breakerRow?.open
-        ? [put(breakerRows, { ...breakerRow, probeAt: now + probeEveryMs })]
-        : [];
+          : [
+              {
+                chain,
+                subject: id,
+                event: eventKinds.reserve,
+                reference: '',
+                effectiveAt: now,
+                movement: reserve,
+              },
+            ];
+      const { refusedAs } = order;
+      const begun = begin(house, view, way, admission, { payment, refusedAs, token, now, cause });
       return {
-        answer: { payment, replayed: false, fence: leaseMs === null ? null : token, breakerOpen },
-        postings,
-        writes: [put(payments, payment), put(intents, intent), ...probing],
+        answer: {
+          payment: begun.payment,
+          replayed: false,
+          fence: begun.fence,
+          breakerOpen: admission.breaker?.open ?? false,
+        },
+        postings: [...postings, ...begun.postings],
+        writes: begun.writes,
       };
     },
   });
 }
 
-/** Key, account and platform, in the order in which a refusal is named. */
-function stateAllows(view: View, caller: Caller, order: Order, frozen: boolean, now: number): Conditions {
-  const keyState = view.get(keyStates, caller.keyId);
-  if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
-  if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
+/** What `admit` and `begin` look at, under the lock. */
+export const admissionReads = (caller: Caller, way: Way): Read[] => [
+  ...stateReads(caller),
+  read(breakerRows, breakerKey(way.connection, way.call)),
+];
+
+/** What `stateAllows` looks at. */
+export const stateReads = (caller: Caller): Read[] => [
+  ...(caller.keyId === null ? [] : [read(keyStates, caller.keyId)]),
+  read(conditions, caller.accountId),
+  read(platform, platformKey),
+];
+
+export interface Admission {
+  account: Conditions;
+  breaker: BreakerRow | undefined;
+}
+
+/**
+ * Key, account, platform and provider, in the order in which a refusal is named.
+ * @throws ApiError 401, 403 or 503
+ */
+export function admit(view: View, caller: Caller, way: Way, frozen: boolean, now: number): Admission {
+  const account = stateAllows(view, caller, way.call === 'charge' ? 'deposit' : 'transfer', frozen, now);
+  if (!way.configured) throw refuse('provider_not_configured');
+  const breaker = view.get(breakerRows, breakerKey(way.connection, way.call));
+  if (breaker?.open && breaker.probeAt > now) {
+    throw refuse('provider_unavailable', { retryAfterSeconds: Math.ceil((breaker.probeAt - now) / 1000) });
+  }
+  return { account, breaker };
+}
+
+/** @throws ApiError 401, 403 or 503 */
+export function stateAllows(
+  view: View,
+  caller: Caller,
+  kind: Payment['kind'],
+  frozen: boolean,
+  now: number,
+): Conditions {
+  if (caller.keyId !== null) {
+    const keyState = view.get(keyStates, caller.keyId);
+    if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
+    if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
+  }
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');
-  if (order.kind === 'transfer') {
+  if (kind === 'transfer') {
     if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
       throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
     }
   }
   return account;
+}
+
+export interface Begun {
+  payment: Payment;
+  fence: string | null;
+  postings: Posting[];
+  writes: Write[];
+}
+
+/**
+ * What is written with a payment that became `unknown` in this flush: the intent to send it. What is known beforehand to be
+ * refused is cancelled in the same flush, and the provider never hears of it.
+ */
+export function begin(
+  house: House,
+  view: View,
+  way: Way,
+  { breaker }: Admission,
+  order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; cause: Cause },
+): Begun {
+  const { payment, refusedAs, token, now, cause } = order;
+  const { accountId, id: paymentId, operationId } = payment;
+  if (refusedAs !== null) {
+    const step = next(
+      payment,
+      { type: 'refused', reason: refusedAs },
+      {
+        now,
+        cause,
+        operationDeleted: false,
+        incidentOpen: false,
+        posted: () => false,
+        isPixKey: () => false,
+      },
+    );
+    if (!step) throw new Error('a new payment could not be refused');
+    const chain = { accountId, chainId: operationId };
+    return {
+      payment: step.payment,
+      fence: null,
+      postings: step.postings.map((posting) => ({ ...posting, chain, subject: paymentId })),
+      writes: [
+        put(payments, step.payment),
+        ...announce(house, way.connection, step.payment, payment.status, step.events),
+      ],
+    };
+  }
+  const { leaseMs } = way;
+  // After a restore the same id may have gone out in the time that was lost: the send that begins now is not the first.
+  const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
+  const intent: Intent = {
+    accountId,
+    paymentId,
+    operationId,
+    connection: way.connection,
+    kind: payment.kind,
+    priority: sendPriority,
+    state: leaseMs === null ? 'ready' : 'sending',
+    fence: token,
+    attempt: leaseMs === null ? 0 : 1 + earlierAttempts,
+    leaseUntil: leaseMs === null ? null : now + leaseMs,
+    dueAt: leaseMs === null ? now : now + leaseMs,
+    newsAt: now,
+    attemptEndedAt: null,
+    failures: 0,
+    absences: 0,
+    absentAt: null,
+    absentSince: null,
+    known: false,
+    refused: false,
+    createdAt: now,
+  };
+  const probing = breaker?.open ? [put(breakerRows, { ...breaker, probeAt: now + probeEveryMs })] : [];
+  return {
+    payment,
+    fence: leaseMs === null ? null : token,
+    postings: [],
+    writes: [put(payments, payment), put(intents, intent), ...probing],
+  };
 }
 
 /** The outcome when it comes in time, else the state as it stands; the sending goes on either way. */

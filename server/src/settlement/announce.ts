@@ -1,44 +1,45 @@
-import { eventRow, events } from '../events/event.ts';
+import { type EventType, eventRow, events } from '../events/event.ts';
+import { always, type Wanted } from '../events/wanted.ts';
 import type { House } from '../house.ts';
 import { put, type Write } from '../ledger/till.ts';
 import type { Payment, PaymentStatus } from '../payments/payment.ts';
-import type { PaymentEventType } from '../payments/state.ts';
 import { viewOf } from '../payments/view.ts';
 
-/** Kept in the event log; `charge.created` and `transfer.created` are for those who subscribe to them. */
-const kept: ReadonlySet<PaymentEventType> = new Set([
-  'charge.paid',
-  'charge.expired',
-  'charge.failed',
-  'transfer.completed',
-  'transfer.cancelled',
-  'transfer.returned',
-]);
-
-/** The rows of the outbox that tell what happened to a payment, to be written in the transaction in which it happens. */
+/**
+ * The rows of the outbox that tell what happened to a payment, to be written in the transaction in which it happens.
+ * @param wanted which types this account's log keeps, as it was read before the transaction; default: what every log keeps
+ */
 export function announce(
-  house: House,
+  house: Pick<House, 'ids'>,
   connection: string,
   payment: Payment,
   from: PaymentStatus,
-  types: readonly PaymentEventType[],
+  types: readonly EventType[],
+  wanted: Wanted = always,
 ): Write[] {
-  const { accountId, operationId, id: paymentId, requestKey, updatedAt } = payment;
   return types
-    .filter((type) => kept.has(type))
-    .map((type) =>
-      put(
-        events,
-        eventRow(house.ids, {
-          accountId,
-          operationId,
-          paymentId,
-          type,
-          livemode: connection === 'live',
-          change: { from, to: payment.status },
-          data: { ...viewOf(payment, 'pt-BR'), requestKey },
-          at: updatedAt,
-        }),
-      ),
-    );
+    .filter((type) => wanted.has(type))
+    .map((type) => put(events, paymentEvent(house, connection, payment, from, type)));
+}
+
+/** @param at when it happened: for what is no change of the payment */
+export function paymentEvent(
+  house: Pick<House, 'ids'>,
+  connection: string,
+  payment: Payment,
+  from: PaymentStatus,
+  type: EventType,
+  at: number = payment.updatedAt,
+) {
+  const { accountId, operationId, id: paymentId, requestKey } = payment;
+  return eventRow(house.ids, {
+    accountId,
+    operationId,
+    paymentId,
+    type,
+    livemode: connection === 'live',
+    change: { from, to: payment.status },
+    data: { ...viewOf(payment, 'pt-BR'), requestKey },
+    at,
+  });
 }

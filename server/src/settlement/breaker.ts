@@ -59,6 +59,13 @@ const upsert: Statement = {
     ON CONFLICT (connection, call) DO UPDATE SET open = excluded.open, probe_at = excluded.probe_at, changed_at = excluded.changed_at`,
 };
 
+/** What a flush may change is only whose turn it is: a breaker that was closed meanwhile stays closed. */
+const moveProbe: Statement = {
+  name: 'breaker_move_probe',
+  text: `UPDATE breaker b SET probe_at = k.probe_at FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS k (connection, call, probe_at)
+    WHERE b.connection = k.connection AND b.call = k.call AND b.open`,
+};
+
 const takeProbe: Statement = {
   name: 'breaker_probe',
   text: `UPDATE breaker SET probe_at = $4 WHERE connection = $1 AND call = $2 AND open AND probe_at <= $3 RETURNING call`,
@@ -85,7 +92,13 @@ export const breakerRows: Table<BreakerRow> = {
       parts.map(([, call]) => call),
     ]);
   },
-  write: (tx, { inserted, updated }) => [tx.run(upsert, write([...inserted, ...updated]))],
+  write: (tx, { updated }) => [
+    tx.run(moveProbe, [
+      updated.map((row) => row.connection),
+      updated.map((row) => row.call),
+      updated.map((row) => new Date(row.probeAt).toISOString()),
+    ]),
+  ],
 };
 
 interface Counted {

@@ -1,5 +1,6 @@
 import type { House } from '../house.ts';
 import { isTerminal, type Payment, providerIdOf } from '../payments/payment.ts';
+import type { PaymentOwner } from '../payments/payments.sql.ts';
 import type {
   ChargeReport,
   ListOutcome,
@@ -8,92 +9,154 @@ import type {
   QueryOutcome,
 } from '../provider/provider.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { type Intent, queryPriorities, sendPriority } from './intent.ts';
+import { type Intent, leaseMarginMs, queryPriorities, sendPriority } from './intent.ts';
 import { claimDue, claimOverdue, countDue, makeDue } from './intents.sql.ts';
 import { type Slot, takeQuery, takeSend } from './limit.ts';
-import { applyWithinMs, resultOf, send, startSend, takeOverSend } from './send.ts';
+import {
+  type Attempt,
+  applyUnhurried,
+  applyWithinMs,
+  callProvider,
+  resultOf,
+  type Sender,
+  startSend,
+  takeOverSend,
+} from './send.ts';
 
 /**
  * What happens with no client active: due sends go out, ended leases are taken over, and payments without news are queried
  * until the provider's word ends them, for ever, within the query limit that all processes share.
  *
  * Any number of processes run this over one database. A row is claimed by moving its time on (and by no lock), so a process
- * that dies with claimed rows loses nothing: they are due again when that time has passed.
+ * that dies with claimed rows loses nothing: they are due again when that time has passed. One row that fails or hangs holds up
+ * no other: calls are under way side by side, and a step only begins what there is room for.
  *
  * Where the adapter can list and several queries are due, one listing answers for all that its window covers.
  */
+export interface FollowUp {
+  connection: string;
+  /** Begins due sends; true when there may be more at once. */
+  stepSends(): Promise<boolean>;
+  /** Begins one query or listing; true when there may be more at once. */
+  stepQueries(): Promise<boolean>;
+  /** Takes over what callers of this process committed and do not wait for. */
+  sender: Sender;
+  /** Resolves when everything begun has ended. */
+  idle(): Promise<void>;
+}
 
 /** How long claimed rows stay out of sight of the others. */
 const claimMs = 30_000;
-/** Sends that one step takes on. */
+/** Sends that are under way at once in one process. */
 const sendsMost = 256;
 /** Payments that one listing answers for. */
 const listingMost = 1_000;
 /** Fewer due queries than this are made one by one: a window may hold a thousand payments that nobody asked for. */
 const listingLeast = 4;
+/** After a listing of the fewest payments was still longer than the adapter reads, they are asked for one by one this long. */
+const listingRestMs = 60_000;
 /** By how much the provider's clock may differ from ours. */
 const clockSkewMs = 2 * 60_000;
 
-export interface FollowUp {
-  /** One round of sends; true when there may be more at once. */
-  stepSends(): Promise<boolean>;
-  /** One round of queries; true when there may be more at once. */
-  stepQueries(): Promise<boolean>;
-}
-
-export function createFollowUp(house: House): FollowUp {
+export function createFollowUp(house: House, provider: Provider): FollowUp {
+  const { connection, capabilities } = provider;
+  const sending = new Set<Promise<void>>();
+  const applying = new Set<Promise<void>>();
+  const querying = new Set<Promise<void>>();
   /** Halved when a listing was longer than the adapter reads, doubled when one was read whole. */
-  const listingSizes = new Map<string, number>();
+  let listingSize = listingMost;
+  let listsAgainAt = 0;
 
-  async function sendsOf(provider: Provider): Promise<boolean> {
-    const { connection, capabilities } = provider;
-    const limited = capabilities.maxParallelSends;
-    const now = house.clock.now();
-    const due = await claimDue(house.sql, connection, sendPriority, now, now + claimMs, limited ?? sendsMost);
-    await Promise.all(
-      due.map(async (intent) => {
-        if (intent.state === 'sending') return takeOverSend(house, intent);
-        let slot: Slot | null = null;
-        if (limited !== null && intent.kind === 'transfer') {
-          slot = await takeSend(house, connection, limited, capabilities.callTimeoutMs * 2);
-          if (!slot) return void (await makeDue(house.sql, [intent], house.clock.now() + 200));
-        }
-        try {
-          const attempt = await startSend(house, intent);
-          if (attempt) await send(house, attempt);
-        } finally {
-          await slot?.free();
-        }
-      }),
+  function begin(underWay: Set<Promise<void>>, what: string, work: Promise<unknown>): void {
+    const ended = work.then(
+      () => {},
+      (error: unknown) => house.log.error({ err: error, connection }, `${what} failed`),
     );
-    return due.length > 0;
+    underWay.add(ended);
+    void ended.finally(() => underWay.delete(ended));
   }
 
-  async function queriesOf(provider: Provider): Promise<boolean> {
-    const { connection, capabilities } = provider;
+  async function sendOne(intent: Intent): Promise<void> {
+    if (intent.state === 'sending') return takeOverSend(house, intent);
+    const attempt = await startSend(house, intent);
+    if (attempt) await sendUnhurried(attempt);
+  }
+
+  /** The place is free again with the provider's answer. */
+  async function sendUnhurried(attempt: Attempt): Promise<void> {
+    const observed = await callProvider(house, attempt);
+    begin(applying, 'the outcome of a send', applyUnhurried(house, observed));
+  }
+
+  async function stepSends(): Promise<boolean> {
+    const room = sendsMost - sending.size;
+    if (room <= 0) {
+      await Promise.race(sending);
+      return true;
+    }
+    const now = house.clock.now();
+    const limit = capabilities.maxParallelSends;
+    const due = await claimDue(
+      house.sql,
+      connection,
+      sendPriority,
+      now,
+      now + claimMs,
+      room,
+      limit === null ? ['transfer', 'deposit'] : ['deposit'],
+    );
+    for (const intent of due) begin(sending, 'a send', sendOne(intent));
+    if (limit === null) return due.length === room;
+    return (await beginLimited(limit)) || due.length === room;
+  }
+
+  /** One transfer where the adapter limits them: only who holds a slot claims one. */
+  async function beginLimited(limit: number): Promise<boolean> {
+    // The slot outlives everything that its holder may still do: commit, call, and the outcome.
+    const slotMs = 2 * applyWithinMs + capabilities.callTimeoutMs + leaseMarginMs;
+    const slot = await takeSend(house, connection, limit, slotMs);
+    if (!slot) return false;
+    const now = house.clock.now();
+    const [intent] = await claimDue(house.sql, connection, sendPriority, now, now + claimMs, 1, ['transfer']);
+    begin(
+      sending,
+      'a send',
+      (intent ? sendOne(intent) : Promise.resolve()).finally(() => slot.free()),
+    );
+    return intent !== undefined;
+  }
+
+  async function stepQueries(): Promise<boolean> {
     const now = house.clock.now();
     const counts = await countDue(house.sql, connection, now, listingLeast);
     const first = queryPriorities.map((one) => counts.find(({ priority }) => priority === one)).find(Boolean);
     if (!first) return false;
-    if (!(await house.breakers.allows(connection, 'query'))) return false;
     const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
     if (!slot) return false;
-    try {
-      const lists = capabilities.canList && first.due >= listingLeast;
-      const most = lists ? (listingSizes.get(connection) ?? listingMost) : 1;
-      const due = await claimDue(house.sql, connection, first.priority, now, now + claimMs, most);
-      if (lists && due.length >= listingLeast) await queryByListing(provider, due);
-      else await Promise.all(due.map((intent) => queryOne(house, provider, intent)));
-    } finally {
+    if (!(await house.breakers.allows(connection, 'query'))) {
       await slot.free();
+      return false;
     }
+    const lists = capabilities.canList && first.due >= listingLeast && now >= listsAgainAt;
+    begin(
+      querying,
+      'a query',
+      queryDue(first.priority, lists ? listingSize : 1).finally(() => slot.free()),
+    );
     return true;
   }
 
-  async function queryByListing(provider: Provider, due: readonly Intent[]): Promise<void> {
-    const { connection } = provider;
+  async function queryDue(priority: number, most: number): Promise<void> {
+    const now = house.clock.now();
+    const due = await claimDue(house.sql, connection, priority, now, now + claimMs, most);
+    if (due.length >= listingLeast) return queryByListing(due);
+    const [one, ...others] = due;
+    if (others.length > 0) await makeDue(house.sql, others, now);
+    if (one) await queryOne(house, provider, one);
+  }
+
+  async function queryByListing(due: readonly Intent[]): Promise<void> {
     const startedAt = house.clock.now();
-    const kind = due[0]?.kind;
     const window = {
       fromMs: Math.min(...due.map((intent) => intent.createdAt)) - clockSkewMs,
       toMs: Math.min(
@@ -102,7 +165,12 @@ export function createFollowUp(house: House): FollowUp {
       ),
     };
     const outcome: ListOutcome<ChargeReport | PayoutReport> =
-      kind === 'deposit' ? await provider.listCharges(window) : await provider.listPayouts(window);
+      due[0]?.kind === 'deposit'
+        ? await provider.listCharges(
+            window,
+            new Map(due.map((intent) => [providerIdOf(intent.paymentId), intent.createdAt])),
+          )
+        : await provider.listPayouts(window);
     house.breakers.record(connection, 'query', connection, resultOf(outcome));
     const id = house.ids.uuid();
     if (outcome.outcome === 'unclear') {
@@ -122,38 +190,63 @@ export function createFollowUp(house: House): FollowUp {
         return undefined;
       }),
     );
-    const size = listingSizes.get(connection) ?? listingMost;
-    listingSizes.set(connection, outcome.complete ? Math.min(listingMost, size * 2) : Math.max(1, size >> 1));
+    if (outcome.complete) listingSize = Math.min(listingMost, listingSize * 2);
+    else if (listingSize > listingLeast) listingSize = Math.max(listingLeast, listingSize >> 1);
+    else listsAgainAt = startedAt + listingRestMs;
     if (unseen.length > 0) await makeDue(house.sql, unseen, house.clock.now());
   }
 
-  const overProviders = async (step: (provider: Provider) => Promise<boolean>): Promise<boolean> => {
-    const more = await Promise.all([...house.providers.values()].map(step));
-    return more.includes(true);
+  return {
+    connection,
+    stepSends,
+    stepQueries,
+    sender: {
+      hasRoom: () => sending.size < sendsMost,
+      begin: (attempt) => begin(sending, 'a send', sendUnhurried(attempt)),
+    },
+    idle: async () => {
+      while (sending.size + applying.size + querying.size > 0) {
+        await Promise.all([...sending, ...applying, ...querying]);
+      }
+    },
   };
-  return { stepSends: () => overProviders(sendsOf), stepQueries: () => overProviders(queriesOf) };
 }
 
 const idOf = (report: ChargeReport | PayoutReport): string =>
   'providerId' in report ? report.providerId : report.txid;
 
-async function queryOne(house: House, provider: Provider, intent: Intent): Promise<Payment | null> {
+/** What of a payment is needed to ask after it. */
+type Asked = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt'>;
+
+async function queryOne(house: House, provider: Provider, asked: Asked): Promise<Payment | null> {
   const startedAt = house.clock.now();
-  const providerId = providerIdOf(intent.paymentId);
-  const outcome =
-    intent.kind === 'deposit'
-      ? await provider.queryCharge(providerId)
+  return applyQuery(house, asked, {
+    id: house.ids.uuid(),
+    startedAt,
+    outcome: await ask(house, provider, asked),
+  });
+}
+
+async function ask(
+  house: House,
+  provider: Provider,
+  asked: Asked,
+): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
+  const providerId = providerIdOf(asked.paymentId);
+  const outcome: QueryOutcome<ChargeReport | PayoutReport> =
+    asked.kind === 'deposit'
+      ? await provider.queryCharge(providerId, asked.createdAt)
       : await provider.queryPayout(providerId);
-  house.breakers.record(provider.connection, 'query', intent.accountId, resultOf(outcome));
-  return applyQuery(house, intent, { id: house.ids.uuid(), startedAt, outcome });
+  house.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
+  return outcome;
 }
 
 async function applyQuery(
   house: House,
-  intent: Intent,
+  asked: Asked,
   query: { id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> },
 ): Promise<Payment | null> {
-  const { accountId, paymentId, operationId, connection } = intent;
+  const { accountId, paymentId, operationId, connection } = asked;
   const observation = { from: 'query', ...query } as const;
   try {
     return await applyOutcome(
@@ -194,9 +287,7 @@ async function refresh(house: House, payment: Payment): Promise<Payment> {
   const intent = await claimOverdue(house.sql, accountId, id, now, now + claimMs);
   const provider = intent && house.providers.get(intent.connection);
   if (!provider) return payment;
-  const slot = (await house.breakers.allows(provider.connection, 'query'))
-    ? await takeQuery(house, provider.connection, provider.capabilities.callTimeoutMs * 2)
-    : null;
+  const slot = await takeAllowedQuery(house, provider);
   if (!slot) {
     await makeDue(house.sql, [intent], now);
     return payment;
@@ -208,15 +299,55 @@ async function refresh(house: House, payment: Payment): Promise<Payment> {
   }
 }
 
-/** What a delivery that is not trusted by itself does: its payments are asked after, as soon as the limit allows. */
-export async function wakeQueries(
+async function takeAllowedQuery(house: House, provider: Provider): Promise<Slot | null> {
+  const { connection, capabilities } = provider;
+  const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+  if (!slot || (await house.breakers.allows(connection, 'query'))) return slot;
+  await slot.free();
+  return null;
+}
+
+/** A delivery waits this long for queries of the shared limit, then it is left for later. */
+const confirmWaitMs = 10_000;
+
+/**
+ * What a delivery does that is not believed by itself: its payments are asked after, as soon as the limit allows. One that is
+ * followed is only made due, so that a listing may answer for many; one that has ended is asked after here.
+ * @throws Error when one could not be asked after: the delivery is not applied yet
+ */
+export async function confirm(
   house: House,
-  rows: readonly { accountId: string; id: string }[],
+  provider: Provider,
+  owners: readonly PaymentOwner[],
 ): Promise<void> {
-  await makeDue(
-    house.sql,
-    rows.map(({ accountId, id }) => ({ accountId, paymentId: id })),
-    house.clock.now(),
-  );
-  house.wake();
+  const { connection } = provider;
+  const asked = (owner: PaymentOwner): Asked => ({ ...owner, paymentId: owner.id, connection });
+  const followed = owners.filter((owner) => owner.followed).map(asked);
+  if (followed.length > 0) {
+    await makeDue(house.sql, followed, house.clock.now());
+    house.wake();
+  }
+  const untilMs = house.clock.monotonicMs() + confirmWaitMs;
+  for (const owner of owners.filter((one) => !one.followed)) {
+    let slot = await takeAllowedQuery(house, provider);
+    while (!slot && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
+      await house.clock.sleep(200, house.draining);
+      slot = await takeAllowedQuery(house, provider);
+    }
+    if (!slot) throw new Error('no query of the shared limit was left');
+    try {
+      const startedAt = house.clock.now();
+      const outcome = await ask(house, provider, asked(owner));
+      if (outcome.outcome !== 'found') throw new Error(`the provider answered ${outcome.outcome}`);
+      const { accountId, id: paymentId, operationId } = owner;
+      const observation = { from: 'query', id: house.ids.uuid(), startedAt, outcome } as const;
+      await applyOutcome(
+        house,
+        { accountId, paymentId, operationId, connection, observation },
+        house.clock.monotonicMs() + applyWithinMs,
+      );
+    } finally {
+      await slot.free();
+    }
+  }
 }

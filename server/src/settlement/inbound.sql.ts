@@ -7,12 +7,16 @@ export interface StoredDelivery {
   receivedAt: number;
   body: Buffer;
   authentic: boolean;
+  /** Tries that failed. */
+  tries: number;
+  /** When somebody else may apply it. */
+  nextAt: number;
 }
 
 const insert: Statement = {
   name: 'inbound_insert',
-  text: `INSERT INTO inbound (id, connection, received_at, body, authentic)
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bytea[], $5::boolean[])`,
+  text: `INSERT INTO inbound (id, connection, received_at, body, authentic, tries, next_at)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bytea[], $5::boolean[], $6::integer[], $7::timestamptz[])`,
 };
 
 export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]): Promise<unknown> =>
@@ -22,6 +26,8 @@ export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]):
     rows.map((row) => new Date(row.receivedAt).toISOString()),
     rows.map((row) => row.body),
     rows.map((row) => row.authentic),
+    rows.map((row) => row.tries),
+    rows.map((row) => new Date(row.nextAt).toISOString()),
   ]);
 
 const mark: Statement = {
@@ -32,20 +38,41 @@ const mark: Statement = {
 export const markApplied = (sql: Queries, ids: readonly string[], now: number): Promise<unknown> =>
   sql.run(mark, [ids, new Date(now).toISOString()]);
 
+const postpone: Statement = {
+  name: 'inbound_postpone',
+  text: `UPDATE inbound SET tries = tries + 1, next_at = $2 WHERE id = $1 AND applied_at IS NULL`,
+};
+
+export const postponeDelivery = (sql: Queries, id: string, nextAt: number): Promise<unknown> =>
+  sql.run(postpone, [id, new Date(nextAt).toISOString()]);
+
 const left: Statement = {
   name: 'inbound_left',
-  text: `SELECT id, connection, received_at AS "receivedAt", body, authentic
-    FROM inbound WHERE applied_at IS NULL AND authentic AND received_at < $1 ORDER BY received_at LIMIT $2`,
+  text: `SELECT id, connection, received_at AS "receivedAt", body, authentic, tries, next_at AS "nextAt"
+    FROM inbound WHERE applied_at IS NULL AND authentic AND connection = $1 AND next_at <= $2 ORDER BY next_at LIMIT $3`,
 };
 
-/** Authentic deliveries that nobody has applied: their process ended first. */
-export const findLeft = (sql: Queries, before: number, most: number): Promise<StoredDelivery[]> =>
-  sql.run<StoredDelivery>(left, [new Date(before).toISOString(), most]);
+/** Authentic deliveries that nobody has applied: their process ended first, or it could not be done. */
+export const findLeft = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  most: number,
+): Promise<StoredDelivery[]> =>
+  sql.run<StoredDelivery>(left, [connection, new Date(now).toISOString(), most]);
 
-const token: Statement = {
-  name: 'connection_token',
-  text: 'SELECT webhook_token AS "webhookToken" FROM connection WHERE id = $1',
+const tokens: Statement = {
+  name: 'connection_tokens',
+  text: 'SELECT webhook_token AS current, webhook_token_previous AS previous FROM connection WHERE id = $1',
 };
 
-export const findWebhookToken = async (sql: Queries, connection: string): Promise<string | undefined> =>
-  (await sql.run<{ webhookToken: string }>(token, [connection]))[0]?.webhookToken;
+export interface WebhookTokens {
+  current: string;
+  /** Good as well, until the next change. */
+  previous: string | null;
+}
+
+export const findWebhookTokens = async (
+  sql: Queries,
+  connection: string,
+): Promise<WebhookTokens | undefined> => (await sql.run<WebhookTokens>(tokens, [connection]))[0];

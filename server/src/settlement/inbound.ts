@@ -5,18 +5,21 @@ import { eventKinds } from '../ledger/journal.ts';
 import { put, read } from '../ledger/till.ts';
 import { paymentIdOf } from '../payments/payment.ts';
 import { findOwners, type PaymentOwner } from '../payments/payments.sql.ts';
-import type { WebhookNews } from '../provider/provider.ts';
+import type { PayoutReport, Provider, ReceivedPix, WebhookNews } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { applyOutcome } from './apply-outcome.ts';
-import { wakeQueries } from './follow-up.ts';
+import { confirm } from './follow-up.ts';
 import {
   findLeft,
-  findWebhookToken,
+  findWebhookTokens,
   insertDeliveries,
   markApplied,
+  postponeDelivery,
   type StoredDelivery,
+  type WebhookTokens,
 } from './inbound.sql.ts';
-import { incidentKey, incidents } from './incidents.sql.ts';
+import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
+import { settledReturns } from './reading.ts';
 import { applyWithinMs } from './send.ts';
 
 /**
@@ -40,6 +43,9 @@ export interface Inbound {
 
 /** A stored delivery that nobody has marked after this long belongs to a process that is gone. */
 const leftAfterMs = 20_000;
+
+/** How long a delivery that could not be applied waits, by the tries that failed: one that never can holds up no other. */
+const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** Math.min(tries, 10));
 
 export function createInbound(house: House): Inbound {
   const underWay = new Set<Promise<void>>();
@@ -91,6 +97,21 @@ export function createInbound(house: House): Inbound {
     marking = false;
   }
 
+  /** It was authentic when it came; its signature's time has passed since, so only the content is read again. */
+  async function applyLeft(row: StoredDelivery, provider: Provider): Promise<boolean> {
+    const { id, connection, receivedAt, tries } = row;
+    try {
+      const news = provider.readWebhook(house.secrets.open(row.body, id), receivedAt);
+      if (news) await applyNews(house, id, connection, news);
+      await markApplied(house.sql, [id], house.clock.now());
+      return true;
+    } catch (error) {
+      house.log.error({ err: error, delivery: id, tries }, 'a delivery that was left cannot be applied');
+      await postponeDelivery(house.sql, id, house.clock.now() + retryAfterMs(tries));
+      return false;
+    }
+  }
+
   function apply(id: string, connection: string, news: WebhookNews): void {
     const work = applyNews(house, id, connection, news).then(
       () => mark(id),
@@ -103,13 +124,21 @@ export function createInbound(house: House): Inbound {
   return {
     async receive({ connection, token, headers, rawBody }) {
       const provider = house.providers.get(connection);
-      const expected = await findWebhookToken(house.sql, connection);
-      if (!provider || expected === undefined || !sameSecret(expected, token)) return { status: 404 };
+      const tokens = await findWebhookTokens(house.sql, connection);
+      if (!provider || !tokens || !isGood(tokens, token)) return { status: 404 };
       const receivedAt = house.clock.now();
       const content = provider.parseWebhook({ headers, rawBody, receivedAt });
       const id = house.ids.uuid();
       const body = house.secrets.seal(rawBody, id);
-      await store({ id, connection, receivedAt, body, authentic: content.authentic });
+      await store({
+        id,
+        connection,
+        receivedAt,
+        body,
+        authentic: content.authentic,
+        tries: 0,
+        nextAt: receivedAt + leftAfterMs,
+      });
       if (!content.authentic) {
         house.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
         return { status: 401 };
@@ -119,17 +148,12 @@ export function createInbound(house: House): Inbound {
     },
 
     async stepLeft() {
-      const left = await findLeft(house.sql, house.clock.now() - leftAfterMs, 100);
-      for (const row of left) {
-        const provider = house.providers.get(row.connection);
-        if (!provider) continue;
-        const rawBody = house.secrets.open(row.body, row.id);
-        // It was authentic when it came; its signature's time has passed since, so only the content is read again.
-        const news = provider.readWebhook(rawBody, row.receivedAt);
-        if (news) await applyNews(house, row.id, row.connection, news);
-        await markApplied(house.sql, [row.id], house.clock.now());
+      let done = false;
+      for (const provider of house.providers.values()) {
+        const left = await findLeft(house.sql, provider.connection, house.clock.now(), 100);
+        for (const row of left) done = (await applyLeft(row, provider)) || done;
       }
-      return left.length > 0;
+      return done;
     },
 
     async idle() {
@@ -140,6 +164,9 @@ export function createInbound(house: House): Inbound {
 
 const sameSecret = (expected: string, given: string): boolean =>
   timingSafeEqual(hash('sha256', expected, 'buffer'), hash('sha256', given, 'buffer'));
+
+const isGood = ({ current, previous }: WebhookTokens, given: string): boolean =>
+  sameSecret(current, given) || (previous !== null && sameSecret(previous, given));
 
 async function applyNews(
   house: House,
@@ -162,32 +189,68 @@ async function applyNews(
   for (const pix of news.received) of(pix.txid).received.push(pix);
   for (const payout of news.payouts) of(payout.providerId).payouts.push(payout);
 
+  const provider = house.providers.get(connection);
+  if (!provider) throw new Error(`no provider for ${connection}`);
   const ids = [...told.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
-  const owners = ids.length > 0 ? await findOwners(house.sql, ids) : [];
-  const owned = new Map(owners.map((owner) => [owner.id, owner]));
-  for (const [id, one] of told) {
-    if (owned.has(id)) continue;
-    foreign.received.push(...one.received);
-    foreign.payouts.push(...one.payouts);
+  const owners = ids.length > 0 ? await findOwners(house.sql, connection, ids) : [];
+  const owned: { owner: PaymentOwner; news: WebhookNews }[] = [];
+  for (const owner of owners) {
+    const { received, payouts } = told.get(owner.id) as WebhookNews;
+    told.delete(owner.id);
+    // A Pix received under a transfer's id is not that transfer's, nor a payout under a charge's.
+    const charge = owner.kind === 'deposit';
+    (charge ? foreign.payouts : foreign.received).push(...((charge ? payouts : received) as never[]));
+    owned.push({ owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
   }
-  const trust = house.providers.get(connection)?.capabilities.webhookTrust;
-  if (trust === 'path') {
-    await wakeQueries(house, owners);
+  for (const { received, payouts } of told.values()) {
+    foreign.received.push(...received);
+    foreign.payouts.push(...payouts);
+  }
+  const unmatched = unmatchedOf(foreign, house.clock.now());
+  if (provider.capabilities.webhookTrust === 'path') {
+    // Not believed: what is ours is asked after, what is not is only reported to a person.
+    await Promise.all([
+      confirm(house, provider, owners),
+      ...unmatched.map((money) => postUnmatched(house, money, false)),
+    ]);
     return;
   }
   await Promise.all([
-    ...owners.map((owner) =>
-      applyOwned(house, deliveryId, connection, owner, told.get(owner.id) as WebhookNews),
-    ),
-    ...foreign.received.map((pix) => postUnmatched(house, pix.endToEnd, pix.amountCents, pix.paidAt)),
-    // Money left the provider's account under an id that we never sent.
-    ...foreign.payouts
-      .filter((payout) => payout.status === 'completed')
-      .map((payout) => {
-        const reference = payout.endToEnd ?? payout.providerId;
-        return postUnmatched(house, reference, -payout.amountCents, payout.settledAt ?? house.clock.now());
-      }),
+    ...owned.map(({ owner, news }) => applyOwned(house, deliveryId, connection, owner, news)),
+    ...unmatched.map((money) => postUnmatched(house, money, true)),
   ]);
+}
+
+/** Money under an id that is not ours: in (positive) or out (negative), once per id of the provider. */
+export interface Unmatched {
+  reference: string;
+  amountCents: number;
+  at: number;
+}
+
+export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Unmatched[] {
+  const backOf = (one: ReceivedPix | PayoutReport, sign: 1 | -1): Unmatched[] =>
+    settledReturns(one).map(({ id, amountCents, at }) => ({
+      reference: id,
+      amountCents: sign * amountCents,
+      at,
+    }));
+  return [
+    ...received.flatMap((pix) => [
+      { reference: pix.endToEnd, amountCents: pix.amountCents, at: pix.paidAt },
+      ...backOf(pix, -1),
+    ]),
+    ...payouts
+      .filter((payout) => payout.status === 'completed')
+      .flatMap((payout) => [
+        {
+          reference: payout.endToEnd ?? payout.providerId,
+          amountCents: -payout.amountCents,
+          at: payout.settledAt ?? now,
+        },
+        ...backOf(payout, 1),
+      ]),
+  ].filter(({ amountCents }) => amountCents !== 0);
 }
 
 const applyOwned = (
@@ -212,39 +275,49 @@ const applyOwned = (
 /** The installation itself, account number 0: what matches nothing of ours is kept on its chain. */
 const installationId = '00000000-0000-0000-0000-000000000000';
 
-/** Money that matches nothing of ours: suspense of the installation, and an incident. Once per id of the provider. */
-function postUnmatched(house: House, reference: string, amountCents: number, at: number): Promise<void> {
+/**
+ * Money that matches nothing of ours: suspense of the installation, and an incident. Once per id of the provider.
+ * @param believed false: the incident alone
+ */
+export function postUnmatched(
+  house: House,
+  { reference, amountCents, at }: Unmatched,
+  believed: boolean,
+): Promise<void> {
   const accountId = installationId;
   const chain = { accountId, chainId: accountId };
   const ref = { accountId, subject: accountId, event: eventKinds.suspense, reference };
-  const incident = `unmatched:${reference}`;
+  const name = `unmatched:${reference}`;
   return house.till.submit<void>({
     token: house.ids.uuid(),
     deadlineMs: house.clock.monotonicMs() + applyWithinMs,
     chains: [chain],
-    reads: [read(incidents, incidentKey(accountId, incident))],
+    reads: [read(incidents, incidentKey(accountId, name))],
     eventRefs: [ref],
     decide: (view) => {
-      if (view.posted(ref)) return { answer: undefined };
+      const known = view.get(incidents, incidentKey(accountId, name)) !== undefined;
+      const posts = believed && !view.posted(ref);
+      if (known && !posts) return { answer: undefined };
       const id = house.ids.uuid();
-      house.log.error({ incident: id, kind: 'unmatched', amountCents }, 'incident opened');
+      if (!known) house.log.error({ incident: id, kind: 'unmatched', amountCents }, 'incident opened');
+      const incident: Incident = {
+        accountId,
+        id,
+        kind: 'unmatched',
+        paymentId: null,
+        operationId: null,
+        amountCents: Math.abs(amountCents),
+        reference: name,
+        freezes: false,
+        detail: { believed },
+        openedAt: house.clock.now(),
+      };
       return {
         answer: undefined,
-        postings: [{ chain, ...ref, movement: { kind: 'suspend', amountCents }, effectiveAt: at }],
-        writes: [
-          put(incidents, {
-            accountId,
-            id,
-            kind: 'unmatched',
-            paymentId: null,
-            operationId: null,
-            amountCents: Math.abs(amountCents),
-            reference: incident,
-            freezes: false,
-            detail: {},
-            openedAt: house.clock.now(),
-          }),
-        ],
+        postings: posts
+          ? [{ chain, ...ref, movement: { kind: 'suspend', amountCents }, effectiveAt: at }]
+          : [],
+        writes: known ? [] : [put(incidents, incident)],
       };
     },
   });

@@ -47,6 +47,9 @@ export const leaseMarginMs = 10 * second;
 /** Two absences count as two only when they are this far apart. */
 const absenceGapMs = 10 * second;
 
+/** A provider may ask for patience, but not for more than this. */
+const retryAfterMostMs = hour;
+
 /** After this long of nothing but absences and refused repeats a person has to look. */
 export const undecidedAfterMs = day;
 
@@ -94,13 +97,16 @@ function nominalQueryAt(
 }
 
 /**
- * How long to wait after a failed query, in milliseconds: 5 s doubled per failure up to 30 min, jittered downwards by at most half, so
- * that waits neither shrink while failures go on nor ever fall below five seconds (full jitter would do both).
+ * How long to wait after a failed query, in milliseconds: 5 s doubled per failure, jittered downwards by at most half, at most 30 min, so
+ * that waits neither shrink while failures go on nor ever fall below five seconds (full jitter would do both, and jitter below
+ * the cap would make 15 min of 30).
  */
 export function waitAfterFailure(failures: number, jitter: number, retryAfterMs: number | null): number {
-  const full = Math.min(30 * minute, 5 * second * 2 ** Math.min(failures, 12));
-  return Math.max(full - Math.floor((full / 2) * jitter), retryAfterMs ?? 0);
+  const full = 5 * second * 2 ** Math.min(failures, 12);
+  return Math.max(Math.min(30 * minute, full - Math.floor((full / 2) * jitter)), patience(retryAfterMs));
 }
+
+const patience = (retryAfterMs: number | null): number => Math.min(retryAfterMs ?? 0, retryAfterMostMs);
 
 /** What is due for sending comes first: first sends, ended leases, repeats. They need no query of the shared limit. */
 export const sendPriority = 0;
@@ -117,15 +123,24 @@ function priorityOf(kind: PaymentKind, status: PaymentStatus): (typeof queryPrio
 export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean =>
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
 
-/** The owner named by `fence` begins an attempt. */
-export function startAttempt(intent: Intent, fence: string, now: number, capabilities: Capabilities): Intent {
+/**
+ * The owner named by `fence` begins an attempt.
+ * @param lostAttempts after a restore the id may have gone out in the time that was lost: one attempt more than the row knows of
+ */
+export function startAttempt(
+  intent: Intent,
+  fence: string,
+  now: number,
+  capabilities: Capabilities,
+  lostAttempts = 0,
+): Intent {
   const leaseUntil = now + capabilities.callTimeoutMs + leaseMarginMs;
   return {
     ...intent,
     priority: sendPriority,
     state: 'sending',
     fence,
-    attempt: intent.attempt + 1,
+    attempt: intent.attempt + 1 + (intent.state === 'ready' ? lostAttempts : 0),
     leaseUntil,
     dueAt: leaseUntil,
     attemptEndedAt: null,
@@ -180,16 +195,18 @@ export function afterEnding(
   switch (ending.type) {
     case 'answered':
     case 'news': {
-      const heard = { newsAt: now, failures: 0, absences: 0, absentAt: null, absentSince: null };
+      // The provider knows the id from now on, whatever a later query does not find.
+      const heard = { newsAt: now, known: true, failures: 0, absences: 0, absentAt: null, absentSince: null };
       // While its owner is still sending, only the schedule takes note.
       if (ending.type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
-      const attempted = intent.state === 'ready' ? { attempt: 1, known: true, attemptEndedAt: now } : {};
+      const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
       return { ...ended, ...heard, ...attempted, dueAt: schedule(now) };
     }
     case 'unchanged':
       if (intent.state !== 'awaiting') return intent;
       return {
         ...ended,
+        known: true,
         failures: 0,
         absences: 0,
         absentAt: null,
@@ -208,7 +225,7 @@ export function afterEnding(
     case 'unclear': {
       // Only the first attempt starts the schedule: repeats of a silent provider grow rarer with its queries.
       const newsAt = intent.attempt === 1 ? now : intent.newsAt;
-      return { ...ended, newsAt, dueAt: Math.max(schedule(newsAt), now + (ending.retryAfterMs ?? 0)) };
+      return { ...ended, newsAt, dueAt: Math.max(schedule(newsAt), now + patience(ending.retryAfterMs)) };
     }
     case 'notSent': {
       // No byte went out: the attempt does not count. Only the first can become `ready` again.
@@ -220,6 +237,8 @@ export function afterEnding(
         : { ...ended, attempt, failures, dueAt };
     }
     case 'notFound': {
+      // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
+      if (intent.state !== 'awaiting') return intent;
       const counts =
         ending.startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
         (intent.absentAt === null || ending.startedAt >= intent.absentAt + absenceGapMs);
@@ -236,6 +255,7 @@ export function afterEnding(
       };
     }
     case 'queryFailed': {
+      if (intent.state !== 'awaiting') return intent;
       const failures = intent.failures + 1;
       return { ...ended, failures, dueAt: now + waitAfterFailure(failures, jitter, ending.retryAfterMs) };
     }

@@ -1,4 +1,5 @@
 import type { Table } from '../ledger/till.ts';
+import type { PaymentKind } from '../payments/payment.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { Intent } from './intent.ts';
 
@@ -49,6 +50,8 @@ export const intents: Table<Intent> = {
   name: 'intent',
   rank: 20,
   keyOf: (intent) => intent.accountId + intent.paymentId,
+  // An owner's fence is the token of the command that made it one.
+  tokenOf: (intent) => intent.fence,
   read: (tx, keys) =>
     tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
   write: (tx, { inserted, updated, deleted }) => {
@@ -65,17 +68,17 @@ export const intents: Table<Intent> = {
           inserted.map((intent) => intent.state),
           inserted.map((intent) => intent.fence),
           inserted.map((intent) => intent.attempt),
-          inserted.map((intent) => time(intent.leaseUntil)),
-          inserted.map((intent) => time(intent.dueAt)),
-          inserted.map((intent) => time(intent.newsAt)),
-          inserted.map((intent) => time(intent.attemptEndedAt)),
+          inserted.map((intent) => intent.leaseUntil),
+          inserted.map((intent) => intent.dueAt),
+          inserted.map((intent) => intent.newsAt),
+          inserted.map((intent) => intent.attemptEndedAt),
           inserted.map((intent) => intent.failures),
           inserted.map((intent) => intent.absences),
-          inserted.map((intent) => time(intent.absentAt)),
-          inserted.map((intent) => time(intent.absentSince)),
+          inserted.map((intent) => intent.absentAt),
+          inserted.map((intent) => intent.absentSince),
           inserted.map((intent) => intent.known),
           inserted.map((intent) => intent.refused),
-          inserted.map((intent) => time(intent.createdAt)),
+          inserted.map((intent) => intent.createdAt),
         ]),
       );
     }
@@ -88,14 +91,14 @@ export const intents: Table<Intent> = {
           updated.map((intent) => intent.state),
           updated.map((intent) => intent.fence),
           updated.map((intent) => intent.attempt),
-          updated.map((intent) => time(intent.leaseUntil)),
-          updated.map((intent) => time(intent.dueAt)),
-          updated.map((intent) => time(intent.newsAt)),
-          updated.map((intent) => time(intent.attemptEndedAt)),
+          updated.map((intent) => intent.leaseUntil),
+          updated.map((intent) => intent.dueAt),
+          updated.map((intent) => intent.newsAt),
+          updated.map((intent) => intent.attemptEndedAt),
           updated.map((intent) => intent.failures),
           updated.map((intent) => intent.absences),
-          updated.map((intent) => time(intent.absentAt)),
-          updated.map((intent) => time(intent.absentSince)),
+          updated.map((intent) => intent.absentAt),
+          updated.map((intent) => intent.absentSince),
           updated.map((intent) => intent.known),
           updated.map((intent) => intent.refused),
         ]),
@@ -114,7 +117,7 @@ const claim: Statement = {
   name: 'intent_claim',
   text: `UPDATE intent i SET due_at = $4
     FROM (SELECT account_id, payment_id FROM intent
-      WHERE connection = $1 AND priority = $2 AND due_at <= $3
+      WHERE connection = $1 AND priority = $2 AND due_at <= $3 AND kind = ANY ($6::text[])
       ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED) AS due
     WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
     RETURNING ${columns}`,
@@ -131,7 +134,8 @@ export const claimDue = (
   now: number,
   untilMs: number,
   most: number,
-): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
+  kinds: readonly PaymentKind[] = ['transfer', 'deposit'],
+): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most, kinds]);
 
 const claimOne: Statement = {
   name: 'intent_claim_one',

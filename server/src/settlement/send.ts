@@ -1,10 +1,11 @@
 import { conditions, platform, platformKey } from '../accounts/conditions.sql.ts';
+import { wantedBy } from '../events/wanted.ts';
 import type { House } from '../house.ts';
 import { put, read } from '../ledger/till.ts';
 import { type Payment, providerIdOf } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import type { ChargeReport, PayoutReport, Provider, SendOutcome } from '../provider/provider.ts';
-import { applyOutcome } from './apply-outcome.ts';
+import { applyOutcome, type Observed } from './apply-outcome.ts';
 import { breakerKey, breakerRows, type CallKind, type CallResult, probeEveryMs } from './breaker.ts';
 import { type Intent, leaseMarginMs, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
@@ -16,6 +17,15 @@ export interface Attempt {
   fence: string;
   /** Monotonic. */
   leaseEndsMs: number;
+  /** An earlier attempt was made. */
+  repeat: boolean;
+}
+
+/** Sends beside the callers: a worker, for the connection that it works on. */
+export interface Sender {
+  hasRoom(): boolean;
+  /** Goes on with what was committed as `sending`; nobody waits for it. */
+  begin(attempt: Attempt): void;
 }
 
 /** How long the outcome of a call may take to be stored. */
@@ -24,31 +34,64 @@ export const applyWithinMs = 15_000;
 /** While withdrawals are stopped, a first send looks again after this. */
 const stoppedWaitMs = 5_000;
 
+/** Sends what was committed as `sending`, and applies the outcome. @returns the payment as it is afterwards */
+export async function send(house: House, attempt: Attempt): Promise<Payment> {
+  return applyOutcome(house, await callProvider(house, attempt), house.clock.monotonicMs() + applyWithinMs);
+}
+
 /**
- * Sends what was committed as `sending`, and applies the outcome.
+ * Makes the call of an attempt.
  *
  * The lease is checked by monotonic time right before the write: an owner that was frozen past it (a stopped process, a paused
  * machine) sends nothing, since somebody else may own the payment by now.
- *
- * @returns the payment as it is afterwards
  */
-export async function send(house: House, attempt: Attempt): Promise<Payment> {
+export async function callProvider(house: House, attempt: Attempt): Promise<Observed> {
   const { payment, connection, fence } = attempt;
   const provider = house.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   const callEndsMs = house.clock.monotonicMs() + provider.capabilities.callTimeoutMs;
-  if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) return payment;
-  const outcome = await instruct(house, provider, payment);
-  house.breakers.record(connection, callOf(payment), payment.accountId, resultOf(outcome));
+  let outcome: SendOutcome<ChargeReport | PayoutReport>;
+  if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
+    // Said under the fence: whoever owns the payment by now hears nothing of it.
+    outcome = { outcome: 'notSent', detail: 'too late for its lease' };
+  } else {
+    outcome = await instruct(house, provider, payment);
+    const result = resultOf(outcome);
+    // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
+    // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
+    if (result === 'ok' || !attempt.repeat) {
+      house.breakers.record(connection, callOf(payment), payment.accountId, result);
+    }
+  }
   const { accountId, id: paymentId, operationId } = payment;
-  return applyOutcome(
-    house,
-    { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } },
-    house.clock.monotonicMs() + applyWithinMs,
-  );
+  return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
 }
 
-export const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
+/** How long the provider's "I have it" is kept back for the end that may be near. */
+const settlesWithinMs = 200;
+
+/**
+ * Applies what an attempt ended with when nobody waits for it. Most payouts end within a moment of their answer, so `pending` is
+ * kept back that long, unless somebody subscribes to it: a quarter of all that is written for a transfer. A process that ends meanwhile
+ * leaves the lease to run out, as if the answer had been lost.
+ */
+export async function applyUnhurried(house: House, observed: Observed): Promise<void> {
+  const { accountId, paymentId } = observed;
+  if (saysPending(observed) && !(await wantedBy(house, accountId)).has('transfer.created')) {
+    house.keptBack.add(paymentId);
+    await house.clock.sleep(settlesWithinMs, house.draining);
+    if (!house.keptBack.delete(paymentId)) return;
+  }
+  await applyOutcome(house, observed, house.clock.monotonicMs() + applyWithinMs);
+}
+
+function saysPending({ observation }: Observed): boolean {
+  if (observation.from !== 'send' || observation.outcome.outcome !== 'accepted') return false;
+  const { report } = observation.outcome;
+  return 'providerId' in report && report.status === 'pending';
+}
+
+const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
 
 function instruct(
   house: House,
@@ -85,7 +128,7 @@ export function resultOf(outcome: { outcome: string; cause?: string }): CallResu
 /**
  * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte.
  *
- * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one through when its probe is due.
+ * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one of them through when its probe is due.
  * @returns null when there is nothing to send now
  */
 export function startSend(house: House, intent: Intent): Promise<Attempt | null> {
@@ -97,43 +140,62 @@ export function startSend(house: House, intent: Intent): Promise<Attempt | null>
   const provider = house.providers.get(connection);
   if (!provider) return Promise.resolve(null);
   const call: CallKind = intent.kind === 'deposit' ? 'charge' : 'payout';
-  return house.till.submit<Attempt | null>({
-    token,
-    deadlineMs: startedMs + applyWithinMs,
-    chains: [chain],
-    reads: [
-      read(payments, key),
-      read(intents, key),
-      read(conditions, accountId),
-      read(platform, platformKey),
-      read(breakerRows, breakerKey(connection, call)),
-    ],
-    eventRefs: [],
-    decide: (view) => {
-      const payment = view.get(payments, key);
-      const stored = view.get(intents, key);
-      if (!payment || !stored) return { answer: null };
-      const repeat = wantsRepeat(stored, provider.capabilities);
-      if (stored.state !== 'ready' && !repeat) return { answer: null };
-      const now = house.clock.now();
-      const wait = (dueAt: number) => ({ answer: null, writes: [put(intents, { ...stored, dueAt })] });
-      const stopped =
-        view.get(platform, platformKey)?.withdrawalsPausedAt !== null ||
-        view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
-        view.balance(chain)?.frozen !== false;
-      if (payment.kind === 'transfer' && !repeat && stopped) return wait(now + stoppedWaitMs);
-      const breaker = view.get(breakerRows, breakerKey(connection, call));
-      if (breaker?.open && breaker.probeAt > now) return wait(breaker.probeAt);
-      const probing = breaker?.open ? [put(breakerRows, { ...breaker, probeAt: now + probeEveryMs })] : [];
-      const started = startAttempt(stored, token, now, provider.capabilities);
-      // The lease is shorter here than in the row by what the commit takes.
-      const leaseEndsMs = startedMs + ((started.leaseUntil as number) - now);
-      return {
-        answer: { payment, connection, fence: token, leaseEndsMs },
-        writes: [put(intents, started), ...probing],
-      };
-    },
-  });
+  return house.till
+    .submit<{ attempt: Attempt | null; breakerOpen: boolean }>({
+      token,
+      deadlineMs: startedMs + applyWithinMs,
+      chains: [chain],
+      reads: [
+        read(payments, key),
+        read(intents, key),
+        read(conditions, accountId),
+        read(platform, platformKey),
+        read(breakerRows, breakerKey(connection, call)),
+      ],
+      eventRefs: [],
+      decide: (view) => {
+        const payment = view.get(payments, key);
+        const stored = view.get(intents, key);
+        const breaker = view.get(breakerRows, breakerKey(connection, call));
+        const answer = (attempt: Attempt | null) => ({ attempt, breakerOpen: breaker?.open ?? false });
+        if (!payment || !stored) return { answer: answer(null) };
+        // The lease is shorter here than in the row by what the commit takes.
+        const leaseMs = provider.capabilities.callTimeoutMs + leaseMarginMs;
+        const repeat = wantsRepeat(stored, provider.capabilities);
+        const mine = {
+          payment,
+          connection,
+          fence: token,
+          leaseEndsMs: startedMs + leaseMs,
+          repeat: repeat || stored.attempt > 1,
+        };
+        // Decided once more after a lost answer to COMMIT, which had arrived.
+        if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
+        if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
+        const now = house.clock.now();
+        const wait = (dueAt: number) => ({
+          answer: answer(null),
+          writes: [put(intents, { ...stored, dueAt })],
+        });
+        const installation = view.get(platform, platformKey);
+        const stopped =
+          installation?.withdrawalsPausedAt !== null ||
+          view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
+          view.balance(chain)?.frozen !== false;
+        if (payment.kind === 'transfer' && !repeat && stopped) return wait(now + stoppedWaitMs);
+        // A repeat asks no breaker and takes no turn of those who may try: the provider has just answered two queries about it.
+        const down = repeat ? undefined : breaker;
+        if (down?.open && down.probeAt > now) return wait(down.probeAt);
+        const probing = down?.open ? [put(breakerRows, { ...down, probeAt: now + probeEveryMs })] : [];
+        const lostAttempts = installation?.restoredAt === null ? 0 : 1;
+        const started = startAttempt(stored, token, now, provider.capabilities, lostAttempts);
+        return { answer: answer(mine), writes: [put(intents, started), ...probing] };
+      },
+    })
+    .then(({ attempt, breakerOpen }) => {
+      house.breakers.seen(connection, call, breakerOpen);
+      return attempt;
+    });
 }
 
 /** Ends the lease of an owner that is gone: from now on the payment may only be asked after. */

@@ -1,5 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createAccount } from '../../src/accounts/directory.ts';
+import { wantedTypes } from '../../src/events/wanted.ts';
 import { buildServer, type EdgeParts } from '../../src/http/server.ts';
 import { createKey } from '../../src/keys/keys.ts';
 import { type Permission, permissions } from '../../src/keys/permissions.ts';
@@ -7,6 +8,7 @@ import { createLog } from '../../src/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createSecrets } from '../../src/secrets.ts';
+import { createAddresses } from '../../src/webhooks/address.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
 export const base = '/api/v1/public';
@@ -50,9 +52,16 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     useCases: {
       createCharge: neverCalled,
       createTransfer: neverCalled,
+      confirmDraft: neverCalled,
+      cancelDraft: neverCalled,
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: neverCalled,
     },
+    wanted: wantedTypes(house),
+    addresses: createAddresses(
+      { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, ownHosts: [], ownPort: 3000 },
+      { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
+    ),
     readiness: async () => [],
     draining: draining.signal,
     ...given,

@@ -88,7 +88,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
   const ids = systemIds(systemClock);
   const net = createUndiciNet();
   const draining = new AbortController();
-  const secrets = createSecrets(ids, ids.bytes(32), null);
+  const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), null);
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
   const house = await openHouse(ground, draining.signal);
   const working: Worker | null = worker ? runWorker(house) : null;

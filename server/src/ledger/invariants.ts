@@ -1,0 +1,874 @@
+import { accounts as lineAccounts } from './decide.ts';
+import { chainStart, eventKinds, hashOf, type Journal } from './journal.ts';
+
+/**
+ * What must always hold, each under its number, coded once: `verify` examines a running installation with it, and so do the
+ * simulation after its steps and every test rig at its end.
+ *
+ * An invariant speaks of one journal, one chain, one account's operations, one payment, of everything together, or of what the
+ * provider itself holds true (which only a rig can see). Functions of rows, without I/O: null where it holds, else a
+ * sentence that names the fault and stays the same however often it is looked at. Where rows cannot show it, `notHere`
+ * says why, and what shows it.
+ *
+ * **Exact under load.** What is compared always comes from one statement, or from what never changes: a chain's columns and
+ * head are read first, then the immutable journals below that head. So no snapshot is held for longer than a page takes.
+ */
+export interface Invariant {
+  number: number;
+  name: string;
+  journal?(journal: StoredJournal, before: ChainState, chain: Chain): Fault;
+  chain?(chain: Chain, sums: ChainState): Fault;
+  account?(account: StoredAccount): Fault;
+  payment?(payment: StoredPayment, world: World): Fault;
+  everything?(total: ChainState, world: World): Fault;
+  payout?(truth: PayoutTruth, ours: StoredPayment | undefined): Fault;
+  charge?(truth: ChargeTruth, ours: StoredPayment | undefined): Fault;
+  notHere?: string;
+}
+
+export type Fault = string | null;
+
+type Sums = Record<(typeof lineAccounts)[number], number>;
+
+/** Lines added up to a `seq`; `receivable` is the sum of its lines, so minus the column. */
+export interface ChainState extends Sums {
+  seq: number;
+  head: Buffer;
+}
+
+export const emptyChain: Readonly<ChainState> = {
+  ...(Object.fromEntries(lineAccounts.map((account) => [account, 0])) as Sums),
+  seq: 0,
+  head: chainStart,
+};
+
+/** A row of `balance`, with the last `seq` of its journals at the same moment. */
+export interface Chain {
+  accountId: string;
+  chainId: string;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  holdWanted: number;
+  seq: number;
+  head: Buffer;
+  deletedAt: number | null;
+  lastSeq: number;
+}
+
+export interface StoredJournal extends Journal {
+  /** The operation of the payment that the journal is about; null when it is about none. */
+  paymentOperationId: string | null;
+  /** For money in suspense: whether its incident exists. */
+  hasIncident: boolean;
+}
+
+export interface StoredAccount {
+  id: string;
+  number: number;
+  operations: StoredOperation[];
+  /** Request keys of operations whose operation is gone. */
+  lostKeys: number;
+}
+
+export interface StoredOperation {
+  id: string;
+  slot: number | null;
+  main: boolean;
+  createdAt: number;
+  deletedAt: number | null;
+  hasBalance: boolean;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  holdWanted: number;
+  frozen: boolean;
+  openHoldCents: number;
+  /** Of transfers that are `unknown` or `pending`. */
+  openTransferCents: number;
+  /** Payments that are followed up. */
+  unfinished: number;
+  freezingIncidents: number;
+}
+
+export interface StoredPayment {
+  accountId: string;
+  accountNumber: number;
+  id: string;
+  operationId: string;
+  kind: string;
+  status: string;
+  amountCents: number;
+  feeCents: number;
+  requestKey: string;
+  createdAt: number;
+  updatedAt: number;
+  endToEnd: string | null;
+  providerFeeCents: number | null;
+  netAmountCents: number | null;
+  returnedCents: number;
+  history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
+  command: string;
+  operationDeleted: boolean;
+  /** An operation or a webhook has its request key. */
+  keyTaken: boolean;
+  intentState: string | null;
+  leased: boolean;
+  /** Of the kind that tells of the state it is in, written when it entered it. */
+  events: number;
+  journals: PaymentJournal[];
+}
+
+export interface PaymentJournal extends Sums {
+  chainId: string;
+  event: number;
+  template: string;
+  reference: string;
+  command: string;
+}
+
+export interface World {
+  /** The payment id that an account and a request key make. */
+  idOf(account: { id: string; number: number }, requestKey: string): string;
+  /** Events older than this may have been removed. */
+  eventsSince: number;
+  /** What the provider's account holds, where a rig can see it. */
+  providerBalanceCents: number | null;
+}
+
+export interface PayoutTruth {
+  providerId: string;
+  amountCents: number;
+  pixKey: string | null;
+  status: 'pending' | 'completed' | 'refused' | 'returned';
+  timesAccepted: number;
+}
+
+export interface ChargeTruth {
+  txid: string;
+  amountCents: number;
+  status: string;
+  paid: boolean;
+}
+
+/** How far the clocks of two processes may differ, with room to spare. */
+const clockSkewMs = 5_000;
+
+const open = (payment: StoredPayment): boolean =>
+  payment.status === 'unknown' || payment.status === 'pending';
+
+const of = (payment: StoredPayment, event: number): PaymentJournal[] =>
+  payment.journals.filter((journal) => journal.event === event);
+
+/** What credited the operation as the payment of this charge. */
+const settlements = (payment: StoredPayment): PaymentJournal[] =>
+  payment.journals.filter((one) => one.event === eventKinds.credit || one.template === 'settle');
+
+const differs = (what: string, is: number, should: number): Fault =>
+  is === should ? null : `${what} differs by ${is - should}`;
+
+const first = (...faults: Fault[]): Fault => faults.find((fault) => fault !== null) ?? null;
+
+const nextStates: Readonly<Record<string, readonly string[]>> = {
+  draft: ['unknown', 'cancelled'],
+  unknown: ['pending', 'paid', 'completed', 'failed', 'expired', 'cancelled'],
+  pending: ['paid', 'completed', 'failed', 'expired', 'cancelled'],
+  expired: ['paid'],
+};
+
+const statesOf: Readonly<Record<string, readonly string[]>> = {
+  deposit: ['unknown', 'pending', 'paid', 'failed', 'expired'],
+  transfer: ['draft', 'unknown', 'pending', 'completed', 'cancelled'],
+};
+
+const causes: ReadonlySet<string> = new Set(['api', 'answer', 'webhook', 'query', 'operator', 'clock']);
+
+export const invariants: readonly Invariant[] = [
+  {
+    number: 1,
+    name: 'every journal sums to zero and has at least two lines',
+    journal: ({ lines }) => {
+      const used = lineAccounts.filter((account) => lines[account] !== 0).length;
+      const sum = lineAccounts.reduce((total, account) => total + lines[account], 0);
+      return first(sum === 0 ? null : `sums to ${sum}`, used >= 2 ? null : `has ${used} lines`);
+    },
+  },
+  {
+    number: 2,
+    name: 'all lines together sum to zero',
+    everything: (total) =>
+      differs(
+        'the sum of all lines',
+        lineAccounts.reduce((sum, account) => sum + total[account], 0),
+        0,
+      ),
+  },
+  {
+    number: 3,
+    name: "a balance row's columns are the sums of its journals",
+    chain: (chain, sums) =>
+      first(
+        differs('available', chain.available, sums.available),
+        differs('reserved', chain.reserved, sums.reserved),
+        differs('held', chain.held, sums.held),
+        differs('receivable', chain.receivable, -sums.receivable),
+      ),
+  },
+  {
+    number: 4,
+    name: 'no journal was changed or removed',
+    journal: (journal, before) =>
+      first(
+        journal.previous.equals(before.head) ? null : `journal ${journal.seq} does not continue the chain`,
+        hashOf(journal).equals(journal.hash) ? null : `journal ${journal.seq} is not what was hashed`,
+      ),
+    chain: (chain, sums) =>
+      first(
+        differs('the number of journals', chain.lastSeq, chain.seq),
+        chain.head.equals(sums.head) ? null : 'the head is not the last journal',
+      ),
+  },
+  {
+    number: 5,
+    name: 'each journal carries the balance of the one before on, without gaps',
+    journal: (journal, before) =>
+      first(
+        journal.seq === before.seq + 1 ? null : `journal ${before.seq + 1} is missing`,
+        differs(
+          `available after ${journal.seq}`,
+          journal.after.available,
+          before.available + journal.lines.available,
+        ),
+        differs(
+          `reserved after ${journal.seq}`,
+          journal.after.reserved,
+          before.reserved + journal.lines.reserved,
+        ),
+        differs(`held after ${journal.seq}`, journal.after.held, before.held + journal.lines.held),
+        differs(
+          `receivable after ${journal.seq}`,
+          journal.after.receivable,
+          -before.receivable - journal.lines.receivable,
+        ),
+      ),
+    chain: (chain, sums) => differs('seq', chain.seq, sums.seq),
+  },
+  {
+    number: 6,
+    name: 'no column is below zero, and holds have what there is',
+    chain: (chain) =>
+      first(
+        Math.min(chain.available, chain.reserved, chain.held, chain.receivable, chain.holdWanted) >= 0
+          ? null
+          : 'a column is below zero',
+        chain.available > 0 && chain.receivable > 0 ? 'available although it owes' : null,
+        chain.available > 0 && chain.holdWanted > 0 ? 'available although a hold wants it' : null,
+      ),
+    account: ({ operations }) =>
+      first(
+        ...operations.map((one) =>
+          differs(`held and wanted of ${one.id}`, one.held + one.holdWanted, one.openHoldCents),
+        ),
+      ),
+  },
+  {
+    number: 7,
+    name: 'no operation covers another',
+    // A journal stands on one chain, so two operations cannot meet in it. What belongs to a payment stands on its own
+    // operation's chain or on the account's; only a person gives money of a deleted operation to the main one.
+    journal: ({ chainId, accountId, paymentOperationId, event, seq }) =>
+      paymentOperationId === null ||
+      chainId === paymentOperationId ||
+      chainId === accountId ||
+      event === eventKinds.resolution
+        ? null
+        : `journal ${seq} is about a payment of another operation`,
+  },
+  {
+    number: 8,
+    name: 'the reserve is the sum of the unfinished transfers',
+    account: ({ operations }) =>
+      first(
+        ...operations.map((one) => differs(`the reserve of ${one.id}`, one.reserved, one.openTransferCents)),
+      ),
+    payment: (payment) => {
+      if (payment.kind === 'deposit') return null;
+      const reserved = payment.journals.reduce((sum, journal) => sum + journal.reserved, 0);
+      return differs('its reserve', reserved, open(payment) ? payment.amountCents : 0);
+    },
+  },
+  {
+    number: 9,
+    name: 'every amount is a safe integer',
+    journal: ({ lines, after, seq }) =>
+      [...Object.values(lines), ...Object.values(after)].every(Number.isSafeInteger)
+        ? null
+        : `journal ${seq} has an amount that is none`,
+    payment: ({ amountCents, feeCents }) =>
+      Number.isSafeInteger(amountCents) && Number.isSafeInteger(feeCents) ? null : 'an amount that is none',
+  },
+  {
+    number: 10,
+    name: 'one request key makes one payment, for ever',
+    payment: (payment, world) => {
+      const account = { id: payment.accountId, number: payment.accountNumber };
+      return first(
+        world.idOf(account, payment.requestKey) === payment.id ? null : 'its id is not its request key’s',
+        payment.keyTaken ? 'its request key made an operation or a webhook as well' : null,
+      );
+    },
+  },
+  {
+    number: 11,
+    name: 'payment, reserve and send id are written together',
+    payment: (payment) => {
+      if (payment.kind === 'deposit' || payment.status === 'draft') return null;
+      const reserves = of(payment, eventKinds.reserve);
+      const drafted = payment.history[0]?.status === 'draft';
+      if (drafted && payment.status === 'cancelled' && reserves.length === 0) return null;
+      if (reserves.length !== 1) return `${reserves.length} reserves`;
+      return drafted || reserves[0]?.command === payment.command ? null : 'reserved by another command';
+    },
+  },
+  {
+    number: 12,
+    name: 'the provider accepted each send id at most once, with our amount',
+    payout: (truth, ours) =>
+      first(
+        truth.timesAccepted <= 1 ? null : `accepted ${truth.timesAccepted} times`,
+        ours === undefined
+          ? null
+          : differs('the amount', truth.amountCents, ours.amountCents - ours.feeCents),
+      ),
+  },
+  {
+    number: 13,
+    name: 'the provider sent nothing that we do not know',
+    payout: (truth, ours) =>
+      truth.timesAccepted === 0 || ours !== undefined ? null : 'no payment of ours has this id',
+  },
+  {
+    number: 14,
+    name: 'nothing that the provider has was released',
+    payout: (truth, ours) =>
+      truth.timesAccepted > 0 && truth.status !== 'refused' && ours?.status === 'cancelled'
+        ? `${truth.status} at the provider, cancelled here`
+        : null,
+  },
+  {
+    number: 15,
+    name: 'a transfer has one send id',
+    payout: (_truth, ours) =>
+      ours === undefined || (ours.kind === 'transfer' && ours.status !== 'draft')
+        ? null
+        : 'sent without having left draft',
+  },
+  {
+    number: 16,
+    name: 'nothing is sent without a committed reserve',
+    payout: (_truth, ours) =>
+      ours === undefined || of(ours, eventKinds.reserve).length === 1 ? null : 'it has no reserve',
+  },
+  {
+    number: 17,
+    name: 'a repeat answers with the same payment and changes nothing',
+    notHere: 'speaks of answers: the behaviour tests and the history checker compare them',
+  },
+  {
+    number: 18,
+    name: 'a refused request changes no money row',
+    notHere: 'speaks of answers: the behaviour tests and the history checker compare them',
+  },
+  {
+    number: 19,
+    name: 'a report that does not match settles nothing and freezes withdrawals',
+    account: ({ operations }) =>
+      first(
+        ...operations
+          .filter((one) => one.deletedAt === null)
+          .map((one) =>
+            one.frozen === one.freezingIncidents > 0
+              ? null
+              : one.frozen
+                ? `${one.id} is frozen without an incident`
+                : `${one.id} is not frozen although an incident says so`,
+          ),
+      ),
+  },
+  {
+    number: 20,
+    name: 'only allowed transitions, and no way out of a terminal state but expired to paid',
+    payment: ({ history, status }) => {
+      const states = history.map((step) => step.status);
+      const start = states[0];
+      if (start !== 'unknown' && start !== 'draft') return `begins as ${start}`;
+      if (states.at(-1) !== status) return `is ${status}, and its history ends as ${states.at(-1)}`;
+      for (const [index, state] of states.slice(1).entries()) {
+        const before = states[index] as string;
+        if (!nextStates[before]?.includes(state)) return `went from ${before} to ${state}`;
+      }
+      return null;
+    },
+  },
+  {
+    number: 21,
+    name: 'charges and transfers have their own states',
+    payment: ({ kind, history }) => {
+      const foreign = history.find((step) => !statesOf[kind]?.includes(step.status));
+      return foreign ? `a ${kind} was ${foreign.status}` : null;
+    },
+  },
+  {
+    number: 22,
+    name: 'each ending has its one journal',
+    payment: (payment) => {
+      const { kind, status } = payment;
+      if (kind === 'deposit') {
+        const credits = settlements(payment).length;
+        const suspended = payment.journals.some(
+          (one) => one.event === eventKinds.suspense && one.reference === payment.endToEnd,
+        );
+        if (status !== 'paid') return credits === 0 ? null : `${credits} credits while ${status}`;
+        // What was paid for a deleted operation is in suspense.
+        return credits === 1 || (credits === 0 && suspended) ? null : `${credits} credits`;
+      }
+      const completions = of(payment, eventKinds.complete).length;
+      const releases = of(payment, eventKinds.release);
+      const drafted = payment.history[0]?.status === 'draft';
+      const neverReserved = drafted && of(payment, eventKinds.reserve).length === 0;
+      return first(
+        differs('the number of completions', completions, status === 'completed' ? 1 : 0),
+        differs('the number of releases', releases.length, status === 'cancelled' && !neverReserved ? 1 : 0),
+        releases.every((one) => one.feeRevenue === 0) ? null : 'released with a fee',
+        differs(
+          'what came back',
+          of(payment, eventKinds.return).reduce((sum, one) => sum - one.clearing, 0),
+          payment.returnedCents,
+        ),
+      );
+    },
+  },
+  {
+    number: 23,
+    name: 'no transition without a cause, and nobody approves a payment',
+    payment: ({ history }) => {
+      for (const { status, cause } of history) {
+        if (!cause?.id || !causes.has(cause.by ?? '')) return `${status} without a cause`;
+        if (cause.by === 'api' && !['draft', 'unknown', 'cancelled'].includes(status))
+          return `${status} by a call`;
+        // Only a draft ends by itself.
+        if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
+          return `${status} by the clock`;
+      }
+      return null;
+    },
+  },
+  {
+    number: 24,
+    name: 'every cent that the provider confirmed is in an operation or in suspense with an incident',
+    journal: ({ event, hasIncident, seq }) =>
+      event !== eventKinds.suspense || hasIncident
+        ? null
+        : `journal ${seq} is in suspense without an incident`,
+    everything: (total, { providerBalanceCents }) =>
+      providerBalanceCents === null
+        ? null
+        : differs("the provider's account", -total.clearing, providerBalanceCents),
+  },
+  {
+    number: 25,
+    name: 'a deadline is the provider’s',
+    notHere:
+      'the provider’s answers are not kept beside what was read from them: the adapter’s tests compare',
+  },
+  {
+    number: 26,
+    name: 'a payment’s time never goes back',
+    payment: ({ createdAt, updatedAt, history }) => {
+      const times = [createdAt, ...history.map((step) => Date.parse(step.at)), updatedAt];
+      return times.every((time, index) => index === 0 || time >= (times[index - 1] as number))
+        ? null
+        : 'a time goes back';
+    },
+  },
+  {
+    number: 27,
+    name: 'amount, fee and operation of a payment never change',
+    payment: (payment) => {
+      const [reserve] = of(payment, eventKinds.reserve);
+      const [complete] = of(payment, eventKinds.complete);
+      const [credit] = of(payment, eventKinds.credit);
+      return first(
+        reserve === undefined ? null : differs('the amount', payment.amountCents, reserve.reserved),
+        complete === undefined ? null : differs('the fee', payment.feeCents, complete.feeRevenue),
+        credit === undefined ? null : differs('the amount', payment.amountCents, -credit.clearing),
+        credit === undefined ? null : differs('the fee', payment.feeCents, credit.feeRevenue),
+        [reserve, complete, credit].every((one) => one === undefined || one.chainId === payment.operationId)
+          ? null
+          : 'posted to another operation',
+      );
+    },
+  },
+  {
+    number: 28,
+    name: 'a transfer debits its amount: what left and the fee, once',
+    payment: (payment) => {
+      if (payment.kind !== 'transfer') return null;
+      const net = payment.amountCents - payment.feeCents;
+      const [complete] = of(payment, eventKinds.complete);
+      return first(
+        net >= 1 ? null : 'nothing is left of it',
+        complete === undefined ? null : differs('what left', complete.clearing, net),
+        payment.netAmountCents === null ? null : differs('the net', payment.netAmountCents, net),
+        payment.providerFeeCents === null
+          ? null
+          : differs('the fee', payment.providerFeeCents, payment.feeCents),
+      );
+    },
+  },
+  {
+    number: 29,
+    name: 'each observer sees a state move only forward',
+    notHere: 'speaks of what callers read one after another: the history checker compares',
+  },
+  {
+    number: 30,
+    name: 'an account has one to ten live operations',
+    account: ({ number, operations }) => {
+      const live = operations.filter((one) => one.deletedAt === null).length;
+      return number === 0 || (live >= 1 && live <= 10) ? null : `${live} live operations`;
+    },
+  },
+  {
+    number: 31,
+    name: 'exactly one live operation is the main one',
+    account: ({ number, operations }) => {
+      const main = operations.filter((one) => one.main);
+      if (number === 0) return null;
+      return main.length === 1 && main[0]?.deletedAt === null ? null : `${main.length} main operations`;
+    },
+  },
+  {
+    number: 32,
+    name: 'the main operation is the oldest live one',
+    account: ({ operations }) => {
+      const live = operations.filter((one) => one.deletedAt === null);
+      const main = live.find((one) => one.main);
+      // Operations that two processes made at the same time may stand in either order.
+      return main && live.some((one) => one.createdAt < main.createdAt - clockSkewMs)
+        ? 'an older operation lives'
+        : null;
+    },
+  },
+  {
+    number: 33,
+    name: 'a deleted operation has nothing and gets nothing',
+    account: ({ operations }) =>
+      first(
+        ...operations
+          .filter((one) => one.deletedAt !== null)
+          .map((one) =>
+            one.available === 0 &&
+            one.reserved === 0 &&
+            one.held === 0 &&
+            one.receivable === 0 &&
+            one.holdWanted === 0 &&
+            one.unfinished === 0
+              ? null
+              : `${one.id} is deleted and not empty`,
+          ),
+      ),
+    journal: ({ postedAt, seq }, _before, { deletedAt }) =>
+      deletedAt === null || postedAt <= deletedAt + clockSkewMs
+        ? null
+        : `journal ${seq} came after the deletion`,
+  },
+  {
+    number: 34,
+    name: 'the records of deleted operations are kept',
+    account: ({ operations }) =>
+      first(...operations.map((one) => (one.hasBalance ? null : `${one.id} has no balance row`))),
+  },
+  {
+    number: 35,
+    name: 'the request key of an operation is never free again',
+    account: ({ lostKeys }) =>
+      lostKeys === 0 ? null : `${lostKeys} request keys of operations that are gone`,
+  },
+  {
+    number: 36,
+    name: 'an account stays who it is',
+    payment: ({ id, accountNumber }) =>
+      Number.parseInt(id.slice(0, 8), 16) === accountNumber ? null : 'its id names another account',
+  },
+  {
+    number: 37,
+    name: 'no answer contains an id of another account',
+    notHere: 'speaks of answers: the authorization matrix scans them',
+  },
+  {
+    number: 38,
+    name: 'a revoked key is refused',
+    notHere: 'speaks of answers: the tests of keys revoke under load',
+  },
+  {
+    number: 39,
+    name: 'no secret stands where it does not belong',
+    notHere: 'needs planted values to look for: the canary tests scan tables and logs',
+  },
+  {
+    number: 40,
+    name: 'the permissions of a key never grow',
+    notHere: 'needs an earlier copy to compare with; no statement of the program changes them',
+  },
+  {
+    number: 41,
+    name: 'each announced transition wrote its one event',
+    payment: (payment, { eventsSince }) => {
+      const entered = Date.parse(payment.history.at(-1)?.at ?? '');
+      const announced = !open(payment) && payment.status !== 'draft';
+      // While an operation is deleted nobody is told, and events are removed after their time.
+      if (!announced || payment.operationDeleted || entered < eventsSince) return null;
+      return differs('the number of events', payment.events, 1);
+    },
+  },
+  {
+    number: 42,
+    name: 'each event reached each endpoint, or is marked exhausted',
+    notHere: 'speaks of the end, and of the receivers: the rigs count what theirs got',
+  },
+  {
+    number: 43,
+    name: 'an event names its operation and its signature verifies',
+    notHere: 'speaks of what is on the wire: the webhook tests verify with a library of others',
+  },
+  {
+    number: 44,
+    name: 'a delivery of the provider changes a state at most once',
+    notHere:
+      'follows here from 4, 20 and 22; that a bad signature changes nothing is shown by the webhook tests',
+  },
+  {
+    number: 45,
+    name: 'every unfinished payment is followed up',
+    payment: (payment) =>
+      (payment.intentState !== null) === open(payment)
+        ? null
+        : open(payment)
+          ? 'nobody follows it up'
+          : `${payment.status} and still followed up`,
+  },
+  {
+    number: 46,
+    name: 'what the provider has decided is decided here',
+    payout: (truth, ours) =>
+      truth.status !== 'pending' && ours !== undefined && open(ours)
+        ? `${truth.status} at the provider`
+        : null,
+    // Another amount than asked stands in suspense, and a person decides.
+    charge: (truth, ours) =>
+      truth.paid && ours !== undefined && open(ours) && of(ours, eventKinds.suspense).length === 0
+        ? 'paid at the provider'
+        : null,
+  },
+  {
+    number: 47,
+    name: 'a lease belongs to a send under way',
+    payment: ({ intentState, leased }) =>
+      leased === (intentState === 'sending') ? null : 'a lease without a send, or a send without a lease',
+  },
+  {
+    number: 48,
+    name: 'two restores of one backup are the same',
+    notHere: 'needs two restores: the restore rig compares them',
+  },
+];
+
+// ---------------------------------------------------------------------------------------------------------------- examining
+
+/** Where rows come from: a database here, what a rig keeps elsewhere. */
+export interface Evidence {
+  world: World;
+  accounts(): AsyncIterable<StoredAccount>;
+  chains(): AsyncIterable<Chain>;
+  /**
+   * Where the summing of a chain begins: at a checkpoint, or at its beginning. `kept`: checkpoints further on, which must agree.
+   */
+  start(chain: Chain): Promise<{ from: Readonly<ChainState>; kept: readonly ChainState[] }>;
+  /** In order, those after `seq` up to the chain's. */
+  journals(chain: Chain, seq: number): AsyncIterable<StoredJournal[]>;
+  /** All of them, page by page; null: those that the journals named, and the unfinished ones. */
+  payments: (() => AsyncIterable<StoredPayment[]>) | null;
+  openPayments(): AsyncIterable<StoredPayment[]>;
+  paymentsById(accountId: string, ids: readonly string[]): Promise<StoredPayment[]>;
+  /** Journals of chains that have no balance row. */
+  strayChains(): AsyncIterable<{ accountId: string; chainId: string }>;
+  /** Columns of the schema that are no whole numbers and could hold money. */
+  floatColumns(): Promise<string[]>;
+  /** What the provider itself holds true. */
+  provider?: { payouts: readonly PayoutTruth[]; charges: readonly ChargeTruth[] };
+}
+
+export interface Violation {
+  accountId: string | null;
+  operationId: string | null;
+  paymentId: string | null;
+  fault: string;
+}
+
+export interface Check {
+  number: number;
+  name: string;
+  ok: boolean;
+  examined: number;
+  /** The first hundred. */
+  violations: Violation[];
+}
+
+/** A chain that was summed to its head and in which nothing was wrong. */
+export interface Summed {
+  chain: Chain;
+  sums: ChainState;
+  /** How many journals were summed for it. */
+  journals: number;
+}
+
+const violationsMost = 100;
+const paymentsPerPage = 500;
+
+/** Examines every invariant that these rows can show. @returns one check per invariant, and the chains that may be relied on */
+export async function examine(evidence: Evidence): Promise<{ checks: Check[]; summed: Summed[] }> {
+  const { world } = evidence;
+  const checks = new Map<Invariant, Check>();
+  for (const one of invariants) {
+    if (one.notHere !== undefined) continue;
+    const ofRows = one.journal ?? one.chain ?? one.account ?? one.payment ?? one.everything;
+    if (!ofRows && !evidence.provider) continue;
+    checks.set(one, { number: one.number, name: one.name, ok: true, examined: 0, violations: [] });
+  }
+  const all = [...checks.keys()];
+  const ofJournals = all.filter((one): one is Invariant & { journal: NonNullable<Invariant['journal']> } =>
+    Boolean(one.journal),
+  );
+  const report = (one: Invariant, fault: Fault, where: Omit<Violation, 'fault'>): boolean => {
+    const check = checks.get(one) as Check;
+    check.examined++;
+    if (fault === null) return true;
+    check.ok = false;
+    if (check.violations.length < violationsMost) check.violations.push({ ...where, fault });
+    return false;
+  };
+  const numbered = (number: number): Invariant => all.find((one) => one.number === number) as Invariant;
+
+  const accountIds = new Map<number, string>();
+  for await (const account of evidence.accounts()) {
+    accountIds.set(account.number, account.id);
+    const where = { accountId: account.id, operationId: null, paymentId: null };
+    for (const one of all) if (one.account) report(one, one.account(account), where);
+  }
+
+  const examinePayments = (page: readonly StoredPayment[]): void => {
+    for (const payment of page) {
+      const { accountId, operationId, id: paymentId } = payment;
+      for (const one of all) {
+        if (one.payment) report(one, one.payment(payment, world), { accountId, operationId, paymentId });
+      }
+    }
+  };
+
+  const total: ChainState = { ...emptyChain };
+  const summed: Summed[] = [];
+  const touched = new Map<string, Set<string>>();
+  const flushTouched = async (least: number): Promise<void> => {
+    for (const [accountId, ids] of touched) {
+      if (ids.size < least) continue;
+      touched.delete(accountId);
+      const wanted = [...ids];
+      for (let at = 0; at < wanted.length; at += paymentsPerPage) {
+        examinePayments(await evidence.paymentsById(accountId, wanted.slice(at, at + paymentsPerPage)));
+      }
+    }
+  };
+
+  for await (const chain of evidence.chains()) {
+    const { from, kept } = await evidence.start(chain);
+    const sums: ChainState = { ...from };
+    const { accountId } = chain;
+    const where = {
+      accountId,
+      operationId: chain.chainId === accountId ? null : chain.chainId,
+      paymentId: null,
+    };
+    const checkpoints = [...kept];
+    let sound = true;
+    let journals = 0;
+    for await (const page of evidence.journals(chain, from.seq)) {
+      for (const journal of page) {
+        for (const one of ofJournals) {
+          if (!report(one, one.journal(journal, sums, chain), where)) sound = false;
+        }
+        for (const account of lineAccounts) sums[account] += journal.lines[account];
+        sums.seq = journal.seq;
+        sums.head = journal.hash;
+        journals++;
+        const checkpoint = checkpoints[0]?.seq === journal.seq ? checkpoints.shift() : undefined;
+        if (checkpoint && !sameState(checkpoint, sums)) {
+          report(numbered(4), `the checkpoint at ${journal.seq} is not what the journals say`, where);
+          sound = false;
+        }
+        if (evidence.payments === null && journal.paymentOperationId !== null) {
+          const ids = touched.get(accountId) ?? new Set();
+          touched.set(accountId, ids.add(journal.subject));
+        }
+      }
+      await flushTouched(paymentsPerPage);
+    }
+    for (const one of all) {
+      if (one.chain && !report(one, one.chain(chain, sums), where)) sound = false;
+    }
+    for (const account of lineAccounts) total[account] += sums[account];
+    if (sound) summed.push({ chain, sums, journals });
+  }
+  await flushTouched(0);
+  for await (const stray of evidence.strayChains()) {
+    const where = { accountId: stray.accountId, operationId: stray.chainId, paymentId: null };
+    report(numbered(3), 'journals without a balance row', where);
+  }
+  const nowhere = { accountId: null, operationId: null, paymentId: null };
+  for (const column of await evidence.floatColumns()) {
+    report(numbered(9), `the column ${column} is no whole number`, nowhere);
+  }
+  for (const one of all) if (one.everything) report(one, one.everything(total, world), nowhere);
+
+  for await (const page of (evidence.payments ?? evidence.openPayments)()) examinePayments(page);
+
+  if (evidence.provider) {
+    const oursOf = async (providerId: string): Promise<StoredPayment | undefined> => {
+      const id = providerId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+      const accountId = accountIds.get(Number.parseInt(id.slice(0, 8), 16));
+      return accountId === undefined ? undefined : (await evidence.paymentsById(accountId, [id]))[0];
+    };
+    for (const truth of evidence.provider.payouts) {
+      const ours = await oursOf(truth.providerId);
+      const where = {
+        ...nowhere,
+        accountId: ours?.accountId ?? null,
+        paymentId: ours?.id ?? truth.providerId,
+      };
+      for (const one of all) if (one.payout) report(one, one.payout(truth, ours), where);
+    }
+    for (const truth of evidence.provider.charges) {
+      const ours = await oursOf(truth.txid);
+      const where = { ...nowhere, accountId: ours?.accountId ?? null, paymentId: ours?.id ?? truth.txid };
+      for (const one of all) if (one.charge) report(one, one.charge(truth, ours), where);
+    }
+  }
+  return { checks: [...checks.values()], summed };
+}
+
+const sameState = (one: ChainState, other: ChainState): boolean =>
+  one.seq === other.seq &&
+  one.head.equals(other.head) &&
+  lineAccounts.every((account) => one[account] === other[account]);

@@ -1,0 +1,333 @@
+import type { Queries, Statement } from '../ports/sql.ts';
+import type {
+  Chain,
+  ChainState,
+  StoredAccount,
+  StoredJournal,
+  StoredOperation,
+  StoredPayment,
+} from './invariants.ts';
+
+/**
+ * What `verify` reads. Each statement is a page that takes some tens of milliseconds: a snapshot that is held for longer keeps
+ * the versions of hot balance rows from being pruned, and slows them to a tenth.
+ */
+
+const selectAccounts: Statement = {
+  name: 'verify_accounts',
+  text: `SELECT a.id, a.number,
+      (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
+        AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys"
+    FROM account a WHERE ($1::uuid IS NULL OR a.id > $1) ORDER BY a.id LIMIT $2`,
+};
+
+const selectOneAccount: Statement = {
+  name: 'verify_account',
+  text: selectAccounts.text.replace(/WHERE \(\$1.*$/, 'WHERE a.id = $1'),
+};
+
+export const findAccounts = (
+  sql: Queries,
+  after: string | null,
+  most: number,
+): Promise<Omit<StoredAccount, 'operations'>[]> => sql.run(selectAccounts, [after, most]);
+
+export const findAccount = (sql: Queries, accountId: string): Promise<Omit<StoredAccount, 'operations'>[]> =>
+  sql.run(selectOneAccount, [accountId]);
+
+const selectOperations: Statement = {
+  name: 'verify_operations',
+  text: `SELECT o.id, o.slot, o.main IS TRUE AS main, o.created_at AS "createdAt", o.deleted_at AS "deletedAt",
+      b.operation_id IS NOT NULL AS "hasBalance", coalesce(b.available, 0) AS available, coalesce(b.reserved, 0) AS reserved,
+      coalesce(b.held, 0) AS held, coalesce(b.receivable, 0) AS receivable, coalesce(b.hold_wanted, 0) AS "holdWanted",
+      coalesce(b.frozen, false) AS frozen, coalesce(h.cents, 0) AS "openHoldCents", coalesce(i.cents, 0) AS "openTransferCents",
+      coalesce(i.unfinished, 0) AS unfinished, coalesce(f.incidents, 0) AS "freezingIncidents"
+    FROM operation o
+      LEFT JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
+      LEFT JOIN (SELECT operation_id, sum(wanted_cents) AS cents FROM hold
+        WHERE account_id = $1 AND released_at IS NULL GROUP BY operation_id) h ON h.operation_id = o.id
+      LEFT JOIN (SELECT n.operation_id, count(*) AS unfinished,
+          sum(p.amount_cents) FILTER (WHERE p.kind = 'transfer' AND p.status IN ('unknown', 'pending')) AS cents
+        FROM intent n JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
+        WHERE n.account_id = $1 GROUP BY n.operation_id) i ON i.operation_id = o.id
+      LEFT JOIN (SELECT operation_id, count(*) AS incidents FROM incident
+        WHERE account_id = $1 AND state = 'open' AND freezes GROUP BY operation_id) f ON f.operation_id = o.id
+    WHERE o.account_id = $1`,
+};
+
+export const findStoredOperations = (sql: Queries, accountId: string): Promise<StoredOperation[]> =>
+  sql.run<StoredOperation>(selectOperations, [accountId]);
+
+const selectChains: Statement = {
+  name: 'verify_chains',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", b.available, b.reserved, b.held, b.receivable,
+      b.hold_wanted AS "holdWanted", b.seq, b.head, b.deleted_at AS "deletedAt", coalesce(
+        (SELECT max(j.seq) FROM journal j WHERE j.account_id = b.account_id AND j.chain_id = b.operation_id), 0) AS "lastSeq"
+    FROM balance b WHERE b.account_id = $1 AND ($2::uuid IS NULL OR b.operation_id > $2) ORDER BY b.account_id, b.operation_id LIMIT $3`,
+};
+
+export const findChains = (
+  sql: Queries,
+  accountId: string,
+  after: string | null,
+  most: number,
+): Promise<Chain[]> => sql.run<Chain>(selectChains, [accountId, after, most]);
+
+const selectNextChain: Statement = {
+  name: 'verify_next_chain',
+  text: `SELECT chain_id AS "chainId",
+      EXISTS (SELECT FROM balance b WHERE b.account_id = j.account_id AND b.operation_id = j.chain_id) AS known
+    FROM journal j WHERE account_id = $1 AND chain_id > $2 ORDER BY account_id, chain_id LIMIT 1`,
+};
+
+/** The first chain after this one that has journals, whether or not it has a balance row. */
+export const findNextChain = async (
+  sql: Queries,
+  accountId: string,
+  after: string,
+): Promise<{ chainId: string; known: boolean } | undefined> =>
+  (await sql.run<{ chainId: string; known: boolean }>(selectNextChain, [accountId, after]))[0];
+
+const lines = `j.available, j.reserved, j.held, j.receivable, j.clearing, j.fee_revenue AS "feeRevenue",
+  j.provider_cost AS "providerCost", j.suspense, j.adjustments`;
+
+const selectJournals: Statement = {
+  name: 'verify_journals',
+  text: `SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
+      j.available_after AS "availableAfter", j.reserved_after AS "reservedAfter", j.held_after AS "heldAfter",
+      j.receivable_after AS "receivableAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
+      j.previous, j.hash, p.operation_id AS "paymentOperationId", i.id IS NOT NULL AS "hasIncident"
+    FROM journal j
+      LEFT JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
+      LEFT JOIN incident i ON j.event = 7 AND i.account_id = j.account_id AND i.reference = CASE
+        WHEN j.subject = j.account_id THEN 'unmatched:' || j.reference
+        ELSE 'suspense:' || j.subject || ':' || j.reference END
+    WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4 ORDER BY j.seq LIMIT $5`,
+};
+
+type JournalRow = Omit<StoredJournal, 'lines' | 'after'> &
+  StoredJournal['lines'] & {
+    availableAfter: number;
+    reservedAfter: number;
+    heldAfter: number;
+    receivableAfter: number;
+  };
+
+export const findJournals = async (
+  sql: Queries,
+  chain: { accountId: string; chainId: string; seq: number },
+  after: number,
+  most: number,
+): Promise<StoredJournal[]> => {
+  const rows = await sql.run<JournalRow>(selectJournals, [
+    chain.accountId,
+    chain.chainId,
+    after,
+    chain.seq,
+    most,
+  ]);
+  return rows.map((row) => ({
+    ...row,
+    lines: {
+      available: row.available,
+      reserved: row.reserved,
+      held: row.held,
+      receivable: row.receivable,
+      clearing: row.clearing,
+      feeRevenue: row.feeRevenue,
+      providerCost: row.providerCost,
+      suspense: row.suspense,
+      adjustments: row.adjustments,
+    },
+    after: {
+      available: row.availableAfter,
+      reserved: row.reservedAfter,
+      held: row.heldAfter,
+      receivable: row.receivableAfter,
+    },
+  }));
+};
+
+/**
+ * The event that tells of a terminal state, found by its time: there is no index by payment, which every event would pay for.
+ * Its id is a UUIDv7 of the moment in which the state was entered, so a quarter of a second around it is enough.
+ */
+const paymentsOf = (page: string): string => `WITH page AS (${page})
+  SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.id, p.operation_id AS "operationId", p.kind, p.status,
+    p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
+    p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
+    p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents", p.history, p.command,
+    o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.lease_until IS NOT NULL AS leased,
+    EXISTS (SELECT FROM request_key k WHERE k.account_id = p.account_id AND k.request_key = p.request_key) AS "keyTaken",
+    (SELECT count(*) FROM event e WHERE e.account_id = p.account_id AND e.payment_id = p.id AND e.type =
+        CASE p.kind WHEN 'deposit' THEN 'charge.' ELSE 'transfer.' END || p.status
+      AND e.id BETWEEN (lpad(to_hex(p.entered - 250), 12, '0') || '00000000000000000000')::uuid
+        AND (lpad(to_hex(p.entered + 250), 12, '0') || 'ffffffffffffffffffff')::uuid) AS events,
+    (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
+        'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
+        'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
+        'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
+      FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals
+  FROM page p
+    JOIN account a ON a.id = p.account_id
+    JOIN operation o ON o.account_id = p.account_id AND o.id = p.operation_id
+    LEFT JOIN intent n ON n.account_id = p.account_id AND n.payment_id = p.id
+  ORDER BY p.id`;
+
+const entered = `(extract(epoch FROM (history -> -1 ->> 'at')::timestamptz) * 1000)::bigint AS entered`;
+
+const selectPayments: Statement = {
+  name: 'verify_payments',
+  text: paymentsOf(
+    `SELECT *, ${entered} FROM payment WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+  ),
+};
+
+export const findPayments = async (
+  sql: Queries,
+  accountId: string,
+  after: string,
+  most: number,
+  eventsSince: number,
+): Promise<StoredPayment[]> =>
+  withLateEvents(sql, eventsSince, await sql.run<StoredPayment>(selectPayments, [accountId, after, most]));
+
+const selectPaymentsById: Statement = {
+  name: 'verify_payments_by_id',
+  text: paymentsOf(`SELECT *, ${entered} FROM payment WHERE account_id = $1 AND id = ANY ($2::uuid[])`),
+};
+
+export const findPaymentsById = async (
+  sql: Queries,
+  accountId: string,
+  ids: readonly string[],
+  eventsSince: number,
+): Promise<StoredPayment[]> =>
+  withLateEvents(sql, eventsSince, await sql.run<StoredPayment>(selectPaymentsById, [accountId, ids]));
+
+const selectLateEvents: Statement = {
+  name: 'verify_late_events',
+  text: `SELECT count(*) AS events FROM event
+    WHERE account_id = $1 AND payment_id = $2 AND type = $3 AND id BETWEEN $4 AND $5`,
+};
+
+const settledAs: ReadonlySet<string> = new Set(['paid', 'completed', 'failed', 'expired', 'cancelled']);
+
+/** After a clock has been set back, ids go on from where they were: where no event was found, a minute around is looked at. */
+async function withLateEvents(
+  sql: Queries,
+  eventsSince: number,
+  page: StoredPayment[],
+): Promise<StoredPayment[]> {
+  for (const payment of page) {
+    if (payment.events > 0 || payment.operationDeleted || !settledAs.has(payment.status)) continue;
+    const at = Date.parse(payment.history.at(-1)?.at ?? '');
+    if (at < eventsSince) continue;
+    const hex = (ms: number): string => ms.toString(16).padStart(12, '0');
+    const type = `${payment.kind === 'deposit' ? 'charge' : 'transfer'}.${payment.status}`;
+    const [late] = await sql.run<{ events: number }>(selectLateEvents, [
+      payment.accountId,
+      payment.id,
+      type,
+      hex(at - 60_000).padEnd(32, '0'),
+      hex(at + 60_000).padEnd(32, 'f'),
+    ]);
+    payment.events = late?.events ?? 0;
+  }
+  return page;
+}
+
+const selectOpen: Statement = {
+  name: 'verify_open_payments',
+  text: `SELECT payment_id AS id FROM intent WHERE account_id = $1 AND payment_id > $2 ORDER BY payment_id LIMIT $3`,
+};
+
+export const findOpenIds = async (
+  sql: Queries,
+  accountId: string,
+  after: string,
+  most: number,
+): Promise<string[]> =>
+  (await sql.run<{ id: string }>(selectOpen, [accountId, after, most])).map(({ id }) => id);
+
+const selectFloats: Statement = {
+  name: 'verify_floats',
+  text: `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+    WHERE table_schema = 'vintem' AND data_type IN ('real', 'double precision', 'numeric', 'money')
+      AND (column_name LIKE '%cents%' OR table_name IN ('journal', 'balance', 'checkpoint', 'payment', 'hold', 'incident'))`,
+};
+
+export const findFloatColumns = async (sql: Queries): Promise<string[]> =>
+  (await sql.run<{ name: string }>(selectFloats)).map(({ name }) => name);
+
+// -------------------------------------------------------------------------------------------------------------- checkpoints
+
+const checkpointColumns = `j.seq, j.head, ${lines}`;
+
+const selectCheckpoints: Statement = {
+  name: 'verify_checkpoints',
+  text: `SELECT ${checkpointColumns} FROM checkpoint j WHERE j.account_id = $1 AND j.chain_id = $2 ORDER BY j.seq`,
+};
+
+const selectLastCheckpoint: Statement = {
+  name: 'verify_last_checkpoint',
+  text: `SELECT ${checkpointColumns}, j.created_at AS "createdAt" FROM checkpoint j
+    WHERE j.account_id = $1 AND j.chain_id = $2 ORDER BY j.seq DESC LIMIT 1`,
+};
+
+/** All of a chain, in order. */
+export const findCheckpoints = (
+  sql: Queries,
+  chain: { accountId: string; chainId: string },
+): Promise<ChainState[]> => sql.run<ChainState>(selectCheckpoints, [chain.accountId, chain.chainId]);
+
+export const findLastCheckpoint = async (
+  sql: Queries,
+  chain: { accountId: string; chainId: string },
+): Promise<(ChainState & { createdAt: number }) | undefined> =>
+  (
+    await sql.run<ChainState & { createdAt: number }>(selectLastCheckpoint, [chain.accountId, chain.chainId])
+  )[0];
+
+const insert: Statement = {
+  name: 'checkpoint_insert',
+  text: `INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
+      provider_cost, suspense, adjustments, created_at)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
+      $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::timestamptz[])
+    ON CONFLICT DO NOTHING`,
+};
+
+/** Two passes may come to the same place at once. */
+export const insertCheckpoints = (
+  sql: Queries,
+  rows: readonly { accountId: string; chainId: string; sums: ChainState }[],
+  nowMs: number,
+): Promise<unknown> =>
+  sql.run(insert, [
+    rows.map((row) => row.accountId),
+    rows.map((row) => row.chainId),
+    rows.map((row) => row.sums.seq),
+    rows.map((row) => row.sums.head),
+    rows.map((row) => row.sums.available),
+    rows.map((row) => row.sums.reserved),
+    rows.map((row) => row.sums.held),
+    rows.map((row) => row.sums.receivable),
+    rows.map((row) => row.sums.clearing),
+    rows.map((row) => row.sums.feeRevenue),
+    rows.map((row) => row.sums.providerCost),
+    rows.map((row) => row.sums.suspense),
+    rows.map((row) => row.sums.adjustments),
+    rows.map(() => new Date(nowMs).toISOString()),
+  ]);
+
+const selectHash: Statement = {
+  name: 'verify_hash',
+  text: `SELECT hash FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq = $3`,
+};
+
+export const findHashAt = async (
+  sql: Queries,
+  chain: { accountId: string; chainId: string; seq: number },
+): Promise<Buffer | undefined> =>
+  (await sql.run<{ hash: Buffer }>(selectHash, [chain.accountId, chain.chainId, chain.seq]))[0]?.hash;

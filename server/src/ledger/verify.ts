@@ -1,0 +1,285 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import {
+  type Chain,
+  type ChainState,
+  type ChargeTruth,
+  type Check,
+  type Evidence,
+  emptyChain,
+  examine,
+  type PayoutTruth,
+  type StoredAccount,
+  type Summed,
+} from './invariants.ts';
+import {
+  findAccount,
+  findAccounts,
+  findChains,
+  findCheckpoints,
+  findFloatColumns,
+  findHashAt,
+  findJournals,
+  findLastCheckpoint,
+  findNextChain,
+  findOpenIds,
+  findPayments,
+  findPaymentsById,
+  findStoredOperations,
+  insertCheckpoints,
+} from './verify.sql.ts';
+
+/**
+ * Examines what is stored against every invariant, beside a running service. It finds and repairs nothing: a repaired ledger
+ * is one whose evidence is gone.
+ *
+ * **Full** sums and hashes every journal from the first. **Incremental** starts each chain at its last checkpoint and looks at
+ * the payments that the journals since then are about, and at the unfinished ones; a charge that ended without money is
+ * looked at by a full pass only. A checkpoint is written only for a chain that was summed from the one before and in which
+ * nothing was wrong; a full pass compares those that it comes by.
+ *
+ * **Anchors.** Whoever may write to the database may rewrite it whole, chain and checkpoints included. Only heads that were kept
+ * elsewhere show that: an anchor file names chains with a `seq` and the hash there. When the file exists, a full pass
+ * compares with it and leaves it alone; when not, it is written from the heads of a pass that found nothing.
+ */
+export interface VerifyOptions {
+  /** Null: all accounts, and the installation's own. */
+  accountId: string | null;
+  full: boolean;
+  anchor?: Anchor | null;
+  /** The payment id that an account and a request key make. */
+  idOf(account: { id: string; number: number }, requestKey: string): string;
+  /** What the provider itself holds true, in a rig. */
+  provider?: { payouts: PayoutTruth[]; charges: ChargeTruth[]; balanceCents: number };
+}
+
+export interface Verified {
+  ok: boolean;
+  checks: Check[];
+  /** The heads of this pass. */
+  anchor: Anchor;
+}
+
+export interface Anchor {
+  vintemAnchor: 1;
+  /** RFC 3339. */
+  takenAt: string;
+  chains: AnchoredChain[];
+}
+
+export interface AnchoredChain {
+  accountId: string;
+  chainId: string;
+  seq: number;
+  /** SHA-256, hex. */
+  hash: string;
+}
+
+const accountsPerPage = 200;
+const chainsPerPage = 200;
+const journalsPerPage = 2_000;
+const paymentsPerPage = 500;
+/** No payment and no operation has it: only the installation has. */
+const beforeAll = '00000000-0000-0000-0000-000000000000';
+
+/** Events are kept for 90 days; a day earlier nothing is expected of them any more. */
+const eventsKeptMs = 89 * 86_400_000;
+
+export async function verify(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  options: VerifyOptions,
+): Promise<Verified> {
+  const full = options.full || options.anchor != null;
+  const evidence = storedEvidence({ sql, clock }, { ...options, full });
+  const { checks, summed } = await examine(evidence);
+  if (options.anchor) checks.push(await compareAnchor(sql, options.anchor, options.accountId));
+  await keepCheckpoints({ sql, clock }, summed);
+  return {
+    ok: checks.every((check) => check.ok),
+    checks,
+    anchor: {
+      vintemAnchor: 1,
+      takenAt: new Date(clock.now()).toISOString(),
+      chains: summed
+        .filter(({ sums }) => sums.seq > 0)
+        .map(({ chain, sums }) => ({
+          accountId: chain.accountId,
+          chainId: chain.chainId,
+          seq: sums.seq,
+          hash: sums.head.toString('hex'),
+        })),
+    },
+  };
+}
+
+/** @returns null for what is no anchor */
+export function readAnchor(text: string): Anchor | null {
+  let anchor: Partial<Anchor>;
+  try {
+    anchor = JSON.parse(text) as Partial<Anchor>;
+  } catch {
+    return null;
+  }
+  const isChain = (one: Partial<AnchoredChain> | null): boolean =>
+    typeof one?.accountId === 'string' &&
+    typeof one.chainId === 'string' &&
+    Number.isSafeInteger(one.seq) &&
+    typeof one.hash === 'string';
+  return anchor?.vintemAnchor === 1 && Array.isArray(anchor.chains) && anchor.chains.every(isChain)
+    ? (anchor as Anchor)
+    : null;
+}
+
+async function compareAnchor(sql: Sql, anchor: Anchor, accountId: string | null): Promise<Check> {
+  const check: Check = {
+    number: 4,
+    name: 'the journals are those of the anchor',
+    ok: true,
+    examined: 0,
+    violations: [],
+  };
+  for (const one of anchor.chains) {
+    if (accountId !== null && one.accountId !== accountId) continue;
+    check.examined++;
+    const hash = await findHashAt(sql, one);
+    if (hash?.toString('hex') === one.hash) continue;
+    check.ok = false;
+    check.violations.push({
+      accountId: one.accountId,
+      operationId: one.chainId === one.accountId ? null : one.chainId,
+      paymentId: null,
+      fault: `journal ${one.seq} is ${hash ? 'another one' : 'gone'}`,
+    });
+  }
+  return check;
+}
+
+/** A checkpoint is worth its row when it saves reading so many journals. */
+const checkpointEvery = 256;
+
+async function keepCheckpoints(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  summed: readonly Summed[],
+): Promise<void> {
+  const rows = summed
+    .filter(({ journals }) => journals >= checkpointEvery)
+    .map(({ chain, sums }) => ({ accountId: chain.accountId, chainId: chain.chainId, sums }));
+  for (let at = 0; at < rows.length; at += 500) {
+    await insertCheckpoints(sql, rows.slice(at, at + 500), clock.now());
+  }
+}
+
+/** The rows of a database, page by page. */
+export function storedEvidence(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  { accountId, full, idOf, provider }: VerifyOptions,
+): Evidence {
+  const eventsSince = clock.now() - eventsKeptMs;
+  async function* accountRows(): AsyncGenerator<Omit<StoredAccount, 'operations'>> {
+    if (accountId !== null) {
+      yield* await findAccount(sql, accountId);
+      return;
+    }
+    for (let after: string | null = null; ; ) {
+      const page: Omit<StoredAccount, 'operations'>[] = await findAccounts(sql, after, accountsPerPage);
+      yield* page;
+      const last = page.at(-1);
+      if (!last || page.length < accountsPerPage) return;
+      after = last.id;
+    }
+  }
+
+  async function* pages<Row extends { id: string }>(
+    read: (account: string, after: string) => Promise<Row[]>,
+    most: number,
+  ): AsyncGenerator<Row[]> {
+    for await (const { id } of accountRows()) {
+      for (let after = beforeAll; ; ) {
+        const page = await read(id, after);
+        yield page;
+        const last = page.at(-1);
+        if (!last || page.length < most) break;
+        after = last.id;
+      }
+    }
+  }
+
+  return {
+    world: {
+      idOf,
+      eventsSince,
+      providerBalanceCents: provider?.balanceCents ?? null,
+    },
+
+    async *accounts() {
+      for await (const account of accountRows()) {
+        yield { ...account, operations: await findStoredOperations(sql, account.id) };
+      }
+    },
+
+    async *chains() {
+      for await (const { id } of accountRows()) {
+        for (let after: string | null = null; ; ) {
+          const page: Chain[] = await findChains(sql, id, after, chainsPerPage);
+          yield* page;
+          const last = page.at(-1);
+          if (!last || page.length < chainsPerPage) break;
+          after = last.chainId;
+        }
+      }
+    },
+
+    async start(chain) {
+      if (full) return { from: emptyChain, kept: await findCheckpoints(sql, chain) };
+      const last = await findLastCheckpoint(sql, chain);
+      return { from: last && last.seq <= chain.seq ? stateOf(last) : emptyChain, kept: [] };
+    },
+
+    async *journals(chain, seq) {
+      for (let after = seq; after < chain.seq; ) {
+        const page = await findJournals(sql, chain, after, journalsPerPage);
+        yield page;
+        const last = page.at(-1);
+        if (!last || page.length < journalsPerPage) return;
+        after = last.seq;
+      }
+    },
+
+    payments: full
+      ? () =>
+          pages((id, after) => findPayments(sql, id, after, paymentsPerPage, eventsSince), paymentsPerPage)
+      : null,
+
+    async *openPayments() {
+      for await (const { id } of accountRows()) {
+        for (let after = beforeAll; ; ) {
+          const ids = await findOpenIds(sql, id, after, paymentsPerPage);
+          if (ids.length > 0) yield await findPaymentsById(sql, id, ids, eventsSince);
+          const last = ids.at(-1);
+          if (!last || ids.length < paymentsPerPage) break;
+          after = last;
+        }
+      }
+    },
+
+    paymentsById: (account, ids) => findPaymentsById(sql, account, ids, eventsSince),
+
+    async *strayChains() {
+      if (!full) return;
+      for await (const { id } of accountRows()) {
+        for (let after = beforeAll; ; ) {
+          const next = await findNextChain(sql, id, after);
+          if (!next) break;
+          if (!next.known) yield { accountId: id, chainId: next.chainId };
+          after = next.chainId;
+        }
+      }
+    },
+
+    floatColumns: () => findFloatColumns(sql),
+
+    ...(provider ? { provider } : {}),
+  };
+}
+
+const stateOf = ({ createdAt: _, ...state }: ChainState & { createdAt: number }): ChainState => state;

@@ -1,0 +1,225 @@
+import { describe, expect, it } from 'vitest';
+import type { Payment } from '../payments/payment.ts';
+import type { Facts } from '../payments/state.ts';
+import type { Capabilities, ChargeReport, PayoutReport } from '../provider/provider.ts';
+import type { Intent } from './intent.ts';
+import { type Observation, readObservation, runEvents } from './reading.ts';
+
+const now = Date.UTC(2026, 10, 20, 15);
+const day = 86_400_000;
+
+const payment = (kind: Payment['kind'], status: Payment['status']): Payment => ({
+  accountId: 'a',
+  id: 'p',
+  operationId: 'o',
+  kind,
+  status,
+  amountCents: 1000,
+  feeCents: 25,
+  requestKey: 'k',
+  fingerprint: Buffer.alloc(0),
+  description: '',
+  payerName: kind === 'deposit' ? 'Maria' : null,
+  pixKey: kind === 'transfer' ? Buffer.alloc(1) : null,
+  pixKeyType: kind === 'transfer' ? 'EMAIL' : null,
+  createdAt: now,
+  updatedAt: now,
+  settledAt: null,
+  paidAt: null,
+  expiresAt: null,
+  copyPaste: null,
+  endToEnd: null,
+  notice: null,
+  reasonCode: null,
+  providerFeeCents: null,
+  netAmountCents: null,
+  returnedCents: 0,
+  history: [],
+  command: 'c',
+});
+
+const intent = (more: Partial<Intent> = {}): Intent => ({
+  accountId: 'a',
+  paymentId: 'p',
+  operationId: 'o',
+  connection: 'simulator',
+  kind: 'transfer',
+  priority: 1,
+  state: 'awaiting',
+  fence: 'mine',
+  attempt: 1,
+  leaseUntil: null,
+  dueAt: now,
+  newsAt: now,
+  attemptEndedAt: now,
+  failures: 0,
+  absences: 0,
+  absentAt: null,
+  absentSince: null,
+  known: false,
+  refused: false,
+  createdAt: now,
+  ...more,
+});
+
+const capabilities: Capabilities = {
+  repeatIsSafe: true,
+  refusalIsFinal: true,
+  maxParallelSends: null,
+  canList: true,
+  webhookTrust: 'signed',
+  callTimeoutMs: 5000,
+};
+const facts: Facts = {
+  now,
+  cause: { by: 'query', id: 'q' },
+  operationDeleted: false,
+  incidentOpen: false,
+  posted: () => false,
+  isPixKey: () => true,
+};
+
+const payout = (more: Partial<PayoutReport> = {}): PayoutReport => ({
+  providerId: 'p',
+  amountCents: 975,
+  pixKey: null,
+  status: 'completed',
+  endToEnd: 'E1',
+  settledAt: now,
+  reason: null,
+  returns: [],
+  ...more,
+});
+const charge = (more: Partial<ChargeReport> = {}): ChargeReport => ({
+  txid: 'p',
+  amountCents: 1000,
+  status: 'open',
+  createdAt: now,
+  expiresAt: now + 3_600_000,
+  copyPaste: null,
+  received: [],
+  ...more,
+});
+const delivered = (payouts: PayoutReport[]): Observation => ({
+  from: 'webhook',
+  id: 'w',
+  received: [],
+  payouts,
+});
+const queried = (
+  outcome: Extract<Observation, { from: 'query' }>['outcome'],
+  startedAt = now,
+): Observation => {
+  return { from: 'query', id: 'q', startedAt, outcome };
+};
+const answered = (
+  outcome: Extract<Observation, { from: 'send' }>['outcome'],
+  fence = 'mine',
+): Observation => ({ from: 'send', fence, outcome });
+const refusal = { outcome: 'refused', reason: 'provider_refused', detail: '' } as const;
+
+const read = (observation: Observation, of: Payment, at: Intent | undefined, can = capabilities) =>
+  readObservation(observation, of, at, can, now);
+/** What comes of an observation: the state after it, postings and incidents. */
+function told(observation: Observation, of: Payment, at: Intent | undefined = intent()) {
+  const steps = runEvents(of, read(observation, of, at)?.events ?? [], facts);
+  return {
+    status: steps.at(-1)?.payment.status ?? of.status,
+    postings: steps.flatMap((step) => step.postings.map(({ movement }) => movement.kind)),
+    incidents: steps.flatMap((step) => step.incidents.map(({ kind }) => kind)),
+  };
+}
+
+describe('one observation', () => {
+  const back = { id: 'D1', amountCents: 975, at: now, status: 'settled' } as const;
+  const open = payment('transfer', 'pending');
+
+  it('that says the same twice books it once', () => {
+    const report = payout({ returns: [back] });
+    const twice = told(delivered([report, report]), open);
+    expect(twice).toEqual({ status: 'completed', postings: ['complete', 'return'], incidents: [] });
+    expect(told(delivered([payout({ returns: [back, back] })]), open)).toEqual(twice);
+  });
+
+  it('that mismatches posts nothing, its returns included', () => {
+    expect(told(delivered([payout({ amountCents: 5000, returns: [back] })]), open)).toMatchObject({
+      status: 'pending',
+      postings: [],
+    });
+  });
+
+  it('that brings odd money does not let the charge expire by the same word', () => {
+    const odd = { endToEnd: 'E2', amountCents: 700, paidAt: now, txid: 'p', returns: [] };
+    const report = charge({ expiresAt: now - day, received: [odd] });
+    expect(told(queried({ outcome: 'found', report }), payment('deposit', 'pending'))).toEqual({
+      status: 'pending',
+      postings: ['suspend'],
+      incidents: ['amount_mismatch'],
+    });
+  });
+});
+
+describe('a refusal', () => {
+  const sending = intent({ state: 'sending', leaseUntil: now + 1000 });
+  const open = payment('transfer', 'unknown');
+
+  it('in the answer releases only when that send was the only attempt ever started', () => {
+    expect(told(answered(refusal), open, sending)).toMatchObject({
+      status: 'cancelled',
+      postings: ['release'],
+    });
+    const second = told(answered(refusal), open, { ...sending, attempt: 2 });
+    expect(second).toMatchObject({ status: 'unknown', postings: [] });
+  });
+
+  it('to an owner that was overtaken judges nothing; what was accepted counts all the same', () => {
+    expect(read(answered(refusal, 'late'), open, sending)).toBeNull();
+    const late = answered({ outcome: 'accepted', report: payout() }, 'late');
+    expect(told(late, open, sending)).toMatchObject({ status: 'completed', postings: ['complete'] });
+    expect(told(late, payment('transfer', 'cancelled'), undefined)).toMatchObject({
+      status: 'cancelled',
+      postings: [],
+      incidents: ['contradiction'],
+    });
+  });
+
+  it('that the adapter cannot call final opens an incident after an unclear attempt, and releases nothing', () => {
+    const unsure = { ...capabilities, refusalIsFinal: false };
+    const word = queried({ outcome: 'found', report: payout({ status: 'refused', settledAt: null }) });
+    expect(read(word, open, intent({ attempt: 2 }), unsure)).toMatchObject({ events: [], undecided: true });
+    expect(read(word, open, intent({ attempt: 2 }))).toMatchObject({
+      events: [{ type: 'refused' }],
+      undecided: false,
+    });
+  });
+});
+
+describe('not found', () => {
+  it('never ends a transfer; after a day of refused repeats a person looks', () => {
+    const absent = queried({ outcome: 'notFound' });
+    const open = payment('transfer', 'unknown');
+    const refused = { refused: true, attempt: 2, absentSince: now - day - 1 };
+    expect(read(absent, open, intent())).toMatchObject({ events: [], undecided: false });
+    expect(read(absent, open, intent(refused))).toMatchObject({ events: [], undecided: true });
+    expect(read(absent, open, intent({ ...refused, absentSince: now - day + 1000 }))?.undecided).toBe(false);
+  });
+
+  it('after nothing but absences, where a repeat is not safe, a person looks as well', () => {
+    const never = { ...capabilities, repeatIsSafe: false };
+    const absent = queried({ outcome: 'notFound' });
+    const alone = intent({ absentSince: now - day - 1 });
+    expect(read(absent, payment('transfer', 'unknown'), alone, never)).toMatchObject({
+      events: [],
+      undecided: true,
+    });
+    expect(read(absent, payment('transfer', 'unknown'), alone)?.undecided).toBe(false);
+  });
+
+  it('fails a charge whose repeat was refused, and none that is pending', () => {
+    const absent = queried({ outcome: 'notFound' });
+    const refused = intent({ kind: 'deposit', attempt: 2, refused: true });
+    expect(told(absent, payment('deposit', 'unknown'), refused).status).toBe('failed');
+    expect(told(absent, payment('deposit', 'unknown'), intent({ kind: 'deposit' })).status).toBe('unknown');
+    expect(told(absent, payment('deposit', 'pending'), refused).status).toBe('pending');
+  });
+});

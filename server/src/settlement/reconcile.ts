@@ -1,0 +1,363 @@
+import type { House } from '../house.ts';
+import { type Payment, paymentIdOf, providerIdOf } from '../payments/payment.ts';
+import { findOwners, type PaymentOwner, paymentKey, payments } from '../payments/payments.sql.ts';
+import type {
+  ChargeReport,
+  ListOutcome,
+  ListWindow,
+  PayoutReport,
+  Provider,
+  QueryOutcome,
+  StatementLine,
+} from '../provider/provider.ts';
+import { accountNumberOf } from '../request-keys/claim.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import { audits, installationId } from './audit.sql.ts';
+import { postUnmatched, type Unmatched, unmatchedOf } from './inbound.ts';
+import { takeQuery } from './limit.ts';
+import { type Operator, OperatorRefused } from './operator.ts';
+import { endRestore } from './pause.ts';
+import { findConnectionOf, findLastKnown, findSettled, findTraces } from './reconcile.sql.ts';
+import { applyWithinMs } from './send.ts';
+
+/**
+ * Compares what the provider lists (charges, payouts, the statement of its account) with what is here.
+ *
+ * What it has and we lack is posted the way every word of the provider's is: a payment of ours through `applyOutcome`, anything
+ * else to suspense of the installation with an incident. Both happen once per id of the provider, so a comparison may be
+ * repeated, and webhooks and queries may come in between. What contradicts us is never posted: it opens the incident that
+ * the same word would open in a webhook.
+ *
+ * After a restore this is what ends the pause: when everything has been compared from before the newest payment that the
+ * backup held, nobody's money is missing and nothing unknown can still be under way.
+ */
+export interface Reconciled {
+  /** Items of the provider's lists that are payments of ours. */
+  compared: number;
+  /** Of them, those whose money was missing here: it is posted now. */
+  missing: number;
+  /** At the provider, and no payment of ours. */
+  unexpected: number;
+  /** Both know it, and disagree; or settled here and not listed there. */
+  different: number;
+  /** ms since 1970. */
+  since: number;
+  /** The pause after a restore ended with this. */
+  restoreEnded: boolean;
+}
+
+const hourMs = 3_600_000;
+/** How far back a comparison goes unless it is told. */
+const usualMs = 24 * hourMs;
+/** A window that is longer than the adapter reads is halved, down to this. */
+const windowLeastMs = 1_000;
+/** Payments of the last minutes may be on their way into the provider's lists. */
+const settlingMs = 5 * 60_000;
+const chunk = 500;
+
+/** @throws OperatorRefused no such account; Error when the provider does not answer */
+export async function reconcile(
+  house: House,
+  operator: Operator,
+  options: { accountId: string | null; sinceMs: number | null },
+): Promise<Reconciled> {
+  const { accountId } = options;
+  const known = await findLastKnown(house.sql);
+  const now = house.clock.now();
+  const needed =
+    known.restoredAt === null
+      ? now - usualMs
+      : Math.min(known.oldestOpenAt ?? now, known.lastBeforeAt ?? known.createdAt, known.restoredAt) - hourMs;
+  const since = Math.max(options.sinceMs ?? needed, 0);
+  const result: Reconciled = {
+    compared: 0,
+    missing: 0,
+    unexpected: 0,
+    different: 0,
+    since,
+    restoreEnded: false,
+  };
+  let providers = [...house.providers.values()];
+  if (accountId !== null) {
+    const connection = await findConnectionOf(house.sql, accountId);
+    if (connection === undefined) throw new OperatorRefused('no such account');
+    providers = providers.filter((provider) => provider.connection === connection);
+  }
+  for (const provider of providers) {
+    await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, result);
+  }
+  if (accountId === null && since <= needed) result.restoreEnded = await endRestore(operator);
+  const audit = {
+    accountId: accountId ?? installationId,
+    id: operator.ids.uuid(),
+    at: operator.clock.now(),
+    actor: operator.actor,
+    action: 'reconcile',
+    subject: accountId ?? 'installation',
+    reason: null,
+    detail: result,
+  };
+  await house.sql.tx(async (tx) => {
+    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+  });
+  return result;
+}
+
+async function compareConnection(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  window: ListWindow,
+  result: Reconciled,
+): Promise<void> {
+  /** Provider ids that a list showed. */
+  const seen = new Set<string>();
+  const compare = async (reports: readonly (ChargeReport | PayoutReport)[]): Promise<void> => {
+    const fresh = reports.filter((report) => !seen.has(idOf(report)));
+    for (const report of fresh) seen.add(idOf(report));
+    for (let at = 0; at < fresh.length; at += chunk) {
+      await compareReports(house, provider, accountId, fresh.slice(at, at + chunk), result);
+    }
+  };
+  if (provider.capabilities.canList) {
+    for await (const reports of listed(house, provider, window, (part) => provider.listCharges(part)))
+      await compare(reports);
+    for await (const reports of listed(house, provider, window, (part) => provider.listPayouts(part)))
+      await compare(reports);
+  }
+  // The statement shows when money moved, so also what was created before the window, and what is under no id of ours.
+  for await (const lines of listed(house, provider, window, (part) => provider.statement(part))) {
+    await compareLines(house, provider, accountId, lines, seen, compare, result);
+  }
+  if (!provider.capabilities.canList) return;
+  const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
+  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
+    const page = await findSettled(house.sql, provider.connection, between, accountId, after, chunk);
+    for (const { id, accountId: owner } of page) {
+      if (seen.has(providerIdOf(id))) continue;
+      result.different++;
+      house.log.error(
+        { accountId: owner, paymentId: id },
+        'settled here, and not in the lists of the provider',
+      );
+    }
+    const last = page.at(-1);
+    if (!last || page.length < chunk) return;
+    after = last.id;
+  }
+}
+
+const idOf = (report: ChargeReport | PayoutReport): string =>
+  'providerId' in report ? report.providerId : report.txid;
+
+async function ownersOf(
+  house: House,
+  { connection }: Provider,
+  providerIds: readonly string[],
+): Promise<Map<string, PaymentOwner>> {
+  const ids = providerIds.map(paymentIdOf).filter((id) => id !== null);
+  const owners = await findOwners(
+    house.sql,
+    connection,
+    ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+  );
+  return new Map(owners.map((owner) => [providerIdOf(owner.id), owner]));
+}
+
+async function compareReports(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  reports: readonly (ChargeReport | PayoutReport)[],
+  result: Reconciled,
+): Promise<void> {
+  const startedAt = house.clock.now();
+  const owners = await ownersOf(house, provider, reports.map(idOf));
+  for (const report of reports) {
+    const owner = owners.get(idOf(report));
+    // A charge under a transfer's id is not that transfer.
+    if (owner && (owner.kind === 'transfer') !== 'providerId' in report) owners.delete(idOf(report));
+  }
+  const mine = [...owners.values()].filter((owner) => accountId === null || owner.accountId === accountId);
+  const before = await stateOf(house, mine);
+  const told: PaymentOwner[] = [];
+  await Promise.all(
+    reports.map(async (report) => {
+      const owner = owners.get(idOf(report));
+      if (!owner) {
+        if (accountId !== null) return;
+        result.unexpected++;
+        await postAll(house, report);
+        return;
+      }
+      const state = before.get(owner.id);
+      if (!state) return;
+      result.compared++;
+      if (!hasNews(report, state.payment, state.references)) return;
+      told.push(owner);
+      const outcome: QueryOutcome<ChargeReport | PayoutReport> = { outcome: 'found', report };
+      await applyOutcome(
+        house,
+        {
+          accountId: owner.accountId,
+          paymentId: owner.id,
+          operationId: owner.operationId,
+          connection: provider.connection,
+          observation: { from: 'query', id: house.ids.uuid(), startedAt, outcome },
+        },
+        house.clock.monotonicMs() + applyWithinMs,
+      );
+    }),
+  );
+  const after = await stateOf(house, told);
+  for (const report of reports) {
+    const owner = owners.get(idOf(report));
+    const was = owner && before.get(owner.id);
+    if (!owner || !was) continue;
+    const is = after.get(owner.id) ?? was;
+    if (is.journals > was.journals) {
+      result.missing++;
+      house.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
+    }
+    if (is.incidents > was.incidents || disagrees(report, is.payment)) {
+      result.different++;
+      house.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
+    }
+  }
+}
+
+interface State {
+  payment: Payment;
+  journals: number;
+  incidents: number;
+  references: ReadonlySet<string>;
+}
+
+async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
+  if (owners.length === 0) return new Map();
+  const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
+  const [rows, traces] = await Promise.all([payments.read(house.sql, keys), findTraces(house.sql, owners)]);
+  const known = new Map(traces.map((one) => [one.id, one]));
+  return new Map(
+    rows.map((payment) => {
+      const { journals = 0, incidents = 0, references = [] } = known.get(payment.id) ?? {};
+      return [payment.id, { payment, journals, incidents, references: new Set(references) }];
+    }),
+  );
+}
+
+/** Whether the report says something that is not in the books: only then is it applied. */
+function hasNews(
+  report: ChargeReport | PayoutReport,
+  payment: Payment,
+  references: ReadonlySet<string>,
+): boolean {
+  const returns = 'providerId' in report ? report.returns : report.received.flatMap((pix) => pix.returns);
+  if (returns.some((one) => one.status === 'settled' && !references.has(one.id))) return true;
+  if ('providerId' in report) {
+    return (
+      report.status !== 'pending' &&
+      payment.status !== (report.status === 'completed' ? 'completed' : 'cancelled')
+    );
+  }
+  return report.received.some((pix) => pix.endToEnd !== payment.endToEnd && !references.has(pix.endToEnd));
+}
+
+/** What no further word of the provider's can explain. */
+function disagrees(report: ChargeReport | PayoutReport, payment: Payment): boolean {
+  if ('providerId' in report) {
+    return (
+      report.amountCents !== payment.amountCents - payment.feeCents ||
+      (payment.status === 'completed' && report.status !== 'completed') ||
+      (payment.status === 'cancelled' && report.status !== 'refused')
+    );
+  }
+  return payment.status === 'paid' && report.received.length === 0;
+}
+
+/** Everything that a report of no payment of ours says to have moved. */
+async function postAll(house: House, report: ChargeReport | PayoutReport): Promise<void> {
+  const news =
+    'providerId' in report ? { received: [], payouts: [report] } : { received: report.received, payouts: [] };
+  await postEach(house, unmatchedOf(news, house.clock.now()));
+}
+
+const postEach = (house: House, all: readonly Unmatched[]): Promise<unknown> =>
+  Promise.all(all.map((money) => postUnmatched(house, money, true)));
+
+async function compareLines(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  lines: readonly StatementLine[],
+  seen: ReadonlySet<string>,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+  result: Reconciled,
+): Promise<void> {
+  const unseen = lines.filter((line) => line.providerId === null || !seen.has(line.providerId));
+  const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
+  const owners = await ownersOf(house, provider, ids);
+  for (const line of unseen) {
+    const { providerId, kind, endToEnd, amountCents, at } = line;
+    if (providerId !== null && seen.has(providerId)) continue;
+    const owner = providerId === null ? undefined : owners.get(providerId);
+    if (accountId !== null && owner?.accountId !== accountId) continue;
+    if (providerId !== null) {
+      // Created before the window: what the provider says of it as a whole, with the ids of its returns.
+      await takeTurn(house, provider);
+      const outcome: QueryOutcome<ChargeReport | PayoutReport> =
+        kind === 'received' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
+      if (outcome.outcome === 'found') {
+        await compare([outcome.report]);
+        continue;
+      }
+      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+    }
+    result.unexpected++;
+    const reference = kind === 'returned' ? line.id : (endToEnd ?? line.id);
+    await postEach(house, [{ reference, amountCents: kind === 'sent' ? -amountCents : amountCents, at }]);
+  }
+}
+
+/** The parts of a window, each read whole, the oldest first. */
+async function* listed<Report>(
+  house: House,
+  provider: Provider,
+  window: ListWindow,
+  list: (window: ListWindow) => Promise<ListOutcome<Report>>,
+): AsyncGenerator<Report[]> {
+  await takeTurn(house, provider);
+  const outcome = await answered(house, () => list(window));
+  if (outcome.complete || window.toMs - window.fromMs <= windowLeastMs) {
+    if (!outcome.complete) throw new Error('the provider lists more within a second than can be read');
+    yield outcome.reports;
+    return;
+  }
+  const middle = Math.floor((window.fromMs + window.toMs) / 2);
+  yield* listed(house, provider, { fromMs: window.fromMs, toMs: middle }, list);
+  // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
+  yield* listed(house, provider, { fromMs: middle, toMs: window.toMs }, list);
+}
+
+async function answered<Report>(
+  house: House,
+  ask: () => Promise<ListOutcome<Report>>,
+): Promise<Extract<ListOutcome<Report>, { outcome: 'listed' }>> {
+  for (let tries = 1; ; tries++) {
+    const outcome = await ask();
+    if (outcome.outcome === 'listed') return outcome;
+    if (tries === 5) throw new Error(`the provider does not answer: ${outcome.cause} (${outcome.detail})`);
+    await house.clock.sleep(outcome.retryAfterMs ?? 1_000 * 2 ** tries, house.draining);
+  }
+}
+
+/** Listings and queries count in the limit that all processes share. */
+async function takeTurn(house: House, provider: Provider): Promise<void> {
+  const { connection, capabilities } = provider;
+  for (let tries = 0; tries < 600; tries++) {
+    const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+    if (slot) return void (await slot.free());
+    await house.clock.sleep(100, house.draining);
+  }
+  throw new Error('no query of the shared limit was left within a minute');
+}

@@ -1,0 +1,145 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig, SettingFault } from '../src/config.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vintem-config-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function faultsOf(env: NodeJS.ProcessEnv): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingFault);
+    return [...(error as SettingFault).lines];
+  }
+}
+
+const live = {
+  PROVIDER: 'efi',
+  PROVIDER_URL: 'https://pix.example',
+  PROVIDER_CLIENT_ID: 'id',
+  PROVIDER_CLIENT_SECRET: 'secret',
+  PROVIDER_PIX_KEY: 'key@example.com',
+};
+
+describe('settings', () => {
+  it('have the defaults of the contract', () => {
+    const config = readConfig({});
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      dataDir: resolve('data'),
+      databaseUrl: null,
+      migrationDatabaseUrl: null,
+      publicUrl: 'http://127.0.0.1:3000',
+      simulatorPort: 4010,
+      simulatorUrl: 'http://127.0.0.1:4010',
+      simulatorState: resolve('data/simulator'),
+      rateLimits: true,
+      rateQuotas: {},
+      transferWaitMs: 6000,
+      logLevel: 'info',
+      chargeExpirySeconds: 86_400,
+      secret: null,
+      secretPrevious: null,
+      trustedProxies: [],
+      smtpUrl: null,
+      mailFrom: null,
+      metricsPort: null,
+      webhookAllowCidrs: [],
+      webhookDenyCidrs: [],
+      webhookAllowInsecureLocal: false,
+      provider: null,
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('follow each other where one is made of others', () => {
+    const config = readConfig({ HOST: '::1', PORT: '3100', DATA_DIR: '/srv/v', SIMULATOR_PORT: '4100' });
+    expect(config.publicUrl).toBe('http://[::1]:3100');
+    expect(config.simulatorUrl).toBe('http://127.0.0.1:4100');
+    expect(config.simulatorState).toBe('/srv/v/simulator');
+    expect(readConfig({ SIMULATOR_PORT: 'off' }).simulatorPort).toBeNull();
+  });
+
+  it('can each come from a file, but not from both', async () => {
+    const file = join(folder, 'secret');
+    const secret = Buffer.alloc(32, 7);
+    await writeFile(file, `${secret.toString('base64')}\n`);
+    expect(readConfig({ VINTEM_SECRET_FILE: file }).secret).toEqual(secret);
+    expect(faultsOf({ VINTEM_SECRET_FILE: file, VINTEM_SECRET: 'x' })[0]).toContain('VINTEM_SECRET');
+    expect(faultsOf({ PORT_FILE: join(folder, 'none') })[0]).toContain('PORT_FILE');
+  });
+
+  it('that are empty count as unset', () => {
+    expect(readConfig({ PORT: '', PROVIDER: '' }).port).toBe(3000);
+  });
+});
+
+describe('faults', () => {
+  it('are all listed at once, each naming its setting', () => {
+    const faults = faultsOf({
+      PORT: '70000',
+      DATABASE_URL: 'mysql://x',
+      PUBLIC_URL: 'example',
+      RATE_LIMITS: 'no',
+      TRANSFER_WAIT_MS: '-1',
+      LOG_LEVEL: 'loud',
+      CHARGE_EXPIRY_SECONDS: '59',
+      VINTEM_SECRET: 'c2hvcnQ=',
+      TRUSTED_PROXIES: '10.0.0.0/33',
+      SIMULATOR_PORT: '0',
+      WEBHOOK_ALLOW_INSECURE_LOCAL: 'yes',
+      VINTEM_TYPO: '1',
+    });
+    const names = faults.map((fault) => fault.split(':')[0]);
+    expect(names.sort()).toEqual([
+      'CHARGE_EXPIRY_SECONDS',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'PORT',
+      'PUBLIC_URL',
+      'RATE_LIMITS',
+      'SIMULATOR_PORT',
+      'TRANSFER_WAIT_MS',
+      'TRUSTED_PROXIES',
+      'VINTEM_SECRET',
+      'VINTEM_TYPO',
+      'WEBHOOK_ALLOW_INSECURE_LOCAL',
+    ]);
+  });
+
+  it('never repeat the value of a secret', () => {
+    expect(faultsOf({ VINTEM_SECRET: 'not-base64-secret' }).join()).not.toContain('not-base64');
+  });
+
+  it('are two settings that want the same port', () => {
+    expect(faultsOf({ PORT: '4010' })[0]).toContain('SIMULATOR_PORT');
+  });
+});
+
+describe('a live provider', () => {
+  it('is complete or absent', () => {
+    expect(readConfig(live).provider).toMatchObject({ adapter: 'efi', pixKey: 'key@example.com' });
+    expect(faultsOf({ PROVIDER: 'efi' })).toHaveLength(4);
+    expect(faultsOf({ PROVIDER_PIX_KEY: 'key@example.com' })[0]).toContain('PROVIDER:');
+    expect(faultsOf({ ...live, PROVIDER: 'bank' })[0]).toContain('PROVIDER:');
+  });
+
+  it('is reached over TLS, except on this machine', () => {
+    expect(faultsOf({ ...live, PROVIDER_URL: 'http://pix.example' })[0]).toContain('PROVIDER_URL');
+    expect(faultsOf({ ...live, PROVIDER_URL: 'http://127.0.0.1:9' })).toEqual([]);
+  });
+
+  it('excludes webhooks to addresses of this machine', () => {
+    expect(faultsOf({ ...live, WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' })[0]).toContain(
+      'WEBHOOK_ALLOW_INSECURE_LOCAL',
+    );
+  });
+});

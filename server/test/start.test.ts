@@ -1,0 +1,170 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processExists } from '../src/db/lock.ts';
+import { childrenOf, endPrograms, finish, type Running, run } from './support/command.ts';
+import { freePort } from './support/program.ts';
+
+let dataDir: string;
+let env: Record<string, string>;
+let program: Running;
+let key: string;
+
+beforeAll(async () => {
+  dataDir = await mkdtemp(join(tmpdir(), 'vintem-start-'));
+  await chmod(dataDir, 0o711);
+  env = {
+    DATA_DIR: dataDir,
+    PORT: `${await freePort()}`,
+    SIMULATOR_PORT: `${await freePort()}`,
+    LOG_LEVEL: 'warn',
+  };
+});
+afterAll(async () => {
+  await endPrograms();
+  const info = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { cluster: string };
+  if (!info.cluster.startsWith(dataDir)) await rm(join(info.cluster, '..'), { recursive: true, force: true });
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+const address = () => `http://127.0.0.1:${env.PORT}`;
+const account = (bearer = key) =>
+  fetch(`${address()}/api/v1/public/account`, { headers: { authorization: `Bearer ${bearer}` } });
+const readiness = () =>
+  fetch(`${address()}/readyz`).then(
+    ({ status }) => status,
+    () => 0,
+  );
+const postmaster = async () => {
+  const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
+    cluster: string;
+  };
+  return Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+};
+// The tests of this file are one story, each going on where the one before has ended.
+describe('start', () => {
+  it('on an empty folder prints a test key once, and then that it is ready', async () => {
+    program = run(['start'], env);
+    const ready = await program.line('vintem ready ');
+    expect(ready).toBe(`vintem ready ${address()}`);
+    const lines = program.stdout().trimEnd().split('\n');
+    expect(lines[0]).toMatch(/^vintem test key vtm_test_\w{62}$/);
+    expect(lines.at(-1)).toBe(ready);
+    key = (lines[0] as string).slice('vintem test key '.length);
+    expect(await readiness()).toBe(200);
+    expect((await account()).status).toBe(200);
+    const state = await fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`);
+    expect(state.status).toBe(200);
+  });
+
+  it('is refused on a folder that is in use, with a line that names who uses it', async () => {
+    const { code, stdout, stderr } = await finish(['start'], { ...env, PORT: `${await freePort()}` });
+    expect(code).toBe(1);
+    expect(stdout).toBe('');
+    expect(stderr).toContain(`${dataDir} is in use by \`vintem start\` (process ${program.pid}`);
+  });
+
+  it('is refused where a port is taken, with a line that says which', async () => {
+    const other = { ...env, DATA_DIR: `${dataDir}-other` };
+    const taken = await finish(['start'], other);
+    expect(taken.code).toBe(2);
+    expect(taken.stderr).toBe(`vintem: PORT: port ${env.PORT} on 127.0.0.1 is taken\n`);
+    const simulator = await finish(['start'], { ...other, PORT: `${await freePort()}` });
+    expect(simulator.code).toBe(2);
+    expect(simulator.stderr).toBe(
+      `vintem: SIMULATOR_PORT: port ${env.SIMULATOR_PORT} on 127.0.0.1 is taken\n`,
+    );
+    await rm(other.DATA_DIR, { recursive: true });
+  });
+
+  it('lets commands and further parts work on its database', async () => {
+    const accounts = await finish(['account', 'list', '--json'], env);
+    expect(JSON.parse(accounts.stdout).accounts).toMatchObject([{ name: 'Loja de teste', test: true }]);
+    const api = run(['api'], { ...env, PORT: `${await freePort()}` });
+    const worker = run(['worker'], env);
+    const ready = await api.line('vintem api ready ');
+    expect(await worker.line('vintem worker ready')).toBe('vintem worker ready');
+    const answer = await fetch(`${ready.slice('vintem api ready '.length)}/api/v1/public/account`, {
+      headers: { authorization: `Bearer ${key}` },
+    });
+    expect(answer.status).toBe(200);
+    for (const part of [api, worker]) {
+      part.kill('SIGTERM');
+      expect(await part.exit).toEqual({ code: 0, signal: null });
+    }
+    expect(await readiness()).toBe(200);
+  });
+
+  it('goes on by itself after its database or its simulator was killed', async () => {
+    const before = await postmaster();
+    process.kill(before, 'SIGKILL');
+    await expect.poll(readiness, { timeout: 15_000 }).not.toBe(200);
+    await expect.poll(readiness, { timeout: 15_000 }).toBe(200);
+    const database = await postmaster();
+    expect(database).not.toBe(before);
+    expect((await account()).status).toBe(200);
+
+    const simulator = (await childrenOf(program.pid)).find((pid) => pid !== database);
+    process.kill(simulator as number, 'SIGKILL');
+    const control = () =>
+      fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`).then(
+        ({ status }) => status,
+        () => 0,
+      );
+    await expect.poll(control, { timeout: 15_000 }).toBe(0);
+    await expect.poll(control, { timeout: 15_000 }).toBe(200);
+  });
+
+  it('stops everything on SIGTERM within 10 s', async () => {
+    const database = await postmaster();
+    const began = performance.now();
+    program.kill('SIGTERM');
+    expect(await program.exit).toEqual({ code: 0, signal: null });
+    expect(performance.now() - began).toBeLessThan(10_000);
+    expect(processExists(database)).toBe(false);
+    await expect(fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`)).rejects.toThrow();
+  });
+
+  it('leaves a folder on which a command runs the database for as long as it takes', async () => {
+    const made = await Promise.all(
+      ['One', 'Two'].map((name) => finish(['account', 'create', '--test', '--name', name, '--json'], env)),
+    );
+    for (const { code, stdout } of made) {
+      expect(code).toBe(0);
+      expect(JSON.parse(stdout)).toEqual({ ownerId: expect.any(String), operationId: expect.any(String) });
+    }
+    await expect(postmaster()).rejects.toThrow('ENOENT');
+  });
+
+  it('goes on with the same data, and prints no key again', async () => {
+    program = run(['start'], env);
+    await program.line('vintem ready ');
+    expect(program.stdout()).toBe(`vintem ready ${address()}\n`);
+    expect((await account()).status).toBe(200);
+  });
+
+  it('recovers after a kill of its own process, whose database it takes over', async () => {
+    const database = await postmaster();
+    program.kill('SIGKILL');
+    await program.exit;
+    expect(processExists(database)).toBe(true);
+    program = run(['start'], env);
+    await program.line('vintem ready ');
+    expect(await postmaster()).toBe(database);
+    expect((await account()).status).toBe(200);
+    program.kill('SIGINT');
+    expect(await program.exit).toEqual({ code: 0, signal: null });
+    await expect.poll(() => processExists(database)).toBe(false);
+  });
+});
+
+describe('api and worker', () => {
+  it('say what to do where no database runs', async () => {
+    for (const part of ['api', 'worker']) {
+      const { code, stderr } = await finish([part], { ...env, PORT: `${await freePort()}` });
+      expect(code).toBe(1);
+      expect(stderr).toContain('run `vintem start` there first, or set DATABASE_URL');
+    }
+  });
+});

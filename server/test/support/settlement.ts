@@ -1,0 +1,158 @@
+import { createHmac } from 'node:crypto';
+import type { House } from '../../src/house.ts';
+import type { Caller } from '../../src/http/auth.ts';
+import { permissions } from '../../src/keys/permissions.ts';
+import { createTransfer } from '../../src/transfers/create.ts';
+import type { Merchant, Service } from './service.ts';
+
+/** What the provider knows a payment by. */
+export const providerIdOf = (id: string): string => id.replaceAll('-', '');
+
+/** The same process at another time: only its wall clock is ahead, so nobody waits. */
+export const later = (house: House, aheadMs: number): House => ({
+  ...house,
+  clock: { ...house.clock, now: () => house.clock.now() + aheadMs },
+});
+
+/** Another process over the same database and provider, that leaves its sends to the workers unless told otherwise. */
+export const beside = (house: House, more: Partial<House> = {}): House => ({
+  ...house,
+  settings: { ...house.settings, transferWaitMs: 0 },
+  ...more,
+});
+
+export async function callerOf(service: Service, merchant: Merchant): Promise<Caller> {
+  const [row] = await service.database.admin<{ number: string; key: string }>(
+    'SELECT a.number, k.id AS key FROM vintem.account a JOIN vintem.api_key k ON k.account_id = a.id WHERE a.id = $1',
+    [merchant.ownerId],
+  );
+  return {
+    accountId: merchant.ownerId,
+    accountNumber: Number(row?.number),
+    operationId: merchant.operationId,
+    operationNamed: true,
+    keyId: row?.key ?? '',
+    permissions: new Set(permissions),
+    test: true,
+    requestId: 'test',
+  };
+}
+
+export const orderTo = (behaviour: string, requestKey: string = crypto.randomUUID()) => ({
+  amountCents: 1000,
+  pixKey: behaviour.includes('@') ? behaviour : `${behaviour}@simulator.example`,
+  pixKeyType: 'EMAIL' as const,
+  description: '',
+  requestKey,
+});
+
+/** A transfer that is committed and left to the workers. */
+export async function leave(service: Service, merchant: Merchant, behaviour: string): Promise<string> {
+  const { payment } = await createTransfer(
+    beside(service.house),
+    await callerOf(service, merchant),
+    orderTo(behaviour),
+  );
+  return payment.id;
+}
+
+export const statusOf = async (service: Service, id: string): Promise<string> =>
+  (await service.database.admin<{ status: string }>('SELECT status FROM payment WHERE id = $1', [id]))[0]
+    ?.status ?? 'none';
+
+export async function intentOf(service: Service, id: string) {
+  const [row] = await service.database.admin<{
+    state: string;
+    attempt: number;
+    known: boolean;
+    due_at: Date;
+    lease_until: Date | null;
+    failures: number;
+  }>('SELECT state, attempt, known, due_at, lease_until, failures FROM intent WHERE payment_id = $1', [id]);
+  return row;
+}
+
+export const incidentsOf = (service: Service, id: string) =>
+  service.database.admin<{ kind: string; amount_cents: string; state: string }>(
+    'SELECT kind, amount_cents, state FROM incident WHERE payment_id = $1 ORDER BY opened_at, id',
+    [id],
+  );
+
+/** Templates of the journals about a subject, in the order in which they were posted. */
+export const journalsOf = async (service: Service, subject: string): Promise<string[]> =>
+  (
+    await service.database.admin<{ template: string }>(
+      'SELECT template FROM journal WHERE subject = $1 ORDER BY posted_at, chain_id, seq',
+      [subject],
+    )
+  ).map(({ template }) => template);
+
+export const reservedCents = async (merchant: Merchant): Promise<number> =>
+  (await merchant.call('GET', '/account')).body.reservedWithdrawalCents;
+
+// --------------------------------------------------------------------------------- what the simulator could deliver
+
+export const webhookTokenOf = async (service: Service, connection = 'simulator'): Promise<string> =>
+  (
+    await service.database.admin<{ webhook_token: string }>(
+      'SELECT webhook_token FROM connection WHERE id = $1',
+      [connection],
+    )
+  )[0]?.webhook_token ?? '';
+
+export const signatureOf = (service: Service, rawBody: string | Buffer, seconds: number): string => {
+  const secret = service.house.secrets.derive('simulator client').toString('hex');
+  const v1 = createHmac('sha256', secret).update(`${seconds}.`).update(rawBody).digest('hex');
+  return `t=${seconds},v1=${v1}`;
+};
+
+/** Delivers over HTTP, signed as the provider signs. */
+export async function deliver(
+  service: Service,
+  items: object[],
+  { token = undefined as string | undefined, ageSeconds = 0, signature = undefined as string | undefined } = {},
+): Promise<number> {
+  const rawBody = JSON.stringify({ pix: items });
+  const seconds = Math.floor(service.house.clock.now() / 1000) - ageSeconds;
+  const answer = await fetch(
+    `${service.url}/hooks/providers/simulator/${token ?? (await webhookTokenOf(service))}/pix`,
+    {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'x-simulator-signature': signature ?? signatureOf(service, rawBody, seconds),
+      },
+      body: rawBody,
+    },
+  );
+  await answer.arrayBuffer();
+  return answer.status;
+}
+
+export const receivedItem = (id: string | null, cents: number, endToEndId: string, more: object = {}) => ({
+  endToEndId,
+  ...(id === null ? {} : { txid: providerIdOf(id) }),
+  valor: (cents / 100).toFixed(2),
+  chave: 'vintem@simulator.example',
+  horario: new Date().toISOString(),
+  ...more,
+});
+
+export const payoutItem = (id: string, pixKey: string, more: object = {}) => ({
+  endToEndId: `E${providerIdOf(id).slice(0, 31)}`,
+  chave: pixKey,
+  valor: '9.75',
+  horario: new Date().toISOString(),
+  tipo: 'SOLICITACAO',
+  status: 'REALIZADO',
+  gnExtras: { idEnvio: providerIdOf(id) },
+  ...more,
+});
+
+export const returnItem = (id: string, cents: number) => ({
+  id,
+  rtrId: `D${id}`,
+  valor: (cents / 100).toFixed(2),
+  horario: { solicitacao: new Date().toISOString(), liquidacao: new Date().toISOString() },
+  status: 'DEVOLVIDO',
+});
