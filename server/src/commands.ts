@@ -1,40 +1,15 @@
-import type { ParseArgsConfig } from 'node:util';
+import { userInfo } from 'node:os';
 import { createAccount, listAccounts } from './accounts/directory.ts';
-import { createKey, listKeys, revokeKey } from './keys/keys.ts';
+import { ratesOf, setRates, withDefaults } from './accounts/rates.ts';
+import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
+import { parseQuotas } from './http/quotas.ts';
+import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from './keys/keys.ts';
 import { isPermission, permissions } from './keys/permissions.ts';
+import { operatorCommands } from './operator-commands.ts';
+import { memberCommands } from './panel/commands.ts';
 import { type Edge, migrateAlone, onDatabase, start, startPart, startSimulator } from './start.ts';
-
-export interface Command {
-  /** One or two words. */
-  name: string;
-  /** What follows the name. */
-  usage?: string;
-  about: string;
-  options?: NonNullable<ParseArgsConfig['options']>;
-  /** Names of what must stand without a dash. */
-  operands?: string[];
-  /** Runs until a signal ends it. */
-  lasts?: boolean;
-  run(edge: Edge, input: CommandInput, ending: AbortSignal): Promise<Answer | undefined>;
-}
-
-export interface CommandInput {
-  values: Record<string, string | boolean | undefined>;
-  operands: string[];
-}
-
-export interface Answer {
-  /** With `--json`. */
-  json: unknown;
-  /** Without. */
-  text: string;
-  exitCode?: number;
-}
-
-/** Wrong usage: exit code 2. */
-export class UsageFault extends Error {
-  override name = 'UsageFault';
-}
+import { draftOfCommand } from './transfers/draft-command.ts';
+import { webhookCommands } from './webhook-commands.ts';
 
 /** Every command: to add one is to add an entry. */
 export const commands: Command[] = [
@@ -104,10 +79,42 @@ export const commands: Command[] = [
     },
   },
   {
+    name: 'account rates',
+    usage: 'OWNER_ID [--set reads=200/400,transfers=20/40|default]',
+    about: 'the rate limits of an account: calls a second / at once; --set replaces its own ones',
+    options: { set: { type: 'string' } },
+    operands: ['OWNER_ID'],
+    run: async (edge, { values, operands }) => {
+      const accountId = uuid(operands[0] as string, 'OWNER_ID');
+      const { set } = values;
+      const wanted = typeof set !== 'string' ? undefined : set === 'default' ? {} : parseQuotas(set);
+      if (wanted === null) throw new UsageFault('--set takes default, or a list like reads=200/400');
+      const own = await onDatabase(edge, 'account rates', (context) =>
+        wanted
+          ? setRates({ ...context, actor: userInfo().username }, accountId, wanted)
+          : ratesOf(context, accountId),
+      );
+      const rates = withDefaults(edge.config.rateQuotas, own);
+      const rows = Object.entries(rates).map(([name, { perSecond, burst }]) => [
+        name,
+        `${perSecond} a second`,
+        `${burst} at once`,
+        Object.hasOwn(own, name) ? 'own' : '',
+      ]);
+      return { json: { ownerId: accountId, own, rates }, text: table(rows, '') };
+    },
+  },
+  {
     name: 'key create',
-    usage: `--account OWNER_ID --name NAME --permissions ${permissions.join(',')}`,
+    usage: `--account OWNER_ID --name NAME --permissions ${permissions.join(',')} [--expires-in-days N] [--ips ADDRESS,NETWORK]`,
     about: 'an API key; it is shown this once and never again',
-    options: { account: { type: 'string' }, name: { type: 'string' }, permissions: { type: 'string' } },
+    options: {
+      account: { type: 'string' },
+      name: { type: 'string' },
+      permissions: { type: 'string' },
+      'expires-in-days': { type: 'string' },
+      ips: { type: 'string' },
+    },
     run: async (edge, { values }) => {
       const accountId = uuid(required(values, 'account'), '--account');
       const name = required(values, 'name');
@@ -116,8 +123,11 @@ export const commands: Command[] = [
       if (unknown !== undefined) {
         throw new UsageFault(`--permissions takes ${permissions.join(', ')}, not ${unknown || 'nothing'}`);
       }
+      const days = values['expires-in-days'];
+      const expiresInDays = days === undefined ? undefined : Number(days);
+      const ips = typeof values.ips === 'string' ? values.ips.split(',') : undefined;
       const made = await onDatabase(edge, 'key create', (context) =>
-        createKey(context, { accountId, name, permissions: wanted.filter(isPermission) }),
+        createKey(context, { accountId, name, permissions: wanted.filter(isPermission), expiresInDays, ips }),
       );
       return { json: { id: made.id, key: made.key }, text: `id ${made.id}\nkey ${made.key}` };
     },
@@ -136,16 +146,12 @@ export const commands: Command[] = [
         expiresAt: instant(row.expiresAt),
         revokedAt: instant(row.revokedAt),
         lastUsedAt: instant(row.lastUsedAt),
+        wokenAt: instant(row.wokenAt),
       }));
       return {
         json: { keys },
         text: table(
-          keys.map((key) => [
-            key.id,
-            key.revokedAt === null ? 'active' : 'revoked',
-            key.permissions.join(','),
-            key.name,
-          ]),
+          keys.map((key) => [key.id, stateOfKey(key, edge.clock.now()), key.permissions.join(','), key.name]),
           'no keys',
         ),
       };
@@ -162,6 +168,67 @@ export const commands: Command[] = [
       return { json: { id, revoked: true }, text: `revoked ${id}` };
     },
   },
+  {
+    name: 'key roll',
+    usage: `ID [--overlap ${Object.keys(overlaps).join('|')}]`,
+    about: 'a key like another one, which ends after the overlap (24h); the new key is shown this once',
+    options: { overlap: { type: 'string' } },
+    operands: ['ID'],
+    run: async (edge, { values, operands }) => {
+      const [id] = operands as [string];
+      const overlap = String(values.overlap ?? '24h');
+      if (!isOverlap(overlap)) {
+        throw new UsageFault(`--overlap takes ${Object.keys(overlaps).join(', ')}`);
+      }
+      const made = await onDatabase(edge, 'key roll', (context) =>
+        rollKeyById(context, id, overlaps[overlap]),
+      );
+      return { json: { id: made.id, key: made.key }, text: `id ${made.id}\nkey ${made.key}` };
+    },
+  },
+  {
+    name: 'key wake',
+    usage: 'ID',
+    about: 'a key that may send money and was not used for 180 days rests; this lets it work again',
+    operands: ['ID'],
+    run: async (edge, { operands }) => {
+      const [id] = operands as [string];
+      await onDatabase(edge, 'key wake', (context) => wakeKey(context, id));
+      return { json: { id, awake: true }, text: `awake ${id}` };
+    },
+  },
+  {
+    name: 'transfer draft',
+    usage:
+      '--operation ID --amount-cents N --pix-key KEY --pix-key-type TYPE --description TEXT --email ADDRESS',
+    about:
+      'a transfer that waits for the code that is mailed to ADDRESS; confirmed or cancelled over the API',
+    options: {
+      operation: { type: 'string' },
+      'amount-cents': { type: 'string' },
+      'pix-key': { type: 'string' },
+      'pix-key-type': { type: 'string' },
+      description: { type: 'string' },
+      email: { type: 'string' },
+    },
+    run: async (edge, { values }) => {
+      const operationId = uuid(required(values, 'operation'), '--operation');
+      const wanted = {
+        amountCents: Number(required(values, 'amount-cents')),
+        pixKey: required(values, 'pix-key'),
+        pixKeyType: required(values, 'pix-key-type'),
+        description: typeof values.description === 'string' ? values.description : '',
+        email: required(values, 'email'),
+      };
+      const made = await onDatabase(edge, 'transfer draft', (context) =>
+        draftOfCommand(context, operationId, wanted),
+      );
+      return { json: made, text: `draft ${made.id}\nthe code is on its way to ${wanted.email}` };
+    },
+  },
+  ...operatorCommands,
+  ...memberCommands,
+  ...webhookCommands,
 ];
 
 function lasting(
@@ -180,34 +247,10 @@ function lasting(
   };
 }
 
-function required(values: CommandInput['values'], name: string): string {
-  const value = values[name];
-  if (typeof value !== 'string' || value === '') throw new UsageFault(`--${name} is missing`);
-  return value;
-}
+const isOverlap = (text: string): text is keyof typeof overlaps => Object.hasOwn(overlaps, text);
 
-function uuid(text: string, what: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text))
-    throw new UsageFault(`${what} takes a UUID`);
-  return text.toLowerCase();
-}
-
-function instant(ms: number): string;
-function instant(ms: number | null): string | null;
-function instant(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString();
-}
-
-/** Columns of equal width; the last one as it is. */
-function table(rows: string[][], empty: string): string {
-  if (rows.length === 0) return empty;
-  const widths = rows[0]?.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0))) ?? [];
-  return rows
-    .map((row) =>
-      row
-        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+function stateOfKey(key: { revokedAt: string | null; expiresAt: string | null }, now: number): string {
+  if (key.revokedAt !== null) return 'revoked';
+  if (key.expiresAt === null) return 'active';
+  return Date.parse(key.expiresAt) <= now ? 'expired' : `until ${key.expiresAt}`;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
-import { type CommandInput, commands, UsageFault } from './commands.ts';
+import { type CommandInput, UsageFault } from './command.ts';
+import { commands } from './commands.ts';
 import { readConfig, SettingFault } from './config.ts';
 import { createLog } from './log.ts';
 import { systemClock } from './ports/clock.ts';

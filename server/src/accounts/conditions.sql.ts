@@ -1,5 +1,5 @@
 import type { Readable } from '../ledger/till.ts';
-import type { Statement } from '../ports/sql.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
 
 /** An account's conditions, as every flush reads them. Shared by its operations. */
 export interface Conditions {
@@ -31,6 +31,30 @@ export const conditions: Readable<Conditions> = {
   keyOf: (row) => row.accountId,
   read: (tx, keys) => tx.run<Conditions>(select, [keys]),
 };
+
+const update: Statement = {
+  name: 'conditions_update',
+  text: `UPDATE account SET enabled = $2, withdrawals_blocked = $3, withdrawal_fee_cents = $4, withdrawal_fee_bps = $5,
+      deposit_fee_cents = $6, deposit_fee_bps = $7, minimum_deposit_cents = $8, maximum_deposit_cents = $9,
+      minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11
+    WHERE id = $1`,
+};
+
+/** Under the account's lock (`lock.sql.ts`). */
+export const updateConditions = (tx: Queries, after: Conditions): Promise<unknown> =>
+  tx.run(update, [
+    after.accountId,
+    after.enabled,
+    after.withdrawalsBlocked,
+    after.withdrawalFeeCents,
+    after.withdrawalFeeBps,
+    after.depositFeeCents,
+    after.depositFeeBps,
+    after.minimumDepositCents,
+    after.maximumDepositCents,
+    after.minimumWithdrawalCents,
+    after.maximumWithdrawalCents,
+  ]);
 
 /** What holds for the whole installation. */
 export interface Platform {

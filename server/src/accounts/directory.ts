@@ -28,6 +28,9 @@ export function createAccount(needs: Needs, account: NewAccount): Promise<Create
   return drawNumbers(() => needs.sql.tx((tx) => insertAccount(tx, needs, account)));
 }
 
+/** The name of the test account that a first start makes. */
+export const FIRST_ACCOUNT = 'Loja de teste';
+
 /**
  * The test account of a first start, or null when the database has an account already. Of several processes that start
  * at once, one creates it.
@@ -40,7 +43,7 @@ export function createFirstTestAccount(needs: Needs): Promise<CreatedAccount | n
         text: 'SELECT FROM installation FOR NO KEY UPDATE',
       });
       if ((await listAccounts(tx)).length > 0) return null;
-      return insertAccount(tx, needs, { name: 'Loja de teste', test: true, connection: 'simulator' });
+      return insertAccount(tx, needs, { name: FIRST_ACCOUNT, test: true, connection: 'simulator' });
     }),
   );
 }

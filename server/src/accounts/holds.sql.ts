@@ -1,0 +1,115 @@
+import type { Table } from '../ledger/till.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+export interface Hold {
+  accountId: string;
+  /** The token of the command that placed it. */
+  id: string;
+  operationId: string;
+  wantedCents: number;
+  reason: string;
+  placedBy: string;
+  placedAt: number;
+  releasedAt: number | null;
+}
+
+const columns = `h.account_id AS "accountId", h.id, h.operation_id AS "operationId", h.wanted_cents AS "wantedCents", h.reason,
+  h.placed_by AS "placedBy", h.placed_at AS "placedAt", h.released_at AS "releasedAt"`;
+
+const select: Statement = {
+  name: 'hold_read',
+  text: `SELECT ${columns} FROM hold h JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+const insert: Statement = {
+  name: 'hold_insert',
+  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[])`,
+};
+
+const update: Statement = {
+  name: 'hold_release',
+  text: `UPDATE hold h SET released_at = k.released_at
+    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, id, released_at)
+    WHERE h.account_id = k.account_id AND h.id = k.id`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Keyed by 36 characters of account and 36 of hold. */
+export const holds: Table<Hold> = {
+  name: 'hold',
+  rank: 60,
+  keyOf: (hold) => hold.accountId + hold.id,
+  tokenOf: (hold) => hold.id,
+  read: (tx, keys) =>
+    tx.run<Hold>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted, updated }) => {
+    const writes: Promise<unknown>[] = [];
+    if (inserted.length > 0) {
+      writes.push(
+        tx.run(insert, [
+          inserted.map((hold) => hold.accountId),
+          inserted.map((hold) => hold.id),
+          inserted.map((hold) => hold.operationId),
+          inserted.map((hold) => hold.wantedCents),
+          inserted.map((hold) => hold.reason),
+          inserted.map((hold) => hold.placedBy),
+          inserted.map((hold) => time(hold.placedAt)),
+        ]),
+      );
+    }
+    if (updated.length > 0) {
+      writes.push(
+        tx.run(update, [
+          updated.map((hold) => hold.accountId),
+          updated.map((hold) => hold.id),
+          updated.map((hold) => time(hold.releasedAt)),
+        ]),
+      );
+    }
+    return writes;
+  },
+};
+
+const openBefore: Statement = {
+  name: 'hold_before',
+  text: `SELECT account_id AS "accountId", operation_id AS "operationId", id, wanted_cents AS "wantedCents"
+    FROM hold WHERE account_id = $1 AND operation_id = $2 AND released_at IS NULL ORDER BY placed_at, id`,
+};
+
+/** An operation's open holds, the oldest first. */
+export const readOpenHolds = (
+  tx: Queries,
+  accountId: string,
+  operationId: string,
+): Promise<{ accountId: string; operationId: string; id: string; wantedCents: number }[]> =>
+  tx.run(openBefore, [accountId, operationId]);
+
+const list: Statement = {
+  name: 'hold_list',
+  text: `SELECT ${columns}, b.held
+    FROM hold h JOIN balance b ON b.account_id = h.account_id AND b.operation_id = h.operation_id
+    WHERE h.account_id = $1 AND h.operation_id = $2 ORDER BY h.placed_at, h.id`,
+};
+
+/** Every hold of an operation, the oldest first, each with what all open ones together have captured at this moment. */
+export const findHolds = (
+  sql: Queries,
+  accountId: string,
+  operationId: string,
+): Promise<(Hold & { held: number })[]> => sql.run(list, [accountId, operationId]);
+
+const one: Statement = { name: 'hold_find', text: `SELECT ${columns} FROM hold h WHERE h.id = $1` };
+
+export const findHold = async (sql: Queries, id: string): Promise<Hold | undefined> =>
+  (await sql.run<Hold>(one, [id]))[0];
+
+const owner: Statement = {
+  name: 'hold_operation',
+  text: `SELECT account_id AS "accountId" FROM operation WHERE id = $1`,
+};
+
+/** Whose operation it is. */
+export const findAccountOf = async (sql: Queries, operationId: string): Promise<string | undefined> =>
+  (await sql.run<{ accountId: string }>(owner, [operationId]))[0]?.accountId;

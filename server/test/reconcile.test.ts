@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { verify } from '../src/ledger/verify.ts';
+import { paymentIdFor } from '../src/request-keys/claim.ts';
+import { listIncidents, resolveIncident } from '../src/settlement/incident.ts';
+import type { Operator } from '../src/settlement/operator.ts';
+import { pauseAfterRestore } from '../src/settlement/pause.ts';
+import { reconcile } from '../src/settlement/reconcile.ts';
+import { type Merchant, openService, type Service, until } from './support/service.ts';
+import { truthOf } from './support/truth.ts';
+
+// Without a worker nothing is followed up: what a comparison finds, it finds itself.
+let service: Service;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+});
+afterAll(() => service.close());
+
+const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+
+const compare = (accountId: string | null = null) =>
+  reconcile(service.house, operator(), { accountId, sinceMs: null });
+
+const pay = (id: string) =>
+  service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+
+async function verified(): Promise<unknown[]> {
+  const { house } = service;
+  const { checks } = await verify(house, {
+    accountId: null,
+    full: true,
+    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
+    provider: await truthOf(service.simulator),
+  });
+  return checks.filter((check) => !check.ok);
+}
+
+test('what agrees is counted and left alone', async () => {
+  await merchant.receive(10_000);
+  const { body } = await merchant.transfer();
+  await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
+  expect(await compare()).toMatchObject({ compared: 2, missing: 0, unexpected: 0, different: 0 });
+  expect(await compare(merchant.ownerId)).toMatchObject({
+    compared: 2,
+    missing: 0,
+    unexpected: 0,
+    different: 0,
+  });
+  expect(await verified()).toEqual([]);
+});
+
+test('what the provider has and we missed is posted, once', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body: charge } = await merchant.charge({ amountCents: 700 });
+  await pay(charge.id);
+  const { body: transfer } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
+  await until(async () => (await service.simulator.payout(transfer.id))?.status === 'completed');
+  expect(await compare()).toMatchObject({ compared: 4, missing: 2, unexpected: 0, different: 0 });
+  expect((await merchant.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
+  expect((await merchant.call('GET', `/payments/${transfer.id}`)).body.status).toBe('completed');
+  expect(await compare()).toMatchObject({ compared: 4, missing: 0 });
+  expect(await verified()).toEqual([]);
+});
+
+test('a completed transfer that came back unheard is posted as a return', async () => {
+  const { body } = await merchant.call('GET', '/payments');
+  const transfer = body.payments.find((one: { kind: string }) => one.kind === 'transfer');
+  await service.simulator.control('POST', `/control/payouts/${transfer.id.replaceAll('-', '')}/return`);
+  const before = await merchant.balanceCents();
+  expect(await compare()).toMatchObject({ missing: 1, different: 0 });
+  expect(await merchant.balanceCents()).toBe(before + transfer.netAmountCents);
+  expect(await verified()).toEqual([]);
+});
+
+test('after a restore: what was lost is in suspense with an incident, and the pause ends', async () => {
+  await service.simulator.behave({});
+  const request = { amountCents: 900, requestKey: crypto.randomUUID() };
+  const { body: lost } = await merchant.charge(request);
+  await service.simulator.behave({ webhook: 'drop' });
+  await pay(lost.id);
+  // The backup is of before that charge.
+  await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [lost.id]);
+  await service.database.admin('DELETE FROM payment WHERE id = $1', [lost.id]);
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+
+  expect(await compare(merchant.ownerId)).toMatchObject({ restoreEnded: false });
+  expect(await compare()).toMatchObject({ unexpected: 1, different: 0, restoreEnded: true });
+  expect((await merchant.transfer()).status).toBe(201);
+  const [incident] = await listIncidents(service.house, null);
+  expect(incident).toMatchObject({ kind: 'unmatched', amountCents: 900, state: 'open' });
+  const claim = () =>
+    resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: 'the merchant repeated it' });
+  await expect(claim()).rejects.toThrow('no payment has posted this Pix');
+
+  // The merchant repeats its request: the same id, so the provider says that it is paid, and the money is there once.
+  const before = await merchant.balanceCents();
+  const { body: again } = await merchant.charge(request);
+  expect(again.id).toBe(lost.id);
+  // (The transfer of a moment ago completed unheard as well.)
+  expect(await compare()).toMatchObject({ missing: 2, unexpected: 0 });
+  expect(await merchant.balanceCents()).toBe(before + 900);
+  await claim();
+  await service.simulator.behave({});
+  expect(await compare()).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
+  expect(await verified()).toEqual([]);
+});
+
+test('a charge of before the window that was paid in it is found by the statement', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 300 });
+  const since = Date.parse(body.createdAt) + 2_000;
+  await until(async () => service.house.clock.now() > since + 1_000);
+  await pay(body.id);
+  const narrow = { accountId: null, sinceMs: since };
+  expect(await reconcile(service.house, operator(), narrow)).toMatchObject({ compared: 1, missing: 1 });
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
+  await service.simulator.behave({});
+  expect(await verified()).toEqual([]);
+});
+
+test('what is settled here and not listed there is told, and changes nothing', async () => {
+  await service.database.admin(
+    `UPDATE payment SET created_at = created_at - interval '1 hour' WHERE account_id = $1 AND kind = 'deposit'`,
+    [merchant.ownerId],
+  );
+  const balance = await merchant.balanceCents();
+  const before = await compare();
+  expect(before.different).toBe(0);
+  const [row] = await service.database.admin<{ id: string }>(
+    `SELECT id FROM payment WHERE account_id = $1 AND status = 'paid' LIMIT 1`,
+    [merchant.ownerId],
+  );
+  const id = row?.id ?? '';
+  const other = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`;
+  await service.database.admin('UPDATE payment SET id = $2 WHERE id = $1', [id, other]);
+  expect((await compare()).different).toBe(1);
+  expect(await merchant.balanceCents()).toBe(balance);
+});
