@@ -1,6 +1,43 @@
+import { timestamp } from '../db/pool.ts';
 import type { Table } from '../ledger/till.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Statement } from '../ports/sql.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+/** Every type, in the order of the pages. `kept: false`: written only for accounts where somebody subscribes to it. */
+export const eventTypes = {
+  'charge.created': {
+    kept: false,
+    description: 'The provider has answered for the first time about a charge.',
+  },
+  'charge.paid': { kept: true, description: 'A charge was paid.' },
+  'charge.expired': { kept: true, description: 'A charge expired unpaid.' },
+  'charge.failed': { kept: true, description: 'The provider refused to create a charge, or removed it.' },
+  'transfer.created': { kept: false, description: 'The provider has a transfer.' },
+  'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
+  'transfer.cancelled': {
+    kept: true,
+    description: 'A transfer was refused or cancelled; the whole amount is back in the balance.',
+  },
+  'transfer.returned': {
+    kept: true,
+    description: 'A completed transfer came back, in whole or in part; the amount is in the balance.',
+  },
+  'transfer.unknown': {
+    kept: true,
+    description: 'For 15 minutes nobody could say whether a transfer was sent. Once per transfer.',
+  },
+  'operation.created': { kept: true, description: 'A business operation was created.' },
+  'operation.updated': {
+    kept: true,
+    description: 'A business operation was renamed or became the main one.',
+  },
+  'operation.deleted': { kept: true, description: 'A business operation was deleted.' },
+  'webhook.test': { kept: false, description: 'Somebody asked for a test of this endpoint.' },
+} as const satisfies Record<string, { kept: boolean; description: string }>;
+
+export type EventType = keyof typeof eventTypes;
+
+export const isEventType = (name: string): name is EventType => Object.hasOwn(eventTypes, name);
 
 /**
  * A row of the outbox: written in the transaction of the state change that it tells of, its body frozen from the state as it
@@ -9,7 +46,7 @@ import type { Statement } from '../ports/sql.ts';
 export interface EventRow {
   accountId: string;
   id: string;
-  type: string;
+  type: EventType;
   operationId: string;
   paymentId: string | null;
   body: string;
@@ -20,7 +57,7 @@ export interface EventContent {
   accountId: string;
   operationId: string;
   paymentId: string | null;
-  type: string;
+  type: EventType;
   livemode: boolean;
   change: { from: string | null; to: string } | null;
   /** The resource as it is after the change; carries `operationId`. */
@@ -33,8 +70,16 @@ export const eventSchemaVersion = 1;
 
 export function eventRow(ids: Ids, content: EventContent): EventRow {
   const id = ids.uuid();
-  const { accountId, operationId, paymentId, type, livemode, change, data, at } = content;
-  const body = JSON.stringify({
+  const { accountId, operationId, paymentId, type, at } = content;
+  return { accountId, id, type, operationId, paymentId, body: eventBody(id, content), createdAt: at };
+}
+
+/** The payload, to the byte. */
+export function eventBody(
+  id: string,
+  { type, livemode, change, data, at }: Pick<EventContent, 'type' | 'livemode' | 'change' | 'data' | 'at'>,
+): string {
+  return JSON.stringify({
     id,
     type,
     timestamp: new Date(at).toISOString(),
@@ -43,13 +88,15 @@ export function eventRow(ids: Ids, content: EventContent): EventRow {
     ...(change ? { change } : {}),
     data,
   });
-  return { accountId, id, type, operationId, paymentId, body, createdAt: at };
 }
 
 const insert: Statement = {
   name: 'event_insert',
-  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[])`,
+  text: `WITH told AS (
+      INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
+      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[])
+      RETURNING account_id, id, type, operation_id, payment_id, created_at)
+    INSERT INTO event_fresh (account_id, event_id, type, operation_id, payment_id, created_at) SELECT * FROM told`,
 };
 
 export const events: Table<EventRow> = {
@@ -57,15 +104,34 @@ export const events: Table<EventRow> = {
   rank: 40,
   keyOf: (event) => event.accountId + event.id,
   read: () => Promise.reject(new Error('events are written, never read, by the till')),
-  write: (tx, { inserted }) => [
-    tx.run(insert, [
-      inserted.map((event) => event.accountId),
-      inserted.map((event) => event.id),
-      inserted.map((event) => event.type),
-      inserted.map((event) => event.operationId),
-      inserted.map((event) => event.paymentId),
-      inserted.map((event) => event.body),
-      inserted.map((event) => new Date(event.createdAt).toISOString()),
-    ]),
-  ],
+  write: (tx, { inserted }) => (inserted.length > 0 ? [tx.run(insert, valuesOf(inserted))] : []),
 };
+
+const valuesOf = (rows: readonly EventRow[]): unknown[] => [
+  rows.map((event) => event.accountId),
+  rows.map((event) => event.id),
+  rows.map((event) => event.type),
+  rows.map((event) => event.operationId),
+  rows.map((event) => event.paymentId),
+  rows.map((event) => event.body),
+  rows.map((event) => event.createdAt),
+];
+
+const insertTest: Statement = {
+  name: 'event_insert_test',
+  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at, endpoint_id)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+};
+
+/** An event for one endpoint alone: neither published nor in the log. */
+export const insertTestEvent = (tx: Queries, event: EventRow, endpointId: string): Promise<unknown> =>
+  tx.run(insertTest, [
+    event.accountId,
+    event.id,
+    event.type,
+    event.operationId,
+    event.paymentId,
+    event.body,
+    timestamp(event.createdAt),
+    endpointId,
+  ]);

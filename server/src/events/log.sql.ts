@@ -1,0 +1,179 @@
+import { timestamp } from '../db/pool.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+export interface LoggedEvent {
+  id: string;
+  body: string;
+}
+
+const selectOne: Statement = {
+  name: 'event_read',
+  text: `SELECT id, body FROM event WHERE account_id = $1 AND id = $2`,
+};
+
+export const findEvent = async (
+  sql: Queries,
+  accountId: string,
+  id: string,
+): Promise<LoggedEvent | undefined> => (await sql.run<LoggedEvent>(selectOne, [accountId, id]))[0];
+
+/** Which events, and where in the list. */
+export interface Stretch {
+  /** Ids, which are ordered by time: at or above `lowest`, below `below`. */
+  lowest: string;
+  below: string;
+  from: number;
+  to: number;
+  type: string | null;
+  paymentId: string | null;
+}
+
+const selectPage: Statement = {
+  name: 'event_page',
+  text: `SELECT id, body
+    FROM (SELECT * FROM event WHERE account_id = $1 AND id >= $2 AND id < $3 ORDER BY id DESC LIMIT $4) e
+    WHERE endpoint_id IS NULL AND created_at >= $5 AND created_at < $6 AND ($7::text IS NULL OR type = $7)
+      AND ($8::uuid IS NULL OR payment_id = $8)
+    ORDER BY id DESC LIMIT $9`,
+};
+
+/** Those of the stretch's first `scanned` events that fit, newest first. */
+export const findEvents = (
+  sql: Queries,
+  accountId: string,
+  { lowest, below, from, to, type, paymentId }: Stretch,
+  scanned: number,
+  most: number,
+): Promise<LoggedEvent[]> =>
+  sql.run<LoggedEvent>(selectPage, [
+    accountId,
+    lowest,
+    below,
+    scanned,
+    timestamp(from),
+    timestamp(to),
+    type,
+    paymentId,
+    most,
+  ]);
+
+const selectPlace: Statement = {
+  name: 'event_place',
+  text: `SELECT id FROM event WHERE account_id = $1 AND id >= $2 AND id < $3 ORDER BY id DESC OFFSET $4 LIMIT 1`,
+};
+
+/** The event that has `offset` before it in the stretch. */
+export const findPlace = async (
+  sql: Queries,
+  accountId: string,
+  { lowest, below }: Stretch,
+  offset: number,
+): Promise<string | undefined> =>
+  (await sql.run<{ id: string }>(selectPlace, [accountId, lowest, below, offset]))[0]?.id;
+
+const selectLife: Statement = {
+  name: 'event_payment_life',
+  text: `SELECT created_at AS "createdAt", updated_at AS "updatedAt" FROM payment WHERE account_id = $1 AND id = $2`,
+};
+
+/** Between which instants a payment lived so far. */
+export const findLife = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+): Promise<{ createdAt: number; updatedAt: number } | undefined> =>
+  (await sql.run<{ createdAt: number; updatedAt: number }>(selectLife, [accountId, paymentId]))[0];
+
+// ------------------------------------------------------------------------------------------------------------------- stream
+
+export interface StreamedEvent {
+  stream: number;
+  seq: number;
+  type: string;
+  body: string;
+}
+
+const selectBehind: Statement = {
+  name: 'event_stream',
+  text: `SELECT k.stream, l.seq, e.type, e.body
+    FROM unnest($1::int[], $2::uuid[], $3::bigint[]) AS k (stream, account_id, after)
+      CROSS JOIN LATERAL (SELECT seq, event_id FROM event_log l WHERE l.account_id = k.account_id AND l.seq > k.after
+        ORDER BY l.seq LIMIT $4) l
+      JOIN event e ON e.account_id = k.account_id AND e.id = l.event_id
+    ORDER BY k.stream, l.seq`,
+};
+
+/** For each stream the events behind its place, `most` at a time. */
+export const findBehind = (
+  sql: Queries,
+  streams: readonly { stream: number; accountId: string; after: number }[],
+  most: number,
+): Promise<StreamedEvent[]> =>
+  sql.run<StreamedEvent>(selectBehind, [
+    streams.map(({ stream }) => stream),
+    streams.map(({ accountId }) => accountId),
+    streams.map(({ after }) => after),
+    most,
+  ]);
+
+const selectLast: Statement = {
+  name: 'event_last_seq',
+  text: `SELECT last_seq AS "lastSeq" FROM event_sequence WHERE account_id = $1`,
+};
+
+export const findLastSeq = async (sql: Queries, accountId: string): Promise<number> =>
+  (await sql.run<{ lastSeq: number }>(selectLast, [accountId]))[0]?.lastSeq ?? 0;
+
+const selectInForce: Statement = {
+  name: 'event_stream_keys',
+  text: `SELECT id FROM api_key WHERE id = ANY ($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+};
+
+/** Those of the keys that still may read. */
+export const findKeysInForce = async (
+  sql: Queries,
+  keyIds: readonly string[],
+  nowMs: number,
+): Promise<Set<string>> =>
+  new Set((await sql.run<{ id: string }>(selectInForce, [keyIds, timestamp(nowMs)])).map(({ id }) => id));
+
+// ------------------------------------------------------------------------------------------------------------------ pruning
+
+const selectAccounts: Statement = {
+  name: 'prune_accounts',
+  text: `SELECT id FROM account WHERE id > $1 ORDER BY id LIMIT $2`,
+};
+
+export const findAccountsAfter = async (sql: Queries, after: string, most: number): Promise<string[]> =>
+  (await sql.run<{ id: string }>(selectAccounts, [after, most])).map(({ id }) => id);
+
+const pruneLog: Statement = {
+  name: 'prune_log',
+  text: `DELETE FROM event_log l USING (
+      SELECT o.account_id, o.seq FROM unnest($1::uuid[]) AS a (id) CROSS JOIN LATERAL (
+        SELECT account_id, seq, event_id FROM event_log WHERE account_id = a.id ORDER BY seq LIMIT $3) o
+      WHERE o.event_id < $2) AS old
+    WHERE l.account_id = old.account_id AND l.seq = old.seq RETURNING l.seq`,
+};
+
+const pruneEvents: Statement = {
+  name: 'prune_events',
+  text: `DELETE FROM event e USING (
+      SELECT o.account_id, o.id FROM unnest($1::uuid[]) AS a (id) CROSS JOIN LATERAL (
+        SELECT account_id, id FROM event WHERE account_id = a.id AND id < $2 ORDER BY id LIMIT $3) o) AS old
+    WHERE e.account_id = old.account_id AND e.id = old.id RETURNING e.id`,
+};
+
+/** Removes what is older than the event id `below`, at most `most` rows of each kind and account. @returns how many */
+export const pruneBelow = async (
+  sql: Queries,
+  accountIds: readonly string[],
+  below: string,
+  most: number,
+): Promise<number> => {
+  let removed = 0;
+  for (const statement of [pruneLog, pruneEvents]) {
+    removed += (await sql.run(statement, [accountIds, below, most])).length;
+  }
+  return removed;
+};

@@ -1,0 +1,76 @@
+import type { Clock } from '../ports/clock.ts';
+import type { Queries, Sql } from '../ports/sql.ts';
+import {
+  becomePublisher,
+  type FreshEvent,
+  findFresh,
+  logEvents,
+  removeFresh,
+  takeSeqs,
+} from './publish.sql.ts';
+
+/**
+ * Gives events their place in the log, after their commit.
+ *
+ * An id or a time that was made before the commit is no cursor: transactions commit in another order than they began, and a
+ * reader that has passed the later one never sees the earlier. So an event is written with a row in `event_fresh`, and one
+ * publisher at a time (whoever holds the row of `publisher`, any process) takes what is committed there and numbers it, per account
+ * and without gaps. The numbers become visible in their order, since the next publisher waits for this commit; a reader that
+ * follows them misses nothing.
+ *
+ * Many events share a transaction of four round trips. It hands them on in the same transaction (`fanOut`), so an endpoint gets
+ * every event of the time in which it existed, once.
+ */
+export interface PublishedEvent extends FreshEvent {
+  /** Within the account, from 1. */
+  seq: number;
+}
+
+/** Writes what follows from events, in the transaction that publishes them. */
+export type FanOut = (tx: Queries, published: readonly PublishedEvent[]) => Promise<void>;
+
+/** More events than this per transaction gain nothing. */
+const batchMost = 1_000;
+/** Between two rounds, so that a busy installation publishes in crowds: the transaction costs the same for one and for a hundred. */
+const paceMs = 20;
+
+export function createPublisher(
+  { sql, clock }: { sql: Sql; clock: Clock },
+  fanOut: FanOut,
+): { step(): Promise<boolean> } {
+  let lastMs = Number.NEGATIVE_INFINITY;
+
+  async function publish(): Promise<number> {
+    const tx = await sql.begin();
+    try {
+      const [mine, fresh] = await Promise.all([becomePublisher(tx), findFresh(tx, batchMost)]);
+      if (!mine || fresh.length === 0) return 0;
+      const counts = new Map<string, number>();
+      for (const { accountId } of fresh) counts.set(accountId, (counts.get(accountId) ?? 0) + 1);
+      const next = new Map<string, number>();
+      for (const { accountId, lastSeq } of await takeSeqs(tx, counts)) {
+        next.set(accountId, lastSeq - (counts.get(accountId) ?? 0));
+      }
+      const published = fresh.map((event) => {
+        const seq = (next.get(event.accountId) ?? 0) + 1;
+        next.set(event.accountId, seq);
+        return { ...event, seq };
+      });
+      await Promise.all([removeFresh(tx, fresh), logEvents(tx, published), fanOut(tx, published)]);
+      await tx.commit();
+      return published.length;
+    } finally {
+      await tx.rollback();
+    }
+  }
+
+  return {
+    /** One round; true when there may be more at once. */
+    step: async () => {
+      const waitMs = lastMs + paceMs - clock.monotonicMs();
+      if (waitMs > 0) await clock.sleep(waitMs);
+      lastMs = clock.monotonicMs();
+      return (await publish()) > 0;
+    },
+  };
+}

@@ -1,0 +1,141 @@
+import type { ServerResponse } from 'node:http';
+import type { KeyHolder } from '../http/auth.ts';
+import { refuse } from '../http/errors.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';
+
+/**
+ * Events as they are published, over server-sent events. The id of each is its place in the account's log, without gaps: a client that
+ * comes back with `Last-Event-ID` goes on behind it and misses nothing.
+ *
+ * All streams of a process share one look at the log, four times a second, so many listeners cost the database no more than one.
+ * A stream ends when its key is no longer in force, when the client reads too slowly, and when the process drains; the client
+ * comes back by itself.
+ */
+export interface Streams {
+  /** @throws ApiError `too_many_concurrent_requests`, `invalid_cursor` */
+  open(
+    holder: KeyHolder,
+    wanted: { lastEventId: string | undefined; types: readonly string[] | null },
+  ): Promise<Opened>;
+}
+
+/** Allowed to begin: `attach` writes to the response until either side ends it. */
+export interface Opened {
+  attach(response: ServerResponse): void;
+}
+
+const streamsPerAccount = 5;
+const lookEveryMs = 250;
+const heartbeatMs = 15_000;
+const keysEveryMs = 1_000;
+const eventsPerLook = 100;
+/** A client that leaves more than this unread is let go. */
+const unreadMost = 1024 * 1024;
+
+interface Stream {
+  accountId: string;
+  /** Null: a session of the panel. */
+  keyId: string | null;
+  after: number;
+  types: readonly string[] | null;
+  response: ServerResponse | null;
+  ended: boolean;
+}
+
+export function createStreams(house: { sql: Sql; clock: Clock; log: Log; draining: AbortSignal }): Streams {
+  const { sql, clock, log, draining } = house;
+  const streams = new Set<Stream>();
+  let following = false;
+
+  function end(stream: Stream): void {
+    if (stream.ended) return;
+    stream.ended = true;
+    streams.delete(stream);
+    stream.response?.end();
+  }
+
+  /** Runs while somebody listens. */
+  async function follow(): Promise<void> {
+    following = true;
+    let heartbeatAt = clock.monotonicMs();
+    let keysAt = clock.monotonicMs();
+    while (streams.size > 0 && !draining.aborted) {
+      let more = false;
+      try {
+        if (clock.monotonicMs() - keysAt >= keysEveryMs) {
+          keysAt = clock.monotonicMs();
+          const inForce = await findKeysInForce(
+            sql,
+            [...new Set([...streams].flatMap(({ keyId }) => keyId ?? []))],
+            clock.now(),
+          );
+          for (const stream of [...streams]) {
+            if (stream.keyId !== null && !inForce.has(stream.keyId)) end(stream);
+          }
+        }
+        more = await look();
+      } catch (error) {
+        log.warn({ err: error, streams: streams.size }, 'the event log cannot be followed right now');
+      }
+      if (clock.monotonicMs() - heartbeatAt >= heartbeatMs) {
+        heartbeatAt = clock.monotonicMs();
+        for (const stream of streams) stream.response?.write(': \n\n');
+      }
+      if (!more) await clock.sleep(lookEveryMs, draining);
+    }
+    for (const stream of [...streams]) end(stream);
+    following = false;
+  }
+
+  async function look(): Promise<boolean> {
+    const all = [...streams].filter(({ response }) => response !== null);
+    const places = all.map(({ accountId, after }, stream) => ({ stream, accountId, after }));
+    if (places.length === 0) return false;
+    const found = await findBehind(sql, places, eventsPerLook);
+    for (const { stream: at, seq, type, body } of found) {
+      const stream = all[at];
+      if (!stream || stream.ended) continue;
+      stream.after = seq;
+      if (stream.types !== null && !stream.types.includes(type)) continue;
+      stream.response?.write(`id: ${seq}\nevent: ${type}\ndata: ${body}\n\n`);
+    }
+    for (const stream of all) {
+      if ((stream.response?.writableLength ?? 0) > unreadMost) end(stream);
+    }
+    return found.length >= eventsPerLook;
+  }
+
+  return {
+    async open(holder, { lastEventId, types }) {
+      if (lastEventId !== undefined && !/^\d{1,15}$/.test(lastEventId)) throw refuse('invalid_cursor');
+      const { accountId, keyId } = holder;
+      const own = [...streams].filter((stream) => stream.accountId === accountId);
+      if (own.length >= streamsPerAccount)
+        throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 5 });
+      const stream: Stream = { accountId, keyId, after: 0, types, response: null, ended: false };
+      // Counted from here on: the look at the log takes a moment.
+      streams.add(stream);
+      try {
+        const lastSeq = await findLastSeq(sql, accountId);
+        // A place that does not exist yet is one from before a restore: waiting for it would miss what comes until then.
+        stream.after = lastEventId === undefined ? lastSeq : Math.min(Number(lastEventId), lastSeq);
+      } catch (error) {
+        streams.delete(stream);
+        throw error;
+      }
+      return {
+        attach: (response) => {
+          response.on('close', () => end(stream));
+          response.on('error', () => end(stream));
+          // The first bytes tell the client that it is connected, and where it would go on.
+          response.write(`retry: 2000\nid: ${stream.after}\n: listening\n\n`);
+          stream.response = response;
+          if (!following) void follow();
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { findTestAccount } from './accounts/directory.ts';
+import { type Command, required, UsageFault } from './command.ts';
+import type { Config } from './config.ts';
+import { type EventType, eventTypes, isEventType } from './events/event.ts';
+import { createKey, revokeKey } from './keys/keys.ts';
+import { permissions } from './keys/permissions.ts';
+import { type Edge, onDatabase } from './start.ts';
+import type { Triggered } from './webhooks/trigger.ts';
+
+const apiUrlOf = (config: Config, given: string | boolean | undefined): string =>
+  `${(typeof given === 'string' ? given : config.publicUrl).replace(/\/+$/, '')}/api/v1/public`;
+
+const triggered = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'transfer.unknown');
+
+/** For developers: an account's events on their own machine. */
+export const webhookCommands: Command[] = [
+  {
+    name: 'listen',
+    usage: '--key KEY [--forward-to URL] [--events TYPE,…] [--url SERVICE]',
+    about: 'follows the events of an account and forwards them, signed, to a server on this machine',
+    options: {
+      key: { type: 'string' },
+      'forward-to': { type: 'string' },
+      events: { type: 'string' },
+      url: { type: 'string' },
+    },
+    lasts: true,
+    run: async ({ config, clock, ids, say }, { values }, ending) => {
+      const key = required(values, 'key');
+      const types = typeof values.events === 'string' ? values.events.split(',') : null;
+      const unknown = types?.find((type) => !isEventType(type));
+      if (unknown !== undefined) throw new UsageFault(`--events takes ${Object.keys(eventTypes).join(', ')}`);
+      const forwardTo = typeof values['forward-to'] === 'string' ? urlOf(values['forward-to']) : null;
+      const { createUndiciNet, listen } = await parts();
+      const net = createUndiciNet();
+      const options = { apiUrl: apiUrlOf(config, values.url), key, forwardTo, types };
+      await listen({ net, clock, ids, say }, options, ending);
+      await net.close();
+      return undefined;
+    },
+  },
+  {
+    name: 'trigger',
+    usage: 'TYPE [--key KEY] [--url SERVICE]',
+    about: `makes an event happen on a test account: ${triggered.join(', ')}`,
+    options: { key: { type: 'string' }, url: { type: 'string' } },
+    operands: ['TYPE'],
+    run: async (edge, { values, operands: [type = ''] }) => {
+      if (!isTriggered(type)) throw new UsageFault(`TYPE is one of ${triggered.join(', ')}`);
+      const apiUrl = apiUrlOf(edge.config, values.url);
+      const done =
+        typeof values.key === 'string'
+          ? await triggerWith(edge, apiUrl, values.key, type)
+          : await withKey(edge, (key) => triggerWith(edge, apiUrl, key, type));
+      const text = Object.entries(done).map(([name, value]) => `${name} ${value}`);
+      return { json: { type, ...done }, text: [type, ...text].join('\n') };
+    },
+  },
+];
+
+/** Read when it is wanted: the other commands start without it. */
+async function parts() {
+  const [net, listening, triggering] = await Promise.all([
+    import('./ports/undici-net.ts'),
+    import('./webhooks/listen.ts'),
+    import('./webhooks/trigger.ts'),
+  ]);
+  return { ...net, ...listening, ...triggering };
+}
+
+const isTriggered = (type: string): type is Triggered => (triggered as string[]).includes(type);
+
+async function triggerWith(
+  { config, clock, ids }: Edge,
+  apiUrl: string,
+  key: string,
+  type: Triggered,
+): Promise<Record<string, string | number>> {
+  const { createUndiciNet, trigger } = await parts();
+  const net = createUndiciNet();
+  try {
+    return await trigger({ net, clock, ids }, { apiUrl, simulatorUrl: config.simulatorUrl, key }, type);
+  } finally {
+    await net.close();
+  }
+}
+
+/** With a key of the oldest test account, which lives as long as the call takes. */
+function withKey<Done>(edge: Edge, work: (key: string) => Promise<Done>): Promise<Done> {
+  return onDatabase(edge, 'trigger', async (context) => {
+    const account = await findTestAccount(context.sql);
+    if (!account) throw new Error('there is no test account');
+    const name = `trigger ${edge.ids.uuid()}`;
+    const { id, key } = await createKey(context, { accountId: account.ownerId, name, permissions });
+    try {
+      return await work(key);
+    } finally {
+      await revokeKey(context, id);
+    }
+  });
+}
+
+/** `localhost:3000/hook` is what people write. */
+function urlOf(text: string): string {
+  const url = /^https?:\/\//i.test(text) ? text : `http://${text}`;
+  if (!URL.canParse(url)) throw new UsageFault('--forward-to takes a URL');
+  return url;
+}

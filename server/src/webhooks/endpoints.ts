@@ -1,0 +1,313 @@
+import { lockAccount } from '../accounts/lock.sql.ts';
+import { eventSchemaVersion } from '../events/event.ts';
+import type { Wanted } from '../events/wanted.ts';
+import type { KeyHolder } from '../http/auth.ts';
+import { refuse, refuseFields } from '../http/errors.ts';
+import type { Recent } from '../http/recent.ts';
+import { printable } from '../http/schema.ts';
+import type { Log } from '../log.ts';
+import type { OperationDirectory } from '../operations/operations.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Sql, Transaction } from '../ports/sql.ts';
+import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
+import type { Secrets } from '../secrets.ts';
+import { type Addresses, AddressRefused } from './address.ts';
+import {
+  clearHealth,
+  deleteEndpoint,
+  type Endpoint,
+  findEndpoint,
+  findEndpoints,
+  findTakenKey,
+  findUrlChanges,
+  insertEndpoint,
+  insertTakenKey,
+  insertUrlChange,
+  stopDelivering,
+  updateEndpoint,
+  updateSecrets,
+  wakeDelivering,
+} from './endpoints.sql.ts';
+import { isFailing } from './schedule.ts';
+import { descriptionMost } from './schema.ts';
+import { hintOf, makeSecret } from './sign.ts';
+
+export const endpointsPerAccount = 10;
+const urlChangesPerHour = 10;
+const hourMs = 3600_000;
+/** A registration waits this long for the name server; a name that does not answer yet is checked when it is used. */
+const lookupMs = 3_000;
+
+export interface WebhooksHouse {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  /** The installation's identity secret. */
+  identity: Buffer;
+  secrets: Pick<Secrets, 'seal' | 'derive'>;
+  log: Log;
+  directory: OperationDirectory;
+  addresses: Addresses;
+  wanted: Recent<Wanted>;
+}
+
+export interface WantedEndpoint {
+  url: string;
+  events: string[];
+  description?: string | null;
+  operationIds?: string[] | null;
+  requestKey: string;
+}
+
+export interface EndpointChange {
+  url?: string;
+  events?: string[];
+  description?: string | null;
+  operationIds?: string[] | null;
+  enabled?: boolean;
+}
+
+export const statusOf = (endpoint: Endpoint): 'active' | 'failing' | 'disabled' =>
+  endpoint.enabled ? (isFailing(endpoint) ? 'failing' : 'active') : 'disabled';
+
+/** The oldest first. */
+export const listEndpoints = (house: { sql: Sql }, holder: KeyHolder): Promise<Endpoint[]> =>
+  findEndpoints(house.sql, holder.accountId);
+
+/** @throws ApiError `webhook_not_found` */
+export async function getEndpoint(house: { sql: Sql }, holder: KeyHolder, id: string): Promise<Endpoint> {
+  const endpoint = await findEndpoint(house.sql, holder.accountId, id);
+  if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
+  return endpoint;
+}
+
+/**
+ * Registers an endpoint. Its secret is in this answer and nowhere else: a repeat is answered without it, since a secret that may
+ * be asked for again is not shown once. Whoever lost the answer rotates.
+ * @throws ApiError `webhook_url_not_allowed`, `webhook_limit_reached`, `operation_not_found`, `idempotency_conflict`,
+ *   `request_key_consumed`
+ */
+export async function createEndpoint(
+  house: WebhooksHouse,
+  holder: KeyHolder,
+  wanted: WantedEndpoint,
+): Promise<{ endpoint: Endpoint; secret: string | null; replayed: boolean }> {
+  const { accountId } = holder;
+  const events = normalisedEvents(wanted.events);
+  const description = normalisedDescription(wanted.description ?? null);
+  const operationIds = wanted.operationIds ? [...new Set(wanted.operationIds)].sort() : null;
+  const fingerprint = fingerprintOf(house.identity, {
+    endpoint: 'webhooks',
+    url: wanted.url,
+    events: JSON.stringify(events),
+    description,
+    operationIds: JSON.stringify(operationIds),
+  });
+  const account = { id: accountId, number: holder.accountNumber };
+  const paymentId = paymentIdFor(house.identity, account, wanted.requestKey);
+  const earlier = await house.sql.tx((tx) => findTakenKey(tx, accountId, wanted.requestKey, paymentId));
+  // Names are resolved before the lock, and a repeat asks nobody.
+  if (!earlier) {
+    await checkUrl(house, holder, wanted.url);
+    await checkOperations(house, accountId, operationIds);
+  }
+  const outcome = await house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const taken = await findTakenKey(tx, accountId, wanted.requestKey, paymentId);
+    if (taken) {
+      if (taken.resource === 'payment') throw refuse('idempotency_conflict', { paymentId: taken.resourceId });
+      if (taken.resource !== 'webhook' || !sameRequest(taken.fingerprint, fingerprint)) {
+        throw refuse('idempotency_conflict');
+      }
+      const endpoint = await findEndpoint(tx, accountId, taken.resourceId);
+      if (!endpoint || endpoint.deletedAt !== null) throw refuse('request_key_consumed');
+      return { endpoint, secret: null, replayed: true };
+    }
+    if ((await findEndpoints(tx, accountId)).length >= endpointsPerAccount)
+      throw refuse('webhook_limit_reached');
+    const id = house.ids.uuid();
+    const now = house.clock.now();
+    const secret = makeSecret(house.ids);
+    const endpoint: Endpoint = {
+      accountId,
+      id,
+      url: wanted.url,
+      events,
+      description,
+      operationIds,
+      schemaVersion: eventSchemaVersion,
+      enabled: true,
+      disabledReason: null,
+      disabledAt: null,
+      secret: house.secrets.seal(secret, id),
+      secretHint: hintOf(secret),
+      previousSecret: null,
+      previousSecretUntil: null,
+      failedAttempts: 0,
+      failedDeliveries: 0,
+      failingSince: null,
+      createdAt: now,
+      updatedAt: now,
+      deletedAt: null,
+    };
+    await Promise.all([
+      insertEndpoint(tx, endpoint),
+      insertTakenKey(tx, accountId, wanted.requestKey, id, fingerprint, now),
+    ]);
+    return { endpoint, secret, replayed: false };
+  });
+  house.wanted.forget(accountId);
+  return outcome;
+}
+
+/**
+ * @throws ApiError `webhook_not_found`, `webhook_url_not_allowed`, `operation_not_found`, `rate_limited` for the eleventh change of
+ *   an address within an hour
+ */
+export async function changeEndpoint(
+  house: WebhooksHouse,
+  holder: KeyHolder,
+  id: string,
+  change: EndpointChange,
+): Promise<Endpoint> {
+  const { accountId } = holder;
+  const known = await getEndpoint(house, holder, id);
+  if (change.url !== undefined && change.url !== known.url) await checkUrl(house, holder, change.url);
+  const operationIds = change.operationIds ? [...new Set(change.operationIds)].sort() : change.operationIds;
+  await checkOperations(house, accountId, operationIds ?? null);
+  const changed = await house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const endpoint = await findEndpoint(tx, accountId, id);
+    if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
+    const now = house.clock.now();
+    if (change.url !== undefined && change.url !== endpoint.url) await countUrlChange(tx, accountId, now);
+    const enabled = change.enabled ?? endpoint.enabled;
+    const next: Endpoint = {
+      ...endpoint,
+      url: change.url ?? endpoint.url,
+      events: change.events ? normalisedEvents(change.events) : endpoint.events,
+      description:
+        change.description === undefined ? endpoint.description : normalisedDescription(change.description),
+      operationIds: operationIds === undefined ? endpoint.operationIds : operationIds,
+      enabled,
+      disabledReason: enabled ? null : (endpoint.disabledReason ?? 'by_request'),
+      disabledAt: enabled ? null : (endpoint.disabledAt ?? now),
+      updatedAt: Math.max(now, endpoint.updatedAt + 1),
+    };
+    const writes = [updateEndpoint(tx, next)];
+    if (enabled && !endpoint.enabled) {
+      Object.assign(next, { failedAttempts: 0, failedDeliveries: 0, failingSince: null });
+      writes.push(clearHealth(tx, accountId, id), wakeDelivering(tx, accountId, id, now));
+    }
+    if (!enabled && endpoint.enabled) writes.push(stopDelivering(tx, accountId, id));
+    await Promise.all(writes);
+    return next;
+  });
+  house.wanted.forget(accountId);
+  return changed;
+}
+
+async function countUrlChange(tx: Transaction, accountId: string, now: number): Promise<void> {
+  const changes = await findUrlChanges(tx, accountId, now - hourMs);
+  if (changes.length >= urlChangesPerHour) {
+    const freeAt = (changes[0] ?? now) + hourMs;
+    throw refuse('rate_limited', { retryAfterSeconds: Math.max(1, Math.ceil((freeAt - now) / 1000)) });
+  }
+  await insertUrlChange(tx, accountId, now);
+}
+
+/**
+ * A repeat changes nothing.
+ * @throws ApiError `webhook_not_found`
+ */
+export async function removeEndpoint(house: WebhooksHouse, holder: KeyHolder, id: string): Promise<void> {
+  const { accountId } = holder;
+  await house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const endpoint = await findEndpoint(tx, accountId, id);
+    if (!endpoint) throw refuse('webhook_not_found');
+    if (endpoint.deletedAt === null) await deleteEndpoint(tx, accountId, id, house.clock.now());
+  });
+  house.wanted.forget(accountId);
+}
+
+/**
+ * A new secret, in force at once; the one before signs as well until the overlap ends.
+ * @throws ApiError `webhook_not_found`, `rotation_in_progress`
+ */
+export async function rotateSecret(
+  house: WebhooksHouse,
+  holder: KeyHolder,
+  id: string,
+  { overlapHours = 24, force = false }: { overlapHours?: number; force?: boolean },
+): Promise<{ secret: string; previousSecretExpiresAt: number }> {
+  const { accountId } = holder;
+  return house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const endpoint = await findEndpoint(tx, accountId, id);
+    if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
+    const now = house.clock.now();
+    if (!force && endpoint.previousSecretUntil !== null && endpoint.previousSecretUntil > now) {
+      throw refuse('rotation_in_progress');
+    }
+    const secret = makeSecret(house.ids);
+    const previousSecretExpiresAt = now + overlapHours * hourMs;
+    const ends = overlapHours === 0;
+    await updateSecrets(tx, {
+      ...endpoint,
+      previousSecret: ends ? null : endpoint.secret,
+      previousSecretUntil: ends ? null : previousSecretExpiresAt,
+      secret: house.secrets.seal(secret, id),
+      secretHint: hintOf(secret),
+      updatedAt: Math.max(now, endpoint.updatedAt + 1),
+    });
+    return { secret, previousSecretExpiresAt };
+  });
+}
+
+function normalisedEvents(events: readonly string[]): string[] {
+  return events.includes('*') ? ['*'] : [...new Set(events)].sort();
+}
+
+/** The schema lets null pass and cannot say what text may hold besides. */
+function normalisedDescription(given: string | null): string | null {
+  if (given === null) return null;
+  const text = given.normalize('NFC').trim();
+  if ([...text].length > descriptionMost) {
+    throw refuseFields([{ field: 'description', code: 'out_of_length', min: 0, max: descriptionMost }]);
+  }
+  if (!new RegExp(printable, 'u').test(text)) {
+    throw refuseFields([{ field: 'description', code: 'invalid_characters' }]);
+  }
+  return text === '' ? null : text;
+}
+
+/** @throws ApiError `webhook_url_not_allowed`, whatever the reason: the answer tells nothing about what is inside */
+async function checkUrl(house: WebhooksHouse, holder: KeyHolder, url: string): Promise<void> {
+  try {
+    house.addresses.checkUrl(url, holder);
+  } catch (error) {
+    if (error instanceof AddressRefused) throw refuse('webhook_url_not_allowed');
+    throw error;
+  }
+  const cut = new AbortController();
+  const late = house.clock.sleep(lookupMs, cut.signal);
+  const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '');
+  const checked = house.addresses.resolve(hostname, holder).catch((error: unknown) => {
+    // A name that does not exist yet is no danger: it is resolved and checked again whenever it is used.
+    if (error instanceof AddressRefused) return error;
+  });
+  const refused = await Promise.race([checked, late]);
+  cut.abort();
+  if (refused instanceof AddressRefused) throw refuse('webhook_url_not_allowed');
+}
+
+/** @throws ApiError `operation_not_found` */
+async function checkOperations(
+  house: WebhooksHouse,
+  accountId: string,
+  operationIds: readonly string[] | null,
+): Promise<void> {
+  for (const id of operationIds ?? []) await house.directory.resolve(accountId, id);
+}

@@ -1,0 +1,44 @@
+import type { FanOut } from '../events/publish.ts';
+import type { Clock } from '../ports/clock.ts';
+import {
+  findListeners,
+  insertDeliveries,
+  type LaneKey,
+  type NewDelivery,
+  wakeLanes,
+} from './deliveries.sql.ts';
+import { attemptsOf } from './schedule.ts';
+
+/**
+ * Makes a delivery for every endpoint that hears of an event at the moment of its publication. An endpoint that is disabled
+ * gets one as well, skipped: a replay can send it later.
+ */
+export function fanOutTo({ clock }: { clock: Clock }): FanOut {
+  return async (tx, published) => {
+    const listeners = new Map<string, Awaited<ReturnType<typeof findListeners>>>();
+    for (const listener of await findListeners(tx, [...new Set(published.map((event) => event.accountId))])) {
+      const known = listeners.get(listener.accountId);
+      if (known) known.push(listener);
+      else listeners.set(listener.accountId, [listener]);
+    }
+    const deliveries: NewDelivery[] = [];
+    const lanes = new Map<string, LaneKey>();
+    for (const { accountId, eventId, paymentId, seq, type, operationId } of published) {
+      for (const { endpointId, events, operationIds, enabled, test } of listeners.get(accountId) ?? []) {
+        const hears =
+          (events[0] === '*' || events.includes(type)) &&
+          (operationIds === null || operationIds.includes(operationId));
+        if (!hears) continue;
+        const triesLeft = attemptsOf({ test });
+        deliveries.push({ accountId, endpointId, eventId, paymentId, seq, skipped: !enabled, triesLeft });
+        if (enabled) lanes.set(endpointId, { accountId, endpointId });
+      }
+    }
+    if (deliveries.length === 0) return;
+    const now = clock.now();
+    await Promise.all([
+      insertDeliveries(tx, deliveries, now),
+      ...(lanes.size > 0 ? [wakeLanes(tx, [...lanes.values()], now)] : []),
+    ]);
+  };
+}

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest';
+import {
+  attemptsOf,
+  dayMs,
+  isFailing,
+  isHopeless,
+  mailFor,
+  paceAfter,
+  type Result,
+  retryAfterMsOf,
+  waitAfterMs,
+} from './schedule.ts';
+
+const live = { test: false };
+const answered = (statusCode: number, retryAfterMs: number | null = null): Result => ({
+  statusCode,
+  error: null,
+  retryAfterMs,
+  responseSnippet: '',
+  durationMs: 1,
+});
+const middle = 0.5;
+
+test('twelve attempts over 75 h 42 min 35 s', () => {
+  const waits: number[] = [];
+  for (let left = attemptsOf(live); ; left--) {
+    const waitMs = waitAfterMs(live, left, answered(500), middle);
+    if (waitMs === null) break;
+    waits.push(waitMs / 1000);
+  }
+  expect(waits).toEqual([5, 30, 120, 600, 1800, 7200, 18000, 36000, 50400, 72000, 86400]);
+  expect(waits.reduce((sum, one) => sum + one, 0)).toBe(75 * 3600 + 42 * 60 + 35);
+});
+
+test('a test account has four attempts', () => {
+  const waits = [4, 3, 2, 1].map((left) => waitAfterMs({ test: true }, left, answered(500), middle));
+  expect(waits).toEqual([5_000, 30_000, 120_000, null]);
+});
+
+test('jitter moves a wait by a tenth at most', () => {
+  expect([0, 1].map((jitter) => waitAfterMs(live, 12, answered(500), jitter))).toEqual([4_500, 5_500]);
+});
+
+test('Retry-After of 429 and 503 is respected, up to a day, and never shortens a wait', () => {
+  const wait = (status: number, ms: number) => waitAfterMs(live, 12, answered(status, ms), middle);
+  expect([wait(429, 60_000), wait(503, 60_000), wait(500, 60_000)]).toEqual([60_000, 60_000, 5_000]);
+  expect([wait(429, 1_000), wait(503, 9 * dayMs)]).toEqual([5_000, dayMs]);
+});
+
+test('410 ends it', () => {
+  expect(waitAfterMs(live, 12, answered(410), middle)).toBeNull();
+});
+
+test('Retry-After is seconds or a date', () => {
+  const now = Date.parse('2026-11-20T20:00:00Z');
+  expect(retryAfterMsOf('120', now)).toBe(120_000);
+  expect(retryAfterMsOf('Fri, 20 Nov 2026 20:01:00 GMT', now)).toBe(60_000);
+  expect(retryAfterMsOf('Fri, 20 Nov 2026 19:01:00 GMT', now)).toBe(0);
+  expect([retryAfterMsOf(undefined, now), retryAfterMsOf('soon', now)]).toEqual([null, null]);
+});
+
+test('strained answers halve the places, ten successes give one back', () => {
+  let pace = { most: 5, successes: 0 };
+  pace = paceAfter(pace, answered(429));
+  expect(pace.most).toBe(2);
+  pace = paceAfter(paceAfter(pace, answered(502)), answered(504));
+  expect(pace.most).toBe(1);
+  expect(paceAfter(pace, answered(500)).most).toBe(1);
+  for (let times = 0; times < 10; times++) pace = paceAfter(pace, answered(200));
+  expect(pace.most).toBe(2);
+  for (let times = 0; times < 100; times++) pace = paceAfter(pace, answered(200));
+  expect(pace.most).toBe(5);
+});
+
+test('failing: 5 deliveries given up or 20 failed attempts in a row', () => {
+  const health = (failedAttempts: number, failedDeliveries: number) => ({
+    failedAttempts,
+    failedDeliveries,
+    failingSince: 0,
+  });
+  expect([health(19, 4), health(20, 0), health(5, 5)].map(isFailing)).toEqual([false, true, true]);
+});
+
+test('hopeless: five days without a success and ten deliveries given up', () => {
+  const since = (failedDeliveries: number) => ({ failedAttempts: 99, failedDeliveries, failingSince: 0 });
+  expect([isHopeless(since(10), 5 * dayMs), isHopeless(since(9), 9 * dayMs)]).toEqual([true, false]);
+  expect(isHopeless(since(10), 5 * dayMs - 1)).toBe(false);
+});
+
+test('mails: when it fails, after one day, after three, and when we disabled it', () => {
+  const health = { failedAttempts: 20, failedDeliveries: 0, failingSince: 0 };
+  expect([1, dayMs, 3 * dayMs].map((now) => mailFor(health, null, now))).toEqual([1, 2, 3]);
+  expect(mailFor(health, 'failing', dayMs)).toBe(4);
+  expect(mailFor(health, 'gone', 1)).toBe(4);
+  expect(mailFor(health, 'by_request', 9 * dayMs)).toBe(0);
+  expect(mailFor({ failedAttempts: 0, failedDeliveries: 0, failingSince: null }, null, 1)).toBe(0);
+});

@@ -1,0 +1,122 @@
+/**
+ * When a delivery is tried again, and what an endpoint's failures mean: pure rules.
+ *
+ * Twelve attempts over three days, three of them in the first minute: a shop waits at its counter, and a server that was down
+ * for a weekend misses nothing. Test accounts get the first four.
+ */
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+export const dayMs = 24 * hour;
+
+/** After the failure before it. */
+const waitsMs = [
+  0,
+  5 * second,
+  30 * second,
+  2 * minute,
+  10 * minute,
+  30 * minute,
+  2 * hour,
+  5 * hour,
+  10 * hour,
+  14 * hour,
+  20 * hour,
+  24 * hour,
+];
+const testAttempts = 4;
+
+export const attemptsOf = (account: { test: boolean }): number =>
+  account.test ? testAttempts : waitsMs.length;
+
+/** What an attempt ended with. */
+export interface Result {
+  /** Null: no answer. */
+  statusCode: number | null;
+  /** Generic on purpose; null for an answer. */
+  error: 'connection failed' | 'timed out' | 'address not allowed' | 'unreadable answer' | null;
+  /** Of the answer's `Retry-After`. */
+  retryAfterMs: number | null;
+  responseSnippet: string | null;
+  durationMs: number;
+}
+
+export const succeeded = ({ statusCode }: Result): boolean =>
+  statusCode !== null && statusCode >= 200 && statusCode < 300;
+
+/** Gone for good: the endpoint is disabled. */
+export const isGone = ({ statusCode }: Result): boolean => statusCode === 410;
+
+/** The endpoint is overloaded: fewer at once. */
+export const isStrained = ({ statusCode }: Result): boolean =>
+  statusCode === 429 || statusCode === 502 || statusCode === 504;
+
+/**
+ * How long to wait after a failed attempt; null: no more by itself.
+ * @param triesLeft attempts of this round that are left, before this one counts
+ * @param jitter from 0 to 1
+ */
+export function waitAfterMs(
+  account: { test: boolean },
+  triesLeft: number,
+  result: Result,
+  jitter: number,
+): number | null {
+  if (triesLeft <= 1 || isGone(result)) return null;
+  const done = attemptsOf(account) - triesLeft + 1;
+  const scheduledMs = (waitsMs[Math.max(1, done)] ?? dayMs) * (0.9 + 0.2 * jitter);
+  const askedMs =
+    result.statusCode === 429 || result.statusCode === 503 ? Math.min(result.retryAfterMs ?? 0, dayMs) : 0;
+  return Math.round(Math.max(scheduledMs, askedMs));
+}
+
+/** `Retry-After`: seconds, or an HTTP date (RFC 9110, 10.2.3). */
+export function retryAfterMsOf(header: string | undefined, nowMs: number): number | null {
+  if (header === undefined) return null;
+  if (/^\d{1,9}$/.test(header.trim())) return Number(header) * second;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? null : Math.max(0, at - nowMs);
+}
+
+/** What an endpoint did since its last success. */
+export interface Health {
+  failedAttempts: number;
+  /** Deliveries that were given up. */
+  failedDeliveries: number;
+  /** The first failed attempt. */
+  failingSince: number | null;
+}
+
+export const isFailing = ({ failedAttempts, failedDeliveries }: Health): boolean =>
+  failedAttempts >= 20 || failedDeliveries >= 5;
+
+/** Five days without one success, and not because of a single delivery. */
+export const isHopeless = ({ failingSince, failedDeliveries }: Health, nowMs: number): boolean =>
+  failingSince !== null && nowMs - failingSince >= 5 * dayMs && failedDeliveries >= 10;
+
+/** The mail that an endpoint's state calls for: 0 none, 1 failing, 2 for a day, 3 for three days, 4 disabled by us. */
+export function mailFor(health: Health, disabledReason: string | null, nowMs: number): number {
+  if (disabledReason === 'failing' || disabledReason === 'gone') return 4;
+  if (disabledReason !== null || health.failingSince === null) return 0;
+  const forMs = nowMs - health.failingSince;
+  if (forMs >= 3 * dayMs) return 3;
+  if (forMs >= dayMs) return 2;
+  return isFailing(health) ? 1 : 0;
+}
+
+/** Deliveries under way at once. */
+export const concurrencyMost = 5;
+const successesPerStep = 10;
+
+/** Halved by every strained answer, and one more again after ten successes in a row. */
+export interface Pace {
+  most: number;
+  successes: number;
+}
+
+export function paceAfter(pace: Pace, result: Result): Pace {
+  if (isStrained(result)) return { most: Math.max(1, Math.floor(pace.most / 2)), successes: 0 };
+  if (!succeeded(result) || pace.most === concurrencyMost) return { ...pace, successes: 0 };
+  const successes = pace.successes + 1;
+  return successes < successesPerStep ? { ...pace, successes } : { most: pace.most + 1, successes: 0 };
+}
