@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { parseQuotas, type Quotas, quotaNames } from './http/quotas.ts';
 
 /** The settings of the environment, read once. Durations carry their unit in the name. */
 export interface Config {
@@ -18,6 +19,8 @@ export interface Config {
   readonly simulatorUrl: string;
   readonly simulatorState: string;
   readonly rateLimits: boolean;
+  /** What of the limits differs from the defaults. */
+  readonly rateQuotas: Quotas;
   readonly transferWaitMs: number;
   readonly logLevel: string;
   readonly chargeExpirySeconds: number;
@@ -178,6 +181,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const ownPort = port('PORT', 3000);
   const dataDir = resolve(text('DATA_DIR') ?? './data');
   const simulatorPort = portOrOff('SIMULATOR_PORT', 4010);
+  const rateLimits = setting(
+    'RATE_LIMITS',
+    'on' as const,
+    `on, off, or a list like reads=200/400,transfers=20/40 of ${quotaNames.join(', ')} (calls a second / at once)`,
+    (value) => (value === 'on' || value === 'off' ? value : (parseQuotas(value) ?? undefined)),
+  );
   const config: Config = {
     host,
     port: ownPort,
@@ -198,7 +207,8 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       url(['http:', 'https:']),
     ),
     simulatorState: resolve(text('SIMULATOR_STATE') ?? `${dataDir}/simulator`),
-    rateLimits: setting('RATE_LIMITS', 'on', 'on or off', oneOf(['on', 'off'])) === 'on',
+    rateLimits: rateLimits !== 'off',
+    rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,
     transferWaitMs: setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
     logLevel: setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
     chargeExpirySeconds: setting(

@@ -52,6 +52,21 @@ test('a known path with another method is 405 and says which it takes', async ()
   expect(byId.headers.allow).toBe('PATCH, DELETE, OPTIONS');
 });
 
+test('every other method is 405, not only those that some call has', async () => {
+  for (const method of ['PUT', 'PATCH', 'TRACE', 'QUERY'] as const) {
+    const answer = await edge.app.inject({ method: method as 'PUT', url: `${base}/operations` });
+    expect([method, answer.statusCode]).toEqual([method, 405]);
+  }
+  expect((await edge.app.inject({ method: 'HEAD', url: `${base}/pix/charges` })).statusCode).toBe(405);
+});
+
+test('a path that cannot be decoded is refused', async () => {
+  const answer = await edge.app.inject({ url: `${base}/payments/%zz` });
+  expect(answer.statusCode).toBe(400);
+  expect(answer.json().code).toBe('malformed_request');
+  expect(answer.headers['x-request-id']).toBe(answer.json().requestId);
+});
+
 test('OPTIONS is 204 with Allow and never allows another origin', async () => {
   const answer = await edge.app.inject({
     method: 'OPTIONS',
@@ -342,6 +357,8 @@ test('a drain answers what is under way and ends every connection', async () => 
         throw refuse('amount_below_fee');
       },
       createTransfer: () => Promise.reject(new Error('not called')),
+      confirmDraft: () => Promise.reject(new Error('not called')),
+      cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: async () => ({ status: 200 }),
     },
@@ -381,6 +398,8 @@ test('a delivery of a provider goes on as it came, whatever its type, up to 1 Mi
     useCases: {
       createCharge: () => Promise.reject(new Error('not called')),
       createTransfer: () => Promise.reject(new Error('not called')),
+      confirmDraft: () => Promise.reject(new Error('not called')),
+      cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: async (delivery) => {
         received.push(delivery);
@@ -418,4 +437,53 @@ test('behind a trusted proxy a request that came without TLS is refused', async 
   expect(secure.status).toBe(200);
   expect(secure.headers['strict-transport-security']).toContain('max-age');
   await other.close();
+});
+
+test('headers above 16 KiB are 431, in the form of every error', async () => {
+  const { status, body } = await new Promise<{ status: number | undefined; body: string }>(
+    (resolve, reject) => {
+      const request = httpRequest(`${address}${base}/account`, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk) => {
+          text += chunk;
+        });
+        answer.on('end', () => resolve({ status: answer.statusCode, body: text }));
+      });
+      request.setHeader('x-large', 'x'.repeat(17 * 1024));
+      request.on('error', reject);
+      request.end();
+    },
+  );
+  expect(status).toBe(431);
+  expect(JSON.parse(body)).toMatchObject({ statusCode: 431, code: 'headers_too_large' });
+});
+
+test('a body of another type is 415 on every call that takes one', async () => {
+  const id = '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
+  const calls = [
+    ['POST', '/pix/charges'],
+    ['POST', '/pix/transfers'],
+    ['POST', `/pix/transfers/${id}/confirm`],
+    ['POST', `/pix/transfers/${id}/cancel`],
+    ['POST', '/operations'],
+    ['PATCH', `/operations/${id}`],
+    ['DELETE', `/operations/${id}`],
+  ] as const;
+  for (const [method, url] of calls) {
+    const answer = await edge.call(key, {
+      method,
+      url,
+      payload: 'x',
+      headers: { 'content-type': 'text/plain' },
+    });
+    expect([method, url, answer.status]).toEqual([method, url, 415]);
+  }
+});
+
+test('another header for repeats is ignored: the requestKey of the body is the only one', async () => {
+  const answer = await post(JSON.stringify({ ...charge, requestKey: undefined }), {
+    ...json,
+    'idempotency-key': charge.requestKey,
+  });
+  expect(answer.body.details).toEqual([{ field: 'requestKey', code: 'required' }]);
 });

@@ -1,9 +1,21 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { buildServer } from '../src/http/server.ts';
 import { makeKey } from '../src/keys/key.ts';
-import { createKey, listKeys, revokeKey } from '../src/keys/keys.ts';
+import {
+  createKey,
+  keyring,
+  listKeys,
+  overlaps,
+  revokeKey,
+  rollKey,
+  rollKeyById,
+  wakeKey,
+} from '../src/keys/keys.ts';
+import { createLog } from '../src/log.ts';
 import { systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import type { Sql } from '../src/ports/sql.ts';
+import { createSecrets } from '../src/secrets.ts';
 import { type Edge, openEdge, secrets } from './support/edge.ts';
 
 const ids = systemIds(systemClock);
@@ -183,4 +195,194 @@ test('a key needs a name, a permission and an account', async () => {
   await expect(make({ name: 'x'.repeat(65) })).rejects.toThrow('1 to 64 characters');
   await expect(make({ permissions: [] })).rejects.toThrow('at least one permission');
   await expect(make({ accountId: ids.uuid() })).rejects.toThrow('no such account');
+});
+
+test('a key with a life expires after it, and one without never does', async () => {
+  const forever = await createKey(house, { accountId, name: 'forever', permissions: ['read'] });
+  const short = await createKey(house, {
+    accountId,
+    name: 'short',
+    permissions: ['read'],
+    expiresInDays: 30,
+  });
+  const [one, other] = await Promise.all(
+    [forever, short].map(async ({ id }) => (await listKeys(house, accountId)).find((key) => key.id === id)),
+  );
+  expect(one?.expiresAt).toBeNull();
+  expect((other?.expiresAt ?? 0) - (other?.createdAt ?? 0)).toBe(30 * 24 * 3600 * 1000);
+  expect((await account(short.key)).status).toBe(200);
+  for (const expiresInDays of [0, -1, 1.5, Number.NaN, 3651]) {
+    const wanted = { accountId, name: 'never', permissions: ['read'] as const, expiresInDays };
+    await expect(createKey(house, wanted)).rejects.toThrow('1 to 3650 days');
+  }
+});
+
+test('a rolled key goes on for its overlap beside the new one, then it is 401 api_key_expired', async () => {
+  const { ownerId } = await edge.newAccount();
+  const wanted = {
+    name: 'shop',
+    permissions: ['read', 'charges'] as const,
+    ips: ['127.0.0.1'],
+    expiresInDays: 90,
+  };
+  const old = await createKey(house, { accountId: ownerId, ...wanted });
+  const made = await rollKey(house, ownerId, old.id, overlaps['1h']);
+  expect([(await account(old.key)).status, (await account(made.key)).status]).toEqual([200, 200]);
+  const keys = await listKeys(house, ownerId);
+  const [before, after] = [old.id, made.id].map((id) => keys.find((key) => key.id === id));
+  expect(before).toMatchObject({ rolledTo: made.id });
+  expect(Math.abs((before?.expiresAt ?? 0) - systemClock.now() - overlaps['1h'])).toBeLessThan(60_000);
+  expect(after).toMatchObject({
+    name: 'shop',
+    permissions: ['read', 'charges'],
+    ips: ['127.0.0.1'],
+    rolledTo: null,
+  });
+  expect((after?.expiresAt ?? 0) - (after?.createdAt ?? 0)).toBe(90 * 24 * 3600 * 1000);
+  await edge.database.admin(`UPDATE api_key SET expires_at = now() WHERE id = $1`, [old.id]);
+  await until(async () => (await account(old.key)).body.code === 'api_key_expired', 1500);
+  expect((await account(made.key)).status).toBe(200);
+});
+
+test('rolled without an overlap, the old key ends at once', async () => {
+  const { ownerId } = await edge.newAccount();
+  const old = await createKey(house, { accountId: ownerId, name: 'leaked', permissions: ['read'] });
+  expect((await account(old.key)).status).toBe(200);
+  const made = await rollKeyById(house, old.id, overlaps.now);
+  await until(async () => (await account(old.key)).body.code === 'api_key_expired', 1500);
+  expect((await account(made.key)).status).toBe(200);
+});
+
+test('a key is rolled once, in its own account, while it is active, and never lives longer by it', async () => {
+  const { ownerId } = await edge.newAccount();
+  const other = await edge.newAccount();
+  const old = await createKey(house, {
+    accountId: ownerId,
+    name: 'one',
+    permissions: ['read'],
+    expiresInDays: 1,
+  });
+  const before = (await listKeys(house, ownerId))[0]?.expiresAt;
+  await expect(rollKey(house, other.ownerId, old.id, 0)).rejects.toThrow('no such active key');
+  const rolls = await Promise.allSettled(
+    Array.from({ length: 3 }, () => rollKey(house, ownerId, old.id, overlaps['7d'])),
+  );
+  expect(rolls.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
+  expect((await listKeys(house, ownerId)).find((key) => key.id === old.id)?.expiresAt).toBe(before);
+  await revokeKey(house, old.id);
+  await expect(rollKey(house, ownerId, old.id, 0)).rejects.toThrow('no such active key');
+  await expect(rollKeyById(house, 'nosuchkey000', 0)).rejects.toThrow('no such key');
+});
+
+test('a rolled key keeps neither its name nor its place among the twenty', async () => {
+  const { ownerId } = await edge.newAccount();
+  const make = (name: string) => createKey(house, { accountId: ownerId, name, permissions: ['read'] });
+  const first = await make('key 0');
+  for (let at = 1; at < 20; at++) await make(`key ${at}`);
+  await rollKey(house, ownerId, first.id, overlaps['7d']);
+  await expect(make('key 0')).rejects.toThrow('at most 20 active keys');
+  const active = (await listKeys(house, ownerId)).filter((key) => key.rolledTo === null);
+  await revokeKey(house, active.find((key) => key.name === 'key 0')?.id ?? '');
+  await make('key 0');
+});
+
+test('a key with a list of addresses is 403 ip_not_allowed from elsewhere, before its permission is looked at', async () => {
+  const { ownerId } = await edge.newAccount();
+  const limited = await createKey(house, {
+    accountId: ownerId,
+    name: 'limited',
+    permissions: ['webhooks'],
+    ips: ['203.0.113.0/24', '2001:db8:1::/48'],
+  });
+  const from = (remoteAddress: string) => edge.call(limited.key, { url: '/account', remoteAddress });
+  expect((await from('198.51.100.7')).body).toMatchObject({ statusCode: 403, code: 'ip_not_allowed' });
+  expect((await from('203.0.113.200')).body.code).toBe('permission_denied');
+  expect((await from('::ffff:203.0.113.1')).body.code).toBe('permission_denied');
+  expect((await from('2001:db8:1:ff::1')).body.code).toBe('permission_denied');
+  expect((await from('2001:db8:2::1')).body.code).toBe('ip_not_allowed');
+});
+
+test('a forwarded address counts when a trusted proxy says it, and from nobody else', async () => {
+  const { ownerId } = await edge.newAccount();
+  const wanted = {
+    accountId: ownerId,
+    name: 'limited',
+    permissions: ['read'] as const,
+    ips: ['203.0.113.9'],
+  };
+  const { key } = await createKey(house, wanted);
+  const headers = { 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${key}` };
+  const url = '/api/v1/public/account';
+  expect((await edge.app.inject({ url, headers })).json().code).toBe('ip_not_allowed');
+  const config = { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: ['10.0.0.0/8'] };
+  const behind = buildServer({ ...edge.parts, config });
+  const through = (remoteAddress: string, forwarded: string) =>
+    behind.inject({
+      url,
+      remoteAddress,
+      headers: { ...headers, 'x-forwarded-for': forwarded, 'x-forwarded-proto': 'https' },
+    });
+  expect((await through('10.1.2.3', '203.0.113.9')).statusCode).toBe(200);
+  expect((await through('10.1.2.3', '203.0.113.9, 10.9.9.9')).statusCode).toBe(200);
+  expect((await through('192.0.2.1', '203.0.113.9')).json().code).toBe('ip_not_allowed');
+  // What the caller itself put in front does not count.
+  expect((await through('10.1.2.3', '203.0.113.9, 198.51.100.7')).json().code).toBe('ip_not_allowed');
+  await behind.close();
+});
+
+test('at most twenty addresses, each an address or a narrow network', async () => {
+  const make = (ips: string[]) => createKey(house, { accountId, name: 'ips', permissions: ['read'], ips });
+  await expect(make(['10.0.0.0/8'])).rejects.toThrow('10.0.0.0/8 is no address');
+  await expect(make(['nonsense'])).rejects.toThrow('nonsense is no address');
+  await expect(make(Array.from({ length: 21 }, (_, at) => `192.0.2.${at}`))).rejects.toThrow('at most 20');
+  expect((await make(Array.from({ length: 20 }, (_, at) => `192.0.2.${at}`))).id).toHaveLength(12);
+});
+
+test('the last use says when, from where and by which program', async () => {
+  const { id, key } = await edge.newKey(accountId);
+  await edge.call(key, {
+    url: '/account',
+    remoteAddress: '198.51.100.7',
+    headers: { 'user-agent': 'loja-app/2.1 (secret details)' },
+  });
+  const stored = async () => (await listKeys(house, accountId)).find((one) => one.id === id);
+  await until(async () => (await stored())?.lastUsedAt !== null, 2000);
+  expect(await stored()).toMatchObject({ lastUsedIp: '198.51.100.7', lastUsedAgent: 'loja-app' });
+});
+
+test('a key that may send money rests after 180 days without use, others do not, and it can be woken', async () => {
+  const sender = await edge.newKey(accountId, ['read', 'transfers']);
+  const reader = await edge.newKey(accountId, ['read']);
+  const long = (id: string, days: number) =>
+    edge.database.admin(
+      `UPDATE api_key SET created_at = now() - interval '300 days', last_used_at = now() - make_interval(days => $2) WHERE id = $1`,
+      [id, days],
+    );
+  await long(sender.id, 181);
+  await long(reader.id, 181);
+  expect((await account(sender.key)).body.code).toBe('api_key_invalid');
+  expect((await account(reader.key)).status).toBe(200);
+  await wakeKey(house, sender.id);
+  expect((await account(sender.key)).status).toBe(200);
+  const busy = await edge.newKey(accountId, ['read', 'transfers']);
+  await long(busy.id, 179);
+  expect((await account(busy.key)).status).toBe(200);
+  await expect(wakeKey(house, 'nosuchkey000')).rejects.toThrow('no such active key');
+});
+
+test('keys of the pepper before go on working while that is at hand', async () => {
+  const [old, young] = [ids.bytes(32), ids.bytes(32)];
+  const made = await createKey(
+    { ...house, secrets: createSecrets(ids, old) },
+    { accountId, name: 'older pepper', permissions: ['read'] },
+  );
+  const ring = (current: Buffer, previous: Buffer | null) =>
+    keyring({ ...house, secrets: createSecrets(ids, current, previous), log: createLog('silent') });
+  expect(await ring(young, old).get(made.key)).toMatchObject({ id: made.id, accountId });
+  expect(await ring(young, null).get(made.key)).toBeUndefined();
+  const [stored] = await edge.database.admin<{ pepper_id: string }>(
+    'SELECT pepper_id FROM api_key WHERE id = $1',
+    [made.id],
+  );
+  expect(stored?.pepper_id).toBe(createSecrets(ids, old).currentPepper.id);
 });

@@ -1,6 +1,7 @@
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope } from '../http/edge.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { chargeExamples } from '../payments/examples.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewWithCode } from '../payments/view.ts';
@@ -31,7 +32,15 @@ export function chargeRoutes(
         body: ChargeBody,
         response: { 201: PaymentSchema },
       },
-      config: { api: { permissions: ['charges'], policy: 'charges', operation: 'resolve', creates: true } },
+      config: {
+        api: {
+          permissions: ['charges'],
+          policy: 'charges',
+          operation: 'resolve',
+          creates: true,
+          examples: chargeExamples,
+        },
+      },
     },
     async (request, reply) => {
       const { amountCents, payerName, description = '', requestKey } = request.body;

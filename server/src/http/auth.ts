@@ -2,13 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import type { Permission } from '../keys/permissions.ts';
 import { refuse } from './errors.ts';
 
-/** Who calls: an account, through one of its keys. */
+/** Who calls: an account, through one of its keys or one of its people. */
 export interface KeyHolder {
   accountId: string;
   accountNumber: number;
   /** The account is bound to the simulator. */
   test: boolean;
-  keyId: string;
+  /** Null: a person in the panel, whose session was checked when the request came in. */
+  keyId: string | null;
   permissions: ReadonlySet<Permission>;
   requestId: string;
 }

@@ -20,6 +20,12 @@ export interface RouteFacts {
   operation: 'resolve' | 'syntax';
   /** A call that creates something answers an unexpected failure with 503: keep the reference, look before repeating. */
   creates?: boolean;
+  /** The content type of its answer, where that is not JSON. */
+  produces?: string;
+  /** Answers of the success status by name, for the document; default: one, made from the schema. */
+  examples?: Readonly<Record<string, unknown>>;
+  /** Unix seconds since when the call is deprecated (RFC 9745). */
+  deprecatedAt?: number;
 }
 
 declare module 'fastify' {

@@ -53,8 +53,8 @@ export const catalogue = {
   },
   request_key_consumed: {
     status: 400,
-    en: 'This requestKey belongs to a business operation that was deleted.',
-    pt: 'Esta requestKey pertence a uma operação que foi excluída.',
+    en: 'This requestKey belongs to something that was deleted.',
+    pt: 'Esta requestKey pertence a algo que foi excluído.',
   },
   pix_key_not_found: {
     status: 400,
@@ -118,6 +118,16 @@ export const catalogue = {
     en: 'An account holds at most 10 webhook endpoints.',
     pt: 'Uma conta tem no máximo 10 endpoints de webhook.',
   },
+  webhook_disabled: {
+    status: 400,
+    en: 'The webhook endpoint is disabled. Enable it first.',
+    pt: 'O endpoint de webhook está desativado. Ative-o primeiro.',
+  },
+  replay_window_too_long: {
+    status: 400,
+    en: 'A replay covers at most 7 days.',
+    pt: 'Um reenvio cobre no máximo 7 dias.',
+  },
   rotation_in_progress: {
     status: 400,
     en: 'The secret is already being rotated.',
@@ -180,6 +190,7 @@ export const catalogue = {
     en: 'Webhook endpoint not found.',
     pt: 'Endpoint de webhook não encontrado.',
   },
+  delivery_not_found: { status: 404, en: 'Delivery not found.', pt: 'Entrega não encontrada.' },
   event_not_found: { status: 404, en: 'Event not found.', pt: 'Evento não encontrado.' },
 
   method_not_allowed: {
@@ -270,6 +281,12 @@ const fieldCatalogue = {
   unknown_parameter: { en: 'parameter {field} is not allowed', pt: 'o parâmetro {field} não é permitido' },
   not_an_integer: { en: '{field} must be an integer', pt: '{field} deve ser um inteiro' },
   not_a_string: { en: '{field} must be a string', pt: '{field} deve ser um texto' },
+  not_a_boolean: { en: '{field} must be true or false', pt: '{field} deve ser true ou false' },
+  not_a_list: { en: '{field} must be a list', pt: '{field} deve ser uma lista' },
+  out_of_count: {
+    en: '{field} must have {min} to {max} entries',
+    pt: '{field} deve ter de {min} a {max} itens',
+  },
   out_of_range: {
     en: '{field} must be an integer between {min} and {max}',
     pt: '{field} deve ser um inteiro entre {min} e {max}',
@@ -296,6 +313,8 @@ const fieldCatalogue = {
 } as const satisfies Record<string, Omit<CatalogueEntry, 'status'>>;
 
 export type FieldCode = keyof typeof fieldCatalogue;
+
+export const fieldCodes = Object.keys(fieldCatalogue) as FieldCode[];
 
 /** One entry of `details` of a `validation_failed`: one per field. */
 export interface FieldProblem {

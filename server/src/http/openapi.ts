@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { FastifySchema } from 'fastify';
 import type { RouteFacts } from './edge.ts';
-import { catalogue, type ErrorCode, errorBody, refuse, refuseFields } from './errors.ts';
+import { catalogue, type ErrorCode, errorBody, fieldCodes, refuse, refuseFields } from './errors.ts';
 import type { EdgeParts } from './server.ts';
 
 /**
@@ -18,12 +18,25 @@ export interface DescribedRoute {
   facts: RouteFacts;
 }
 
+/** What is sent to merchants' endpoints. */
+export interface DescribedEvent {
+  type: string;
+  description: string;
+  /** The whole body. */
+  schema: Record<string, unknown>;
+  example: object;
+}
+
 type Json = Record<string, unknown>;
 
 export const interfaceVersion = '1.1.0';
 
 /** @param address of the public API, base path included */
-export function openApiOf(routes: readonly DescribedRoute[], address: string): Json {
+export function openApiOf(
+  routes: readonly DescribedRoute[],
+  address: string,
+  events: readonly DescribedEvent[] = [],
+): Json {
   const schemas: Json = { Error: errorSchema };
   const paths: Record<string, Json> = {};
   for (const route of routes) {
@@ -36,13 +49,14 @@ export function openApiOf(routes: readonly DescribedRoute[], address: string): J
     info: {
       title: 'vintem',
       version: interfaceVersion,
-      description:
-        'Pix charges, automatic Pix transfers and business operations. Amounts are integers in cents, times are RFC 3339 in UTC.',
+      description: overview,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: address }],
     security: [{ apiKey: [] }],
+    tags,
     paths,
+    webhooks: Object.fromEntries(events.map((event) => [event.type, { post: webhookOf(event, schemas) }])),
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `vtm_live_…` or `vtm_test_…`' },
@@ -67,10 +81,14 @@ export function openApiOf(routes: readonly DescribedRoute[], address: string): J
         },
         RateLimitPolicy: { description: 'The limits that apply', schema: { type: 'string' } },
         RateLimit: { description: 'What is left of them', schema: { type: 'string' } },
+        Deprecation: {
+          description: 'Since when the call is deprecated (RFC 9745)',
+          schema: { type: 'string', pattern: '^@[0-9]+$' },
+        },
         RetryAfter: { description: 'Seconds to wait', schema: { type: 'integer', minimum: 1 } },
       },
       responses: Object.fromEntries(
-        errorStatuses.map((status) => [`Error${status}`, errorResponseOf(status)]),
+        [...errorStatuses, ...unlisted].map((status) => [`Error${status}`, errorResponseOf(status)]),
       ),
       schemas,
     },
@@ -78,6 +96,100 @@ export function openApiOf(routes: readonly DescribedRoute[], address: string): J
 }
 
 const errorStatuses = [400, 401, 403, 404, 405, 413, 415, 429, 500, 503];
+
+/** Answers to what is no request of any of the calls. */
+const unlisted = [408, 414, 431];
+
+const overview = `Pix charges, automatic Pix transfers and business operations. Amounts are integers in cents, times are RFC 3339 in UTC.
+
+Every call carries \`Authorization: Bearer <API_KEY>\` and may name a business operation in \`X-Service-Operation\`; without it the
+main one is used. Calls that create something carry a \`requestKey\`, a UUID of the caller's: the same request with the same key
+returns the same resource and never pays twice. After a timeout or \`unknown\`, keep the key and look the payment up; never make another.
+
+New fields of answers, event types, codes and headers may be added at any time; \`status\`, \`kind\` and the members of \`card\` are closed.`;
+
+const tags = [
+  { name: 'Charges', description: 'Payments received' },
+  { name: 'Transfers', description: 'Payouts. The API key authorizes them: no code, no confirmation' },
+  { name: 'Payments', description: 'Lookup of both; it never confirms anything' },
+  { name: 'Account', description: 'Balance and conditions' },
+  { name: 'Operations', description: 'Up to ten business operations, each with a balance of its own' },
+  { name: 'Webhooks', description: 'Endpoints that events are sent to, signed after Standard Webhooks' },
+  { name: 'Events', description: 'The log of what was sent' },
+];
+
+const webhookHeader = (name: string, description: string, schema: Json): Json => ({
+  name,
+  in: 'header',
+  required: true,
+  description,
+  schema,
+});
+
+/** One event as it is posted to an endpoint. */
+function webhookOf({ type, description, schema, example }: DescribedEvent, schemas: Json): Json {
+  return {
+    operationId: `on${type.split('.').map(capital).join('')}`,
+    tags: ['Webhooks'],
+    summary: type,
+    description,
+    // What comes from us carries a signature and no API key.
+    security: [],
+    parameters: [
+      webhookHeader(
+        'webhook-id',
+        'Id of the event: the same in every attempt, so duplicates are seen by it',
+        {
+          type: 'string',
+        },
+      ),
+      webhookHeader('webhook-timestamp', 'Unix seconds of this attempt; refuse what is 5 minutes away', {
+        type: 'string',
+      }),
+      webhookHeader(
+        'webhook-signature',
+        'Space-separated list of `v1,<base64 HMAC-SHA-256>` over `id.timestamp.body`',
+        {
+          type: 'string',
+        },
+      ),
+    ],
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: named(schema, schemas), examples: { [type]: { value: example } } },
+      },
+    },
+    responses: { '2XX': { description: 'Taken. Anything else is tried again for three days' } },
+  };
+}
+
+/** Something that fits the schema: its own example, or one made of its parts. */
+export function exampleOf(schema: unknown): unknown {
+  const { examples, properties, items, enum: choices, format, type, ...rest } = schema as Json;
+  if (Array.isArray(examples)) return examples[0];
+  if ('const' in rest) return rest.const;
+  if ('default' in rest) return rest.default;
+  if (Array.isArray(choices)) return choices[0];
+  const first = Array.isArray(type) ? (type.includes('null') ? 'null' : type[0]) : type;
+  switch (first) {
+    case 'object':
+      return Object.fromEntries(
+        Object.entries((properties ?? {}) as Json).map(([name, field]) => [name, exampleOf(field)]),
+      );
+    case 'array':
+      return [exampleOf(items)];
+    case 'boolean':
+      return false;
+    case 'integer':
+      return rest.minimum ?? 0;
+    case 'null':
+      return null;
+    default:
+      if (format === 'uuid') return '01939f3a-7a00-7000-8000-000000000003';
+      return format === 'date-time' ? '2026-11-20T20:43:18.000Z' : 'text';
+  }
+}
 
 function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json): Json {
   const body = schema.body as Json | undefined;
@@ -94,6 +206,7 @@ function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json):
     summary: schema.summary,
     description: `Needs the permission ${facts.permissions.map((name) => `\`${name}\``).join(' or ')}.`,
     'x-permissions': facts.permissions,
+    ...(facts.deprecatedAt !== undefined && { deprecated: true }),
     parameters: [
       ...parametersOf('path', schema.params as Json | undefined),
       ...parametersOf('query', schema.querystring as Json | undefined),
@@ -113,11 +226,25 @@ function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json):
           'X-Request-Id': { $ref: '#/components/headers/RequestId' },
           'RateLimit-Policy': { $ref: '#/components/headers/RateLimitPolicy' },
           RateLimit: { $ref: '#/components/headers/RateLimit' },
-          ...(facts.creates && {
-            'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' },
+          ...(facts.deprecatedAt !== undefined && {
+            Deprecation: { $ref: '#/components/headers/Deprecation' },
           }),
+          ...(body?.properties !== undefined &&
+            'requestKey' in (body.properties as Json) && {
+              'Idempotent-Replayed': { $ref: '#/components/headers/IdempotentReplayed' },
+            }),
         },
-        content: { 'application/json': { schema: named(answer, schemas) } },
+        content: {
+          [facts.produces ?? 'application/json']: {
+            schema: named(answer, schemas),
+            examples: Object.fromEntries(
+              Object.entries(facts.examples ?? { example: exampleOf(answer) }).map(([name, value]) => [
+                name,
+                { value },
+              ]),
+            ),
+          },
+        },
       },
       ...Object.fromEntries(
         statuses.map((status) => [status, { $ref: `#/components/responses/Error${status}` }]),
@@ -182,7 +309,22 @@ const errorSchema: Json = {
       'x-extensible-enum': Object.keys(catalogue),
     },
     requestId: { type: 'string' },
-    details: { type: 'array', items: { type: 'object' } },
+    details: {
+      type: 'array',
+      description: 'What is wrong with which field, or which limit refused',
+      items: {
+        type: 'object',
+        properties: {
+          field: { type: 'string' },
+          code: { type: 'string', description: 'More codes may be added', 'x-extensible-enum': fieldCodes },
+          min: { type: 'integer' },
+          max: { type: 'integer' },
+          allowed: { type: 'array', items: { type: 'string' } },
+          policy: { type: 'string', description: 'The rate limit that refused' },
+          triesLeft: { type: 'integer', description: 'Codes that may still be tried' },
+        },
+      },
+    },
     paymentId: { type: 'string', format: 'uuid', description: 'The payment that the refusal speaks of' },
   },
   required: ['statusCode', 'message', 'error', 'code', 'requestId'],

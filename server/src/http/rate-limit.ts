@@ -5,31 +5,11 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { refuse } from './errors.ts';
+import { defaultQuotas, type Quota, type QuotaName, type Quotas } from './quotas.ts';
 import { dropFull, spendShared } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
 export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhooks';
-
-interface Quota {
-  perSecond: number;
-  /** How many calls a bucket that was left alone holds. */
-  burst: number;
-}
-
-/** Per key; `account` over all keys of an account, `auth` per address, `refused-keys` per account. */
-const quotas = {
-  reads: { perSecond: 100, burst: 200 },
-  charges: { perSecond: 50, burst: 100 },
-  transfers: { perSecond: 20, burst: 40 },
-  operations: { perSecond: 5, burst: 20 },
-  webhooks: { perSecond: 5, burst: 20 },
-  account: { perSecond: 300, burst: 600 },
-  auth: { perSecond: 20 / 60, burst: 20 },
-  /** Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
-  'refused-keys': { perSecond: 30 / 3600, burst: 30 },
-} as const satisfies Record<Policy | 'account' | 'auth' | 'refused-keys', Quota>;
-
-type Name = keyof typeof quotas;
 
 const requestsInFlight = 256;
 
@@ -47,12 +27,19 @@ const dropEveryMs = 600_000;
  * exactly. Rejected: asking the database in every call (a round trip each), and leasing slices before they are used (the
  * first call of every key would wait). Without the database each process limits by what it knows itself.
  */
+export interface LimitedKey {
+  id: string;
+  accountId: string;
+  /** What of the limits is the account's own. */
+  quotas?: Quotas;
+}
+
 export interface RateLimiter {
   /**
    * Counts a call against the key's policy and the account, and sets the headers that say what is left.
    * @throws ApiError `rate_limited`, `too_many_concurrent_requests`
    */
-  take(key: { id: string; accountId: string }, policy: Policy, reply: FastifyReply): void;
+  take(key: LimitedKey, policy: Policy, reply: FastifyReply): void;
   /**
    * Counts a failed authentication of an address. Nothing else looks at this bucket, so it never refuses a valid key.
    * @throws ApiError `rate_limited`
@@ -78,11 +65,14 @@ export function rateLimiter(options: {
   sql: Sql;
   log: Log;
   enabled: boolean;
+  /** What of the limits is the installation's own. */
+  quotas: Quotas;
   /** Addresses come from forwarded headers of proxies that are trusted. */
   behindProxy: boolean;
   draining: AbortSignal;
 }): RateLimiter {
   const { clock, sql, log, enabled, behindProxy, draining } = options;
+  const quotas = { ...defaultQuotas, ...options.quotas };
   if (!enabled) return unlimited;
   // As the wall clock for the other processes, but it never jumps.
   const wallOffset = clock.now() - clock.monotonicMs();
@@ -121,20 +111,20 @@ export function rateLimiter(options: {
     telling = false;
   }
 
-  function bucket(name: Name, owner: string): Bucket {
+  function bucket(name: QuotaName, owner: string, quota: Quota = quotas[name]): Bucket {
     const now = nowMs();
     if (spentUntil.size > maxBuckets && now - trimmedAt > 1000) {
       trimmedAt = now;
       for (const [id, until] of spentUntil) if (until <= now) spentUntil.delete(id);
     }
     const id = `${name} ${owner}`;
-    return afterOne(name, id, Math.max(spentUntil.get(id) ?? now, now), now);
+    return afterOne({ name, id, quota }, Math.max(spentUntil.get(id) ?? now, now), now);
   }
 
   function spend(one: Bucket): void {
     spentUntil.set(one.id, one.until);
     if (untold.size === 0) untoldSince = one.now;
-    untold.set(one.id, (untold.get(one.id) ?? 0) + 1000 / quotas[one.name].perSecond);
+    untold.set(one.id, (untold.get(one.id) ?? 0) + 1000 / one.quota.perSecond);
     if (!telling) void tellUntilAllIsTold();
   }
 
@@ -152,14 +142,14 @@ export function rateLimiter(options: {
 
   return {
     take(key, policy, reply) {
-      const own = bucket(policy, key.id);
-      const account = bucket('account', key.accountId);
+      const own = bucket(policy, key.id, key.quotas?.[policy]);
+      const account = bucket('account', key.accountId, key.quotas?.account);
       const allowed = own.waitMs === 0 && account.waitMs === 0;
       if (allowed) {
         spend(own);
         spend(account);
       }
-      reply.header('ratelimit-policy', policyHeaders[policy]);
+      reply.header('ratelimit-policy', `${policyText(own)}, ${policyText(account)}`);
       reply.header('ratelimit', `${leftOf(own, allowed)}, ${leftOf(account, allowed)}`);
       if (!allowed) throw limited([own, account]);
       enter(key.id, reply.raw);
@@ -212,8 +202,9 @@ const limited = (buckets: readonly Bucket[]) =>
 
 /** A bucket and what one more call would make of it. */
 interface Bucket {
-  name: Name;
+  name: QuotaName;
   id: string;
+  quota: Quota;
   now: number;
   spentUntil: number;
   /** After one more call. */
@@ -222,11 +213,11 @@ interface Bucket {
   waitMs: number;
 }
 
-function afterOne(name: Name, id: string, spentUntil: number, now: number): Bucket {
-  const { perSecond, burst } = quotas[name];
+function afterOne(one: Pick<Bucket, 'name' | 'id' | 'quota'>, spentUntil: number, now: number): Bucket {
+  const { perSecond, burst } = one.quota;
   const until = spentUntil + 1000 / perSecond;
   const over = until - now - (1000 * burst) / perSecond;
-  return { name, id, now, spentUntil, until, waitMs: over > rounding ? over : 0 };
+  return { ...one, now, spentUntil, until, waitMs: over > rounding ? over : 0 };
 }
 
 /** Sums of fractions like 1000/300 are not exact. */
@@ -234,20 +225,12 @@ const rounding = 1e-3;
 
 /** Calls that are left at once, and seconds until the bucket is full again. */
 function leftOf(one: Bucket, spent: boolean): string {
-  const { perSecond, burst } = quotas[one.name];
+  const { perSecond, burst } = one.quota;
   const level = (spent ? one.until : one.spentUntil) - one.now;
   const left = Math.max(0, Math.floor(burst - (level * perSecond) / 1000 + rounding));
   return `"${one.name}";r=${left};t=${Math.ceil(level / 1000)}`;
 }
 
 /** As the headers put it: a burst and the time in which an empty bucket fills. */
-const policyText = (name: Name): string =>
-  `"${name}";q=${quotas[name].burst};w=${Math.ceil(quotas[name].burst / quotas[name].perSecond)}`;
-
-const policyHeaders: Readonly<Record<Policy, string>> = {
-  reads: `${policyText('reads')}, ${policyText('account')}`,
-  charges: `${policyText('charges')}, ${policyText('account')}`,
-  transfers: `${policyText('transfers')}, ${policyText('account')}`,
-  operations: `${policyText('operations')}, ${policyText('account')}`,
-  webhooks: `${policyText('webhooks')}, ${policyText('account')}`,
-};
+const policyText = ({ name, quota: { perSecond, burst } }: Bucket): string =>
+  `"${name}";q=${burst};w=${Math.ceil(burst / perSecond)}`;

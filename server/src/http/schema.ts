@@ -37,4 +37,7 @@ export const Body = <Fields extends Parameters<typeof Type.Object>[0]>(
   options: { examples?: unknown[] } = {},
 ) => Type.Object(fields, { additionalProperties: false, ...options });
 
+/** Nothing, an absent body included. */
+export const EmptyBody = Body({});
+
 export const IdParams = (description: string) => Type.Object({ id: Uuid(description) });

@@ -8,6 +8,8 @@ import fastify, {
 } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
+import { eventRoutes } from '../events/routes.ts';
+import type { Wanted } from '../events/wanted.ts';
 import { type KeyPeppers, keyring } from '../keys/keys.ts';
 import type { Log } from '../log.ts';
 import { operationDirectory } from '../operations/operations.ts';
@@ -18,21 +20,27 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { Secrets } from '../secrets.ts';
-import { type CreateTransfer, transferRoutes } from '../transfers/routes.ts';
+import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
+import type { Addresses } from '../webhooks/address.ts';
+import { describedEvents } from '../webhooks/described.ts';
+import { webhookRoutes } from '../webhooks/routes.ts';
 import { bearerOf, requirePermission } from './auth.ts';
+import { docsRoutes } from './docs.ts';
 import type { RouteFacts } from './edge.ts';
 import { ApiError, type ErrorCode, errorBody, languageOf, refuse } from './errors.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import { type DescribedRoute, openApiOf } from './openapi.ts';
 import { namedOperationOf } from './operation-header.ts';
+import type { Quotas } from './quotas.ts';
 import { rateLimiter } from './rate-limit.ts';
+import type { Recent } from './recent.ts';
 import { validatorCompiler } from './validation.ts';
 
 export const basePath = '/api/v1/public';
 
 /** What the calls do once the edge has let them through. */
-export interface UseCases {
+export interface UseCases extends DraftCalls {
   createCharge: CreateCharge;
   createTransfer: CreateTransfer;
   refreshIfOverdue: LookupHouse['refreshIfOverdue'];
@@ -40,14 +48,17 @@ export interface UseCases {
 }
 
 export interface EdgeParts {
-  config: { publicUrl: string; rateLimits: boolean; trustedProxies: readonly string[] };
+  config: { publicUrl: string; rateLimits: boolean; rateQuotas?: Quotas; trustedProxies: readonly string[] };
   sql: Sql;
   clock: Clock;
   ids: Ids;
-  secrets: KeyPeppers & Pick<Secrets, 'derive'>;
+  secrets: KeyPeppers & Pick<Secrets, 'derive' | 'seal'>;
   /** The installation's identity secret. */
   identity: Buffer;
   log: Log;
+  /** Where merchants' webhooks may go. */
+  addresses: Addresses;
+  wanted: Recent<Wanted>;
   useCases: UseCases;
   /** What keeps the process from being ready; empty: it is. */
   readiness(): Promise<readonly string[]>;
@@ -131,6 +142,10 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     if (error instanceof ApiError) return answer(request, reply, error);
     const code = frameworkCodes[error.code];
     if (code) return answer(request, reply, refuse(code));
+    // Only Fastify gives errors a status: what it could not read of the request, such as a body that broke off.
+    if (error.statusCode !== undefined && error.statusCode < 500) {
+      return answer(request, reply, refuse('malformed_request'));
+    }
     const { method, url, config: route } = request.routeOptions;
     log.error({ err: error, requestId: request.id, method, route: url }, 'a request failed');
     answer(request, reply, refuse(route.api?.creates ? 'processing_unavailable' : 'internal_error'));
@@ -147,6 +162,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
 
   hookRoutes(app, parts.useCases.receiveWebhook);
+  docsRoutes(app as unknown as FastifyInstance, `${basePath}/openapi.json`);
 
   // --------------------------------------------------------------------------------------------------------- public API
 
@@ -157,12 +173,17 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     sql: parts.sql,
     log,
     enabled: config.rateLimits,
+    quotas: config.rateQuotas ?? {},
     behindProxy: config.trustedProxies.length > 0,
     draining,
   });
 
   function admit(facts: RouteFacts) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      if (facts.deprecatedAt !== undefined) {
+        reply.header('deprecation', `@${facts.deprecatedAt}`);
+        reply.header('link', `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`);
+      }
       if (config.trustedProxies.length > 0 && request.headers['x-forwarded-proto'] === 'http') {
         throw refuse('tls_required');
       }
@@ -173,6 +194,8 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         throw refuse('api_key_invalid');
       }
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse('api_key_expired');
+      if (!key.allows(request.ip)) throw refuse('ip_not_allowed');
+      keys.noteUse(key, request.ip, request.headers['user-agent']);
       limiter.take(key, facts.policy, reply);
       requirePermission(key.permissions, facts.permissions);
       const named = namedOperationOf(request.headers['x-service-operation']);
@@ -211,7 +234,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       });
 
       chargeRoutes(api, { createCharge: parts.useCases.createCharge, directory });
-      transferRoutes(api, { createTransfer: parts.useCases.createTransfer, directory, limiter });
+      transferRoutes(api, { ...parts.useCases, directory, limiter });
       paymentRoutes(api, {
         ...parts,
         cursorKey: parts.secrets.derive('cursors'),
@@ -219,10 +242,12 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       });
       accountRoutes(api, { sql: parts.sql, directory });
       operationRoutes(api, { ...parts, directory });
+      webhookRoutes(api, { ...parts, directory });
+      eventRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors') });
 
       let document: string | undefined;
       api.get('/openapi.json', (_request, reply) => {
-        document ??= JSON.stringify(openApiOf(described, config.publicUrl + basePath));
+        document ??= JSON.stringify(openApiOf(described, config.publicUrl + basePath, describedEvents));
         return reply.type('application/json; charset=utf-8').send(document);
       });
 
@@ -248,7 +273,9 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
 function answerOtherMethods(api: FastifyInstance, path: string, methods: readonly string[]): void {
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
   api.options(path, (_request, reply) => reply.header('allow', allow).code(204).send());
-  const others = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !methods.includes(method));
+  const others = api.supportedMethods.filter(
+    (method) => method !== 'HEAD' && method !== 'OPTIONS' && !methods.includes(method),
+  );
   api.route({
     method: others,
     url: path,

@@ -10,7 +10,8 @@ import { printable } from './schema.ts';
  */
 
 interface FieldSchema {
-  type?: string;
+  /** `['string', 'null']`: may be null. */
+  type?: string | readonly string[];
   format?: string;
   pattern?: string;
   enum?: readonly string[];
@@ -18,6 +19,8 @@ interface FieldSchema {
   maximum?: number;
   minLength?: number;
   maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
   items?: FieldSchema;
   'x-trim'?: boolean;
 }
@@ -57,6 +60,7 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
     for (const [name, field] of fields) {
       const raw = record[name];
       if (typeof raw === 'string') record[name] = normalised(raw, field, part);
+      else if (Array.isArray(raw)) record[name] = raw.map((item) => normalisedItem(item, field));
     }
     if (check.Check(record)) return record;
     if (part === 'params') throw refuse('invalid_id');
@@ -64,14 +68,18 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
   };
 }
 
+const normalisedItem = (item: unknown, { items }: FieldSchema): unknown =>
+  typeof item === 'string' && items?.format === 'uuid' ? item.toLowerCase() : item;
+
 function normalised(raw: string, field: FieldSchema, part: Part): unknown {
+  const type = typeOf(field);
   if (part === 'querystring') {
     // A query carries text only; the types come from the schema.
-    if (field.type === 'integer') return /^[0-9]{1,9}$/.test(raw) ? Number(raw) : raw;
-    if (field.type === 'array') return raw.split(',');
+    if (type === 'integer') return /^[0-9]{1,9}$/.test(raw) ? Number(raw) : raw;
+    if (type === 'array') return raw.split(',');
   }
   if (field.format === 'uuid') return raw.toLowerCase();
-  if (field.type !== 'string' || field.enum) return raw;
+  if (type !== 'string' || field.enum) return raw;
   const text = raw.normalize('NFC');
   return field['x-trim'] ? text.trim() : text;
 }
@@ -82,7 +90,7 @@ function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part:
     const value = Object.hasOwn(record, name) ? record[name] : undefined;
     if (value === undefined || value === null) {
       if (schema.required?.includes(name)) problems.push({ field: name, code: 'required' });
-      else if (value === null) problems.push({ field: name, ...wrongType(field) });
+      else if (value === null && !isNullable(field)) problems.push({ field: name, ...wrongType(field) });
       continue;
     }
     const problem = problemOf(value, field);
@@ -97,14 +105,23 @@ function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part:
 
 type Problem = Omit<FieldProblem, 'field'>;
 
+const isNullable = ({ type }: FieldSchema): boolean => Array.isArray(type) && type.includes('null');
+
+const typeOf = ({ type }: FieldSchema): string | undefined =>
+  typeof type === 'string' ? type : type?.find((one) => one !== 'null');
+
 function problemOf(value: unknown, field: FieldSchema): Problem | null {
-  if (field.type === 'integer') {
+  const type = typeOf(field);
+  if (type === 'boolean') return typeof value === 'boolean' ? null : wrongType(field);
+  if (type === 'integer') {
     if (!Number.isInteger(value)) return wrongType(field);
     const number = value as number;
     return number < (field.minimum ?? number) || number > (field.maximum ?? number) ? range(field) : null;
   }
-  if (field.type === 'array') {
+  if (type === 'array') {
     if (!Array.isArray(value)) return wrongType(field);
+    const { minItems: min = 0, maxItems: max = value.length } = field;
+    if (value.length < min || value.length > max) return { code: 'out_of_count', min, max };
     for (const item of value) {
       const problem = problemOf(item, field.items ?? {});
       if (problem) return problem;
@@ -130,11 +147,16 @@ function problemOf(value: unknown, field: FieldSchema): Problem | null {
 function wrongType(field: FieldSchema): Problem {
   if (field.enum) return { code: 'not_one_of', allowed: field.enum };
   if (field.format === 'uuid') return { code: 'not_a_uuid' };
-  return field.type === 'integer' && field.minimum === undefined
-    ? { code: 'not_an_integer' }
-    : field.type === 'integer'
-      ? range(field)
-      : { code: 'not_a_string' };
+  switch (typeOf(field)) {
+    case 'integer':
+      return field.minimum === undefined ? { code: 'not_an_integer' } : range(field);
+    case 'boolean':
+      return { code: 'not_a_boolean' };
+    case 'array':
+      return { code: 'not_a_list' };
+    default:
+      return { code: 'not_a_string' };
+  }
 }
 
 /** One message says it all: "must be an integer between 1000 and 1000000". */

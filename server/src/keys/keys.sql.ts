@@ -1,4 +1,5 @@
 import { timestamp } from '../db/pool.ts';
+import type { Quotas } from '../http/quotas.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { Permission } from './permissions.ts';
 
@@ -11,15 +12,21 @@ export interface StoredKey {
   permissions: Permission[];
   hash: Buffer;
   pepperId: string;
+  ips: string[];
+  createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
   lastUsedAt: number | null;
+  wokenAt: number | null;
+  /** What of the rate limits is the account's own. */
+  quotas: Quotas;
 }
 
 const selectKey: Statement = {
   name: 'key_read',
   text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, k.permissions, k.hash,
-      k.pepper_id AS "pepperId", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt", k.last_used_at AS "lastUsedAt"
+      k.pepper_id AS "pepperId", k.ips, k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+      k.last_used_at AS "lastUsedAt", k.woken_at AS "wokenAt", a.rate_quotas AS quotas
     FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`,
 };
 
@@ -28,16 +35,20 @@ export const findKey = async (sql: Queries, id: string): Promise<StoredKey | und
 
 const touch: Statement = {
   name: 'key_touch',
-  text: `UPDATE api_key SET last_used_at = $2 WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
+  text: `UPDATE api_key SET last_used_at = $2, last_used_ip = $3, last_used_agent = $4
+    WHERE id = $1 AND (last_used_at IS NULL OR last_used_at < $2)`,
 };
 
-export const touchKey = (sql: Queries, id: string, nowMs: number): Promise<unknown> =>
-  sql.run(touch, [id, timestamp(nowMs)]);
+export const touchKey = (
+  sql: Queries,
+  id: string,
+  use: { at: number; ip: string; agent: string | null },
+): Promise<unknown> => sql.run(touch, [id, timestamp(use.at), use.ip, use.agent]);
 
 const insert: Statement = {
   name: 'key_insert',
-  text: `INSERT INTO api_key (id, account_id, name, permissions, hash, pepper_id, created_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  text: `INSERT INTO api_key (id, account_id, name, permissions, ips, hash, pepper_id, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
 };
 
 export interface NewKey {
@@ -45,9 +56,11 @@ export interface NewKey {
   accountId: string;
   name: string;
   permissions: readonly Permission[];
+  ips: readonly string[];
   hash: Buffer;
   pepperId: string;
   createdAt: number;
+  expiresAt: number | null;
 }
 
 export const insertKey = (tx: Queries, key: NewKey): Promise<unknown> =>
@@ -56,9 +69,11 @@ export const insertKey = (tx: Queries, key: NewKey): Promise<unknown> =>
     key.accountId,
     key.name,
     key.permissions,
+    key.ips,
     key.hash,
     key.pepperId,
     timestamp(key.createdAt),
+    key.expiresAt === null ? null : timestamp(key.expiresAt),
   ]);
 
 const revoke: Statement = {
@@ -69,20 +84,50 @@ const revoke: Statement = {
 export const markRevoked = (tx: Queries, id: string, nowMs: number): Promise<unknown> =>
   tx.run(revoke, [id, timestamp(nowMs)]);
 
+const rolled: Statement = {
+  name: 'key_rolled',
+  text: `UPDATE api_key SET rolled_to = $2, expires_at = least(expires_at, $3) WHERE id = $1`,
+};
+
+/** The key ends at `endsAtMs` at the latest, and its name is its successor's. */
+export const markRolled = (
+  tx: Queries,
+  id: string,
+  successorId: string,
+  endsAtMs: number,
+): Promise<unknown> => tx.run(rolled, [id, successorId, timestamp(endsAtMs)]);
+
+const wake: Statement = {
+  name: 'key_wake',
+  text: `UPDATE api_key SET woken_at = $2 WHERE id = $1`,
+};
+
+export const markWoken = (tx: Queries, id: string, nowMs: number): Promise<unknown> =>
+  tx.run(wake, [id, timestamp(nowMs)]);
+
 export interface ListedKey {
   id: string;
   name: string;
   permissions: Permission[];
+  /** Addresses and networks; empty: from everywhere. */
+  ips: string[];
   createdAt: number;
   expiresAt: number | null;
   revokedAt: number | null;
+  /** Its successor. */
+  rolledTo: string | null;
   lastUsedAt: number | null;
+  lastUsedIp: string | null;
+  /** The first word of the caller's User-Agent. */
+  lastUsedAgent: string | null;
+  wokenAt: number | null;
 }
 
 const list: Statement = {
   name: 'key_list',
-  text: `SELECT id, name, permissions, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
-      last_used_at AS "lastUsedAt"
+  text: `SELECT id, name, permissions, ips, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
+      rolled_to AS "rolledTo", last_used_at AS "lastUsedAt", last_used_ip AS "lastUsedIp", last_used_agent AS "lastUsedAgent",
+      woken_at AS "wokenAt"
     FROM api_key WHERE account_id = $1 ORDER BY created_at, id`,
 };
 

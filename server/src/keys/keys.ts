@@ -1,17 +1,20 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
+import type { Quotas } from '../http/quotas.ts';
 import { type Recent, recent } from '../http/recent.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { Secrets } from '../secrets.ts';
+import { addressesPerKey, allowList, networkOf } from './address.ts';
 import { hashOfKey, keyIdOf, makeKey, sameHash } from './key.ts';
 import {
   findKey,
   insertKey,
   type ListedKey,
   markRevoked,
-  type StoredKey,
+  markRolled,
+  markWoken,
   selectKeys,
   touchKey,
 } from './keys.sql.ts';
@@ -27,42 +30,154 @@ export class KeyRefused extends Error {
   override name = 'KeyRefused';
 }
 
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** How long an old key goes on beside the one that follows it. */
+export const overlaps = { now: 0, '1h': hour, '24h': day, '7d': 7 * day } as const;
+
+export interface WantedKey {
+  accountId: string;
+  name: string;
+  permissions: readonly Permission[];
+  /** 1 to 3650; default: it does not expire. */
+  expiresInDays?: number | undefined;
+  /** Addresses and networks from which it may be used; default: from everywhere. */
+  ips?: readonly string[] | undefined;
+}
+
+interface KeyHouse {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+  secrets: KeyPeppers;
+}
+
 /**
  * Makes a key. The answer is the only place where it can ever be read.
- * @throws KeyRefused no such account, a name that is taken or no name, no permission, 20 active keys
+ * @throws KeyRefused no such account, a name that is taken or no name, no permission, 20 active keys, no address
  */
-export async function createKey(
-  house: { sql: Sql; clock: Clock; ids: Ids; secrets: KeyPeppers },
-  wanted: { accountId: string; name: string; permissions: readonly Permission[] },
-): Promise<{ id: string; key: string }> {
+export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ id: string; key: string }> {
   const name = wanted.name.normalize('NFC').trim();
   if (name.length === 0 || [...name].length > 64 || /[\p{Cc}\p{Cs}]/u.test(name)) {
     throw new KeyRefused('a key has a name of 1 to 64 characters');
   }
   if (wanted.permissions.length === 0) throw new KeyRefused('a key has at least one permission');
+  const ips = networksOf(wanted.ips ?? []);
+  const { expiresInDays } = wanted;
+  if (
+    expiresInDays !== undefined &&
+    !(Number.isInteger(expiresInDays) && expiresInDays >= 1 && expiresInDays <= 3650)
+  ) {
+    throw new KeyRefused('a key lives 1 to 3650 days');
+  }
   return house.sql.tx(async (tx) => {
     const account = await lockAccount(tx, wanted.accountId);
     if (!account) throw new KeyRefused('there is no such account');
     const now = house.clock.now();
-    const active = (await selectKeys(tx, wanted.accountId)).filter((key) => isActive(key, now));
+    // One that was followed by another only ends its overlap: neither its place nor its name is kept for it.
+    const active = (await selectKeys(tx, wanted.accountId)).filter(
+      (key) => isActive(key, now) && key.rolledTo === null,
+    );
     if (active.length >= activeKeysPerAccount) {
       throw new KeyRefused(`an account has at most ${activeKeysPerAccount} active keys`);
     }
     if (active.some((key) => key.name === name))
       throw new KeyRefused(`an active key is named ${name} already`);
     const made = makeKey(house.ids, account.test);
-    const { id: pepperId, pepper } = house.secrets.currentPepper;
     await insertKey(tx, {
       id: made.id,
+      ...hashed(house, made.key),
       accountId: wanted.accountId,
       name,
       permissions: [...new Set(wanted.permissions)],
-      hash: hashOfKey(pepper, made.key),
-      pepperId,
+      ips,
       createdAt: now,
+      expiresAt: expiresInDays === undefined ? null : now + expiresInDays * day,
     });
     return made;
   });
+}
+
+/**
+ * Makes a key with the name, permissions, addresses and length of life of another one, which goes on working for `overlapMs`:
+ * its owner sees by the last use when the old one is silent.
+ * @throws KeyRefused no such active key in the account, or it was rolled already
+ */
+export async function rollKey(
+  house: KeyHouse,
+  accountId: string,
+  id: string,
+  overlapMs: number,
+): Promise<{ id: string; key: string }> {
+  return house.sql.tx(async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    const now = house.clock.now();
+    const old = (await selectKeys(tx, accountId)).find((key) => key.id === id && isActive(key, now));
+    if (!account || !old) throw new KeyRefused('there is no such active key');
+    if (old.rolledTo !== null) throw new KeyRefused(`the key was rolled already, to ${old.rolledTo}`);
+    const made = makeKey(house.ids, account.test);
+    await markRolled(tx, id, made.id, now + overlapMs);
+    const { name, permissions, ips } = old;
+    await insertKey(tx, {
+      id: made.id,
+      ...hashed(house, made.key),
+      accountId,
+      name,
+      permissions,
+      ips,
+      createdAt: now,
+      expiresAt: old.expiresAt === null ? null : now + (old.expiresAt - old.createdAt),
+    });
+    return made;
+  });
+}
+
+/**
+ * A key named by its id alone is rolled.
+ * @throws KeyRefused as `rollKey`
+ */
+export async function rollKeyById(
+  house: KeyHouse,
+  id: string,
+  overlapMs: number,
+): Promise<{ id: string; key: string }> {
+  const key = await findKey(house.sql, id);
+  if (!key) throw new KeyRefused('there is no such key');
+  return rollKey(house, key.accountId, id, overlapMs);
+}
+
+/**
+ * A key that rests because nobody used it for half a year works again.
+ * @throws KeyRefused no such active key
+ */
+export async function wakeKey(house: { sql: Sql; clock: Clock }, id: string): Promise<void> {
+  await house.sql.tx(async (tx) => {
+    const key = await findKey(tx, id);
+    if (!key || !isActive(key, house.clock.now())) throw new KeyRefused('there is no such active key');
+    await lockAccount(tx, key.accountId);
+    await markWoken(tx, id, house.clock.now());
+  });
+}
+
+function hashed(house: KeyHouse, key: string): { hash: Buffer; pepperId: string } {
+  const { id: pepperId, pepper } = house.secrets.currentPepper;
+  return { hash: hashOfKey(pepper, key), pepperId };
+}
+
+/** @throws KeyRefused */
+function networksOf(texts: readonly string[]): string[] {
+  if (texts.length > addressesPerKey) {
+    throw new KeyRefused(`a key has at most ${addressesPerKey} addresses and networks`);
+  }
+  const networks = texts.map((text) => {
+    const network = networkOf(text);
+    if (network === null) {
+      throw new KeyRefused(`${text} is no address, nor a network of IPv4 /16 or IPv6 /32 or narrower`);
+    }
+    return network;
+  });
+  return [...new Set(networks)];
 }
 
 /** Every key of the account, oldest first, revoked ones included. */
@@ -86,6 +201,19 @@ export async function revokeKey(house: { sql: Sql; clock: Clock }, id: string): 
 const isActive = (key: { revokedAt: number | null; expiresAt: number | null }, now: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 
+const halfYearMs = 180 * day;
+
+/**
+ * A key that may send money and that nobody used for half a year is pure risk: it rests until somebody wakes it. Decided by its
+ * dates each time it is presented; no worker has to have run.
+ */
+export const rests = (
+  key: Pick<ListedKey, 'permissions' | 'createdAt' | 'lastUsedAt' | 'wokenAt'>,
+  now: number,
+): boolean =>
+  key.permissions.includes('transfers') &&
+  now - Math.max(key.createdAt, key.lastUsedAt ?? 0, key.wokenAt ?? 0) > halfYearMs;
+
 /** A key that was presented and fits. */
 export interface VerifiedKey {
   id: string;
@@ -94,30 +222,32 @@ export interface VerifiedKey {
   test: boolean;
   permissions: ReadonlySet<Permission>;
   expiresAt: number | null;
+  lastUsedAt: number | null;
+  /** Whether it may be used from this address. */
+  allows(address: string): boolean;
+  /** What of the rate limits is the account's own. */
+  quotas: Quotas;
 }
 
 /** How long a process may believe what it read of a key: a revoked key stops everywhere within this time. */
 const maxAgeMs = 1000;
 const touchEveryMs = 60_000;
+const keysAtHand = 10_000;
 
-/**
- * Looks presented keys up: the whole key to what it stands for, or undefined for whatever is no key in force (unknown,
- * malformed, revoked: nothing tells them apart).
- */
-export function keyring(house: {
-  sql: Sql;
-  clock: Clock;
-  secrets: KeyPeppers;
-  log: Log;
-}): Recent<VerifiedKey> {
+export interface Keyring {
+  /**
+   * The whole key to what it stands for, or undefined for whatever is no key in force (unknown, malformed, revoked, resting: nothing
+   * tells them apart).
+   */
+  get: Recent<VerifiedKey>['get'];
+  /** Notes that a key was used: off the request's path, and at most once a minute for each key and process. */
+  noteUse(key: VerifiedKey, ip: string, userAgent: string | undefined): void;
+}
+
+export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; log: Log }): Keyring {
   const { sql, clock, secrets, log } = house;
-
-  /** Off the request's path, and at most once a minute for each key and process. */
-  function noteUse(key: StoredKey): void {
-    const now = clock.now();
-    if (key.lastUsedAt !== null && now - key.lastUsedAt < touchEveryMs) return;
-    touchKey(sql, key.id, now).catch((err: unknown) => log.warn({ err }, 'the use of a key was not noted'));
-  }
+  /** When each was noted by this process, since what was read of a key may be a second old. */
+  const notedAt = new Map<string, number>();
 
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const id = keyIdOf(presented);
@@ -127,8 +257,9 @@ export function keyring(house: {
     // An unknown id costs the same as a known one: the time of the answer says nothing.
     const hash = hashOfKey(pepper ?? secrets.currentPepper.pepper, presented);
     const fits = sameHash(pepper ? stored.hash : Buffer.alloc(32), hash);
-    if (!stored || !pepper || !fits || stored.revokedAt !== null) return undefined;
-    noteUse(stored);
+    if (!stored || !pepper || !fits || stored.revokedAt !== null || rests(stored, clock.now())) {
+      return undefined;
+    }
     return {
       id,
       accountId: stored.accountId,
@@ -136,8 +267,24 @@ export function keyring(house: {
       test: stored.test,
       permissions: new Set(stored.permissions),
       expiresAt: stored.expiresAt,
+      lastUsedAt: stored.lastUsedAt,
+      allows: allowList(stored.ips),
+      quotas: stored.quotas,
     };
   }
 
-  return recent({ clock, maxAgeMs, maxEntries: 10_000, read: verify });
+  const known = recent({ clock, maxAgeMs, maxEntries: keysAtHand, read: verify });
+  return {
+    get: known.get,
+    noteUse(key, ip, userAgent) {
+      const now = clock.now();
+      if (now - Math.max(key.lastUsedAt ?? 0, notedAt.get(key.id) ?? 0) < touchEveryMs) return;
+      if (notedAt.size >= keysAtHand) notedAt.clear();
+      notedAt.set(key.id, now);
+      const agent = /^[A-Za-z0-9._-]{1,40}/.exec(userAgent ?? '')?.[0] ?? null;
+      touchKey(sql, key.id, { at: now, ip, agent }).catch((err: unknown) => {
+        log.warn({ err }, 'the use of a key was not noted');
+      });
+    },
+  };
 }

@@ -149,12 +149,15 @@ const selectObstacles: Statement = {
       EXISTS (SELECT FROM intent WHERE account_id = $1 AND operation_id = $2)
         OR EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND status = 'draft')
         OR EXISTS (SELECT FROM incident WHERE account_id = $1 AND operation_id = $2 AND state = 'open') AS unfinished,
+      EXISTS (SELECT FROM incident WHERE account_id = $1 AND kind = 'divergence' AND state = 'open') AS diverged,
       EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL) AS unconfirmed`,
 };
 
 export interface Obstacles {
   /** An intent, a draft, or an open incident. */
   unfinished: boolean;
+  /** `verify` found an invariant of the account broken, and nobody has resolved it. */
+  diverged: boolean;
   /** A backup was restored and the provider's lists have not been compared since. */
   unconfirmed: boolean;
 }

@@ -11,6 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
+import { recordDivergences } from '../settlement/incident.ts';
 import {
   deleteRow,
   findHash,
@@ -213,7 +214,8 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
   const { accountId } = holder;
   const summedTo = await findSeq(house.sql, accountId, id);
   const before = await sumUpTo(house.sql, accountId, id, summedTo);
-  await house.sql.tx(async (tx) => {
+  let differs = false;
+  const deleted = house.sql.tx(async (tx) => {
     const account = await lockAccount(tx, accountId);
     const states = await findStates(tx, accountId, id);
     const state = states.find((one) => one.id === id);
@@ -233,8 +235,10 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
         { accountId, operationId: id },
         'the balance of an operation differs from its journals: its deletion was refused',
       );
+      differs = true;
       throw refuse('ledger_divergence');
     }
+    if (obstacles.diverged) throw refuse('ledger_divergence');
     if (balance.available !== 0 || balance.receivable !== 0) throw refuse('operation_has_balance');
     if (balance.held !== 0 || balance.holdWanted !== 0) throw refuse('operation_on_hold');
     if (balance.reserved !== 0 || obstacles.unfinished) throw refuse('operation_has_unfinished_payments');
@@ -251,7 +255,28 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
     if (heir) news.push(['operation.updated', heir]);
     await Promise.all(announce(house, tx, holder, now, news));
   });
+  try {
+    await deleted;
+  } catch (error) {
+    if (differs) await recordDifference(house, accountId, id);
+    throw error;
+  }
   house.directory.forget(accountId);
+}
+
+/** Opens the incident that an operator has to resolve. Its failing changes nothing for the caller. */
+async function recordDifference(
+  house: OperationsHouse,
+  accountId: string,
+  operationId: string,
+): Promise<void> {
+  const fault = 'the balance differed from its journals when it was to be deleted';
+  const found = { accountId, operationId, paymentId: null, invariant: 3, fault };
+  try {
+    await recordDivergences({ ...house, actor: 'vintem' }, [found]);
+  } catch (error) {
+    house.log.error({ err: error, accountId, operationId }, 'no incident could be opened');
+  }
 }
 
 type News = [type: 'operation.created' | 'operation.updated' | 'operation.deleted', operation: OperationRow];

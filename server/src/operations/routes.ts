@@ -1,5 +1,5 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import { IdParams } from '../http/schema.ts';
+import { EmptyBody, IdParams } from '../http/schema.ts';
 import {
   createOperation,
   deleteOperation,
@@ -11,7 +11,6 @@ import {
 } from './operations.ts';
 import {
   DeletedSchema,
-  EmptyBody,
   NewOperationBody,
   OperationListSchema,
   OperationSchema,

@@ -40,6 +40,4 @@ export const NewOperationBody = Body(
 
 export const RenameBody = Body({ name: Name }, { examples: [{ name: 'Loja da Praia' }] });
 
-export const EmptyBody = Body({});
-
 export const DeletedSchema = Type.Object({ ok: Type.Literal(true) });

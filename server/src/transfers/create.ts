@@ -1,3 +1,4 @@
+import type { Conditions } from '../accounts/conditions.sql.ts';
 import type { House } from '../house.ts';
 import type { Caller } from '../http/auth.ts';
 import { refuse } from '../http/errors.ts';
@@ -26,16 +27,27 @@ export function createTransfer(house: House, caller: Caller, request: TransferRe
     asked: { amountCents, pixKey, pixKeyType, description },
     refusedAs: existsInDict(pixKeyType, pixKey) ? null : 'pix_key_not_found',
     waitMs: house.settings.transferWaitMs,
-    feeCents: (account) => {
-      if (amountCents < account.minimumWithdrawalCents || amountCents > account.maximumWithdrawalCents) {
-        throw refuse('amount_out_of_limits');
-      }
-      const feeCents = feeOf(amountCents, {
-        fixedCents: account.withdrawalFeeCents,
-        bps: account.withdrawalFeeBps,
-      });
-      if (feeCents >= amountCents) throw refuse('amount_below_fee');
-      return feeCents;
-    },
+    feeCents: (account) => withdrawalFeeOf(account, amountCents),
   });
+}
+
+/**
+ * The fee of a withdrawal by an account's conditions.
+ * @throws ApiError `amount_out_of_limits`, `amount_below_fee`
+ */
+export function withdrawalFeeOf(account: Conditions, amountCents: number): number {
+  requireWithinLimits(account, amountCents);
+  const feeCents = feeOf(amountCents, {
+    fixedCents: account.withdrawalFeeCents,
+    bps: account.withdrawalFeeBps,
+  });
+  if (feeCents >= amountCents) throw refuse('amount_below_fee');
+  return feeCents;
+}
+
+/** @throws ApiError `amount_out_of_limits` */
+export function requireWithinLimits(account: Conditions, amountCents: number): void {
+  if (amountCents < account.minimumWithdrawalCents || amountCents > account.maximumWithdrawalCents) {
+    throw refuse('amount_out_of_limits');
+  }
 }

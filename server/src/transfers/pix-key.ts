@@ -53,3 +53,9 @@ export function existsInDict(type: PixKeyType, key: string): boolean {
       return true;
   }
 }
+
+/** Enough of a key for its owner to know it again: `ma***@example.com`, `***8909`. */
+export function maskedPixKey(key: string): string {
+  const at = key.indexOf('@');
+  return at > 0 ? `${key.slice(0, Math.min(2, at - 1))}***${key.slice(at)}` : `***${key.slice(-4)}`;
+}

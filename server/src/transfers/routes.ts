@@ -1,14 +1,16 @@
 import type { Caller } from '../http/auth.ts';
-import type { ApiScope } from '../http/edge.ts';
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { type ErrorCode, refuse, refuseFields } from '../http/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
+import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { draftCancelledExamples, transferExamples } from '../payments/examples.ts';
 import type { Payment, PaymentReason } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewWithCode } from '../payments/view.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 import { normalisePixKey } from './pix-key.ts';
-import { TransferBody } from './schema.ts';
+import { CodeBody, TransferBody } from './schema.ts';
 
 export interface TransferRequest {
   amountCents: number;
@@ -24,10 +26,26 @@ export type CreateTransfer = (
   request: TransferRequest,
 ) => Promise<{ payment: Payment; replayed: boolean }>;
 
-export function transferRoutes(
-  api: ApiScope,
-  house: { createTransfer: CreateTransfer; directory: OperationDirectory; limiter: RateLimiter },
-): void {
+export interface DraftCalls {
+  confirmDraft(caller: Caller, paymentId: string, code: string): Promise<Payment>;
+  cancelDraft(caller: Caller, paymentId: string): Promise<Payment>;
+}
+
+/** Drafts exist for people at the panel; integrations send transfers. Since 2026-11-20. */
+const draftFacts: RouteFacts = {
+  permissions: ['transfers'],
+  policy: 'transfers',
+  operation: 'resolve',
+  deprecatedAt: 1_795_132_800,
+};
+
+interface TransferHouse extends DraftCalls {
+  createTransfer: CreateTransfer;
+  directory: OperationDirectory;
+  limiter: RateLimiter;
+}
+
+export function transferRoutes(api: ApiScope, house: TransferHouse): void {
   api.post(
     '/pix/transfers',
     {
@@ -38,7 +56,13 @@ export function transferRoutes(
         response: { 201: PaymentSchema },
       },
       config: {
-        api: { permissions: ['transfers'], policy: 'transfers', operation: 'resolve', creates: true },
+        api: {
+          permissions: ['transfers'],
+          policy: 'transfers',
+          operation: 'resolve',
+          creates: true,
+          examples: transferExamples,
+        },
       },
     },
     async (request, reply) => {
@@ -56,15 +80,64 @@ export function transferRoutes(
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      // By state alone, first call or repeat: a 201 here reads as pending, unknown or completed, and a 400 as "not sent".
-      if (payment.status === 'cancelled') {
-        const code = refusalOf(payment.reasonCode);
-        if (code === 'pix_key_not_found' && !replayed) house.limiter.keyNotFound(request.caller.accountId);
-        throw refuse(code, { paymentId: payment.id });
-      }
+      requireSent(house.limiter, payment, !replayed);
       return reply.code(201).send(await viewWithCode(payment, request.language));
     },
   );
+
+  api.post(
+    '/pix/transfers/:id/confirm',
+    {
+      schema: {
+        tags: ['Transfers'],
+        summary: 'Confirm a draft with the code from the mail',
+        params: IdParams('Id of the draft'),
+        body: CodeBody,
+        response: { 200: PaymentSchema },
+      },
+      config: { api: { ...draftFacts, creates: true, examples: transferExamples } },
+    },
+    async (request) => {
+      const { id } = request.params;
+      house.limiter.requireKeysFound(request.caller.accountId);
+      const payment = await onCurrentOperation(house.directory, request.caller, (caller) =>
+        house.confirmDraft(caller, id, request.body.code),
+      );
+      requireSent(house.limiter, payment, true);
+      return viewWithCode(payment, request.language);
+    },
+  );
+
+  api.post(
+    '/pix/transfers/:id/cancel',
+    {
+      schema: {
+        tags: ['Transfers'],
+        summary: 'Cancel a draft',
+        params: IdParams('Id of the draft'),
+        body: EmptyBody,
+        response: { 200: PaymentSchema },
+      },
+      config: { api: { ...draftFacts, examples: draftCancelledExamples } },
+    },
+    async (request) => {
+      const payment = await onCurrentOperation(house.directory, request.caller, (caller) =>
+        house.cancelDraft(caller, request.params.id),
+      );
+      return viewWithCode(payment, request.language);
+    },
+  );
+}
+
+/**
+ * By state alone, first call or repeat: success reads as pending, unknown or completed, and a 400 as "not sent".
+ * @throws ApiError `pix_key_not_found`, `recipient_refused`, `provider_refused` for a payment that is cancelled
+ */
+function requireSent(limiter: RateLimiter, payment: Payment, first: boolean): void {
+  if (payment.status !== 'cancelled') return;
+  const code = refusalOf(payment.reasonCode);
+  if (code === 'pix_key_not_found' && first) limiter.keyNotFound(payment.accountId);
+  throw refuse(code, { paymentId: payment.id });
 }
 
 function refusalOf(reason: PaymentReason | null): ErrorCode {

@@ -1,3 +1,4 @@
+import { Type } from 'typebox';
 import { Body, Cents, OneOf, Text, Uuid } from '../http/schema.ts';
 
 export const TransferBody = Body(
@@ -26,4 +27,11 @@ export const TransferBody = Body(
       },
     ],
   },
+);
+
+export const CodeBody = Body(
+  {
+    code: Type.String({ pattern: '^[0-9]{6}$', description: 'The six digits from the mail' }),
+  },
+  { examples: [{ code: '123456' }] },
 );

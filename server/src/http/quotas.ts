@@ -1,0 +1,42 @@
+/** How much a bucket lets through. */
+export interface Quota {
+  perSecond: number;
+  /** How many calls a bucket that was left alone holds. */
+  burst: number;
+}
+
+/** Per key; `account` over all keys of an account, `auth` per address, `refused-keys` per account. */
+export const defaultQuotas = {
+  reads: { perSecond: 100, burst: 200 },
+  charges: { perSecond: 50, burst: 100 },
+  transfers: { perSecond: 20, burst: 40 },
+  operations: { perSecond: 5, burst: 20 },
+  webhooks: { perSecond: 5, burst: 20 },
+  account: { perSecond: 300, burst: 600 },
+  auth: { perSecond: 20 / 60, burst: 20 },
+  /** Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
+  'refused-keys': { perSecond: 30 / 3600, burst: 30 },
+} as const satisfies Record<string, Quota>;
+
+export type QuotaName = keyof typeof defaultQuotas;
+
+/** What differs from the defaults. */
+export type Quotas = Partial<Record<QuotaName, Quota>>;
+
+export const quotaNames = Object.keys(defaultQuotas) as QuotaName[];
+
+/**
+ * `reads=200/400,transfers=0.5/10`: calls a second, and how many at once.
+ * @returns null for what cannot be read
+ */
+export function parseQuotas(text: string): Quotas | null {
+  const quotas: Quotas = {};
+  for (const part of text.split(',')) {
+    const match = /^\s*([a-z-]+)=(\d{1,6}(?:\.\d{1,6})?)\/(\d{1,6})\s*$/.exec(part);
+    if (!match) return null;
+    const [name, perSecond, burst] = [match[1] as QuotaName, Number(match[2]), Number(match[3])];
+    if (!quotaNames.includes(name) || quotas[name] || perSecond <= 0 || burst < 1) return null;
+    quotas[name] = { perSecond, burst };
+  }
+  return quotas;
+}

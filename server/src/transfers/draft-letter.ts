@@ -1,0 +1,31 @@
+import type { Letter } from '../mail.ts';
+import { reaisOf } from '../money.ts';
+import type { Payment } from '../payments/payment.ts';
+import { maskedPixKey } from './pix-key.ts';
+
+/** The mail with the code of a draft: what it would send, and to whom, so that nobody confirms what they did not ask for. */
+export function codeLetter(draft: { to: string; payment: Payment; pixKey: string; code: string }): Letter {
+  const { to, payment, pixKey, code } = draft;
+  const { amountCents, feeCents, operationId, pixKeyType } = payment;
+  const reais = (cents: number) => `R$ ${reaisOf(cents).replace('.', ',')}`;
+  return {
+    to,
+    // Subjects are shown on locked screens: no code in them.
+    subject: 'vintem: confirme a transferencia',
+    text: `Código: ${code}
+
+Vale por 10 minutos e só para esta transferência:
+
+  Valor        ${reais(amountCents)} (o recebedor recebe ${reais(amountCents - feeCents)}, tarifa ${reais(feeCents)})
+  Chave Pix    ${maskedPixKey(pixKey)} (${pixKeyType})
+  Operação     ${operationId}
+  Pagamento    ${payment.id}
+
+Ninguém de nós pede este código. Se não foi você, não o informe a ninguém e troque sua senha: sem o código nada é enviado.
+
+—
+Code: ${code}, valid for 10 minutes and for this transfer only. If you did not ask for it, tell it to nobody and change your
+password: nothing is sent without it.
+`,
+  };
+}

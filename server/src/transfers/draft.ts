@@ -1,0 +1,418 @@
+import { type BinaryLike, scrypt, timingSafeEqual } from 'node:crypto';
+import type { House } from '../house.ts';
+import type { Caller } from '../http/auth.ts';
+import { type ErrorCode, refuse } from '../http/errors.ts';
+import { put, read, remove, type View, type Write } from '../ledger/till.ts';
+import type { Cause, Payment } from '../payments/payment.ts';
+import { paymentKey, payments } from '../payments/payments.sql.ts';
+import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
+import type { Ids } from '../ports/ids.ts';
+import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
+import { takenKeys } from '../request-keys/taken.sql.ts';
+import {
+  acceptWithinMs,
+  admissionReads,
+  admit,
+  begin,
+  sent,
+  stateAllows,
+  stateReads,
+  wayOf,
+} from '../settlement/accept.ts';
+import { announce } from '../settlement/announce.ts';
+import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
+import { type Draft, drafts, findOverdue } from './draft.sql.ts';
+import { codeLetter } from './draft-letter.ts';
+import { existsInDict } from './pix-key.ts';
+import type { TransferRequest } from './routes.ts';
+
+/**
+ * Transfers that a person asks for, confirmed by a code from their mail.
+ *
+ * A draft is a payment in state `draft`: it has its fee and its request key, and reserves nothing. Its code is six digits, good for
+ * ten minutes, for this draft and nothing else: amount, key and operation of a payment never change. Five wrong codes or
+ * thirty minutes end the draft. What is stored of the code is a scrypt hash; the code itself stands in the mail and nowhere
+ * else, no log included.
+ *
+ * Confirming is accepting a transfer: the reserve and the intent commit in one flush, under the same rules as an automatic one
+ * (`settlement/accept.ts`).
+ */
+
+/** What drafts need of the house: the command line has no more. */
+export type DraftHouse = Pick<House, 'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'mail'>;
+
+const minute = 60_000;
+const codeLifeMs = 10 * minute;
+const draftLifeMs = 30 * minute;
+const tries = 5;
+/** The first mail included. */
+const sends = 3;
+
+/**
+ * Writes a draft and mails its code. A repeat with the same request key returns the draft as it is and mails nothing.
+ * @param request normalised
+ * @param email where the code goes
+ * @throws ApiError `idempotency_conflict`, `account_disabled`, `withdrawals_blocked`, `withdrawals_paused`,
+ *         `amount_out_of_limits`, `amount_below_fee`, `operation_not_found`
+ */
+export async function createDraft(
+  house: DraftHouse,
+  caller: Caller,
+  request: TransferRequest,
+  email: string,
+): Promise<Payment> {
+  const { accountId, operationId } = caller;
+  const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
+  const id = paymentIdFor(house.identity, { id: accountId, number: caller.accountNumber }, requestKey);
+  // `draft` makes it another request than the automatic transfer with the same data.
+  const asked = { amountCents, pixKey, pixKeyType, description, draft: true };
+  const fingerprint = fingerprintOf(house.identity, { ...asked, kind: 'transfer', operationId });
+  const key = paymentKey(accountId, id);
+  const taken = accountId + requestKey;
+  const chain = { accountId, chainId: operationId };
+  const token = house.ids.uuid();
+  const sealedKey = house.secrets.seal(pixKey, id);
+  const made = await newCode(house, id);
+  const { payment, fresh } = await house.till.submit<{ payment: Payment; fresh: boolean }>({
+    token,
+    deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+    chains: [chain],
+    reads: [read(payments, key), read(drafts, key), read(takenKeys, taken), ...stateReads(caller)],
+    eventRefs: [],
+    decide: (view) => {
+      const balance = view.balance(chain);
+      if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
+      const earlier = view.get(payments, key);
+      if (earlier) {
+        if (!sameRequest(earlier.fingerprint, fingerprint))
+          throw refuse('idempotency_conflict', { paymentId: id });
+        return { answer: { payment: earlier, fresh: false } };
+      }
+      if (view.get(takenKeys, taken)) throw refuse('idempotency_conflict');
+      const now = house.clock.now();
+      const account = stateAllows(view, caller, 'transfer', balance.frozen, now);
+      const payment: Payment = {
+        accountId,
+        id,
+        operationId,
+        kind: 'transfer',
+        status: 'draft',
+        amountCents,
+        feeCents: withdrawalFeeOf(account, amountCents),
+        requestKey,
+        fingerprint,
+        description,
+        payerName: null,
+        pixKey: sealedKey,
+        pixKeyType,
+        createdAt: now,
+        updatedAt: now,
+        settledAt: null,
+        paidAt: null,
+        expiresAt: null,
+        copyPaste: null,
+        endToEnd: null,
+        notice: null,
+        reasonCode: null,
+        providerFeeCents: null,
+        netAmountCents: null,
+        returnedCents: 0,
+        history: [{ status: 'draft', at: new Date(now).toISOString(), cause: causeOf(caller) }],
+        command: token,
+      };
+      const draft: Draft = {
+        accountId,
+        paymentId: id,
+        operationId,
+        email: house.secrets.seal(email, id),
+        codeSalt: made.salt,
+        codeHash: made.hash,
+        codeExpiresAt: now + codeLifeMs,
+        triesLeft: tries,
+        sendsLeft: sends - 1,
+        expiresAt: now + draftLifeMs,
+      };
+      return { answer: { payment, fresh: true }, writes: [put(payments, payment), put(drafts, draft)] };
+    },
+  });
+  if (fresh) await house.mail.send(codeLetter({ to: email, payment, pixKey, code: made.code }));
+  return payment;
+}
+
+/**
+ * Mails another code, which ends the one before. The tries that are left stay as they are.
+ * @throws ApiError `payment_not_found`, `not_a_draft`, `rate_limited` after three mails
+ */
+export async function resendCode(house: DraftHouse, caller: Caller, paymentId: string): Promise<Payment> {
+  const made = await newCode(house, paymentId);
+  const { payment, draft } = await submitOnDraft<{ payment: Payment; draft: Draft }>(
+    house,
+    caller,
+    paymentId,
+    (_view, payment, draft, now) => {
+      if (draft.sendsLeft === 0) throw refuse('rate_limited', { details: [{ policy: 'codes' }] });
+      const renewed: Draft = {
+        ...draft,
+        codeSalt: made.salt,
+        codeHash: made.hash,
+        codeExpiresAt: Math.min(now + codeLifeMs, draft.expiresAt),
+        sendsLeft: draft.sendsLeft - 1,
+      };
+      return { answer: { payment, draft: renewed }, writes: [put(drafts, renewed)] };
+    },
+  );
+  const to = house.secrets.open(draft.email, paymentId).toString();
+  const pixKey = house.secrets.open(payment.pixKey ?? Buffer.alloc(0), paymentId).toString();
+  await house.mail.send(codeLetter({ to, payment, pixKey, code: made.code }));
+  return payment;
+}
+
+type Confirmed =
+  | { payment: Payment; fence: string | null; breakerOpen: boolean }
+  | { refused: ErrorCode; triesLeft?: number }
+  | { salt: 'changed' };
+
+/**
+ * Makes a draft a transfer: reserve and intent in one flush, then sends it as any other.
+ * @returns the payment, `cancelled` when it was refused at once
+ * @throws ApiError `payment_not_found`, `not_a_draft`, `invalid_code`, `code_expired`, `insufficient_balance`, and what refuses
+ *         an automatic transfer
+ */
+export async function confirmDraft(
+  house: House,
+  caller: Caller,
+  paymentId: string,
+  code: string,
+): Promise<Payment> {
+  const way = wayOf(house, caller, 'transfer', house.settings.transferWaitMs);
+  const { accountId, operationId } = caller;
+  const chain = { accountId, chainId: operationId };
+  const key = paymentKey(accountId, paymentId);
+  for (;;) {
+    // The hash takes some 50 ms: made before the lock, under the salt of this moment.
+    const [stored] = await drafts.read(house.sql, [key]);
+    const given = stored && (await hashOf(house, paymentId, code, stored.codeSalt));
+    const token = house.ids.uuid();
+    const confirmed = await house.till.submit<Confirmed>({
+      token,
+      deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+      chains: [chain],
+      reads: [read(payments, key), read(drafts, key), ...admissionReads(caller, way)],
+      eventRefs: [],
+      decide: (view) => {
+        const { payment, draft } = draftIn(view, caller, paymentId);
+        const now = house.clock.now();
+        const admission = admit(view, caller, way, view.balance(chain)?.frozen ?? false, now);
+        if (draft.expiresAt <= now) {
+          return {
+            answer: { refused: 'code_expired' },
+            writes: ended(house, payment, 'draft_expired', { by: 'clock', id: paymentId }, way.connection)
+              .writes,
+          };
+        }
+        if (draft.codeExpiresAt <= now) throw refuse('code_expired', { paymentId });
+        // Another code was mailed since: what was given is looked at under its salt.
+        if (!stored || !given || !stored.codeSalt.equals(draft.codeSalt))
+          return { answer: { salt: 'changed' } };
+        const cause = causeOf(caller);
+        if (!timingSafeEqual(given, draft.codeHash)) {
+          const triesLeft = draft.triesLeft - 1;
+          const writes =
+            triesLeft > 0
+              ? [put(drafts, { ...draft, triesLeft })]
+              : ended(house, payment, 'draft_locked', cause, way.connection).writes;
+          return { answer: { refused: 'invalid_code', triesLeft }, writes };
+        }
+        requireWithinLimits(admission.account, payment.amountCents);
+        const step = stepOf(payment, { type: 'confirmed' }, cause, now);
+        const pixKey = house.secrets.open(payment.pixKey ?? Buffer.alloc(0), paymentId).toString();
+        const known = payment.pixKeyType !== null && existsInDict(payment.pixKeyType, pixKey);
+        const refusedAs = known ? null : 'pix_key_not_found';
+        const begun = begin(house, view, way, admission, {
+          payment: step.payment,
+          refusedAs,
+          token,
+          now,
+          cause,
+        });
+        return {
+          answer: {
+            payment: begun.payment,
+            fence: begun.fence,
+            breakerOpen: admission.breaker?.open ?? false,
+          },
+          postings: [
+            ...step.postings.map((posting) => ({ ...posting, chain, subject: paymentId })),
+            ...begun.postings,
+          ],
+          writes: [...begun.writes, remove(drafts, key)],
+        };
+      },
+    });
+    if ('salt' in confirmed) continue;
+    if ('refused' in confirmed) {
+      const { refused, triesLeft } = confirmed;
+      house.eventsWritten();
+      throw refuse(refused, { paymentId, ...(triesLeft !== undefined && { details: [{ triesLeft }] }) });
+    }
+    house.breakers.seen(way.connection, way.call, confirmed.breakerOpen);
+    return sent(house, way, confirmed.payment, confirmed.fence);
+  }
+}
+
+/**
+ * Ends a draft.
+ * @throws ApiError `payment_not_found`, `not_a_draft`
+ */
+export async function cancelDraft(
+  house: DraftHouse & Pick<House, 'eventsWritten'>,
+  caller: Caller,
+  paymentId: string,
+): Promise<Payment> {
+  const connection = caller.test ? 'simulator' : 'live';
+  const cancelled = await submitOnDraft<Payment>(house, caller, paymentId, (_view, payment) => {
+    const { payment: after, writes } = ended(house, payment, 'draft_cancelled', causeOf(caller), connection);
+    return { answer: after, writes };
+  });
+  house.eventsWritten();
+  return cancelled;
+}
+
+const expireAtOnce = 100;
+
+/**
+ * Cancels the drafts whose time is over.
+ * @returns whether there may be more
+ */
+export async function expireDrafts(house: House): Promise<boolean> {
+  const overdue = await findOverdue(house.sql, house.clock.now(), expireAtOnce);
+  await Promise.all(
+    overdue.map(({ accountId, paymentId, operationId, connection }) => {
+      const key = paymentKey(accountId, paymentId);
+      return house.till.submit<void>({
+        token: house.ids.uuid(),
+        deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+        chains: [{ accountId, chainId: operationId }],
+        reads: [read(payments, key), read(drafts, key)],
+        eventRefs: [],
+        decide: (view) => {
+          const payment = view.get(payments, key);
+          const draft = view.get(drafts, key);
+          if (payment?.status !== 'draft' || !draft || draft.expiresAt > house.clock.now()) {
+            return { answer: undefined };
+          }
+          const cause: Cause = { by: 'clock', id: paymentId };
+          return {
+            answer: undefined,
+            writes: ended(house, payment, 'draft_expired', cause, connection).writes,
+          };
+        },
+      });
+    }),
+  );
+  if (overdue.length > 0) house.eventsWritten();
+  return overdue.length === expireAtOnce;
+}
+
+// ---------------------------------------------------------------------------------------------------------- in the flush
+
+function submitOnDraft<Answer>(
+  house: DraftHouse,
+  caller: Caller,
+  paymentId: string,
+  decide: (view: View, payment: Payment, draft: Draft, now: number) => { answer: Answer; writes: Write[] },
+): Promise<Answer> {
+  const { accountId, operationId } = caller;
+  const key = paymentKey(accountId, paymentId);
+  return house.till.submit<Answer>({
+    token: house.ids.uuid(),
+    deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(payments, key), read(drafts, key)],
+    eventRefs: [],
+    decide: (view) => {
+      const { payment, draft } = draftIn(view, caller, paymentId);
+      return decide(view, payment, draft, house.clock.now());
+    },
+  });
+}
+
+/** @throws ApiError `operation_not_found`, `payment_not_found`, `not_a_draft` */
+function draftIn(view: View, caller: Caller, paymentId: string): { payment: Payment; draft: Draft } {
+  const { accountId, operationId } = caller;
+  const balance = view.balance({ accountId, chainId: operationId });
+  if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
+  const key = paymentKey(accountId, paymentId);
+  const payment = view.get(payments, key);
+  if (payment?.operationId !== operationId || payment.kind !== 'transfer') throw refuse('payment_not_found');
+  const draft = view.get(drafts, key);
+  if (payment.status !== 'draft' || !draft) throw refuse('not_a_draft', { paymentId });
+  return { payment, draft };
+}
+
+function ended(
+  house: DraftHouse,
+  payment: Payment,
+  reason: Extract<PaymentEvent, { type: 'draftEnded' }>['reason'],
+  cause: Cause,
+  connection: string,
+): { payment: Payment; writes: Write[] } {
+  const step = stepOf(payment, { type: 'draftEnded', reason }, cause, house.clock.now());
+  return {
+    payment: step.payment,
+    writes: [
+      put(payments, step.payment),
+      remove(drafts, paymentKey(payment.accountId, payment.id)),
+      ...announce(house, connection, step.payment, 'draft', step.events),
+    ],
+  };
+}
+
+function stepOf(payment: Payment, event: PaymentEvent, cause: Cause, now: number) {
+  const facts: Facts = {
+    now,
+    cause,
+    operationDeleted: false,
+    incidentOpen: false,
+    posted: () => false,
+    isPixKey: () => false,
+  };
+  const step = next(payment, event, facts);
+  if (!step) throw new Error(`a draft took no ${event.type}`);
+  return step;
+}
+
+const causeOf = (caller: Caller): Cause => ({ by: 'api', id: caller.requestId });
+
+// ------------------------------------------------------------------------------------------------------------------ codes
+
+async function newCode(
+  house: DraftHouse,
+  paymentId: string,
+): Promise<{ code: string; salt: Buffer; hash: Buffer }> {
+  const code = sixDigits(house.ids);
+  const salt = house.ids.bytes(16);
+  return { code, salt, hash: await hashOf(house, paymentId, code, salt) };
+}
+
+/** Every code equally often: numbers from the last, incomplete million of 32 bits are drawn again. */
+export function sixDigits(ids: Ids): string {
+  const most = Math.floor(2 ** 32 / 1_000_000) * 1_000_000;
+  for (;;) {
+    const drawn = ids.bytes(4).readUInt32BE();
+    if (drawn < most) return String(drawn % 1_000_000).padStart(6, '0');
+  }
+}
+
+/**
+ * scrypt with 16 MiB, some 50 ms of a core, over the code, its draft and a secret of the installation. A million codes are soon
+ * tried against any hash: without the secret, whoever copies the database tries them at leisure.
+ */
+function hashOf(house: DraftHouse, paymentId: string, code: string, salt: BinaryLike): Promise<Buffer> {
+  const secret = house.secrets.derive('draft codes').toString('base64');
+  return new Promise((resolve, reject) => {
+    scrypt(`${secret}:${paymentId}:${code}`, salt, 32, { N: 16_384, r: 8, p: 1 }, (error, hash) =>
+      error ? reject(error) : resolve(hash),
+    );
+  });
+}
