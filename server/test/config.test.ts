@@ -43,6 +43,7 @@ describe('settings', () => {
       simulatorState: resolve('data/simulator'),
       rateLimits: true,
       rateQuotas: {},
+      defaultLanguage: 'en',
       transferWaitMs: 6000,
       logLevel: 'info',
       chargeExpirySeconds: 86_400,

@@ -164,7 +164,9 @@ describe('a database that is', () => {
     expect(truth.map((payout) => payout?.timesAccepted)).toEqual(sent.map(() => 1));
   }
 
-  test('frozen: who asks is told so within ten seconds, and it goes on where it was', { timeout: 60_000 }, async () => {
+  test('frozen: who asks is told so within ten seconds, and it goes on where it was', {
+    timeout: 60_000,
+  }, async () => {
     const all = await postgres();
     for (const pid of all) process.kill(pid, 'SIGSTOP');
     let answers: Answer[];
@@ -214,7 +216,9 @@ describe('a database that is', () => {
     await honest(answers);
   });
 
-  test('killed in the middle of transfers: nothing is lost and nothing is paid twice', { timeout: 60_000 }, async () => {
+  test('killed in the middle of transfers: nothing is lost and nothing is paid twice', {
+    timeout: 60_000,
+  }, async () => {
     const asked = transfers(20);
     await new Promise((done) => setTimeout(done, 30));
     const [postmaster] = await postgres();

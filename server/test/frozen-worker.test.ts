@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -26,7 +26,7 @@ interface Relay {
 
 async function relayTo(target: string): Promise<Relay> {
   let holding: RegExp | null = null;
-  let waiting: (() => void)[] = [];
+  const waiting: (() => void)[] = [];
   const pass = (incoming: IncomingMessage, response: ServerResponse) => {
     const { hostname, port } = new URL(target);
     const onward = request(
@@ -143,7 +143,9 @@ describe.concurrent('a worker that was stopped for longer than its lease', () =>
     expect(await reservedCents(merchant)).toBe(0);
   });
 
-  test('after it wrote judges nothing when it wakes: the query has settled it', { timeout: 90_000 }, async () => {
+  test('after it wrote judges nothing when it wakes: the query has settled it', {
+    timeout: 90_000,
+  }, async () => {
     const { service, relay, worker, merchant } = after;
     await service.simulator.behave({ webhook: 'drop' });
     relay.hold(/v3\/gn\/pix/);

@@ -15,6 +15,7 @@ import {
   type Service,
   until,
 } from './support/service.ts';
+import { violations } from './support/verified.ts';
 
 /** Several processes of the real program over one database: what one allows, all together allow once. */
 
@@ -361,4 +362,37 @@ test('the log of a process, every level of it, holds no key, no Pix key, no name
   await program.exit;
   expect(program.stderr()).toContain('/pix/transfers');
   for (const secret of [...secrets, charged.body.copyPaste]) expect(program.stderr()).not.toContain(secret);
+});
+
+test('two processes limit together: a key that floods both has its quota once', async () => {
+  const flooded: string[] = [];
+  for (let at = 0; at < 2; at++) {
+    const port = await freePort();
+    const program = run(['api'], { ...env, PORT: String(port), RATE_LIMITS: 'reads=2/20' });
+    await program.line('vintem api ready');
+    flooded.push(`http://127.0.0.1:${port}/api/v1/public`);
+  }
+  const { key } = await service.newMerchant();
+  const began = performance.now();
+  const read = async (at: number) =>
+    (await callWith(flooded[at % 2] as string, key)('GET', '/account')).status;
+  let allowed = 0;
+  let rounds = 0;
+  // Ten seconds' worth of the quota in a few: what one process gave too much, both take back.
+  while (performance.now() - began < 4_000) {
+    const statuses = await Promise.all(Array.from({ length: 20 }, (_, at) => read(at)));
+    allowed += statuses.filter((status) => status === 200).length;
+    rounds++;
+  }
+  const seconds = (performance.now() - began) / 1000;
+  expect(rounds).toBeGreaterThan(3);
+  // A burst from each at most, before they had told each other, and then two a second at most.
+  expect(allowed).toBeGreaterThanOrEqual(20);
+  expect(allowed).toBeLessThanOrEqual(40 + 2 * seconds + 1);
+  const refused = await callWith(flooded[0] as string, key)('GET', '/account');
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+}, 60_000);
+
+test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
+  expect(await violations(service)).toEqual([]);
 });

@@ -1,9 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createFollowUp } from '../src/settlement/follow-up.ts';
 import { createEfiProvider } from '../src/provider/efi.ts';
 import type { Provider } from '../src/provider/provider.ts';
+import { createFollowUp } from '../src/settlement/follow-up.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
 import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from './support/settlement.ts';
 
@@ -128,7 +128,9 @@ test('is neither opened nor probed by repeats of what never goes through while o
   await service.database.admin(`UPDATE breaker SET open = true, probe_at = now() + interval '30 s'`);
   await repeats(0);
   await until(async () => (await row('payout'))?.open === false);
-  expect(await Promise.all(hopeless.map((id) => statusOf(service, id)))).toEqual(hopeless.map(() => 'unknown'));
+  expect(await Promise.all(hopeless.map((id) => statusOf(service, id)))).toEqual(
+    hopeless.map(() => 'unknown'),
+  );
   expect(await incidentsOf(service, hopeless[0] as string)).toEqual([]);
 });
 

@@ -234,9 +234,9 @@ describe('the address', () => {
     expect(await deliver(service, [item], { token: second })).toBe(200);
     expect(await deliver(service, [item])).toBe(200);
     expect(await deliver(service, [item], { token: first })).toBe(404);
-    await expect(
-      changeWebhookAddress({ ...service.house, actor: 'tester' }, 'nobody'),
-    ).rejects.toThrow('no connection');
+    await expect(changeWebhookAddress({ ...service.house, actor: 'tester' }, 'nobody')).rejects.toThrow(
+      'no connection',
+    );
     const audit = await service.database.admin(
       `SELECT actor, subject FROM audit WHERE action = 'webhook_address.change'`,
     );
@@ -315,7 +315,8 @@ function liveProvider(connection = 'live'): Provider {
 }
 
 describe('where only the address protects deliveries, money moves by a query', () => {
-  const simulate = (path: string, body?: object) => service.simulator.control('POST', `/control/${path}`, body);
+  const simulate = (path: string, body?: object) =>
+    service.simulator.control('POST', `/control/${path}`, body);
   let provider: Provider;
   let trusted: Provider;
   beforeAll(() => {
@@ -361,10 +362,13 @@ describe('where only the address protects deliveries, money moves by a query', (
 
   test('and what nobody confirms moves none, though a person hears of strangers', async () => {
     const { merchant, id } = await charged();
-    await deliver(service, [receivedItem(id, 1500, 'Elie'), receivedItem(null, 900, 'Eliestranger')], { signature: '' });
+    await deliver(service, [receivedItem(id, 1500, 'Elie'), receivedItem(null, 900, 'Eliestranger')], {
+      signature: '',
+    });
     await until(
       async () =>
-        (await service.database.admin(`SELECT 1 FROM incident WHERE reference = 'unmatched:Eliestranger'`)).length === 1,
+        (await service.database.admin(`SELECT 1 FROM incident WHERE reference = 'unmatched:Eliestranger'`))
+          .length === 1,
     );
     await asks();
     expect(await statusOf(service, id)).toBe('pending');

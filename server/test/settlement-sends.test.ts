@@ -329,9 +329,7 @@ describe('a listing', () => {
   test('that was too long is halved down to four, then single queries go on, and it grows again', async () => {
     const merchant = await withMoney(40_000);
     await service.simulator.behave({ webhook: 'drop' });
-    const ids = await Promise.all(
-      Array.from({ length: 24 }, () => leave(service, merchant, 'complete')),
-    );
+    const ids = await Promise.all(Array.from({ length: 24 }, () => leave(service, merchant, 'complete')));
     const followUp = createFollowUp(service.house, simulator);
     while (await followUp.stepSends());
     await followUp.idle();
@@ -342,7 +340,9 @@ describe('a listing', () => {
       listPayouts: async (window) => {
         lists++;
         const outcome = await simulator.listPayouts(window);
-        return truncated && outcome.outcome === 'listed' ? { ...outcome, reports: [], complete: false } : outcome;
+        return truncated && outcome.outcome === 'listed'
+          ? { ...outcome, reports: [], complete: false }
+          : outcome;
       },
       queryPayout: (id) => {
         queries++;

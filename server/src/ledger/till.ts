@@ -242,7 +242,11 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
         const [only] = batch;
         if (batch.length === 1 && only !== undefined) {
           log.error({ err: error, kind }, 'till: a command cannot be written');
-          only.reject(refuse(kind === 'violation' ? 'request_in_progress' : 'processing_unavailable'));
+          only.reject(
+            kind === 'violation'
+              ? refuse('request_in_progress', { retryAfterSeconds: 1 })
+              : refuse('processing_unavailable'),
+          );
           return;
         }
         const middle = batch.length >> 1;

@@ -213,7 +213,10 @@ const selectLateEvents: Statement = {
 
 const settledAs: ReadonlySet<string> = new Set(['paid', 'completed', 'failed', 'expired', 'cancelled']);
 
-/** After a clock has been set back, ids go on from where they were: where no event was found, a minute around is looked at. */
+/**
+ * After a clock has been set back, ids go on from where they were: where no event was found, a minute around is looked at, and
+ * then a day.
+ */
 async function withLateEvents(
   sql: Queries,
   eventsSince: number,
@@ -225,14 +228,17 @@ async function withLateEvents(
     if (at < eventsSince) continue;
     const hex = (ms: number): string => ms.toString(16).padStart(12, '0');
     const type = `${payment.kind === 'deposit' ? 'charge' : 'transfer'}.${payment.status}`;
-    const [late] = await sql.run<{ events: number }>(selectLateEvents, [
-      payment.accountId,
-      payment.id,
-      type,
-      hex(at - 60_000).padEnd(32, '0'),
-      hex(at + 60_000).padEnd(32, 'f'),
-    ]);
-    payment.events = late?.events ?? 0;
+    for (const aroundMs of [60_000, 86_400_000]) {
+      if (payment.events > 0) break;
+      const [late] = await sql.run<{ events: number }>(selectLateEvents, [
+        payment.accountId,
+        payment.id,
+        type,
+        hex(at - aroundMs).padEnd(32, '0'),
+        hex(at + aroundMs).padEnd(32, 'f'),
+      ]);
+      payment.events = late?.events ?? 0;
+    }
   }
   return page;
 }

@@ -17,6 +17,28 @@ const selectOne: Statement = {
 export const findPayment = async (sql: Queries, scope: Scope, id: string): Promise<Payment | undefined> =>
   (await sql.run<Payment>(selectOne, [scope.accountId, id, scope.operationId]))[0];
 
+const selectMany: Statement = {
+  name: 'payment_lookups',
+  text: `SELECT ${paymentColumns}, EXISTS (SELECT FROM intent i
+      WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'awaiting' AND i.due_at <= $3) AS "queryDue"
+    FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+/** A payment, and whether its next query of the provider is overdue. */
+export type FoundPayment = Payment & { queryDue: boolean };
+
+/** By account and id; whose operation it is has to be looked at. */
+export const findPayments = (
+  sql: Queries,
+  wanted: readonly { accountId: string; id: string }[],
+  now: number,
+): Promise<FoundPayment[]> =>
+  sql.run<FoundPayment>(selectMany, [
+    wanted.map(({ accountId }) => accountId),
+    wanted.map(({ id }) => id),
+    timestamp(now),
+  ]);
+
 const selectByEndToEnd: Statement = {
   name: 'payment_by_end_to_end',
   text: `SELECT ${paymentColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3

@@ -4,6 +4,7 @@ import { refuse, refuseFields } from '../http/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { paymentIdFor } from '../request-keys/claim.ts';
+import type { FindPayment } from './gather.ts';
 import {
   findByEndToEnd,
   findFilteredPage,
@@ -42,10 +43,15 @@ export interface ListQuery {
  * One payment of the selected operation, refreshed where that is due.
  * @throws ApiError `payment_not_found` for whatever the caller may not see, whoever's it is
  */
-export async function getPayment(house: LookupHouse, caller: Caller, id: string): Promise<Payment> {
-  const payment = await findPayment(house.sql, caller, id);
+export async function getPayment(
+  house: Pick<LookupHouse, 'refreshIfOverdue'>,
+  find: FindPayment,
+  caller: Caller,
+  id: string,
+): Promise<Payment> {
+  const payment = await find(caller, id);
   if (!payment || !visibleKinds(caller).includes(payment.kind)) throw refuse('payment_not_found');
-  return house.refreshIfOverdue(payment);
+  return payment.queryDue ? house.refreshIfOverdue(payment) : payment;
 }
 
 /** A key without `read` sees what it may create, so that it can look after a timeout whether it did. */

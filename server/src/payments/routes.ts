@@ -1,6 +1,7 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { lookupExamples } from './examples.ts';
+import { gatherLookups } from './gather.ts';
 import { getPayment, type LookupHouse, listPayments } from './lookup.ts';
 import { PaymentListSchema, PaymentQuery, PaymentSchema } from './schema.ts';
 import { viewOf, viewWithCode } from './view.ts';
@@ -14,6 +15,7 @@ const facts: RouteFacts = {
 };
 
 export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
+  const find = gatherLookups(house);
   api.get(
     '/payments/:id',
     {
@@ -26,7 +28,7 @@ export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
       config: { api: { ...facts, examples: lookupExamples } },
     },
     async (request) =>
-      viewWithCode(await getPayment(house, request.caller, request.params.id), request.language),
+      viewWithCode(await getPayment(house, find, request.caller, request.params.id), request.language),
   );
 
   api.get(

@@ -44,6 +44,7 @@ const networkFailuresToOpen = 10;
 /** A rate over fewer calls than this says nothing. */
 const callsForARate = 20;
 const windowMs = 30_000;
+const windowMost = 200;
 export const probeEveryMs = 30_000;
 
 const readRows: Statement = {
@@ -137,8 +138,9 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     record(connection, call, accountId, result) {
       const key = breakerKey(connection, call);
       const now = clock.monotonicMs();
-      const calls = (windows.get(key) ?? []).filter((one) => one.at > now - windowMs).slice(-199);
+      const calls = windows.get(key) ?? [];
       calls.push({ at: now, accountId, result });
+      while (calls.length > windowMost || (calls[0]?.at ?? now) <= now - windowMs) calls.shift();
       windows.set(key, calls);
       if (result === 'ok') {
         if (known.get(key) === true) {

@@ -10,7 +10,7 @@ import type {
 } from '../provider/provider.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { type Intent, leaseMarginMs, queryPriorities, sendPriority } from './intent.ts';
-import { claimDue, claimOverdue, countDue, makeDue } from './intents.sql.ts';
+import { claimDue, claimDueNeighbours, claimOverdue, countDue, makeDue } from './intents.sql.ts';
 import { type Slot, takeQuery, takeSend } from './limit.ts';
 import {
   type Attempt,
@@ -148,7 +148,8 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
 
   async function queryDue(priority: number, most: number): Promise<void> {
     const now = house.clock.now();
-    const due = await claimDue(house.sql, connection, priority, now, now + claimMs, most);
+    const claim = most > 1 ? claimDueNeighbours : claimDue;
+    const due = await claim(house.sql, connection, priority, now, now + claimMs, most);
     if (due.length >= listingLeast) return queryByListing(due);
     const [one, ...others] = due;
     if (others.length > 0) await makeDue(house.sql, others, now);

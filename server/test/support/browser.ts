@@ -11,11 +11,15 @@ export async function openBrowser(): Promise<Browser> {
   return driver.launch({
     executablePath,
     headless: true,
+    // Not the package's own: they switch off what a page's origin is checked by.
     args: [
-      ...chromium.args,
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-dev-shm-usage',
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      '--no-first-run',
     ],
     env: {
       ...(process.env as Record<string, string>),
@@ -39,7 +43,7 @@ export async function openWindow(browser: Browser, width = 1280): Promise<Window
     timezoneId: 'America/New_York',
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(8_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {

@@ -709,6 +709,7 @@ export const interfaceTable: readonly Sentence[] = [
         'a burst is allowed, the next is 429 and says when',
         'processes over one database count together',
       ],
+      [processes]: ['two processes limit together: a key that floods both has its quota once'],
       [rules]: ['a limited request uses no request key up'],
     },
   },

@@ -21,6 +21,8 @@ import { freePort } from './program.ts';
 export interface Service {
   /** Where it listens. */
   url: string;
+  /** Its mails stand in `mail` below. */
+  dataDir: string;
   house: House;
   database: TestDatabase;
   simulator: Simulator;
@@ -100,6 +102,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
 
   return {
     url: api.url,
+    dataDir: stateDir,
     house,
     database,
     simulator,

@@ -2,17 +2,19 @@ import { createHmac } from 'node:crypto';
 import type { House } from '../../src/house.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { permissions } from '../../src/keys/permissions.ts';
+import { systemIds } from '../../src/ports/ids.ts';
 import { createTransfer } from '../../src/transfers/create.ts';
 import type { Merchant, Service } from './service.ts';
 
 /** What the provider knows a payment by. */
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
 
-/** The same process at another time: only its wall clock is ahead, so nobody waits. */
-export const later = (house: House, aheadMs: number): House => ({
-  ...house,
-  clock: { ...house.clock, now: () => house.clock.now() + aheadMs },
-});
+/** The same process at another time: its wall clock is ahead, and nobody waits. */
+export function later(house: House, aheadMs: number): House {
+  const clock = { ...house.clock, now: () => house.clock.now() + aheadMs };
+  // Ids begin with the time, and some are found by it.
+  return { ...house, clock, ids: systemIds(clock) };
+}
 
 /** Another process over the same database and provider, that leaves its sends to the workers unless told otherwise. */
 export const beside = (house: House, more: Partial<House> = {}): House => ({
@@ -110,7 +112,11 @@ export const signatureOf = (service: Service, rawBody: string | Buffer, seconds:
 export async function deliver(
   service: Service,
   items: object[],
-  { token = undefined as string | undefined, ageSeconds = 0, signature = undefined as string | undefined } = {},
+  {
+    token = undefined as string | undefined,
+    ageSeconds = 0,
+    signature = undefined as string | undefined,
+  } = {},
 ): Promise<number> {
   const rawBody = JSON.stringify({ pix: items });
   const seconds = Math.floor(service.house.clock.now() / 1000) - ageSeconds;

@@ -1,0 +1,191 @@
+import pg from 'pg';
+import { to as copyTo } from 'pg-copy-streams';
+import type { Config } from '../config.ts';
+import type { Log } from '../log.ts';
+import type { Clock } from '../ports/clock.ts';
+import {
+  type Block,
+  type Header,
+  rowSum,
+  type TableEnd,
+  type WrittenFile,
+  writeBackupFile,
+} from './backup-file.ts';
+import { databaseOfCommand } from './open.ts';
+import { withSessionOptions } from './pool.ts';
+import { APP } from './roles.ts';
+
+/**
+ * A consistent copy of the database while the service runs.
+ *
+ * Everything is read in one snapshot (REPEATABLE READ), table by table, as the role that the service works as and without a
+ * right to write. Nothing is migrated first, so that a copy can be made with the new version before it touches anything. The
+ * snapshot keeps PostgreSQL from cleaning up old versions of busy rows while it lasts, which slows a hot balance: reading fast
+ * matters more than a small file.
+ */
+export interface BackedUp extends WrittenFile {
+  /** RFC 3339. */
+  createdAt: string;
+  tables: ({ name: string } & TableEnd)[];
+  leftOut: Record<string, string>;
+}
+
+/** What a copy does without. Every other table is in it, those of later migrations included. */
+export const leftOut: Readonly<Record<string, string>> = {
+  migration: 'named in the header; written anew by the migrations of the restore',
+  rate_bucket: 'counters of seconds: every bucket is full again',
+  query_slot: 'leases of calls that were under way in processes that are gone',
+  send_slot: 'leases of calls that were under way in processes that are gone',
+  breaker: 'how the provider was then: counted anew',
+  panel_session: 'who was signed in then may have signed out since: people sign in again',
+  panel_verification: 'codes and links of minutes, which may have been used since',
+};
+
+interface Needs {
+  config: Config;
+  clock: Clock;
+  log: Log;
+  say: (line: string) => void;
+}
+
+/** Rows go out in blocks of about this size. */
+const blockBytes = 256 * 1024;
+
+export async function backup(needs: Needs, file: string): Promise<BackedUp> {
+  const database = await databaseOfCommand(needs, 'backup');
+  try {
+    const client = await connectReading(database.url);
+    try {
+      const tables: BackedUp['tables'] = [];
+      const header = await takeSnapshot(client, needs.clock);
+      const written = await writeBackupFile(file, blocksOf(client, header, tables));
+      return { ...written, createdAt: header.createdAt, tables, leftOut: header.leftOut };
+    } finally {
+      await client.end();
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** A table of the schema as the catalogue has it. */
+export interface CatalogTable {
+  name: string;
+  columns: string[];
+  /** Tables that its foreign keys name. */
+  parents: string[];
+}
+
+/** All of them, each after its parents: in this order their rows can be written. */
+export async function readCatalog(client: pg.Client): Promise<CatalogTable[]> {
+  const { rows } = await client.query<CatalogTable>(
+    `SELECT c.relname::text AS name,
+        ARRAY(SELECT a.attname::text FROM pg_attribute a
+          WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
+        ARRAY(SELECT DISTINCT p.relname::text FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
+          WHERE k.conrelid = c.oid AND k.contype = 'f' AND p.oid <> c.oid ORDER BY 1) AS parents
+      FROM pg_class c
+      WHERE c.relnamespace = to_regnamespace('vintem') AND c.relkind IN ('r', 'p', 'S', 'm')
+      ORDER BY c.relname`,
+  );
+  const byName = new Map(rows.map((table) => [table.name, table]));
+  const ordered = new Set<CatalogTable>();
+  const place = (table: CatalogTable, above: readonly string[]): void => {
+    if (above.includes(table.name)) throw new Error(`foreign keys go in a circle: ${above.join(', ')}`);
+    for (const parent of table.parents) {
+      const found = byName.get(parent);
+      if (found) place(found, [...above, table.name]);
+    }
+    ordered.add(table);
+  };
+  for (const table of rows) place(table, []);
+  return [...ordered];
+}
+
+export const quoted = (name: string): string => `vintem."${name.replaceAll('"', '""')}"`;
+
+async function connectReading(url: string): Promise<pg.Client> {
+  const session = withSessionOptions(url, {
+    role: APP,
+    search_path: 'vintem',
+    default_transaction_read_only: 'on',
+    statement_timeout: '0',
+    lock_timeout: '10s',
+    idle_in_transaction_session_timeout: '0',
+  });
+  const client = new pg.Client({
+    ...session,
+    application_name: 'vintem backup',
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+  } catch (error) {
+    // The role does not exist where nothing was ever migrated.
+    const empty = (error as { code?: string }).code === '22023';
+    throw new Error(empty ? nothingThere : `no connection to PostgreSQL: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  return client;
+}
+
+const nothingThere = 'there is nothing to back up: no vintem was ever started on this database';
+
+/** Begins the transaction that everything is read in. No table changes its form until it ends. */
+async function takeSnapshot(client: pg.Client, clock: Clock): Promise<Header> {
+  const before = await readCatalog(client);
+  if (before.length === 0) throw new Error(nothingThere);
+  const createdAt = new Date(clock.now()).toISOString();
+  await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+  // Takes no snapshot yet: the first statement after it does, and what a migration changed in between is seen.
+  await client.query(`LOCK TABLE ${before.map(({ name }) => quoted(name)).join(', ')} IN ACCESS SHARE MODE`);
+  const { rows: migrations } = await client.query<{ name: string; sha256: string }>(
+    'SELECT name, sha256 FROM migration ORDER BY name',
+  );
+  if (JSON.stringify(await readCatalog(client)) !== JSON.stringify(before)) {
+    throw new Error('the database was migrated at this moment: run it again');
+  }
+  const { rows: peppers } = await client.query<{ id: string }>(
+    'SELECT DISTINCT pepper_id AS id FROM api_key WHERE revoked_at IS NULL ORDER BY 1',
+  );
+  return { createdAt, migrations, secretIds: peppers.map(({ id }) => id), leftOut };
+}
+
+async function* blocksOf(client: pg.Client, header: Header, done: BackedUp['tables']): AsyncGenerator<Block> {
+  yield { kind: 'header', header };
+  for (const { name, columns } of await readCatalog(client)) {
+    if (Object.hasOwn(leftOut, name)) continue;
+    yield { kind: 'table', table: { name, columns } };
+    const sum = rowSum();
+    const copy = client.query(copyTo(`COPY ${quoted(name)} (${columnList(columns)}) TO STDOUT`));
+    for await (const rows of inBlocks(copy)) {
+      sum.add(rows);
+      yield { kind: 'rows', rows };
+    }
+    const end = sum.end();
+    done.push({ name, ...end });
+    yield { kind: 'tableEnd', end };
+  }
+  await client.query('COMMIT');
+  yield { kind: 'end' };
+}
+
+export const columnList = (columns: readonly string[]): string =>
+  columns.map((column) => `"${column.replaceAll('"', '""')}"`).join(', ');
+
+/** PostgreSQL sends row by row; a block for each would cost more than the rows. */
+async function* inBlocks(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let kept: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of source) {
+    kept.push(chunk);
+    bytes += chunk.length;
+    if (bytes < blockBytes) continue;
+    yield Buffer.concat(kept);
+    kept = [];
+    bytes = 0;
+  }
+  if (bytes > 0) yield Buffer.concat(kept);
+}
