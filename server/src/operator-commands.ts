@@ -15,6 +15,7 @@ import {
 } from './command.ts';
 import { type Anchor, readAnchor, verify } from './ledger/verify.ts';
 import { paymentIdFor } from './request-keys/claim.ts';
+import { markRestored } from './settlement/after-restore.ts';
 import {
   type Action,
   actions,
@@ -135,14 +136,18 @@ export const operatorCommands: Command[] = [
   {
     name: 'provider address',
     usage: '[--connection simulator|live]',
-    about: 'changes the secret address that the provider delivers to; the one before stays good until the next change',
+    about:
+      'changes the secret address that the provider delivers to; the one before stays good until the next change',
     options: { connection: { type: 'string' } },
     run: async (edge, { values }) => {
       const connection = String(values.connection ?? 'live');
       const json = await asOperator(edge, 'provider address', (operator) =>
         changeWebhookAddress(operator, connection),
       );
-      return { json, text: `the address of ${connection} is changed; running services tell the provider within a minute` };
+      return {
+        json,
+        text: `the address of ${connection} is changed; running services tell the provider within a minute`,
+      };
     },
   },
   {
@@ -226,6 +231,42 @@ export const operatorCommands: Command[] = [
           Object.entries(json).map(([name, value]) => [name, String(value)]),
           '',
         ),
+      };
+    },
+  },
+  {
+    name: 'backup',
+    usage: 'FILE',
+    about: 'a consistent copy of the database, also while the service runs; FILE must not exist yet',
+    operands: ['FILE'],
+    run: async (edge, { operands }) => {
+      const file = operands[0] as string;
+      const { backup } = await import('./db/backup.ts');
+      const done = await backup(edge, file);
+      edge.say('vintem: the copy is of no use without VINTEM_SECRET, which is not in it: keep that apart');
+      const rows = done.tables.reduce((sum, one) => sum + one.rows, 0);
+      return {
+        json: { file, ...done },
+        text: `${file}: ${rows} rows of ${done.tables.length} tables, ${done.bytes} bytes\nsha256 ${done.sha256}`,
+      };
+    },
+  },
+  {
+    name: 'restore',
+    usage: 'FILE',
+    about:
+      'brings a backup into an empty database while nothing else works on it; withdrawals stay paused until `vintem reconcile`',
+    operands: ['FILE'],
+    run: async (edge, { operands }) => {
+      const file = operands[0] as string;
+      const { clock, ids } = edge;
+      const { restore } = await import('./db/restore.ts');
+      const done = await restore(edge, file, (tx, copy) =>
+        markRestored(tx, { clock, ids, actor: userName() }, copy),
+      );
+      return {
+        json: { file, ...done, withdrawalsPaused: true },
+        text: `restored ${done.rows} rows, as they were on ${done.createdAt}\nwithdrawals are paused: start the service, then run \`vintem reconcile\``,
       };
     },
   },
