@@ -21,6 +21,8 @@ export interface Config {
   readonly rateLimits: boolean;
   /** What of the limits differs from the defaults. */
   readonly rateQuotas: Quotas;
+  /** Of messages to callers that ask for none. */
+  readonly defaultLanguage: 'en' | 'pt-BR';
   readonly transferWaitMs: number;
   readonly logLevel: string;
   readonly chargeExpirySeconds: number;
@@ -209,6 +211,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     simulatorState: resolve(text('SIMULATOR_STATE') ?? `${dataDir}/simulator`),
     rateLimits: rateLimits !== 'off',
     rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,
+    defaultLanguage: setting('DEFAULT_LANGUAGE', 'en' as const, 'en or pt-BR', (value) =>
+      value === 'en' || value === 'pt-BR' ? value : undefined,
+    ),
     transferWaitMs: setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
     logLevel: setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
     chargeExpirySeconds: setting(

@@ -8,6 +8,7 @@ import { systemIds } from '../src/ports/ids.ts';
 import { createDraft, expireDrafts, resendCode, sixDigits } from '../src/transfers/draft.ts';
 import { finish } from './support/command.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
+import { violations } from './support/verified.ts';
 
 /** Transfers that a person confirms with a code from their mail. */
 
@@ -313,6 +314,31 @@ test('a request key of a draft is no automatic transfer’s, nor anything else�
   );
 });
 
+test('the mail names what it would send, from where it was asked for, and what to do if it was not you', async () => {
+  const { caller, request } = await newDraft();
+  const again = {
+    ...request,
+    requestKey: ids.uuid(),
+    amountCents: 123_456,
+    pixKey: '12345678909',
+    pixKeyType: 'CPF' as const,
+  };
+  const { id } = await createDraft(service.house, caller, again, 'ana@empresa.example', '203.0.113.9');
+  const mail = (await mails()).find((text) => text.includes(id)) ?? '';
+  for (const part of [
+    'R$ 1234,56',
+    'R$ 1234,31',
+    'R$ 0,25',
+    '***8909 (CPF)',
+    'Principal',
+    '203.0.113.9',
+    'Se não foi você',
+  ]) {
+    expect(mail).toContain(part);
+  }
+  expect(mail).not.toContain('12345678909');
+});
+
 test('written again with its key it is the same draft, and no second code is mailed', async () => {
   const { caller, request, id } = await newDraft();
   const again = await createDraft(service.house, caller, request, 'ana@empresa.example');
@@ -439,4 +465,8 @@ test('the code stands in the mail, hashed in the database, and in no log; the ma
   const wrong = await finish(['transfer', 'draft', ...words.with(3, '999'), ...more], env);
   expect([wrong.code, wrong.stdout]).toEqual([1, '']);
   expect(wrong.stderr).toContain('amountCents must be an integer between 1000 and 1000000');
+});
+
+test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
+  expect(await violations(service)).toEqual([]);
 });

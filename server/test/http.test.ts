@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refuse } from '../src/http/errors.ts';
 import type { HookDelivery } from '../src/http/hooks.ts';
+import { buildServer } from '../src/http/server.ts';
 import { base, type Edge, openEdge } from './support/edge.ts';
 
 let edge: Edge;
@@ -317,7 +318,12 @@ test('what is no HTTP gets a JSON error and the connection ends', async () => {
     socket.on('error', reject);
   });
   expect(received).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n/);
-  expect(JSON.parse(received.split('\r\n\r\n')[1] ?? '')).toMatchObject({ code: 'malformed_request' });
+  const body = JSON.parse(received.split('\r\n\r\n')[1] ?? '');
+  expect(body).toMatchObject({
+    code: 'malformed_request',
+    requestId: expect.stringMatching(/^req_[0-9a-f]{32}$/),
+  });
+  expect(received).toContain(`X-Request-Id: ${body.requestId}\r\n`);
 });
 
 test('two Authorization headers are refused', async () => {
@@ -455,7 +461,11 @@ test('headers above 16 KiB are 431, in the form of every error', async () => {
     },
   );
   expect(status).toBe(431);
-  expect(JSON.parse(body)).toMatchObject({ statusCode: 431, code: 'headers_too_large' });
+  expect(JSON.parse(body)).toMatchObject({
+    statusCode: 431,
+    code: 'headers_too_large',
+    requestId: expect.stringMatching(/^req_/),
+  });
 });
 
 test('a body of another type is 415 on every call that takes one', async () => {
@@ -486,4 +496,51 @@ test('another header for repeats is ignored: the requestKey of the body is the o
     'idempotency-key': charge.requestKey,
   });
   expect(answer.body.details).toEqual([{ field: 'requestKey', code: 'required' }]);
+});
+
+test('every path takes OPTIONS, says its methods and allows no other origin; HEAD is the GET without its body', async () => {
+  const { paths } = (await edge.app.inject({ url: `${base}/openapi.json` })).json();
+  for (const [path, calls] of Object.entries<object>(paths)) {
+    const url = base + path.replaceAll(/\{\w+\}/g, charge.requestKey);
+    const origin = { origin: 'https://shop.example', 'access-control-request-method': 'POST' };
+    const options = await edge.app.inject({ method: 'OPTIONS', url, headers: origin });
+    const methods = Object.keys(calls).map((method) => method.toUpperCase());
+    const expected = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'];
+    expect([path, options.statusCode, String(options.headers.allow).split(', ').sort()]).toEqual([
+      path,
+      204,
+      expected.sort(),
+    ]);
+    const headers = { authorization: `Bearer ${key}`, ...origin };
+    const head = await edge.app.inject({ method: 'HEAD', url, headers });
+    expect([path, head.body]).toEqual([path, '']);
+    const names = [...Object.keys(options.headers), ...Object.keys(head.headers)];
+    expect(names.filter((name) => name.startsWith('access-control'))).toEqual([]);
+    // A stream never ends.
+    if (!methods.includes('GET') || path.endsWith('/stream')) continue;
+    const get = await edge.app.inject({ url, headers });
+    expect([path, head.statusCode, head.headers['content-type']]).toEqual([
+      path,
+      get.statusCode,
+      get.headers['content-type'],
+    ]);
+  }
+});
+
+test('the language of messages is a setting of the service, and the caller’s wish goes before it', async () => {
+  const config = {
+    publicUrl: 'http://127.0.0.1:3000',
+    rateLimits: false,
+    trustedProxies: [],
+    defaultLanguage: 'pt-BR' as const,
+  };
+  const other = buildServer({ ...edge.parts, config });
+  const own = await other.inject({ url: `${base}/nothing` });
+  expect([own.headers['content-language'], own.json().message]).toEqual([
+    'pt-BR',
+    'Esta chamada não existe.',
+  ]);
+  const asked = await other.inject({ url: `${base}/nothing`, headers: { 'accept-language': 'en' } });
+  expect(asked.headers['content-language']).toBe('en');
+  await other.close();
 });

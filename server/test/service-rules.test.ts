@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
+import { violations } from './support/verified.ts';
 
 /** Rules of the interface that need the whole service: who may have what said, and what is never done. */
 
@@ -320,4 +321,8 @@ describe('a look at a payment', () => {
     await alone.database.admin(`UPDATE connection SET query_bucket_at = now() WHERE id = 'simulator'`);
     expect((await look()).body.status).toBe('paid');
   });
+});
+
+test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
+  expect(await violations(service)).toEqual([]);
 });

@@ -48,4 +48,6 @@ test('the language is the one that weighs more', () => {
   expect(languageOf('en-US;q=0.5, pt;q=0.6')).toBe('pt-BR');
   expect(languageOf('pt;q=0')).toBe('en');
   expect(languageOf('de, fr')).toBe('en');
+  for (const asked of [undefined, '*', 'de, fr']) expect(languageOf(asked, 'pt-BR')).toBe('pt-BR');
+  expect(languageOf('en-GB', 'pt-BR')).toBe('en');
 });

@@ -356,7 +356,8 @@ export const refuse = (code: ErrorCode, options?: RefusalOptions): ApiError => n
 export const refuseFields = (problems: readonly FieldProblem[]): ApiError =>
   new ApiError('validation_failed', { details: problems });
 
-export type Language = 'en' | 'pt-BR';
+export const languages = ['en', 'pt-BR'] as const;
+export type Language = (typeof languages)[number];
 
 /** The body of every error. `statusCode` and `message` are the interface's; the rest is additive. */
 export interface ErrorBody {
@@ -418,10 +419,10 @@ function fill(template: string, params: Readonly<Record<string, string>> | undef
   return template.replace(/\{(\w+)\}/g, (whole, name: string) => params[name] ?? whole);
 }
 
-/** The language of messages: whichever of English and Portuguese Accept-Language weighs more, else English. */
-export function languageOf(acceptLanguage: string | undefined): Language {
-  if (acceptLanguage === undefined) return 'en';
-  let best: Language = 'en';
+/** The language of messages: whichever of English and Portuguese Accept-Language weighs more, else the service's own. */
+export function languageOf(acceptLanguage: string | undefined, own: Language = 'en'): Language {
+  if (acceptLanguage === undefined) return own;
+  let best: Language = own;
   let bestWeight = 0;
   for (const part of acceptLanguage.split(',')) {
     const [range = '', ...parameters] = part.split(';');

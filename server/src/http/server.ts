@@ -27,7 +27,7 @@ import { webhookRoutes } from '../webhooks/routes.ts';
 import { bearerOf, requirePermission } from './auth.ts';
 import { docsRoutes } from './docs.ts';
 import type { RouteFacts } from './edge.ts';
-import { ApiError, type ErrorCode, errorBody, languageOf, refuse } from './errors.ts';
+import { ApiError, type ErrorCode, errorBody, type Language, languageOf, refuse } from './errors.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import { type DescribedRoute, openApiOf } from './openapi.ts';
@@ -48,7 +48,14 @@ export interface UseCases extends DraftCalls {
 }
 
 export interface EdgeParts {
-  config: { publicUrl: string; rateLimits: boolean; rateQuotas?: Quotas; trustedProxies: readonly string[] };
+  config: {
+    publicUrl: string;
+    rateLimits: boolean;
+    rateQuotas?: Quotas;
+    /** Of messages, for whoever asks for none. */
+    defaultLanguage?: Language;
+    trustedProxies: readonly string[];
+  };
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -78,10 +85,11 @@ const maxUrlLength = 4 * 1024;
  */
 export function buildServer(parts: EdgeParts): FastifyInstance {
   const { config, clock, ids, log, draining } = parts;
+  const newRequestId = () => `req_${ids.uuid().replaceAll('-', '')}`;
   const app = fastify({
     // A logger of Fastify's makes a child for every request; what is worth a line is logged below.
     logger: false,
-    genReqId: () => `req_${ids.uuid().replaceAll('-', '')}`,
+    genReqId: newRequestId,
     requestIdHeader: false,
     bodyLimit: maxBodyBytes,
     // A whole request must have arrived by then; the answer may take longer.
@@ -94,7 +102,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     frameworkErrors: (_error, request, reply) => {
       answer(request, reply as FastifyReply, refuse('malformed_request'));
     },
-    clientErrorHandler: answerBrokenRequest,
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId()),
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
@@ -116,7 +124,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
 
   function greet(request: FastifyRequest, reply: FastifyReply): void {
-    request.language = languageOf(request.headers['accept-language']);
+    request.language = languageOf(request.headers['accept-language'], config.defaultLanguage);
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
     reply.header('content-language', request.language);
@@ -298,7 +306,7 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** What is no HTTP request gets an answer of the same form, as far as the connection still takes one. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
@@ -310,10 +318,10 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
         ? 'request_timeout'
         : 'malformed_request';
   const refusal = refuse(code);
-  const { requestId: _, ...body } = errorBody(refusal, 'en', '');
+  const body = errorBody(refusal, 'en', requestId);
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.statusCode} ${body.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(text)}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
+      `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
   );
 }

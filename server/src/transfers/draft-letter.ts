@@ -4,9 +4,16 @@ import type { Payment } from '../payments/payment.ts';
 import { maskedPixKey } from './pix-key.ts';
 
 /** The mail with the code of a draft: what it would send, and to whom, so that nobody confirms what they did not ask for. */
-export function codeLetter(draft: { to: string; payment: Payment; pixKey: string; code: string }): Letter {
-  const { to, payment, pixKey, code } = draft;
-  const { amountCents, feeCents, operationId, pixKeyType } = payment;
+export function codeLetter(draft: {
+  to: string;
+  payment: Payment;
+  operationName: string;
+  pixKey: string;
+  code: string;
+  ip: string | undefined;
+}): Letter {
+  const { to, payment, operationName, pixKey, code, ip } = draft;
+  const { amountCents, feeCents, pixKeyType } = payment;
   const reais = (cents: number) => `R$ ${reaisOf(cents).replace('.', ',')}`;
   return {
     to,
@@ -18,8 +25,8 @@ Vale por 10 minutos e só para esta transferência:
 
   Valor        ${reais(amountCents)} (o recebedor recebe ${reais(amountCents - feeCents)}, tarifa ${reais(feeCents)})
   Chave Pix    ${maskedPixKey(pixKey)} (${pixKeyType})
-  Operação     ${operationId}
-  Pagamento    ${payment.id}
+  Operação     ${operationName}
+  Pagamento    ${payment.id}${ip === undefined ? '' : `\n  Pedido de    ${ip}`}
 
 Ninguém de nós pede este código. Se não foi você, não o informe a ninguém e troque sua senha: sem o código nada é enviado.
 

@@ -3,6 +3,7 @@ import type { House } from '../house.ts';
 import type { Caller } from '../http/auth.ts';
 import { type ErrorCode, refuse } from '../http/errors.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
+import { findOperation } from '../operations/operations.sql.ts';
 import type { Cause, Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
@@ -52,6 +53,7 @@ const sends = 3;
  * Writes a draft and mails its code. A repeat with the same request key returns the draft as it is and mails nothing.
  * @param request normalised
  * @param email where the code goes
+ * @param ip from where it was asked for, to be shown in the mail
  * @throws ApiError `idempotency_conflict`, `account_disabled`, `withdrawals_blocked`, `withdrawals_paused`,
  *         `amount_out_of_limits`, `amount_below_fee`, `operation_not_found`
  */
@@ -60,6 +62,7 @@ export async function createDraft(
   caller: Caller,
   request: TransferRequest,
   email: string,
+  ip?: string,
 ): Promise<Payment> {
   const { accountId, operationId } = caller;
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
@@ -135,7 +138,7 @@ export async function createDraft(
       return { answer: { payment, fresh: true }, writes: [put(payments, payment), put(drafts, draft)] };
     },
   });
-  if (fresh) await house.mail.send(codeLetter({ to: email, payment, pixKey, code: made.code }));
+  if (fresh) await mailCode(house, payment, { to: email, pixKey, code: made.code, ip });
   return payment;
 }
 
@@ -143,7 +146,12 @@ export async function createDraft(
  * Mails another code, which ends the one before. The tries that are left stay as they are.
  * @throws ApiError `payment_not_found`, `not_a_draft`, `rate_limited` after three mails
  */
-export async function resendCode(house: DraftHouse, caller: Caller, paymentId: string): Promise<Payment> {
+export async function resendCode(
+  house: DraftHouse,
+  caller: Caller,
+  paymentId: string,
+  ip?: string,
+): Promise<Payment> {
   const made = await newCode(house, paymentId);
   const { payment, draft } = await submitOnDraft<{ payment: Payment; draft: Draft }>(
     house,
@@ -163,7 +171,7 @@ export async function resendCode(house: DraftHouse, caller: Caller, paymentId: s
   );
   const to = house.secrets.open(draft.email, paymentId).toString();
   const pixKey = house.secrets.open(payment.pixKey ?? Buffer.alloc(0), paymentId).toString();
-  await house.mail.send(codeLetter({ to, payment, pixKey, code: made.code }));
+  await mailCode(house, payment, { to, pixKey, code: made.code, ip });
   return payment;
 }
 
@@ -385,6 +393,16 @@ function stepOf(payment: Payment, event: PaymentEvent, cause: Cause, now: number
 const causeOf = (caller: Caller): Cause => ({ by: 'api', id: caller.requestId });
 
 // ------------------------------------------------------------------------------------------------------------------ codes
+
+async function mailCode(
+  house: DraftHouse,
+  payment: Payment,
+  about: { to: string; pixKey: string; code: string; ip: string | undefined },
+): Promise<void> {
+  const operation = await findOperation(house.sql, payment.accountId, payment.operationId);
+  const operationName = operation?.name ?? payment.operationId;
+  await house.mail.send(codeLetter({ ...about, payment, operationName }));
+}
 
 async function newCode(
   house: DraftHouse,
