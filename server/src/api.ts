@@ -41,6 +41,7 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     },
   });
   mountPanel(server, { ...house, config }, useCases);
+  await clockOffset.measured;
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
   for (const provider of house.providers.values())

@@ -10,7 +10,7 @@ import { migrate, prepareInstallation } from './db/migrate.ts';
 import { databaseOfCommand, databaseOfPart, type OpenDatabase, prepareDataDir } from './db/open.ts';
 import { openPool } from './db/pool.ts';
 import { checkServiceRole } from './db/roles.ts';
-import type { Ground } from './house.ts';
+import type { Ground, House } from './house.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
@@ -56,14 +56,11 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
       running.simulator = keepSimulator(edge, config.simulatorPort);
     }
     await running.simulator?.ready;
-    const { openHouse, runApi, runWorker, createUndiciNet } = await parts;
+    const service = await parts;
     if (ending.aborted) return;
-    const net = createUndiciNet();
-    running.net = { stop: net.close };
-    const house = await openHouse({ ...context, net }, ending);
-    running.till = { stop: async () => house.till.close() };
-    running.worker = runWorker(house);
-    const api = await runApi(house, config);
+    const house = await openRunning(service, context, running, ending);
+    running.worker = service.runWorker(house);
+    const api = await service.runApi(house, config);
     running.api = api;
     say(`vintem ready ${api.url}`);
     await aborted(ending);
@@ -80,18 +77,15 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
   const running: Running = {};
   try {
     const context = await prepare(edge, await databaseOfPart(edge), running);
-    const { openHouse, runApi, runWorker, createUndiciNet } = await serviceParts();
+    const service = await serviceParts();
     if (ending.aborted) return;
-    const net = createUndiciNet();
-    running.net = { stop: net.close };
-    const house = await openHouse({ ...context, net }, ending);
-    running.till = { stop: async () => house.till.close() };
+    const house = await openRunning(service, context, running, ending);
     if (part === 'api') {
-      const api = await runApi(house, config);
+      const api = await service.runApi(house, config);
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      running.worker = runWorker(house);
+      running.worker = service.runWorker(house);
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -133,6 +127,26 @@ async function serviceParts() {
   return { ...house, ...api, ...worker, ...net };
 }
 
+/** What `api` and `worker` of one process share. */
+async function openRunning(
+  service: Awaited<ReturnType<typeof serviceParts>>,
+  context: Context,
+  running: Running,
+  ending: Ending,
+): Promise<House> {
+  const net = service.createUndiciNet();
+  running.net = { stop: net.close };
+  const house = await service.openHouse({ ...context, net }, ending);
+  running.till = { stop: async () => house.till.close() };
+  const { host, metricsPort } = context.config;
+  if (metricsPort !== null) {
+    await requireFree('METRICS_PORT', host, metricsPort);
+    const { serveMetrics } = await import('./metrics.ts');
+    running.metrics = await serveMetrics(house, { host, port: metricsPort });
+  }
+  return house;
+}
+
 /** Runs `work` beside a running service or alone, on a database that is migrated. */
 export async function onDatabase<T>(
   edge: Edge,
@@ -163,6 +177,7 @@ interface Running {
   /** Sends whose provider answers only now find it closed: their leases run out, and the next process asks. */
   till?: Stoppable;
   simulator?: Stoppable & { ready: Promise<void> };
+  metrics?: Stoppable;
   net?: Stoppable;
   pool?: Stoppable;
   database?: Stoppable;
@@ -178,6 +193,7 @@ const ENDS_MS: Record<keyof Running, number> = {
   worker: 6_000,
   till: 6_500,
   simulator: 7_000,
+  metrics: 7_100,
   net: 7_200,
   pool: 7_500,
   database: 9_500,

@@ -30,6 +30,7 @@ export function runWorker(house: House): Worker {
   /** Steps until it is told to stop; a step that fails rests longer and goes on. */
   async function loop(name: keyof typeof restMs, step: () => Promise<boolean>): Promise<void> {
     let failures = 0;
+    await clockOffset.measured;
     while (!stopping.signal.aborted) {
       let more = false;
       const woken = AbortSignal.any([rest.signal, stopping.signal]);

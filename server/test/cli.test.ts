@@ -103,7 +103,7 @@ describe('the command line', () => {
     );
   });
 
-  it('explains itself, as a whole and each command', async () => {
+  it('explains itself, as a whole and each command', { timeout: 60_000 }, async () => {
     const whole = await finish(['--help'], env);
     expect(whole.code).toBe(0);
     const names = [...whole.stdout.matchAll(/^ {2}(\w+(?: \w+)?) {2,}/gm)].map(([, name]) => name as string);

@@ -377,15 +377,12 @@ test('two processes limit together: a key that floods both has its quota once', 
   const read = async (at: number) =>
     (await callWith(flooded[at % 2] as string, key)('GET', '/account')).status;
   let allowed = 0;
-  let rounds = 0;
   // Ten seconds' worth of the quota in a few: what one process gave too much, both take back.
   while (performance.now() - began < 4_000) {
     const statuses = await Promise.all(Array.from({ length: 20 }, (_, at) => read(at)));
     allowed += statuses.filter((status) => status === 200).length;
-    rounds++;
   }
   const seconds = (performance.now() - began) / 1000;
-  expect(rounds).toBeGreaterThan(3);
   // A burst from each at most, before they had told each other, and then two a second at most.
   expect(allowed).toBeGreaterThanOrEqual(20);
   expect(allowed).toBeLessThanOrEqual(40 + 2 * seconds + 1);

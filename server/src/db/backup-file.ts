@@ -53,6 +53,7 @@ const format = 1;
 const title = `vintem backup ${format}\n`;
 const digestBytes = 32;
 const blockHeadBytes = 5;
+const readBytes = 256 * 1024;
 /** What is longer was not written by `backup`. */
 const blockMostBytes = 64 * 1024 * 1024;
 
@@ -69,6 +70,7 @@ export async function writeBackupFile(file: string, blocks: AsyncIterable<Block>
   const handle = await open(part, 'wx', 0o600);
   let done = false;
   try {
+    const { ino } = await handle.stat();
     let sha256 = '';
     await pipeline(
       encoded(blocks),
@@ -85,12 +87,12 @@ export async function writeBackupFile(file: string, blocks: AsyncIterable<Block>
         sha256 = digest.toString('hex');
         yield digest;
       },
-      handle.createWriteStream({ autoClose: false }),
+      // Brought to disk before it is closed.
+      handle.createWriteStream({ flush: true }),
     );
-    await handle.sync();
-    const written = await handle.stat();
+    const written = await stat(part);
     // Another backup of the same name at the same time has taken ours away.
-    if ((await stat(part)).ino !== written.ino) throw new Error(`${part} was written by two at once`);
+    if (written.ino !== ino) throw new Error(`${part} was written by two at once`);
     if (await exists(file)) throw new Error(taken);
     await rename(part, file);
     await syncFolder(dirname(resolve(file)));
@@ -152,9 +154,16 @@ async function checkTitle(handle: FileHandle, file: string): Promise<void> {
   }
 }
 
-/** The bytes from `start` up to `end`, which is not among them. */
-const reading = (handle: FileHandle, start: number, end: number) =>
-  handle.createReadStream({ start, end: end - 1, autoClose: false, highWaterMark: 256 * 1024 });
+/** The bytes from `start` up to `end`, which is not among them. (A stream would keep the handle from ever being closed.) */
+async function* reading(handle: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
+  for (let at = start; at < end; ) {
+    const wanted = Math.min(readBytes, end - at);
+    const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(wanted), 0, wanted, at);
+    if (bytesRead === 0) throw new Error('the backup was cut short while it was read');
+    yield buffer.subarray(0, bytesRead);
+    at += bytesRead;
+  }
+}
 
 async function* encoded(blocks: AsyncIterable<Block>): AsyncGenerator<Buffer> {
   for await (const block of blocks) {
@@ -203,9 +212,8 @@ export function rowSum(): { add(rows: Buffer): void; end(): TableEnd } {
 const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
 async function* decoded(handle: FileHandle, contentEnd: number): AsyncGenerator<Block> {
-  const source = reading(handle, title.length, contentEnd);
   const plain = createZstdDecompress();
-  const piped = pipeline(source, plain);
+  const piped = pipeline(reading(handle, title.length, contentEnd), plain);
   // Told through `plain`, which the loop below reads.
   piped.catch(() => {});
   let kept: Buffer = Buffer.alloc(0);
@@ -224,7 +232,7 @@ async function* decoded(handle: FileHandle, contentEnd: number): AsyncGenerator<
     if (kept.length > 0) throw new Error('the backup ends within a block');
   } finally {
     plain.destroy();
-    source.destroy();
+    await piped.catch(() => {});
   }
 }
 

@@ -127,7 +127,7 @@ async function restoreInto(
   const migrationUrl = config.migrationDatabaseUrl ?? undefined;
   const before = await connect(migrationUrl ?? url, {});
   try {
-    await checkAlone(before);
+    await checkAlone(before, clock);
     await checkVersion(before, header);
   } finally {
     await before.end();
@@ -140,10 +140,11 @@ async function restoreInto(
   let rows: number;
   try {
     await client.query('BEGIN');
-    rows = await load(client, copy, header, asRestored);
+    rows = await load(client, clock, copy, header, asRestored);
     await client.query('COMMIT');
-    // Nothing is known yet of how the rows are spread.
-    await client.query('ANALYZE');
+    // PostgreSQL does not know yet how the rows are spread.
+    const tables = (await readCatalog(client)).map(({ name }) => quoted(name));
+    await client.query(`ANALYZE ${tables.join(', ')}`);
   } finally {
     // Without a COMMIT before it, this takes everything back.
     await client.end();
@@ -152,28 +153,36 @@ async function restoreInto(
   return { createdAt: header.createdAt, sha256: copy.sha256, rows, migrated: applied };
 }
 
-/** Of a login that may not look at others', PostgreSQL shows nothing but who they are, which is enough. */
-async function checkAlone(client: pg.Client): Promise<void> {
-  const { rows } = await client.query<{ count: number }>(
-    `SELECT count(*)::integer AS count FROM pg_stat_activity
-      WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
-        AND COALESCE(backend_type, 'client backend') = 'client backend'`,
-  );
-  const count = rows[0]?.count ?? 0;
-  if (count > 0) {
-    throw new Error(
-      `${count} other connection${count === 1 ? ' uses' : 's use'} this database: end \`start\`, \`api\`, \`worker\` and whatever else works on it first`,
+/**
+ * Of a login that may not look at others', PostgreSQL shows nothing but who they are, which is enough. Waits a moment for those
+ * that are on their way out.
+ */
+async function checkAlone(client: pg.Client, clock: Clock): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND usesysid IS NOT NULL
+          AND COALESCE(backend_type, 'client backend') = 'client backend'`,
     );
+    const count = rows[0]?.count ?? 0;
+    if (count === 0) return;
+    if (tries === 10) {
+      throw new Error(
+        `${count} other connection${count === 1 ? ' uses' : 's use'} this database: end \`start\`, \`api\`, \`worker\` and whatever else works on it first`,
+      );
+    }
+    await clock.sleep(100);
   }
 }
 
 /** A copy goes into the form that its tables had; afterwards the later migrations bring it on. */
 async function checkVersion(client: pg.Client, { migrations, createdAt }: Header): Promise<void> {
-  const { rows: found } = await client.query<{ present: boolean }>(
-    `SELECT to_regclass('vintem.migration') IS NOT NULL AS present`,
+  // The schema is closed to a login that has taken no role, and to_regclass would fail on it.
+  const { rowCount } = await client.query(
+    `SELECT FROM pg_class WHERE relname = 'migration'
+        AND relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = 'vintem')`,
   );
-  if (!found[0]?.present) return;
-  // The schema is closed to a login that took no role yet: only its owner and the service may look.
+  if (rowCount === 0) return;
   await client.query(`SET ROLE ${OWNER}`);
   const { rows } = await client.query<{ name: string; sha256: string }>(
     'SELECT name, sha256 FROM vintem.migration ORDER BY name',
@@ -208,6 +217,7 @@ async function checkEmpty(client: pg.Client): Promise<void> {
 /** @returns how many rows were written */
 async function load(
   client: pg.Client,
+  clock: Clock,
   copy: BackupFile,
   header: Header,
   asRestored: AsRestored,
@@ -216,7 +226,7 @@ async function load(
   const names = catalog.map(({ name }) => quoted(name)).join(', ');
   // From here on nobody else sees or touches anything, and what they did before is seen.
   await client.query(`LOCK TABLE ${names} IN ACCESS EXCLUSIVE MODE`);
-  await checkAlone(client);
+  await checkAlone(client, clock);
   await checkEmpty(client);
   await checkForm(client, header);
   const kept = catalog.filter(({ name }) => name !== 'migration');

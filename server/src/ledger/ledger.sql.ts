@@ -67,10 +67,13 @@ const insert: Statement = {
   text: `INSERT INTO journal (account_id, chain_id, seq, template, subject, event, reference,
       available, reserved, held, receivable, clearing, fee_revenue, provider_cost, suspense, adjustments,
       available_after, reserved_after, held_after, receivable_after, effective_at, posted_at, command, version, previous, hash)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::text[], $5::uuid[], $6::smallint[], $7::text[],
-      $8::bigint[], $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::bigint[], $15::bigint[], $16::bigint[],
-      $17::bigint[], $18::bigint[], $19::bigint[], $20::bigint[], $21::timestamptz[], $22::timestamptz[], $23::uuid[], $24::smallint[],
-      $25::bytea[], $26::bytea[])`,
+    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::uuid[]),
+      unnest($6::smallint[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::bigint[]),
+      unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]),
+      unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), unnest($17::bigint[]),
+      unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]), unnest($21::timestamptz[]),
+      unnest($22::timestamptz[]), unnest($23::uuid[]), unnest($24::smallint[]), unnest($25::bytea[]),
+      unnest($26::bytea[])`,
 };
 
 export const insertJournals = (tx: Queries, journals: readonly Journal[]): Promise<unknown> =>

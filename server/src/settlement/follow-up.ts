@@ -191,9 +191,11 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
         return undefined;
       }),
     );
+    // One that was cut off and still answered for most of them is no reason to ask for fewer: the rest is asked for again.
     if (outcome.complete) listingSize = Math.min(listingMost, listingSize * 2);
-    else if (listingSize > listingLeast) listingSize = Math.max(listingLeast, listingSize >> 1);
-    else listsAgainAt = startedAt + listingRestMs;
+    else if (unseen.length * 2 > due.length && listingSize > listingLeast)
+      listingSize = Math.max(listingLeast, listingSize >> 1);
+    else if (unseen.length === due.length) listsAgainAt = startedAt + listingRestMs;
     if (unseen.length > 0) await makeDue(house.sql, unseen, house.clock.now());
   }
 

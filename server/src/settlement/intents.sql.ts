@@ -18,9 +18,11 @@ const insert: Statement = {
   name: 'intent_insert',
   text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
       due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::smallint[], $7::text[], $8::uuid[],
-      $9::integer[], $10::timestamptz[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::integer[], $15::integer[],
-      $16::timestamptz[], $17::timestamptz[], $18::boolean[], $19::boolean[], $20::timestamptz[])`,
+    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
+      unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
+      unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
+      unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
+      unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[])`,
 };
 
 const update: Statement = {
@@ -29,11 +31,14 @@ const update: Statement = {
       lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
       failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
       refused = k.refused
-    FROM unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[], $5::uuid[], $6::integer[], $7::timestamptz[],
-      $8::timestamptz[], $9::timestamptz[], $10::timestamptz[], $11::integer[], $12::integer[], $13::timestamptz[],
-      $14::timestamptz[], $15::boolean[], $16::boolean[])
-      AS k (account_id, payment_id, priority, state, fence, attempt, lease_until, due_at, news_at, attempt_ended_at, failures,
-        absences, absent_at, absent_since, known, refused)
+    FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
+        unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
+        unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
+        unnest($8::timestamptz[]) AS due_at, unnest($9::timestamptz[]) AS news_at,
+        unnest($10::timestamptz[]) AS attempt_ended_at, unnest($11::integer[]) AS failures,
+        unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
+        unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
+        unnest($16::boolean[]) AS refused) AS k
     WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
 };
 

@@ -43,7 +43,7 @@ export async function openWindow(browser: Browser, width = 1280): Promise<Window
     timezoneId: 'America/New_York',
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(8_000);
+  context.setDefaultTimeout(20_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
