@@ -6,7 +6,7 @@ import { parseQuotas } from './http/quotas.ts';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from './keys/keys.ts';
 import { isPermission, permissions } from './keys/permissions.ts';
 import { operatorCommands } from './operator-commands.ts';
-import { memberCommands } from './panel/commands.ts';
+import { memberCommands } from './panel-commands.ts';
 import { type Edge, migrateAlone, onDatabase, start, startPart, startSimulator } from './start.ts';
 import { draftOfCommand } from './transfers/draft-command.ts';
 import { webhookCommands } from './webhook-commands.ts';
