@@ -297,9 +297,9 @@ describe('a look at a payment', () => {
   });
 
   test.each([
-    ['error-500', 2_000],
+    ['error-500', 4_000],
     ['hang', 4_000],
-    ['not-found', 2_000],
+    ['not-found', 4_000],
   ])('never fails for the provider (%s), and waits two seconds at most', async (query, withinMs) => {
     const { look } = await paidUnheard(-1000);
     await alone.simulator.behave({ query, webhook: 'drop' });

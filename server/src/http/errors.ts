@@ -356,8 +356,7 @@ export const refuse = (code: ErrorCode, options?: RefusalOptions): ApiError => n
 export const refuseFields = (problems: readonly FieldProblem[]): ApiError =>
   new ApiError('validation_failed', { details: problems });
 
-export const languages = ['en', 'pt-BR'] as const;
-export type Language = (typeof languages)[number];
+export type Language = 'en' | 'pt-BR';
 
 /** The body of every error. `statusCode` and `message` are the interface's; the rest is additive. */
 export interface ErrorBody {
