@@ -1,0 +1,121 @@
+import createClient, { type Middleware } from 'openapi-fetch';
+import type { components, paths } from './contract.d.ts';
+
+export type Schemas = components['schemas'];
+export type Payment = Schemas['Payment'];
+export type RecordView = Schemas['Record'];
+export type Overview = Answer<'/overview'>;
+export type Detail = Answer<'/records/{id}'>;
+export type Session = Answer<'/session'>;
+
+type Answer<Path extends keyof paths> = paths[Path] extends {
+  get: { responses: { 200: { content: { 'application/json': infer Body } } } };
+}
+  ? Body
+  : never;
+
+/** A refusal of the service. `code` tells what to do; `message` says it in the language of the panel. */
+export class Problem extends Error {
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly { field?: string; code?: string; triesLeft?: number }[];
+  constructor(
+    status: number,
+    body: { code?: string; message?: string | string[]; details?: unknown[] } | undefined,
+  ) {
+    super([body?.message ?? ''].flat().join('; '));
+    this.status = status;
+    this.code = body?.code ?? 'unreachable';
+    this.details = (body?.details ?? []) as Problem['details'];
+  }
+}
+
+/** Set once the session is known; goes with every change. */
+const request = { csrf: '', language: 'pt-BR' };
+
+export const setCsrf = (csrf: string): void => {
+  request.csrf = csrf;
+};
+export const setRequestLanguage = (language: string): void => {
+  request.language = language;
+};
+
+export const changeHeaders = (): Record<string, string> => ({
+  'x-csrf-token': request.csrf,
+  'accept-language': request.language,
+});
+
+const headers: Middleware = {
+  onRequest: ({ request: sent }) => {
+    for (const [name, value] of Object.entries(changeHeaders())) sent.headers.set(name, value);
+    return sent;
+  },
+};
+
+export const person = createClient<paths>({ baseUrl: '/panel/api' });
+person.use(headers);
+
+const clients = new Map<string, typeof person>();
+
+/** The calls below an account. */
+export function accountClient(accountId: string): typeof person {
+  let client = clients.get(accountId);
+  if (!client) {
+    client = createClient<paths>({ baseUrl: `/panel/api/accounts/${accountId}` });
+    client.use(headers);
+    clients.set(accountId, client);
+  }
+  return client;
+}
+
+interface Answered<Data> {
+  data?: Data | undefined;
+  error?: unknown;
+  response: Response;
+}
+
+/** Asks for the password again; resolves with whether it was given. Set by the dialog. */
+const gate: { ask: () => Promise<boolean> } = { ask: async () => false };
+export const onReauthentication = (ask: () => Promise<boolean>): void => {
+  gate.ask = ask;
+};
+
+/** The answer of a call, or a Problem. A call that wants a fresh password is made again once it was given. */
+export async function ask<Data>(call: () => Promise<Answered<Data>>): Promise<Data> {
+  const first = await attempt(call);
+  if (!(first instanceof Problem)) return first.data;
+  if (first.code === 'reauthentication_required' && (await gate.ask())) {
+    const second = await attempt(call);
+    if (!(second instanceof Problem)) return second.data;
+    throw second;
+  }
+  throw first;
+}
+
+async function attempt<Data>(call: () => Promise<Answered<Data>>): Promise<{ data: Data } | Problem> {
+  try {
+    const { data, error, response } = await call();
+    if (response.ok) return { data: data as Data };
+    return new Problem(response.status, error as ConstructorParameters<typeof Problem>[1]);
+  } catch {
+    return new Problem(0, undefined);
+  }
+}
+
+/** A call of better-auth. */
+export async function authCall<Data = Record<string, unknown>>(
+  method: 'GET' | 'POST',
+  path: string,
+  body?: object,
+): Promise<Data> {
+  return ask<Data>(async () => {
+    const response = await fetch(`/panel/api/auth${path}`, {
+      method,
+      headers: { ...changeHeaders(), ...(method === 'POST' && { 'content-type': 'application/json' }) },
+      ...(method === 'POST' && { body: JSON.stringify(body ?? {}) }),
+    });
+    const text = await response.text();
+    const data = text === '' ? undefined : JSON.parse(text);
+    return response.ok ? { data, response } : { error: data, response };
+  });
+}

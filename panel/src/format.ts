@@ -1,0 +1,84 @@
+import type { Language } from './text/text.tsx';
+
+/** Everything that people read of money and time, as Brazilians write it; in English only the words change. */
+const zone = 'America/Sao_Paulo';
+
+const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
+
+/** `R$ 1.234,56` */
+export const money = (cents: number): string => reais.format(cents / 100);
+
+const roughly = new Intl.NumberFormat('pt-BR', {
+  style: 'currency',
+  currency: 'BRL',
+  notation: 'compact',
+  maximumFractionDigits: 1,
+});
+
+/** `R$ 5 mil`, for the marks of a chart. */
+export const roughMoney = (cents: number): string => roughly.format(cents / 100);
+
+/** `1.234,56` for an input. */
+export const plainMoney = (cents: number): string =>
+  new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = language + JSON.stringify(options);
+  let found = formats.get(key);
+  if (!found) {
+    found = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'pt-BR', { timeZone: zone, ...options });
+    formats.set(key, found);
+  }
+  return found;
+}
+
+/** `20/11/2026 17:43` */
+export const dateTime = (iso: string, language: Language): string =>
+  format(language, { day: '2-digit', month: '2-digit', year: 'numeric', hour: '2-digit', minute: '2-digit' })
+    .format(new Date(iso))
+    .replace(',', '');
+
+/** `20/11 17:43`, where the year goes without saying. */
+export const shortDateTime = (iso: string, language: Language): string =>
+  format(language, { day: '2-digit', month: '2-digit', hour: '2-digit', minute: '2-digit' })
+    .format(new Date(iso))
+    .replace(',', '');
+
+/** `20/11/2026 17:43:18` */
+export const dateTimeSeconds = (iso: string, language: Language): string =>
+  format(language, {
+    day: '2-digit',
+    month: '2-digit',
+    year: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+  })
+    .format(new Date(iso))
+    .replace(',', '');
+
+/** `20 de nov.` of a day as `2026-11-20`. */
+export const shortDay = (day: string, language: Language): string =>
+  format(language, { day: '2-digit', month: '2-digit' }).format(new Date(`${day}T12:00:00-03:00`));
+
+export const time = (iso: string, language: Language): string =>
+  format(language, { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(new Date(iso));
+
+/** The day in São Paulo, `2026-11-20`. */
+export const dayOf = (date: Date): string =>
+  new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(date);
+
+/** São Paulo has had no summer time since 2019. */
+export const startOfDay = (day: string): string => new Date(`${day}T00:00:00-03:00`).toISOString();
+export const endOfDay = (day: string): string =>
+  new Date(Date.parse(`${day}T00:00:00-03:00`) + 24 * 3600 * 1000).toISOString();
+
+/** What a Pix key looks like to people: 529.982.247-25, (11) 99999-8888. */
+export function pixKeyText(type: string | null, key: string): string {
+  if (type === 'CPF') return key.replace(/^(\d{3})(\d{3})(\d{3})(\d{2})$/, '$1.$2.$3-$4');
+  if (type === 'CNPJ') return key.replace(/^(\d{2})(\d{3})(\d{3})(\d{4})(\d{2})$/, '$1.$2.$3/$4-$5');
+  if (type === 'PHONE') return key.replace(/^\+55(\d{2})(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3');
+  return key;
+}

@@ -1,0 +1,282 @@
+import { Alert, Button, Skeleton } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ask, type Overview, type RecordView } from '../api/client.ts';
+import { money, shortDateTime, time } from '../format.ts';
+import { useOverview, useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { DayChart } from '../ui/chart.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Empty, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+
+export function Home() {
+  const { words, language } = useText();
+  const { account, operationId, may } = useScope();
+  const { data, error, refetch } = useOverview();
+  const shown = data?.operations.filter((one) => operationId === null || one.id === operationId) ?? [];
+  return (
+    <>
+      <PageHead title={words.home.title} {...(account.name ? { lead: account.name } : {})}>
+        {may('transfers') && (
+          <Button variant="default" component={Link} to="/transferencias/nova">
+            {words.transfers.new}
+          </Button>
+        )}
+        {may('charges') && (
+          <Button component={Link} to="/cobrancas/nova" leftSection={<Icon name="plus" size={18} />}>
+            {words.charges.new}
+          </Button>
+        )}
+      </PageHead>
+      {error && !data ? (
+        <Trouble error={error} retry={() => void refetch()} />
+      ) : !data ? (
+        <div className="stack" role="status" aria-label={words.common.loading}>
+          <Skeleton height={138} radius="lg" />
+          <Skeleton height={300} radius="lg" />
+        </div>
+      ) : (
+        <div className="stack">
+          <Warnings data={data} />
+          <Balances operations={shown} />
+          <div className="soft" style={{ fontSize: 13, marginTop: -8 }}>
+            {words.common.updatedAt(time(data.at, language))}. {words.home.stale}
+          </div>
+          <Attention data={data} />
+          <DayChart days={data.days} />
+          {operationId === null && data.operations.length > 1 && <ByOperation operations={data.operations} />}
+          <Recent />
+        </div>
+      )}
+    </>
+  );
+}
+
+function Warnings({ data }: { data: Overview }) {
+  const words = useWords();
+  const { restrictions, operations } = data;
+  const texts = [
+    ...(restrictions.enabled ? [] : [words.home.disabled]),
+    ...(restrictions.withdrawalsPaused ? [words.home.paused] : []),
+    ...(restrictions.withdrawalsBlocked ? [words.home.blocked] : []),
+    ...operations.filter((one) => one.frozen).map((one) => words.home.frozen(one.name)),
+  ];
+  return texts.map((text) => (
+    <Alert key={text} color="yellow" variant="light" icon={<Icon name="warning" />}>
+      {text}
+    </Alert>
+  ));
+}
+
+type Operation = Overview['operations'][number];
+
+const sumOf = (
+  operations: Operation[],
+  field: 'availableCents' | 'reservedCents' | 'heldCents' | 'receivableCents',
+) => operations.reduce((sum, one) => sum + one[field], 0);
+
+function Balances({ operations }: { operations: Operation[] }) {
+  const words = useWords();
+  const receivable = sumOf(operations, 'receivableCents');
+  return (
+    <dl className="balances" style={{ margin: 0 }}>
+      <div className="first">
+        <dt>{words.home.available}</dt>
+        <dd className="num">{money(sumOf(operations, 'availableCents') - receivable)}</dd>
+        <dd className="about">
+          {receivable > 0 ? words.home.receivable(money(receivable)) : words.home.availableAbout}
+        </dd>
+      </div>
+      <div>
+        <dt>{words.home.reserved}</dt>
+        <dd className="num">{money(sumOf(operations, 'reservedCents'))}</dd>
+        <dd className="about">{words.home.reservedAbout}</dd>
+      </div>
+      <div>
+        <dt>{words.home.held}</dt>
+        <dd className="num">{money(sumOf(operations, 'heldCents'))}</dd>
+        <dd className="about">{words.home.heldAbout}</dd>
+      </div>
+    </dl>
+  );
+}
+
+function Attention({ data }: { data: Overview }) {
+  const words = useWords();
+  const { unknown, incidents } = data;
+  if (unknown.length === 0 && incidents.length === 0) {
+    return (
+      <p className="soft" style={{ display: 'flex', gap: 8, alignItems: 'center', margin: 0 }}>
+        <span className="plus">
+          <Icon name="check" size={18} />
+        </span>
+        {words.home.calm}
+      </p>
+    );
+  }
+  return (
+    <section className="card" aria-labelledby="attention">
+      <h2 id="attention">{words.home.attention}</h2>
+      {unknown.length > 0 && (
+        <>
+          <strong>{words.home.unknownTitle(unknown.length)}</strong>
+          <p className="soft" style={{ margin: '2px 0 6px' }}>
+            {words.home.unknownAbout}
+          </p>
+          <ul className="moves">
+            {unknown.map((one) => (
+              <li key={one.id}>
+                <Link to="/pagamentos/$id" params={{ id: one.id }}>
+                  <span className={`arrow ${one.kind === 'transfer' ? 'out' : ''}`}>
+                    <Icon name={one.kind === 'transfer' ? 'out' : 'in'} size={18} />
+                  </span>
+                  <When at={one.createdAt} />
+                  <Money cents={one.amountCents} />
+                </Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {incidents.length > 0 && (
+        <>
+          <strong>{words.home.incidentTitle(incidents.length)}</strong>
+          <p className="soft" style={{ margin: '2px 0 6px' }}>
+            {words.home.incidentAbout}
+          </p>
+          <ul className="moves">
+            {incidents.map((one) => (
+              <li key={one.id} className="num" style={{ padding: '8px 4px' }}>
+                <When at={one.openedAt} /> · {money(one.amountCents)} ·{' '}
+                <span className="mono">{one.kind}</span>
+                {one.paymentId && (
+                  <>
+                    {' · '}
+                    <Link
+                      to="/pagamentos/$id"
+                      params={{ id: one.paymentId }}
+                      style={{ display: 'inline', padding: 0, color: 'var(--mantine-color-mata-7)' }}
+                    >
+                      {words.charges.detail}
+                    </Link>
+                  </>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </section>
+  );
+}
+
+function ByOperation({ operations }: { operations: Operation[] }) {
+  const words = useWords();
+  return (
+    <section className="card" aria-labelledby="by-operation">
+      <h2 id="by-operation">{words.home.byOperation}</h2>
+      <table className="table folding">
+        <thead>
+          <tr>
+            <th scope="col">{words.common.operation}</th>
+            <th scope="col" className="right">
+              {words.home.available}
+            </th>
+            <th scope="col" className="right">
+              {words.home.reserved}
+            </th>
+            <th scope="col" className="right">
+              {words.home.held}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {operations.map((one) => (
+            <tr key={one.id}>
+              <td>{one.name}</td>
+              <td className="right">
+                <Money cents={one.availableCents - one.receivableCents} />
+              </td>
+              <td className="right off">
+                <Money cents={one.reservedCents} />
+              </td>
+              <td className="right off">
+                <Money cents={one.heldCents} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Recent() {
+  const words = useWords();
+  const { api, account, operationId, may } = useScope();
+  const { data, error } = useQuery({
+    queryKey: [account.id, 'recent', operationId],
+    queryFn: () =>
+      ask(() =>
+        api.GET('/records', { params: { query: { limit: 8, ...(operationId && { operationId }) } } }),
+      ),
+  });
+  return (
+    <section className="card" aria-labelledby="recent">
+      <h2 id="recent">{words.home.recent}</h2>
+      {error ? (
+        <Trouble error={error} />
+      ) : !data ? (
+        <Rows count={4} />
+      ) : data.records.length === 0 ? (
+        <Empty icon="charge" title={words.home.noMoves}>
+          {may('charges') && (
+            <Button component={Link} to="/cobrancas/nova">
+              {words.home.firstCharge}
+            </Button>
+          )}
+        </Empty>
+      ) : (
+        <ul className="moves">
+          {data.records.map((record) => (
+            <Move key={record.id} record={record} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Move({ record }: { record: RecordView }) {
+  const { words, language } = useText();
+  const out = record.kind === 'transfer';
+  return (
+    <li>
+      <Link to="/pagamentos/$id" params={{ id: record.id }}>
+        <span className={`arrow ${out ? 'out' : ''}`}>
+          <Icon name={out ? 'out' : 'in'} size={18} />
+        </span>
+        <span style={{ minWidth: 0 }}>
+          <span className="who" style={{ display: 'block', fontWeight: 550 }}>
+            {record.payerName ?? (record.description || words.detail.transfer)}
+          </span>
+          <span className="soft who" style={{ display: 'block', fontSize: 13 }}>
+            <time dateTime={record.createdAt} className="num">
+              {shortDateTime(record.createdAt, language)}
+            </time>
+          </span>
+        </span>
+        <span style={{ textAlign: 'right' }}>
+          <span
+            className={`num ${record.status === 'paid' ? 'plus' : ''}`}
+            style={{ display: 'block', fontWeight: 600 }}
+          >
+            {out ? '−' : ''}
+            {money(record.amountCents)}
+          </span>
+          <Status status={record.status} kind={record.kind} />
+        </span>
+      </Link>
+    </li>
+  );
+}

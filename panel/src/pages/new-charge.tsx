@@ -1,0 +1,131 @@
+import { Button, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { ask, type Payment } from '../api/client.ts';
+import { money } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { ChargeCode } from '../ui/charge-code.tsx';
+import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
+import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
+
+export function NewCharge() {
+  const words = useWords();
+  const { api, account, operationId } = useScope();
+  const queries = useQueryClient();
+  const start = useStartOperation(operationId);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const operation = chosen ?? start;
+  const [cents, setCents] = useState(0);
+  const [payerName, setPayerName] = useState('');
+  const [description, setDescription] = useState('');
+  // One for this form, whatever happens on the way: a repeat finds the charge that was made.
+  const [requestKey, setRequestKey] = useState(() => crypto.randomUUID());
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const [made, setMade] = useState<Payment | null>(null);
+  const { data: limits } = useQuery({
+    queryKey: [account.id, 'account'],
+    queryFn: () => ask(() => api.GET('/account')),
+    staleTime: 60_000,
+  });
+  const outside =
+    limits && cents > 0 && (cents < limits.minimumDepositCents || cents > limits.maximumDepositCents);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const payment = await ask(() =>
+        api.POST('/pix/charges', {
+          body: { amountCents: cents, payerName, description, requestKey },
+          headers: { 'x-service-operation': operation },
+        }),
+      );
+      setMade(payment);
+      void queries.invalidateQueries({ queryKey: [account.id] });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  if (made) {
+    return (
+      <>
+        <PageHead title={words.detail.charge} />
+        <div className="card narrow">
+          <ChargeCode id={made.id} />
+          <div
+            style={{ display: 'flex', gap: 10, marginTop: 20, flexWrap: 'wrap', justifyContent: 'center' }}
+          >
+            <Button
+              variant="default"
+              onClick={() => {
+                setMade(null);
+                setCents(0);
+                setPayerName('');
+                setDescription('');
+                setRequestKey(crypto.randomUUID());
+              }}
+            >
+              {words.charges.another}
+            </Button>
+            <Button variant="subtle" component={Link} to={`/pagamentos/${made.id}`}>
+              {words.charges.detail}
+            </Button>
+          </div>
+        </div>
+      </>
+    );
+  }
+  const range = limits
+    ? words.charges.amountHint(money(limits.minimumDepositCents), money(limits.maximumDepositCents))
+    : ' ';
+  return (
+    <>
+      <PageHead title={words.charges.new} />
+      <form className="card stack narrow" onSubmit={submit}>
+        <MoneyInput
+          label={words.common.amount}
+          description={range}
+          autoFocus
+          cents={cents}
+          onCents={setCents}
+          error={outside ? range : null}
+        />
+        <TextInput
+          label={words.charges.payer}
+          placeholder={words.charges.payerHint}
+          minLength={2}
+          maxLength={100}
+          required
+          withAsterisk={false}
+          autoComplete="off"
+          value={payerName}
+          onChange={(event) => setPayerName(event.currentTarget.value)}
+        />
+        <TextInput
+          label={`${words.common.description} (${words.common.optional})`}
+          maxLength={200}
+          autoComplete="off"
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <OperationField value={operation} onValue={setChosen} />
+        <FormError error={error} />
+        <Button
+          type="submit"
+          size="md"
+          loading={busy}
+          disabled={cents === 0 || Boolean(outside) || !operation}
+        >
+          {words.charges.create}
+        </Button>
+      </form>
+    </>
+  );
+}

@@ -1,0 +1,369 @@
+import { Alert, Button, PinInput, Select, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { type FormEvent, useState } from 'react';
+import { ask, Problem } from '../api/client.ts';
+import { dateTime, money, pixKeyText } from '../format.ts';
+import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
+import { useOverview, useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
+import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
+import { useDetail } from './payment.tsx';
+
+export function NewTransfer() {
+  const { words, language } = useText();
+  const { api, account, session, operationId } = useScope();
+  const navigate = useNavigate();
+  const start = useStartOperation(operationId);
+  const overview = useOverview(true);
+  const [chosen, setChosen] = useState<string | null>(null);
+  const operation = chosen ?? start;
+  const [type, setType] = useState<PixKeyType>('CPF');
+  const [typeChosen, setTypeChosen] = useState(false);
+  const [keyText, setKeyText] = useState('');
+  const [cents, setCents] = useState(0);
+  const [description, setDescription] = useState('');
+  const [requestKey] = useState(() => crypto.randomUUID());
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  const { data: limits } = useQuery({
+    queryKey: [account.id, 'account', operation],
+    enabled: operation !== '',
+    queryFn: () => ask(() => api.GET('/account', { headers: { 'x-service-operation': operation } })),
+  });
+
+  const pixKey = cleanPixKey(type, keyText);
+  const keyFits = isPixKey(type, pixKey);
+  const balance = overview.data?.operations.find((one) => one.id === operation);
+  const available = balance ? balance.availableCents - balance.receivableCents : 0;
+  const fee = limits ? limits.feeCents + Math.floor((cents * limits.withdrawalFeeBps + 5000) / 10_000) : 0;
+  const outside = limits && (cents < limits.minimumWithdrawalCents || cents > limits.maximumWithdrawalCents);
+  const amountError =
+    cents === 0 || !limits
+      ? null
+      : outside
+        ? words.transfers.outOfRange(
+            money(limits.minimumWithdrawalCents),
+            money(limits.maximumWithdrawalCents),
+          )
+        : cents > available
+          ? words.transfers.tooMuch
+          : null;
+
+  function typeKey(text: string) {
+    setKeyText(text);
+    // As long as nobody has chosen a type, the key itself says which it is.
+    const guess = typeChosen ? null : guessPixKeyType(text);
+    if (guess) setType(guess);
+  }
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const draft = await ask(() =>
+        api.POST('/drafts', {
+          body: { amountCents: cents, pixKey, pixKeyType: type, description, requestKey },
+          headers: { 'x-service-operation': operation },
+        }),
+      );
+      await navigate({ to: `/transferencias/${draft.id}/codigo` });
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  if (session.frozenUntil) {
+    return (
+      <>
+        <PageHead title={words.transfers.new} />
+        <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
+          {words.transfers.frozenUntil(dateTime(session.frozenUntil, language))}
+        </Alert>
+      </>
+    );
+  }
+  if (!account.test && !session.twoFactorEnabled && session.passkeys === 0) {
+    return (
+      <>
+        <PageHead title={words.transfers.new} />
+        <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
+          <p>{words.transfers.needsFactor}</p>
+          <Button component={Link} to="/seguranca">
+            {words.transfers.setUp}
+          </Button>
+        </Alert>
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title={words.transfers.new} />
+      <form className="card stack narrow" onSubmit={submit}>
+        <OperationField
+          label={words.transfers.chooseOperation}
+          value={operation}
+          onValue={setChosen}
+          withBalance
+        />
+        <div style={{ display: 'grid', gap: 12, gridTemplateColumns: 'minmax(112px, 140px) minmax(0, 1fr)' }}>
+          <Select
+            label={words.transfers.keyType}
+            data={pixKeyTypes.map((value) => ({ value, label: words.transfers.types[value] }))}
+            value={type}
+            onChange={(value) => {
+              if (!value) return;
+              setType(value as PixKeyType);
+              setTypeChosen(true);
+            }}
+            allowDeselect={false}
+          />
+          <TextInput
+            label={words.transfers.key}
+            required
+            withAsterisk={false}
+            maxLength={150}
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            inputMode={type === 'EMAIL' || type === 'RANDOM' ? 'text' : 'tel'}
+            value={keyText}
+            onChange={(event) => typeKey(event.currentTarget.value)}
+            error={keyText.length > 2 && !keyFits ? words.transfers.keyInvalid[type] : null}
+            rightSection={
+              keyFits ? (
+                <span className="plus" role="img" aria-label={words.transfers.keyFits}>
+                  <Icon name="check" size={18} />
+                </span>
+              ) : null
+            }
+          />
+        </div>
+        <MoneyInput
+          label={words.common.amount}
+          description={balance ? words.transfers.balance(money(available)) : ' '}
+          cents={cents}
+          onCents={setCents}
+          error={amountError}
+        />
+        <TextInput
+          label={`${words.common.description} (${words.common.optional})`}
+          description={words.transfers.descriptionHint}
+          maxLength={80}
+          autoComplete="off"
+          value={description}
+          onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <dl className="sum" aria-live="polite">
+          <dt>{words.transfers.gross}</dt>
+          <dd>
+            <Money cents={cents} />
+          </dd>
+          <dt>{words.transfers.fee}</dt>
+          <dd>
+            <Money cents={cents === 0 ? 0 : fee} />
+          </dd>
+          <dt className="strong">{words.transfers.net}</dt>
+          <dd className="strong">
+            <Money cents={Math.max(0, cents === 0 ? 0 : cents - fee)} />
+          </dd>
+        </dl>
+        <FormError error={error} />
+        <Button
+          type="submit"
+          size="md"
+          loading={busy}
+          disabled={!keyFits || cents === 0 || amountError !== null || operation === ''}
+        >
+          {words.transfers.continue}
+        </Button>
+      </form>
+    </>
+  );
+}
+
+/** The draft, and the code of the mail that makes it a transfer; then what became of it. */
+export function TransferCode() {
+  const words = useWords();
+  const { api, account, session } = useScope();
+  const { id } = useParams({ strict: false }) as { id: string };
+  const queries = useQueryClient();
+  const { data, error: trouble, refetch } = useDetail(id);
+  const [code, setCode] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [notice, setNotice] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  if (trouble && !data) return <Trouble error={trouble} retry={() => void refetch()} />;
+  if (!data) return <Rows />;
+  const { record } = data;
+  const headers = { 'x-service-operation': record.operationId };
+  const path = { id };
+
+  async function run(work: () => Promise<unknown>, done?: string) {
+    setBusy(true);
+    setError(null);
+    setNotice(null);
+    try {
+      await work();
+      if (done) setNotice(done);
+    } catch (problem) {
+      setError(problem instanceof Problem ? textOf(problem) : problem);
+      setCode('');
+    } finally {
+      setBusy(false);
+      await queries.invalidateQueries({ queryKey: [account.id] });
+    }
+  }
+  function textOf(problem: Problem): unknown {
+    if (problem.code === 'invalid_code') {
+      const left = problem.details.find((one) => one.triesLeft !== undefined)?.triesLeft ?? 0;
+      return left > 0 ? words.transfers.wrongCode(left) : words.transfers.locked;
+    }
+    if (problem.code === 'code_expired') return words.transfers.codeExpired;
+    return words.reasons[problem.code] ?? problem;
+  }
+
+  if (record.status !== 'draft')
+    return <Outcome id={id} status={record.status} reason={record.reasonCode} cents={record.amountCents} />;
+  return (
+    <>
+      <PageHead title={words.transfers.codeTitle} />
+      <form
+        className="card stack narrow"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void run(() =>
+            ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
+          );
+        }}
+      >
+        <dl className="facts">
+          <dt>{words.transfers.recipient}</dt>
+          <dd>
+            <strong>{pixKeyText(data.pixKeyType, data.pixKey ?? '')}</strong>
+          </dd>
+          <dt>{words.transfers.gross}</dt>
+          <dd>
+            <Money cents={record.amountCents} />
+          </dd>
+          <dt>{words.transfers.fee}</dt>
+          <dd>
+            <Money cents={record.feeCents ?? 0} />
+          </dd>
+          <dt>{words.transfers.net}</dt>
+          <dd>
+            <strong>
+              <Money cents={record.expectedNetAmountCents ?? 0} />
+            </strong>
+          </dd>
+          <dt>{words.common.operation}</dt>
+          <dd>{data.operationName}</dd>
+        </dl>
+        <hr style={{ border: 0, borderTop: '1px solid var(--line)', width: '100%', margin: 0 }} />
+        <p style={{ margin: 0 }}>{words.transfers.codeLead(session.email)}</p>
+        <PinInput
+          length={6}
+          type="number"
+          size="lg"
+          oneTimeCode
+          autoFocus
+          ariaLabel={words.transfers.code}
+          value={code}
+          onChange={setCode}
+        />
+        {notice && (
+          <Alert color="mata" role="status">
+            {notice}
+          </Alert>
+        )}
+        <FormError error={error} />
+        <Button type="submit" size="md" loading={busy} disabled={code.length !== 6}>
+          {words.transfers.confirm}
+        </Button>
+        <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap' }}>
+          <Button
+            variant="default"
+            disabled={busy}
+            onClick={() =>
+              void run(
+                () => ask(() => api.POST('/drafts/{id}/resend', { params: { path }, body: {}, headers })),
+                words.transfers.resent,
+              )
+            }
+          >
+            {words.transfers.resend}
+          </Button>
+          <Button
+            variant="subtle"
+            color="red"
+            disabled={busy}
+            onClick={() =>
+              void run(() =>
+                ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
+              )
+            }
+          >
+            {words.transfers.giveUp}
+          </Button>
+          {account.test && session.mailbox && (
+            <Button variant="subtle" component="a" href="/mailbox" target="_blank">
+              {words.common.openMailbox}
+            </Button>
+          )}
+        </div>
+      </form>
+    </>
+  );
+}
+
+function Outcome({
+  id,
+  status,
+  reason,
+  cents,
+}: {
+  id: string;
+  status: string;
+  reason: string | undefined;
+  cents: number;
+}) {
+  const words = useWords();
+  const good = status === 'completed';
+  const bad = status === 'cancelled' || status === 'failed';
+  const title = good
+    ? words.transfers.done
+    : bad
+      ? words.transfers.refused
+      : status === 'unknown'
+        ? words.transfers.unknown
+        : words.transfers.processing;
+  return (
+    <>
+      <PageHead title={title} />
+      <div className="card narrow center" role="status">
+        <div className={`donemark ${bad ? 'bad' : good ? '' : 'wait'}`}>
+          <Icon name={bad ? 'cross' : good ? 'check' : 'clock'} size={36} />
+        </div>
+        <p className="big" style={{ margin: '0 0 4px' }}>
+          <Money cents={cents} />
+        </p>
+        <Status status={status} kind="transfer" />
+        {reason && <p>{words.reasons[reason] ?? reason}</p>}
+        {status === 'unknown' && <p className="soft">{words.transfers.unknownLead}</p>}
+        <div style={{ display: 'flex', gap: 10, justifyContent: 'center', marginTop: 20, flexWrap: 'wrap' }}>
+          <Button component={Link} to={`/pagamentos/${id}`} variant="default">
+            {words.charges.detail}
+          </Button>
+          <Button component={Link} to="/transferencias/nova">
+            {words.transfers.newOne}
+          </Button>
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,251 @@
+import { Button } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useParams } from '@tanstack/react-router';
+import { ask, type Detail, Problem } from '../api/client.ts';
+import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { ChargeCode } from '../ui/charge-code.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Copy, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import { NotFound } from './not-found.tsx';
+
+export function useDetail(id: string) {
+  const { api, account } = useScope();
+  return useQuery({
+    queryKey: [account.id, 'detail', id],
+    queryFn: () => ask(() => api.GET('/records/{id}', { params: { path: { id } } })),
+    refetchInterval: (query) => {
+      const status = query.state.data?.record.status;
+      return status === 'unknown' ? 1_500 : status === 'pending' ? 10_000 : false;
+    },
+  });
+}
+
+export function PaymentPage() {
+  const words = useWords();
+  const { id } = useParams({ strict: false }) as { id: string };
+  const { data, error, refetch } = useDetail(id);
+  if (error && !data) {
+    if (error instanceof Problem && (error.status === 404 || error.status === 400)) return <NotFound />;
+    return <Trouble error={error} retry={() => void refetch()} />;
+  }
+  if (!data) return <Rows count={8} />;
+  const { record } = data;
+  const charge = record.kind === 'deposit';
+  const settled = record.status === 'paid' || record.status === 'completed';
+  return (
+    <>
+      <PageHead title={charge ? words.detail.charge : words.detail.transfer}>
+        {settled && (
+          <Button
+            component={Link}
+            to={`/pagamentos/${id}/comprovante`}
+            variant="default"
+            leftSection={<Icon name="print" size={18} />}
+          >
+            {words.detail.receipt}
+          </Button>
+        )}
+        {record.status === 'draft' && (
+          <Button component={Link} to={`/transferencias/${id}/codigo`}>
+            {words.detail.resume}
+          </Button>
+        )}
+      </PageHead>
+      <div className="cols">
+        <div className="stack">
+          <section className="card">
+            <Status status={record.status} kind={record.kind} />
+            <p className="big num" style={{ margin: '2px 0 14px' }}>
+              {money(record.amountCents)}
+            </p>
+            {record.status === 'unknown' && !charge && <p className="soft">{words.transfers.unknownLead}</p>}
+            {record.reasonCode && <p>{words.reasons[record.reasonCode] ?? record.reasonCode}</p>}
+            {record.notice && <p>{record.notice}</p>}
+            <Facts data={data} />
+          </section>
+          <section className="card" aria-labelledby="timeline">
+            <h2 id="timeline">{words.detail.timeline}</h2>
+            <Timeline data={data} />
+          </section>
+        </div>
+        <div className="stack">
+          {charge && (record.status === 'pending' || record.status === 'unknown') && (
+            <section className="card">
+              <ChargeCode id={id} />
+            </section>
+          )}
+          <Ledger data={data} />
+          <section className="card" aria-labelledby="events">
+            <h2 id="events">{words.detail.events}</h2>
+            {data.events.length === 0 ? (
+              <p className="soft" style={{ margin: 0 }}>
+                {words.detail.noEvents}
+              </p>
+            ) : (
+              <ul className="moves">
+                {data.events.map((event) => (
+                  <li
+                    key={event.id}
+                    style={{ display: 'flex', justifyContent: 'space-between', gap: 12, padding: '8px 0' }}
+                  >
+                    <span className="mono">{event.type}</span>
+                    <span className="soft">
+                      <When at={event.createdAt} />
+                    </span>
+                  </li>
+                ))}
+              </ul>
+            )}
+          </section>
+        </div>
+      </div>
+    </>
+  );
+}
+
+function Facts({ data }: { data: Detail }) {
+  const words = useWords();
+  const { record } = data;
+  const net = record.netAmountCents ?? record.expectedNetAmountCents;
+  return (
+    <dl className="facts">
+      {record.payerName && (
+        <>
+          <dt>{words.charges.payer}</dt>
+          <dd>{record.payerName}</dd>
+        </>
+      )}
+      {data.pixKey && (
+        <>
+          <dt>{words.detail.recipientKey}</dt>
+          <dd>
+            {pixKeyText(data.pixKeyType, data.pixKey)}{' '}
+            <span className="soft">
+              (
+              {words.transfers.types[data.pixKeyType as keyof typeof words.transfers.types] ??
+                data.pixKeyType}
+              )
+            </span>
+          </dd>
+        </>
+      )}
+      {record.description && (
+        <>
+          <dt>{words.common.description}</dt>
+          <dd>{record.description}</dd>
+        </>
+      )}
+      <dt>{words.common.operation}</dt>
+      <dd>{data.operationName}</dd>
+      <dt>{words.common.fee}</dt>
+      <dd>
+        <Money cents={record.providerFeeCents ?? record.feeCents ?? 0} />
+      </dd>
+      {net !== undefined && (
+        <>
+          <dt>{words.common.net}</dt>
+          <dd>
+            <Money cents={net} />
+          </dd>
+        </>
+      )}
+      <dt>{words.common.created}</dt>
+      <dd>
+        <When at={record.createdAt} />
+      </dd>
+      {record.settledAt && (
+        <>
+          <dt>{words.detail.settled}</dt>
+          <dd>
+            <When at={record.settledAt} />
+          </dd>
+        </>
+      )}
+      {record.endToEnd && (
+        <>
+          <dt>{words.detail.endToEnd}</dt>
+          <dd>
+            <span className="mono">{record.endToEnd}</span> <Copy value={record.endToEnd} />
+          </dd>
+        </>
+      )}
+      <dt>{words.detail.id}</dt>
+      <dd>
+        <span className="mono">{record.id}</span> <Copy value={record.id} />
+      </dd>
+      <dt>{words.detail.requestKey}</dt>
+      <dd className="mono">{record.requestKey}</dd>
+    </dl>
+  );
+}
+
+function Timeline({ data }: { data: Detail }) {
+  const { words, language } = useText();
+  return (
+    <ol className="timeline">
+      {data.history.map((step) => (
+        <li key={`${step.status}${step.at}`}>
+          <Status status={step.status} kind={data.record.kind} />
+          <div className="soft" style={{ fontSize: 14 }}>
+            <time dateTime={step.at} className="num">
+              {dateTimeSeconds(step.at, language)}
+            </time>{' '}
+            · {words.detail.causes[step.cause.by] ?? step.cause.by}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Ledger({ data }: { data: Detail }) {
+  const words = useWords();
+  return (
+    <div className="card">
+      <h2>{words.detail.ledger}</h2>
+      {data.lines.length === 0 ? (
+        <p className="soft" style={{ margin: 0 }}>
+          {words.detail.noLedger}
+        </p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+        <section className="scroll" tabIndex={0} aria-label={words.detail.ledger}>
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">{words.detail.line}</th>
+                <th scope="col" className="right">
+                  {words.detail.available}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.reserved}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.balanceAfter}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {data.lines.map((line) => (
+                <tr key={line.seq}>
+                  <td>{words.detail.lines[line.template] ?? line.template}</td>
+                  <td className="right">
+                    <Money cents={line.availableCents} />
+                  </td>
+                  <td className="right">
+                    <Money cents={line.reservedCents} />
+                  </td>
+                  <td className="right">
+                    <Money cents={line.balanceAfterCents} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}

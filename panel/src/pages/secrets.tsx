@@ -1,0 +1,168 @@
+import { Alert, Button, PasswordInput, TextInput } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { type FormEvent, useState } from 'react';
+import { ask, authCall, Problem, person } from '../api/client.ts';
+import { useWords } from '../text/text.tsx';
+import { Gate } from '../ui/gate.tsx';
+import { FormError, Rows } from '../ui/parts.tsx';
+import { BackToSignIn } from './sign-in.tsx';
+
+/** The secret of a link stands behind `#`, which no server sees. */
+const secretOfLink = () => decodeURIComponent(window.location.hash.slice(1));
+
+function NewPasswordInput({
+  label,
+  value,
+  onValue,
+}: {
+  label: string;
+  value: string;
+  onValue: (value: string) => void;
+}) {
+  const words = useWords();
+  return (
+    <PasswordInput
+      label={label}
+      description={words.signIn.passwordHint}
+      autoComplete="new-password"
+      required
+      withAsterisk={false}
+      minLength={12}
+      maxLength={128}
+      value={value}
+      onChange={(event) => onValue(event.currentTarget.value)}
+      error={value !== '' && value.length < 12 ? words.signIn.tooShort : null}
+      visibilityToggleButtonProps={{ 'aria-hidden': true }}
+    />
+  );
+}
+
+export { NewPasswordInput };
+
+export function NewPassword() {
+  const words = useWords();
+  const [token] = useState(secretOfLink);
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [done, setDone] = useState(false);
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setError(null);
+    try {
+      await authCall('POST', '/reset-password', { token, newPassword: password });
+      setDone(true);
+    } catch (problem) {
+      const code = problem instanceof Problem ? problem.code : '';
+      setError(
+        code === 'WEAK_PASSWORD'
+          ? words.signIn.weak
+          : code === 'INVALID_TOKEN'
+            ? words.signIn.invalidToken
+            : problem,
+      );
+    }
+  }
+  return (
+    <Gate title={words.signIn.newPasswordTitle}>
+      <form className="stack" onSubmit={submit}>
+        <h1>{words.signIn.newPasswordTitle}</h1>
+        {done ? (
+          <Alert color="mata" role="status">
+            {words.signIn.newPasswordDone}
+          </Alert>
+        ) : (
+          <>
+            <NewPasswordInput label={words.signIn.newPassword} value={password} onValue={setPassword} />
+            <FormError error={error} />
+            <Button type="submit" size="md" disabled={password.length < 12}>
+              {words.common.save}
+            </Button>
+          </>
+        )}
+        <BackToSignIn />
+      </form>
+    </Gate>
+  );
+}
+
+export function Invitation() {
+  const words = useWords();
+  const [token] = useState(secretOfLink);
+  const [name, setName] = useState('');
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [done, setDone] = useState(false);
+  const { data, error: unknown } = useQuery({
+    queryKey: ['invitation', token],
+    queryFn: () => ask(() => person.POST('/invitations/look', { body: { token } })),
+    retry: false,
+    refetchOnWindowFocus: false,
+    staleTime: Number.POSITIVE_INFINITY,
+  });
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setError(null);
+    try {
+      const fields = data?.existing ? {} : { name, password };
+      await ask(() => person.POST('/invitations/accept', { body: { token, ...fields } }));
+      setDone(true);
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <Gate title={words.signIn.accept}>
+      {unknown ? (
+        <div className="stack panel">
+          <FormError error={unknown} />
+          <BackToSignIn />
+        </div>
+      ) : !data ? (
+        <div className="panel">
+          <Rows count={3} />
+        </div>
+      ) : (
+        <form className="stack" onSubmit={submit}>
+          <div>
+            <h1>{words.signIn.inviteTitle(data.accountName)}</h1>
+            <p className="soft" style={{ margin: 0 }}>
+              {data.email}. {words.signIn.inviteLead(words.roles[data.role])}
+            </p>
+          </div>
+          {done ? (
+            <>
+              <Alert color="mata" role="status">
+                {words.signIn.accepted}
+              </Alert>
+              <BackToSignIn />
+            </>
+          ) : (
+            <>
+              {data.existing ? (
+                <p style={{ margin: 0 }}>{words.signIn.inviteExisting}</p>
+              ) : (
+                <>
+                  <TextInput
+                    label={words.signIn.yourName}
+                    autoComplete="name"
+                    required
+                    withAsterisk={false}
+                    minLength={2}
+                    maxLength={80}
+                    value={name}
+                    onChange={(event) => setName(event.currentTarget.value)}
+                  />
+                  <NewPasswordInput label={words.signIn.password} value={password} onValue={setPassword} />
+                </>
+              )}
+              <FormError error={error} />
+              <Button type="submit" size="md">
+                {words.signIn.accept}
+              </Button>
+            </>
+          )}
+        </form>
+      )}
+    </Gate>
+  );
+}

@@ -1,0 +1,231 @@
+import { Alert, Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate } from '@tanstack/react-router';
+import { type FormEvent, type ReactNode, useState } from 'react';
+import { authCall, Problem } from '../api/client.ts';
+import { useWords } from '../text/text.tsx';
+import { Gate } from '../ui/gate.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { FormError } from '../ui/parts.tsx';
+
+export function SignIn() {
+  const words = useWords();
+  const [step, setStep] = useState<'password' | 'code'>('password');
+  return (
+    <Gate title={words.signIn.title}>
+      {step === 'password' ? <Password toCode={() => setStep('code')} /> : <Code />}
+    </Gate>
+  );
+}
+
+function useEnter() {
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return async () => {
+    queries.clear();
+    await navigate({ to: '/' });
+  };
+}
+
+function Password({ toCode }: { toCode: () => void }) {
+  const words = useWords();
+  const enter = useEnter();
+  const [email, setEmail] = useState('');
+  const [password, setPassword] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const answer = await authCall<{ twoFactorRedirect?: boolean }>('POST', '/sign-in/email', {
+        email: email.trim().toLowerCase(),
+        password,
+      });
+      if (answer.twoFactorRedirect) toCode();
+      else await enter();
+    } catch (problem) {
+      const refused = problem instanceof Problem && [400, 401, 422].includes(problem.status);
+      setError(refused ? words.signIn.wrong : problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  async function enterByPasskey() {
+    setError(null);
+    try {
+      const { startAuthentication } = await import('@simplewebauthn/browser');
+      const options = await authCall<Parameters<typeof startAuthentication>[0]['optionsJSON']>(
+        'GET',
+        '/passkey/generate-authenticate-options',
+      );
+      const response = await startAuthentication({ optionsJSON: options });
+      await authCall('POST', '/passkey/verify-authentication', { response });
+      await enter();
+    } catch {
+      setError(words.signIn.passkeyFailed);
+    }
+  }
+
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div>
+        <h1>{words.signIn.title}</h1>
+      </div>
+      <TextInput
+        label={words.signIn.email}
+        type="email"
+        autoComplete="username webauthn"
+        required
+        withAsterisk={false}
+        value={email}
+        onChange={(event) => setEmail(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label={words.signIn.password}
+        autoComplete="current-password"
+        required
+        withAsterisk={false}
+        value={password}
+        onChange={(event) => setPassword(event.currentTarget.value)}
+        visibilityToggleButtonProps={{ 'aria-hidden': true }}
+      />
+      <FormError error={error} />
+      <Button type="submit" size="md" loading={busy}>
+        {words.signIn.submit}
+      </Button>
+      <Button
+        variant="default"
+        size="md"
+        leftSection={<Icon name="finger" />}
+        onClick={() => void enterByPasskey()}
+      >
+        {words.signIn.passkey}
+      </Button>
+      <Anchor component={Link} to="/senha" ta="center">
+        {words.signIn.forgot}
+      </Anchor>
+    </form>
+  );
+}
+
+function Code() {
+  const words = useWords();
+  const enter = useEnter();
+  const [backup, setBackup] = useState(false);
+  const [code, setCode] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await authCall('POST', backup ? '/two-factor/verify-backup-code' : '/two-factor/verify-totp', {
+        code: backup ? code.trim() : code.replace(/\D/g, ''),
+      });
+      await enter();
+    } catch (problem) {
+      if (problem instanceof Problem && (problem.status === 429 || /LOCKED|TOO_MANY/.test(problem.code))) {
+        setError(words.signIn.locked);
+      } else setError(problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <form className="stack" onSubmit={submit}>
+      <div>
+        <h1>{words.signIn.codeTitle}</h1>
+        <p className="soft" style={{ margin: 0 }}>
+          {backup ? words.signIn.backupCode : words.signIn.codeLead}
+        </p>
+      </div>
+      <TextInput
+        key={String(backup)}
+        autoFocus
+        label={backup ? words.signIn.backupCode : words.signIn.code}
+        inputMode={backup ? 'text' : 'numeric'}
+        autoComplete="one-time-code"
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value)}
+      />
+      <FormError error={error} />
+      <Button type="submit" size="md" loading={busy} disabled={code.trim().length < 6}>
+        {words.signIn.submit}
+      </Button>
+      <Button
+        variant="subtle"
+        onClick={() => {
+          setBackup(!backup);
+          setCode('');
+          setError(null);
+        }}
+      >
+        {backup ? words.signIn.useTotp : words.signIn.useBackup}
+      </Button>
+    </form>
+  );
+}
+
+export function ForgotPassword() {
+  const words = useWords();
+  const [email, setEmail] = useState('');
+  const [sent, setSent] = useState(false);
+  const [error, setError] = useState<unknown>(null);
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    try {
+      await authCall('POST', '/request-password-reset', { email: email.trim().toLowerCase() });
+      setSent(true);
+    } catch (problem) {
+      setError(problem);
+    }
+  }
+  return (
+    <Gate title={words.signIn.resetTitle}>
+      <form className="stack" onSubmit={submit}>
+        <div>
+          <h1>{words.signIn.resetTitle}</h1>
+          <p className="soft" style={{ margin: 0 }}>
+            {words.signIn.resetLead}
+          </p>
+        </div>
+        {sent ? (
+          <Alert color="mata" role="status">
+            {words.signIn.resetSent}
+          </Alert>
+        ) : (
+          <>
+            <TextInput
+              label={words.signIn.email}
+              type="email"
+              required
+              withAsterisk={false}
+              value={email}
+              onChange={(event) => setEmail(event.currentTarget.value)}
+            />
+            <FormError error={error} />
+            <Button type="submit" size="md">
+              {words.signIn.resetSubmit}
+            </Button>
+          </>
+        )}
+        <BackToSignIn />
+      </form>
+    </Gate>
+  );
+}
+
+export function BackToSignIn({ children }: { children?: ReactNode }) {
+  const words = useWords();
+  return (
+    <Anchor component={Link} to="/entrar" ta="center">
+      {children ?? words.signIn.title}
+    </Anchor>
+  );
+}

@@ -1,0 +1,143 @@
+import { Button, Select } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { ask } from '../api/client.ts';
+import { money } from '../format.ts';
+import { useOverview, useScope } from '../session.tsx';
+import { useText } from '../text/text.tsx';
+import { Icon } from '../ui/icons.tsx';
+import { Empty, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+
+export function Statement() {
+  const { words, language } = useText();
+  const { api, account, operationId } = useScope();
+  const overview = useOverview(true);
+  const { operacao } = useSearch({ strict: false }) as { operacao?: string };
+  const navigate = useNavigate();
+  const operations = overview.data?.operations ?? [];
+  const chosen =
+    operations.find((one) => one.id === (operacao ?? operationId))?.id ??
+    operations.find((one) => one.isDefault)?.id ??
+    null;
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'statement', chosen],
+    enabled: chosen !== null,
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/statement', {
+          params: {
+            query: { operationId: chosen as string, limit: 50, ...(pageParam && { below: pageParam }) },
+          },
+        }),
+      ),
+    initialPageParam: null as number | null,
+    getNextPageParam: (last) => last.nextBelow,
+  });
+  const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
+  const csv = new URLSearchParams({
+    operationId: chosen ?? '',
+    separator: language === 'en' ? 'comma' : 'semicolon',
+    bom: 'yes',
+  });
+  return (
+    <>
+      <PageHead title={words.statement.title} lead={words.statement.lead}>
+        {operations.length > 1 && (
+          <Select
+            label={words.statement.choose}
+            data={operations.map(({ id, name }) => ({ value: id, label: name }))}
+            value={chosen}
+            onChange={(id) =>
+              id && void navigate({ to: '/extrato', search: { operacao: id }, replace: true })
+            }
+            allowDeselect={false}
+          />
+        )}
+      </PageHead>
+      <section className="card">
+        {pages.error && lines.length === 0 ? (
+          <Trouble error={pages.error} retry={() => void pages.refetch()} />
+        ) : pages.isPending ? (
+          <Rows count={8} />
+        ) : lines.length === 0 ? (
+          <Empty icon="statement" title={words.statement.empty} />
+        ) : (
+          <>
+            <table className="table folding">
+              <thead>
+                <tr>
+                  <th scope="col">{words.detail.line}</th>
+                  <th scope="col" className="right">
+                    {words.detail.available}
+                  </th>
+                  <th scope="col" className="right">
+                    {words.detail.reserved}
+                  </th>
+                  <th scope="col" className="right">
+                    {words.detail.held}
+                  </th>
+                  <th scope="col" className="right">
+                    {words.detail.balanceAfter}
+                  </th>
+                  <th scope="col" className="right">
+                    {words.common.date}
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {lines.map((line) => (
+                  <tr key={line.seq} className="link">
+                    <td>
+                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
+                        {words.detail.lines[line.template] ?? line.template}
+                      </Link>
+                    </td>
+                    <td className="right">
+                      <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
+                        {line.availableCents > 0 ? '+' : ''}
+                        {money(line.availableCents)}
+                      </span>
+                    </td>
+                    <td className="right off">
+                      <Money cents={line.reservedCents} />
+                    </td>
+                    <td className="right off">
+                      <Money cents={line.heldCents} />
+                    </td>
+                    <td className="right">
+                      <strong className="num">{money(line.balanceAfterCents)}</strong>
+                    </td>
+                    <td className="right soft">
+                      <When at={line.postedAt} />
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            <div style={{ display: 'flex', gap: 12, marginTop: 14, flexWrap: 'wrap' }}>
+              {pages.hasNextPage && (
+                <Button
+                  variant="default"
+                  loading={pages.isFetchingNextPage}
+                  onClick={() => void pages.fetchNextPage()}
+                >
+                  {words.common.more}
+                </Button>
+              )}
+              <Button
+                component="a"
+                href={`/panel/api/accounts/${account.id}/statement.csv?${csv}`}
+                download
+                variant="subtle"
+                leftSection={<Icon name="down" size={18} />}
+                style={{ marginLeft: 'auto' }}
+              >
+                {words.common.exportCsv}
+              </Button>
+            </div>
+          </>
+        )}
+      </section>
+    </>
+  );
+}

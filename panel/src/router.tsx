@@ -1,0 +1,170 @@
+import {
+  createRootRouteWithContext,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  Navigate,
+  Outlet,
+} from '@tanstack/react-router';
+import { NotFound } from './pages/not-found.tsx';
+import { ScopeProvider, useSession } from './session.tsx';
+import { useWords } from './text/text.tsx';
+import { Rows, Trouble } from './ui/parts.tsx';
+import type { Filters } from './ui/records.tsx';
+import { Shell } from './ui/shell.tsx';
+
+function Nowhere() {
+  return (
+    <main>
+      <NotFound />
+    </main>
+  );
+}
+
+const root = createRootRouteWithContext()({ component: Outlet, notFoundComponent: Nowhere });
+
+/** Everything below an account: who is not signed in goes to the gate. */
+function Inside() {
+  const words = useWords();
+  const { data, error, refetch } = useSession();
+  if (data === null || data?.accounts.length === 0) return <Navigate to="/entrar" />;
+  if (error && !data) {
+    return (
+      <main>
+        <Trouble error={error} retry={() => void refetch()} />
+      </main>
+    );
+  }
+  if (!data) {
+    return (
+      <main aria-label={words.common.loading}>
+        <Rows />
+      </main>
+    );
+  }
+  return (
+    <ScopeProvider session={data}>
+      <Shell />
+    </ScopeProvider>
+  );
+}
+
+const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Inside });
+
+const text = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined;
+const filters = (search: Record<string, unknown>): Filters => {
+  const found: Filters = {};
+  for (const name of ['q', 'status', 'de', 'ate'] as const) {
+    const value = text(search[name]) ?? (typeof search[name] === 'number' ? String(search[name]) : undefined);
+    if (value !== undefined) found[name] = value;
+  }
+  return found;
+};
+
+const page = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => inside, path, component });
+const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
+  createRoute({ getParentRoute: () => root, path, component });
+
+const routes = root.addChildren([
+  inside.addChildren([
+    page(
+      '/',
+      lazyRouteComponent(() => import('./pages/home.tsx'), 'Home'),
+    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/cobrancas',
+      validateSearch: filters,
+      component: lazyRouteComponent(() => import('./pages/charges.tsx'), 'Charges'),
+    }),
+    page(
+      '/cobrancas/nova',
+      lazyRouteComponent(() => import('./pages/new-charge.tsx'), 'NewCharge'),
+    ),
+    page(
+      '/pagamentos/$id',
+      lazyRouteComponent(() => import('./pages/payment.tsx'), 'PaymentPage'),
+    ),
+    page(
+      '/pagamentos/$id/comprovante',
+      lazyRouteComponent(() => import('./pages/receipt.tsx'), 'Receipt'),
+    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/transferencias',
+      validateSearch: filters,
+      component: lazyRouteComponent(() => import('./pages/transfers.tsx'), 'Transfers'),
+    }),
+    page(
+      '/transferencias/nova',
+      lazyRouteComponent(() => import('./pages/new-transfer.tsx'), 'NewTransfer'),
+    ),
+    page(
+      '/transferencias/$id/codigo',
+      lazyRouteComponent(() => import('./pages/new-transfer.tsx'), 'TransferCode'),
+    ),
+    page(
+      '/operacoes',
+      lazyRouteComponent(() => import('./pages/operations.tsx'), 'Operations'),
+    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/extrato',
+      validateSearch: (search: Record<string, unknown>): { operacao?: string } => {
+        const operacao = text(search.operacao);
+        return operacao === undefined ? {} : { operacao };
+      },
+      component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
+    }),
+    page(
+      '/integracoes/chaves',
+      lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+    ),
+    page(
+      '/integracoes/webhooks',
+      lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Webhooks'),
+    ),
+    page(
+      '/integracoes/webhooks/$id',
+      lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Deliveries'),
+    ),
+    page(
+      '/pessoas',
+      lazyRouteComponent(() => import('./pages/people.tsx'), 'People'),
+    ),
+    page(
+      '/seguranca',
+      lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
+    ),
+  ]),
+  open(
+    '/entrar',
+    lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+  ),
+  open(
+    '/senha',
+    lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'ForgotPassword'),
+  ),
+  open(
+    '/nova-senha',
+    lazyRouteComponent(() => import('./pages/secrets.tsx'), 'NewPassword'),
+  ),
+  open(
+    '/convite',
+    lazyRouteComponent(() => import('./pages/secrets.tsx'), 'Invitation'),
+  ),
+  open(
+    '/mailbox',
+    lazyRouteComponent(() => import('./pages/mailbox.tsx'), 'Mailbox'),
+  ),
+]);
+
+export const router = createRouter({ routeTree: routes, defaultPreload: 'intent' });
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router;
+  }
+}

@@ -1,0 +1,42 @@
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
+import { setRequestLanguage } from '../api/client.ts';
+import { pt, type Words } from './pt.ts';
+
+export type Language = 'pt-BR' | 'en';
+
+interface Text {
+  language: Language;
+  words: Words;
+  choose: (language: Language) => void;
+}
+
+const TextContext = createContext<Text>({ language: 'pt-BR', words: pt, choose: () => {} });
+
+const kept = 'vintem.language';
+
+const keptLanguage = (): Language => (localStorage.getItem(kept) === 'en' ? 'en' : 'pt-BR');
+
+/** Portuguese is at hand; English is read when it is wanted. */
+export function TextProvider({ children }: { children: ReactNode }) {
+  const [language, setLanguage] = useState<Language>(keptLanguage);
+  const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : null);
+  useEffect(() => {
+    let left = false;
+    setRequestLanguage(language);
+    document.documentElement.lang = language;
+    localStorage.setItem(kept, language);
+    if (language === 'pt-BR') setWords(pt);
+    else
+      void import('./en.ts').then(({ en }) => {
+        if (!left) setWords(en);
+      });
+    return () => {
+      left = true;
+    };
+  }, [language]);
+  if (words === null) return null;
+  return <TextContext value={{ language, words, choose: setLanguage }}>{children}</TextContext>;
+}
+
+export const useText = (): Text => useContext(TextContext);
+export const useWords = (): Words => useContext(TextContext).words;

@@ -1,0 +1,151 @@
+import { Button } from '@mantine/core';
+import { useState } from 'react';
+import type { Overview } from '../api/client.ts';
+import { dayOf, money, roughMoney, shortDay } from '../format.ts';
+import { useText } from '../text/text.tsx';
+import { Money } from './parts.tsx';
+
+type Day = Overview['days'][number];
+
+const width = 900;
+const height = 200;
+const left = 0;
+const bottom = 6;
+
+/** What came in and went out by day: bars beside each other, and the same as a table. */
+export function DayChart({ days }: { days: Day[] }) {
+  const { language, words } = useText();
+  const [table, setTable] = useState(false);
+  const known = new Map(days.map((day) => [day.day, day]));
+  const all = Array.from({ length: 30 }, (_, at) => {
+    const day = dayOf(new Date(Date.now() - (29 - at) * 24 * 3600 * 1000));
+    return known.get(day) ?? { day, inCents: 0, outCents: 0, incoming: 0, outgoing: 0 };
+  });
+  const top = niceTop(Math.max(...all.map((day) => Math.max(day.inCents, day.outCents)), 100));
+  const y = (cents: number) => (height - bottom) * (1 - cents / top) * 0.94 + 8;
+  const step = (width - left) / all.length;
+  const empty = days.length === 0;
+  return (
+    <section className="card" aria-labelledby="by-day">
+      <div className="cardhead">
+        <h2 id="by-day">{words.home.chartTitle}</h2>
+        <span className="soft">{words.home.chartAbout}</span>
+        {!empty && (
+          <Button className="end" variant="subtle" size="compact-sm" onClick={() => setTable(!table)}>
+            {table ? words.home.asChart : words.home.asTable}
+          </Button>
+        )}
+      </div>
+      {empty ? (
+        <p className="soft" style={{ margin: '28px 0', textAlign: 'center' }}>
+          {words.home.chartEmpty}
+        </p>
+      ) : table ? (
+        <div className="scroll">
+          <table className="table">
+            <thead>
+              <tr>
+                <th scope="col">{words.home.day}</th>
+                <th scope="col" className="right">
+                  {words.home.in}
+                </th>
+                <th scope="col" className="right">
+                  {words.home.out}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {[...days].reverse().map((day) => (
+                <tr key={day.day}>
+                  <td className="num">{shortDay(day.day, language)}</td>
+                  <td className="right">
+                    <Money cents={day.inCents} />
+                  </td>
+                  <td className="right">
+                    <Money cents={day.outCents} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+      ) : (
+        <>
+          <div className="chartbox">
+            {[1, 0.5, 0].map((part) => (
+              <span
+                key={part}
+                className="mark num"
+                style={{ top: `${(y(top * part) / height) * 100}%` }}
+                aria-hidden="true"
+              >
+                {roughMoney(top * part)}
+              </span>
+            ))}
+            <svg
+              className="chart"
+              viewBox={`0 0 ${width} ${height}`}
+              preserveAspectRatio="none"
+              role="img"
+              aria-label={words.home.chartTitle}
+            >
+              {[0, 0.5, 1].map((part) => (
+                <line
+                  key={part}
+                  className="grid"
+                  x1={left}
+                  x2={width}
+                  y1={y(top * part)}
+                  y2={y(top * part)}
+                />
+              ))}
+              {all.map((day, at) => (
+                <g key={day.day}>
+                  <title>{`${shortDay(day.day, language)}: ${words.home.in} ${money(day.inCents)}, ${words.home.out} ${money(day.outCents)}`}</title>
+                  <rect x={left + at * step} y={0} width={step} height={height - bottom} fill="transparent" />
+                  <rect
+                    className="in"
+                    x={left + at * step + step * 0.14}
+                    width={step * 0.34}
+                    y={y(day.inCents)}
+                    height={y(0) - y(day.inCents)}
+                    rx={2}
+                  />
+                  <rect
+                    className="out"
+                    x={left + at * step + step * 0.52}
+                    width={step * 0.34}
+                    y={y(day.outCents)}
+                    height={y(0) - y(day.outCents)}
+                    rx={2}
+                  />
+                </g>
+              ))}
+            </svg>
+          </div>
+          <div className="axis" aria-hidden="true">
+            <span>{shortDay(all[0]?.day ?? '', language)}</span>
+            <span>{shortDay(all[15]?.day ?? '', language)}</span>
+            <span>{shortDay(all[29]?.day ?? '', language)}</span>
+          </div>
+          <div className="legend">
+            <span>
+              <i style={{ background: 'var(--mantine-color-mata-6)' }} />
+              {words.home.in}
+            </span>
+            <span>
+              <i style={{ background: 'var(--mantine-color-cobre-4)' }} />
+              {words.home.out}
+            </span>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function niceTop(cents: number): number {
+  const power = 10 ** Math.floor(Math.log10(cents));
+  return [1, 2, 5, 10].map((times) => times * power).find((top) => top >= cents) ?? cents;
+}

@@ -1,0 +1,24 @@
+import { type ReactNode, useEffect } from 'react';
+import { useWords } from '../text/text.tsx';
+import { Brand, LanguageSwitch } from './shell.tsx';
+
+/** Around every page of somebody who is not signed in. */
+export function Gate({ title, children }: { title: string; children: ReactNode }) {
+  const words = useWords();
+  useEffect(() => {
+    document.title = `${title} · vintem`;
+  }, [title]);
+  return (
+    <div className="gate">
+      <aside>
+        <div style={{ display: 'flex', justifyContent: 'space-between', alignItems: 'center' }}>
+          <Brand />
+          <LanguageSwitch />
+        </div>
+        <p>{words.signIn.lead}</p>
+        <img className="coin" src="/vintem.svg" alt="" />
+      </aside>
+      <main>{children}</main>
+    </div>
+  );
+}

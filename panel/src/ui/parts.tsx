@@ -1,0 +1,160 @@
+import { Alert, Button, CopyButton, Skeleton, TextInput, type TextInputProps } from '@mantine/core';
+import { type ReactNode, useEffect } from 'react';
+import { Problem } from '../api/client.ts';
+import { dateTime, money, plainMoney } from '../format.ts';
+import { useText, useWords } from '../text/text.tsx';
+import { Icon, type IconName } from './icons.tsx';
+
+export function Money({ cents }: { cents: number }) {
+  return <span className="num">{money(cents)}</span>;
+}
+
+export function When({ at }: { at: string }) {
+  const { language } = useText();
+  return (
+    <time dateTime={at} className="num">
+      {dateTime(at, language)}
+    </time>
+  );
+}
+
+const moods: Record<string, string> = {
+  paid: 'good',
+  completed: 'good',
+  pending: 'wait',
+  draft: 'wait',
+  unknown: 'ask',
+  failed: 'bad',
+  expired: 'rest',
+  cancelled: 'rest',
+};
+
+export function Status({ status, kind }: { status: string; kind: string }) {
+  const words = useWords();
+  const name = status === 'pending' && kind === 'transfer' ? 'processing' : status;
+  return (
+    <span className={`status ${moods[status] ?? 'rest'}`}>
+      {words.status[name as keyof typeof words.status] ?? status}
+    </span>
+  );
+}
+
+/** The head of a page; its title is the document's. */
+export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ReactNode }) {
+  useEffect(() => {
+    document.title = `${title} · vintem`;
+  }, [title]);
+  return (
+    <div className="pagehead">
+      <div className="grow">
+        <h1>{title}</h1>
+        {lead && <p>{lead}</p>}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+export function Empty({
+  icon,
+  title,
+  lead,
+  children,
+}: {
+  icon: IconName;
+  title: string;
+  lead?: string;
+  children?: ReactNode;
+}) {
+  return (
+    <div className="empty">
+      <Icon name={icon} size={40} />
+      <h2>{title}</h2>
+      {lead && <p>{lead}</p>}
+      {children}
+    </div>
+  );
+}
+
+export function Rows({ count = 5 }: { count?: number }) {
+  const words = useWords();
+  return (
+    <div className="stack" role="status" aria-label={words.common.loading}>
+      {Array.from({ length: count }, (_, at) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: all alike
+        <Skeleton key={at} height={38} />
+      ))}
+    </div>
+  );
+}
+
+/** What went wrong, in words that say what to do. */
+export function problemText(error: unknown, words: ReturnType<typeof useWords>): string {
+  if (!(error instanceof Problem)) return words.errors.unexpected;
+  if (error.code === 'unreachable' || error.status === 0) return words.errors.unreachable;
+  return error.message || words.errors.unexpected;
+}
+
+export function Trouble({ error, retry }: { error: unknown; retry?: () => void }) {
+  const words = useWords();
+  return (
+    <Alert color="red" variant="light" role="alert" title={words.errors.title} icon={<Icon name="warning" />}>
+      <p>{problemText(error, words)}</p>
+      {retry && (
+        <Button size="xs" variant="default" onClick={retry}>
+          {words.common.retry}
+        </Button>
+      )}
+    </Alert>
+  );
+}
+
+export function FormError({ error }: { error: unknown }) {
+  const words = useWords();
+  if (!error) return null;
+  return (
+    <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />}>
+      {typeof error === 'string' ? error : problemText(error, words)}
+    </Alert>
+  );
+}
+
+export function Copy({ value, label }: { value: string; label?: string }) {
+  const words = useWords();
+  return (
+    <CopyButton value={value}>
+      {({ copied, copy }) => (
+        <Button
+          variant={label ? 'filled' : 'default'}
+          size={label ? 'md' : 'compact-xs'}
+          leftSection={<Icon name={copied ? 'check' : 'copy'} size={label ? 18 : 14} />}
+          onClick={copy}
+        >
+          <span aria-live="polite">{copied ? words.common.copied : (label ?? words.common.copy)}</span>
+        </Button>
+      )}
+    </CopyButton>
+  );
+}
+
+/** Cents, typed as digits from the right: 1 2 3 4 is R$ 12,34, with no comma to find. */
+export function MoneyInput({
+  cents,
+  onCents,
+  ...rest
+}: { cents: number; onCents: (cents: number) => void } & Omit<TextInputProps, 'value' | 'onChange'>) {
+  return (
+    <TextInput
+      {...rest}
+      inputMode="numeric"
+      autoComplete="off"
+      leftSection={<span className="soft">R$</span>}
+      styles={{ input: { fontVariantNumeric: 'tabular-nums' } }}
+      value={cents === 0 ? '' : plainMoney(cents)}
+      placeholder="0,00"
+      onChange={(event) =>
+        onCents(Math.min(Number(event.currentTarget.value.replace(/\D/g, '')), 999_999_999))
+      }
+    />
+  );
+}

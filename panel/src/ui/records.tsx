@@ -1,0 +1,252 @@
+import { Button, Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { ask, type RecordView } from '../api/client.ts';
+import { endOfDay, money, startOfDay } from '../format.ts';
+import { useOverview, useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { Icon } from './icons.tsx';
+import { Money, Rows, Status, Trouble, When } from './parts.tsx';
+
+export interface Filters {
+  q?: string;
+  status?: string;
+  de?: string;
+  ate?: string;
+}
+
+type State = RecordView['status'];
+
+/** The charges or transfers of the account: filters, pages, export. What is asked for stands in the address. */
+export function RecordList({
+  kind,
+  filters,
+  onFilters,
+  statuses,
+  searchHint,
+  empty,
+  noMatch,
+}: {
+  kind: 'deposit' | 'transfer';
+  filters: Filters;
+  onFilters: (filters: Filters) => void;
+  statuses: readonly State[];
+  searchHint: string;
+  empty: ReactNode;
+  noMatch: string;
+}) {
+  const { words, language } = useText();
+  const { api, account, operationId } = useScope();
+  const query = {
+    kind,
+    ...(operationId && { operationId }),
+    ...(filters.q && { search: filters.q }),
+    ...(filters.status && { status: [filters.status as State] }),
+    ...(filters.de && { from: startOfDay(filters.de) }),
+    ...(filters.ate && { to: endOfDay(filters.ate) }),
+  };
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'records', query],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/records', {
+          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
+          querySerializer: { array: { style: 'form', explode: false } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+  });
+  const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
+  const filtered = Boolean(filters.q || filters.status || filters.de || filters.ate);
+  const names = new Map(useOverview(true).data?.operations.map((one) => [one.id, one.name]));
+  const csv = new URLSearchParams(
+    Object.entries(query).map(([name, value]) => [name, String(value)] as [string, string]),
+  );
+  csv.set('separator', language === 'en' ? 'comma' : 'semicolon');
+  csv.set('bom', 'yes');
+
+  return (
+    <section className="card">
+      <form className="filters" onSubmit={(event) => event.preventDefault()}>
+        <Search key={filters.q ? 'some' : 'none'} filters={filters} onFilters={onFilters} hint={searchHint} />
+        <Select
+          label={words.common.status}
+          data={[
+            { value: '', label: words.common.all },
+            ...statuses.map((value) => ({
+              value,
+              label: words.status[value === 'pending' && kind === 'transfer' ? 'processing' : value],
+            })),
+          ]}
+          value={filters.status ?? ''}
+          onChange={(value) => onFilters({ ...filters, ...without(value, 'status') })}
+          allowDeselect={false}
+          className="wide"
+          miw={150}
+        />
+        <TextInput
+          type="date"
+          label={words.common.from}
+          value={filters.de ?? ''}
+          onChange={(event) => onFilters({ ...filters, ...without(event.currentTarget.value, 'de') })}
+        />
+        <TextInput
+          type="date"
+          label={words.common.to}
+          value={filters.ate ?? ''}
+          onChange={(event) => onFilters({ ...filters, ...without(event.currentTarget.value, 'ate') })}
+        />
+        {filtered && (
+          <Button variant="subtle" onClick={() => onFilters({})}>
+            {words.common.clear}
+          </Button>
+        )}
+      </form>
+      {pages.error && records.length === 0 ? (
+        <Trouble error={pages.error} retry={() => void pages.refetch()} />
+      ) : pages.isPending ? (
+        <Rows count={6} />
+      ) : records.length === 0 ? (
+        filtered ? (
+          <p className="soft" style={{ textAlign: 'center', padding: '28px 0' }}>
+            {noMatch}
+          </p>
+        ) : (
+          empty
+        )
+      ) : (
+        <>
+          <RecordTable
+            records={records}
+            kind={kind}
+            names={operationId === null && names.size > 1 ? names : null}
+          />
+          <div style={{ display: 'flex', gap: 12, marginTop: 14, flexWrap: 'wrap' }}>
+            {pages.hasNextPage && (
+              <Button
+                variant="default"
+                loading={pages.isFetchingNextPage}
+                onClick={() => void pages.fetchNextPage()}
+              >
+                {words.common.more}
+              </Button>
+            )}
+            <Button
+              component="a"
+              href={`/panel/api/accounts/${account.id}/records.csv?${csv}`}
+              download
+              variant="subtle"
+              leftSection={<Icon name="down" size={18} />}
+              style={{ marginLeft: 'auto' }}
+            >
+              {words.common.exportCsv}
+            </Button>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** An empty value leaves the address. */
+const without = (value: string | null, name: keyof Filters): Filters => ({
+  [name]: value ? value : undefined,
+});
+
+function Search({
+  filters,
+  onFilters,
+  hint,
+}: {
+  filters: Filters;
+  onFilters: (filters: Filters) => void;
+  hint: string;
+}) {
+  const words = useWords();
+  const [text, setText] = useState(filters.q ?? '');
+  const later = useDebouncedCallback(
+    (value: string) => onFilters({ ...filters, ...without(value.trim(), 'q') }),
+    350,
+  );
+  return (
+    <TextInput
+      className="grow"
+      type="search"
+      label={words.common.search}
+      placeholder={hint}
+      leftSection={<Icon name="search" size={18} />}
+      value={text}
+      maxLength={100}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        later(event.currentTarget.value);
+      }}
+    />
+  );
+}
+
+function RecordTable({
+  records,
+  kind,
+  names,
+}: {
+  records: RecordView[];
+  kind: 'deposit' | 'transfer';
+  names: Map<string, string> | null;
+}) {
+  const words = useWords();
+  const charge = kind === 'deposit';
+  return (
+    <table className="table folding">
+      <thead>
+        <tr>
+          <th scope="col">{charge ? words.charges.payer : words.common.description}</th>
+          <th scope="col" className="right">
+            {words.common.amount}
+          </th>
+          <th scope="col">{words.common.status}</th>
+          {charge && <th scope="col">{words.common.description}</th>}
+          {!charge && (
+            <th scope="col" className="right">
+              {words.common.net}
+            </th>
+          )}
+          {names && <th scope="col">{words.common.operation}</th>}
+          <th scope="col" className="right">
+            {words.common.created}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {records.map((record) => (
+          <tr key={record.id} className="link">
+            <td>
+              <Link to="/pagamentos/$id" params={{ id: record.id }} className="row">
+                {record.payerName ?? (record.description || words.detail.transfer)}
+              </Link>
+            </td>
+            <td className="right">
+              <strong className="num">{money(record.amountCents)}</strong>
+            </td>
+            <td>
+              <Status status={record.status} kind={record.kind} />
+            </td>
+            {charge && <td className="off soft">{record.description}</td>}
+            {!charge && (
+              <td className="right off">
+                <Money cents={record.netAmountCents ?? record.expectedNetAmountCents ?? 0} />
+              </td>
+            )}
+            {names && <td className="off">{names.get(record.operationId)}</td>}
+            <td className="right soft">
+              <When at={record.createdAt} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

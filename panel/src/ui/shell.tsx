@@ -1,0 +1,268 @@
+import { ActionIcon, Drawer, Menu, Select } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
+import { ask, authCall, person } from '../api/client.ts';
+import { useOverview, useScope } from '../session.tsx';
+import { type Language, useText } from '../text/text.tsx';
+import { Icon, type IconName } from './icons.tsx';
+import { Reauthenticate } from './reauthenticate.tsx';
+
+function NavItem({
+  to,
+  icon,
+  children,
+  exact,
+}: {
+  to: string;
+  icon: IconName;
+  children: ReactNode;
+  exact?: boolean;
+}) {
+  return (
+    <li>
+      <Link to={to} className="navlink" activeOptions={{ exact: exact ?? false }}>
+        <Icon name={icon} />
+        {children}
+      </Link>
+    </li>
+  );
+}
+
+function Navigation() {
+  const { words } = useText();
+  const { may } = useScope();
+  return (
+    <nav aria-label={words.nav.main}>
+      <ul className="navlist">
+        <NavItem to="/" icon="home" exact>
+          {words.nav.home}
+        </NavItem>
+        <NavItem to="/cobrancas" icon="charge">
+          {words.nav.charges}
+        </NavItem>
+        <NavItem to="/transferencias" icon="transfer">
+          {words.nav.transfers}
+        </NavItem>
+        <NavItem to="/operacoes" icon="operations">
+          {words.nav.operations}
+        </NavItem>
+        <NavItem to="/extrato" icon="statement">
+          {words.nav.statement}
+        </NavItem>
+      </ul>
+      <p className="navhead">{words.nav.integrations}</p>
+      <ul className="navlist">
+        <NavItem to="/integracoes/chaves" icon="key">
+          {words.nav.keys}
+        </NavItem>
+        {may('webhooks') && (
+          <NavItem to="/integracoes/webhooks" icon="webhook">
+            {words.nav.webhooks}
+          </NavItem>
+        )}
+        <li>
+          <a href="/docs" className="navlink" target="_blank" rel="noreferrer">
+            <Icon name="book" />
+            {words.nav.reference}
+          </a>
+        </li>
+      </ul>
+      <p className="navhead">{words.nav.settings}</p>
+      <ul className="navlist">
+        {may('members') && (
+          <NavItem to="/pessoas" icon="people">
+            {words.nav.people}
+          </NavItem>
+        )}
+        <NavItem to="/seguranca" icon="shield">
+          {words.nav.security}
+        </NavItem>
+      </ul>
+    </nav>
+  );
+}
+
+export function Brand() {
+  return (
+    <Link to="/" className="brand">
+      <img src="/vintem.svg" alt="" width="30" height="30" />
+      vintem
+    </Link>
+  );
+}
+
+function OperationSwitcher() {
+  const { words } = useText();
+  const { operationId, chooseOperation } = useScope();
+  const { data } = useOverview(true);
+  if (!data) return <div style={{ height: 36 }} />;
+  return (
+    <Select
+      aria-label={words.common.operation}
+      data={[
+        { value: '', label: words.common.allOperations },
+        ...data.operations.map(({ id, name }) => ({ value: id, label: name })),
+      ]}
+      value={operationId ?? ''}
+      onChange={(value) => chooseOperation(value ? value : null)}
+      allowDeselect={false}
+      w="100%"
+      maw={260}
+      checkIconPosition="right"
+    />
+  );
+}
+
+export function LanguageSwitch() {
+  const { language, choose } = useText();
+  const other: Language = language === 'en' ? 'pt-BR' : 'en';
+  return (
+    <ActionIcon
+      variant="default"
+      size={36}
+      aria-label={other === 'en' ? 'EN English' : 'PT Português'}
+      onClick={() => choose(other)}
+    >
+      <span lang={other} style={{ fontSize: 13, fontWeight: 600 }}>
+        {other === 'en' ? 'EN' : 'PT'}
+      </span>
+    </ActionIcon>
+  );
+}
+
+function PersonMenu() {
+  const { words, language, choose } = useText();
+  const { session, account, chooseAccount } = useScope();
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const other: Language = language === 'en' ? 'pt-BR' : 'en';
+  return (
+    <Menu position="bottom-end" width={250}>
+      <Menu.Target>
+        <ActionIcon variant="default" size={36} aria-label={session.name}>
+          <Icon name="user" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        <Menu.Label>
+          {session.name}
+          <br />
+          {session.email}
+        </Menu.Label>
+        {session.accounts.length > 1 && (
+          <>
+            <Menu.Divider />
+            <Menu.Label>{words.common.account}</Menu.Label>
+            {session.accounts.map((one) => (
+              <Menu.Item
+                key={one.id}
+                onClick={() => chooseAccount(one.id)}
+                rightSection={one.id === account.id ? <Icon name="check" size={16} /> : null}
+              >
+                {one.name}
+              </Menu.Item>
+            ))}
+          </>
+        )}
+        <Menu.Divider />
+        <Menu.Item
+          onClick={() => {
+            choose(other);
+            void ask(() => person.PATCH('/profile', { body: { language: other } }));
+          }}
+        >
+          <span lang={other}>{other === 'en' ? 'English' : 'Português'}</span>
+        </Menu.Item>
+        <Menu.Item onClick={() => void navigate({ to: '/seguranca' })}>{words.nav.security}</Menu.Item>
+        <Menu.Item
+          onClick={async () => {
+            await authCall('POST', '/sign-out');
+            queries.clear();
+            await navigate({ to: '/entrar' });
+          }}
+        >
+          {words.common.signOut}
+        </Menu.Item>
+      </Menu.Dropdown>
+    </Menu>
+  );
+}
+
+/** Around every page of an account. */
+export function Shell() {
+  const { words } = useText();
+  const { session, account } = useScope();
+  const [open, setOpen] = useState(false);
+  const path = useRouterState({ select: (state) => state.location.pathname });
+  const main = useRef<HTMLElement>(null);
+  const first = useRef(true);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another page was opened
+  useEffect(() => {
+    setOpen(false);
+    // A screen reader goes on where the new page begins; not on the first load, which begins there.
+    if (!first.current) main.current?.focus({ preventScroll: true });
+    first.current = false;
+    window.scrollTo(0, 0);
+  }, [path]);
+  return (
+    <>
+      <a className="skip" href="#conteudo">
+        {words.nav.skip}
+      </a>
+      <div className="shell">
+        <aside className="side" aria-label={words.product}>
+          <Brand />
+          <Navigation />
+        </aside>
+        <div className="body">
+          <header className="topbar">
+            <ActionIcon
+              className="burger"
+              variant="default"
+              size={36}
+              aria-label={words.nav.menu}
+              onClick={() => setOpen(true)}
+            >
+              <Icon name="menu" />
+            </ActionIcon>
+            <div className="grow">
+              <OperationSwitcher />
+            </div>
+            <LanguageSwitch />
+            <PersonMenu />
+          </header>
+          {account.test && (
+            <section className="banner" aria-label={words.common.testAccount}>
+              <span>{words.common.testBanner}</span>
+              {session.simulatorUrl && (
+                <a href={session.simulatorUrl} target="_blank" rel="noreferrer">
+                  {words.common.openSimulator}
+                </a>
+              )}
+              {session.mailbox && <Link to="/mailbox">{words.common.openMailbox}</Link>}
+            </section>
+          )}
+          <main id="conteudo" ref={main} tabIndex={-1}>
+            <Outlet />
+          </main>
+        </div>
+      </div>
+      <Drawer
+        opened={open}
+        onClose={() => setOpen(false)}
+        size={272}
+        title={words.nav.menu}
+        closeButtonProps={{ 'aria-label': words.nav.close, c: 'white' }}
+        styles={{
+          content: { background: '#0f4f3e', color: '#fff' },
+          header: { background: '#0f4f3e' },
+          body: { padding: '0 14px' },
+        }}
+      >
+        <Navigation />
+      </Drawer>
+      <Reauthenticate />
+    </>
+  );
+}

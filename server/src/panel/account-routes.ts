@@ -1,0 +1,481 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { refuse } from '../http/errors.ts';
+import { IdParams } from '../http/schema.ts';
+import { createKey, listKeys, revokeKey, rollKey } from '../keys/keys.ts';
+import type { Payment } from '../payments/payment.ts';
+import { isoOf } from '../payments/view.ts';
+import { type CsvForm, csvLine } from './csv.ts';
+import { PanelError } from './errors.ts';
+import type { PanelHouse } from './house.ts';
+import { panelMails } from './mails.ts';
+import { deleteInvitation, findInvitations, findMembers } from './members.sql.ts';
+import { changeRole, dismiss, invite } from './members.ts';
+import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
+import { findEventsOf, findLinesOf, findRecordsById, findStatement } from './records.sql.ts';
+import { everyRecord, listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import { mayGrant, mayManage } from './roles.ts';
+import {
+  DetailSchema,
+  Done,
+  InviteBody,
+  KeyListSchema,
+  KeyParams,
+  MemberListSchema,
+  NewKeyBody,
+  NewKeySchema,
+  Nothing,
+  OverviewQuery,
+  OverviewSchema,
+  RecordCsvQuery,
+  RecordListSchema,
+  RecordQuery,
+  RoleBody,
+  RollBody,
+  StatementCsvQuery,
+  StatementQuery,
+  StatementSchema,
+} from './schema.ts';
+import { note, type PanelFacts, requireSecondFactor } from './session.ts';
+
+/** What the document says of a call; who may make it is decided by the role (`config.panel`). */
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const asks = (needs: PanelFacts['needs'], fresh = false) => ({
+  api: described,
+  panel: { needs, ...(fresh && { fresh }) },
+});
+
+const dayMs = 24 * 3600 * 1000;
+const highestSeq = Number.MAX_SAFE_INTEGER;
+
+export function accountScopeRoutes(
+  api: ApiScope,
+  house: PanelHouse,
+  refresh: (payment: Payment) => Promise<Payment>,
+): void {
+  const { sql, clock } = house;
+  const mails = panelMails(house);
+  const tags = ['Panel'];
+
+  api.get(
+    '/overview',
+    {
+      schema: { tags, summary: 'Home', querystring: OverviewQuery, response: { 200: OverviewSchema } },
+      config: asks('read'),
+    },
+    async ({ member, query }) => {
+      const names = await operationsOf(house, member.accountId, query.operationId);
+      const ids = [...names.keys()];
+      const since = clock.now() - (query.days ?? 30) * dayMs;
+      const [balances, days, unknown, incidents, restrictions] = await Promise.all([
+        findBalances(sql, member.accountId),
+        findDays(sql, member.accountId, ids, since),
+        findUnknown(sql, member.accountId, ids),
+        findOpenIncidents(sql, member.accountId, ids),
+        findRestrictions(sql, member.accountId),
+      ]);
+      return {
+        operations: balances.map(({ main, createdAt, updatedAt, ...rest }) => ({
+          ...rest,
+          isDefault: main,
+          createdAt: isoOf(createdAt),
+          updatedAt: isoOf(updatedAt),
+        })),
+        days,
+        unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) })),
+        incidents: incidents.map((row) => ({ ...row, openedAt: isoOf(row.openedAt) })),
+        restrictions,
+        at: isoOf(clock.now()),
+      };
+    },
+  );
+
+  api.get(
+    '/records',
+    {
+      schema: {
+        tags,
+        summary: 'Payments over one or all operations',
+        querystring: RecordQuery,
+        response: { 200: RecordListSchema },
+      },
+      config: asks('read'),
+    },
+    async ({ member, query, language }) => {
+      const { cursor, limit, ...filters } = query;
+      const page = { ...(cursor && { cursor }), ...(limit && { limit }) };
+      const { records, nextCursor } = await listRecords(house, member, filters, page);
+      return { records: records.map((payment) => viewOfRecord(payment, language)), nextCursor };
+    },
+  );
+
+  api.get(
+    '/records/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Everything about a payment',
+        params: IdParams('Payment'),
+        response: { 200: DetailSchema },
+      },
+      config: asks('read'),
+    },
+    async ({ member, params, language }) => {
+      const names = await operationsOf(house, member.accountId, undefined);
+      const [found] = await findRecordsById(sql, member.accountId, [params.id], [...names.keys()]);
+      if (!found) throw refuse('payment_not_found');
+      const payment = await refresh(found);
+      const instants = payment.history.map((step) => Date.parse(step.at));
+      const [lines, events] = await Promise.all([
+        findLinesOf(sql, member.accountId, payment.id),
+        findEventsOf(sql, member.accountId, payment.id, instants),
+      ]);
+      return {
+        record: viewOfRecord(payment, language),
+        operationName: names.get(payment.operationId) ?? '',
+        pixKey: payment.pixKey === null ? null : house.secrets.open(payment.pixKey, payment.id).toString(),
+        pixKeyType: payment.pixKeyType,
+        history: payment.history,
+        lines: lines.map(viewOfLine),
+        events: events.map(({ id, type, createdAt }) => ({ id, type, createdAt: isoOf(createdAt) })),
+      };
+    },
+  );
+
+  api.get(
+    '/statement',
+    {
+      schema: {
+        tags,
+        summary: 'Ledger of an operation',
+        querystring: StatementQuery,
+        response: { 200: StatementSchema },
+      },
+      config: asks('read'),
+    },
+    async ({ member, query }) => {
+      await operationsOf(house, member.accountId, query.operationId);
+      const limit = query.limit ?? 50;
+      const lines = await findStatement(
+        sql,
+        member.accountId,
+        query.operationId,
+        query.below ?? highestSeq,
+        limit + 1,
+      );
+      const more = lines.length > limit;
+      if (more) lines.pop();
+      return { lines: lines.map(viewOfLine), nextBelow: more ? (lines.at(-1)?.seq ?? null) : null };
+    },
+  );
+
+  // ------------------------------------------------------------------------------------------------------------- export
+
+  api.get(
+    '/records.csv',
+    { schema: { querystring: RecordCsvQuery }, config: { panel: { needs: 'read' } } },
+    async (request, reply) => {
+      const { member, query, language } = request;
+      const { separator, bom, ...filters } = query;
+      const names = await operationsOf(house, member.accountId, query.operationId);
+      return sendCsv(request, reply, 'pagamentos', { separator, bom }, async function* (form) {
+        yield csvLine(recordColumns, form);
+        for await (const page of everyRecord(house, member, filters)) {
+          yield page
+            .map((payment) => viewOfRecord(payment, language))
+            .map((record) =>
+              csvLine(
+                [
+                  record.id,
+                  record.kind,
+                  record.status,
+                  record.createdAt,
+                  record.settledAt,
+                  { cents: record.amountCents },
+                  record.feeCents === null ? null : { cents: record.feeCents },
+                  record.netAmountCents === undefined ? null : { cents: record.netAmountCents },
+                  names.get(record.operationId) ?? '',
+                  record.payerName,
+                  record.description,
+                  record.endToEnd ?? null,
+                  record.requestKey,
+                ],
+                form,
+              ),
+            )
+            .join('');
+        }
+      });
+    },
+  );
+
+  api.get(
+    '/statement.csv',
+    { schema: { querystring: StatementCsvQuery }, config: { panel: { needs: 'read' } } },
+    async (request, reply) => {
+      const { member, query } = request;
+      await operationsOf(house, member.accountId, query.operationId);
+      return sendCsv(request, reply, 'extrato', query, async function* (form) {
+        yield csvLine(lineColumns, form);
+        let below = highestSeq;
+        for (;;) {
+          const lines = await findStatement(sql, member.accountId, query.operationId, below, 500);
+          yield lines
+            .map(viewOfLine)
+            .map((line) =>
+              csvLine(
+                [
+                  String(line.seq),
+                  line.postedAt,
+                  line.template,
+                  line.paymentId,
+                  { cents: line.availableCents },
+                  { cents: line.reservedCents },
+                  { cents: line.heldCents },
+                  { cents: line.balanceAfterCents },
+                ],
+                form,
+              ),
+            )
+            .join('');
+          if (lines.length < 500) return;
+          below = lines.at(-1)?.seq ?? 0;
+        }
+      });
+    },
+  );
+
+  // --------------------------------------------------------------------------------------------------------------- keys
+
+  api.get(
+    '/keys',
+    { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
+    async ({ member }) => ({
+      keys: (await listKeys(house, member.accountId)).map((key) => ({
+        ...key,
+        createdAt: isoOf(key.createdAt),
+        expiresAt: instant(key.expiresAt),
+        revokedAt: instant(key.revokedAt),
+        lastUsedAt: instant(key.lastUsedAt),
+      })),
+    }),
+  );
+
+  api.post(
+    '/keys',
+    {
+      schema: { tags, summary: 'Create an API key', body: NewKeyBody, response: { 201: NewKeySchema } },
+      config: asks('keys', true),
+    },
+    async (request, reply) => {
+      const { member, body } = request;
+      if (!body.permissions.every((permission) => mayGrant(member.role, permission))) {
+        throw new PanelError('role_denied');
+      }
+      if (body.permissions.includes('transfers')) requireSecondFactor(member);
+      const active = (await listKeys(house, member.accountId)).filter(
+        (key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > clock.now()),
+      );
+      if (active.length >= 20) throw new PanelError('key_limit_reached');
+      if (active.some((key) => key.name === body.name)) throw new PanelError('key_name_taken');
+      const made = await createKey(house, { accountId: member.accountId, ...body });
+      await note(house, request, 'key.created', { id: made.id, permissions: body.permissions });
+      if (body.permissions.includes('transfers')) {
+        mails
+          .keyCreated(member.person.email, {
+            accountName: member.accountName,
+            name: body.name,
+            by: member.person.email,
+          })
+          .catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+      }
+      return reply.code(201).send(made);
+    },
+  );
+
+  api.post(
+    '/keys/:id/roll',
+    {
+      schema: {
+        tags,
+        summary: 'Replace an API key by one with the same name and permissions',
+        params: KeyParams,
+        body: RollBody,
+        response: { 201: NewKeySchema },
+      },
+      config: asks('keys', true),
+    },
+    async (request, reply) => {
+      const { member, params, body } = request;
+      const key = (await listKeys(house, member.accountId)).find((one) => one.id === params.id);
+      if (!key) throw new PanelError('not_found');
+      if (!key.permissions.every((permission) => mayGrant(member.role, permission))) {
+        throw new PanelError('role_denied');
+      }
+      if (key.permissions.includes('transfers')) requireSecondFactor(member);
+      const made = await rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000);
+      await note(house, request, 'key.rolled', { from: params.id, to: made.id });
+      return reply.code(201).send(made);
+    },
+  );
+
+  api.delete(
+    '/keys/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Revoke an API key',
+        params: KeyParams,
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: asks('keys'),
+    },
+    async (request) => {
+      const { member, params } = request;
+      const key = (await listKeys(house, member.accountId)).find((one) => one.id === params.id);
+      if (!key) throw new PanelError('not_found');
+      await revokeKey(house, params.id);
+      await note(house, request, 'key.revoked', { id: params.id });
+      return { ok: true as const };
+    },
+  );
+
+  // ------------------------------------------------------------------------------------------------------------ members
+
+  api.get(
+    '/members',
+    { schema: { tags, summary: 'People', response: { 200: MemberListSchema } }, config: asks('members') },
+    async ({ member }) => ({
+      members: (await findMembers(sql, member.accountId)).map((one) => ({
+        userId: one.userId,
+        name: one.name,
+        email: one.email,
+        role: one.role,
+        createdAt: isoOf(one.createdAt),
+        secondFactor: one.twoFactorEnabled || one.passkeys > 0,
+        self: one.userId === member.person.userId,
+      })),
+      invitations: (await findInvitations(sql, member.accountId, clock.now())).map((one) => ({
+        id: one.id,
+        email: one.email,
+        role: one.role,
+        expiresAt: isoOf(one.expiresAt),
+      })),
+    }),
+  );
+
+  api.post(
+    '/members/invitations',
+    {
+      schema: { tags, summary: 'Invite somebody', body: InviteBody, response: { 201: Done } },
+      config: asks('members', true),
+    },
+    async (request, reply) => {
+      const { member, body } = request;
+      if (!mayManage(member.role, body.role)) throw new PanelError('role_denied');
+      const { id, token } = await invite(house, { accountId: member.accountId, ...body });
+      await note(house, request, 'member.invited', { id, role: body.role });
+      await mails.invitation(body.email, { accountName: member.accountName, role: body.role, token });
+      return reply.code(201).send({ ok: true as const });
+    },
+  );
+
+  api.delete(
+    '/members/invitations/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Withdraw an invitation',
+        params: IdParams('Invitation'),
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: asks('members'),
+    },
+    async ({ member, params }) => {
+      await deleteInvitation(sql, member.accountId, params.id);
+      return { ok: true as const };
+    },
+  );
+
+  api.patch(
+    '/members/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Change a role',
+        params: IdParams('Person'),
+        body: RoleBody,
+        response: { 200: Done },
+      },
+      config: asks('members', true),
+    },
+    async (request) => {
+      const { member, params, body } = request;
+      await changeRole(house, member.accountId, member.role, params.id, body.role);
+      await note(house, request, 'member.role', { userId: params.id, role: body.role });
+      return { ok: true as const };
+    },
+  );
+
+  api.delete(
+    '/members/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Remove somebody',
+        params: IdParams('Person'),
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: asks('members', true),
+    },
+    async (request) => {
+      const { member, params } = request;
+      await dismiss(house, member.accountId, member.role, params.id);
+      await note(house, request, 'member.removed', { userId: params.id });
+      return { ok: true as const };
+    },
+  );
+}
+
+const recordColumns = [
+  'id',
+  'kind',
+  'status',
+  'createdAt',
+  'settledAt',
+  'amount',
+  'fee',
+  'net',
+  'operation',
+  'payer',
+  'description',
+  'endToEnd',
+  'requestKey',
+];
+const lineColumns = ['seq', 'postedAt', 'kind', 'paymentId', 'available', 'reserved', 'held', 'balanceAfter'];
+
+const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
+
+function sendCsv(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  asked: { separator?: string | undefined; bom?: string | undefined },
+  lines: (form: CsvForm) => AsyncGenerator<string>,
+): FastifyReply {
+  const portuguese = request.language === 'pt-BR';
+  const semicolon = asked.separator === undefined ? portuguese : asked.separator === 'semicolon';
+  const bom = asked.bom === undefined ? portuguese : asked.bom === 'yes';
+  async function* text(): AsyncGenerator<string> {
+    if (bom) yield '\ufeff';
+    yield* lines({ separator: semicolon ? ';' : ',' });
+  }
+  return reply
+    .type('text/csv; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .send(Readable.from(text()));
+}

@@ -1,0 +1,27 @@
+export const authPath = '/panel/api/auth';
+
+/** The address of the caller as the edge saw it: better-auth reads it from a header that only we set. */
+export const addressHeader = 'x-vintem-address';
+
+/**
+ * Sign-in: password, TOTP, passkeys, recovery. Nobody signs up: accounts are made by the operator, people come by
+ * invitation. What is not in `openCalls` is not reachable from outside, whatever a later version of the library adds.
+ */
+export const openCalls: ReadonlySet<string> = new Set([
+  'POST /sign-in/email',
+  'POST /sign-out',
+  'POST /request-password-reset',
+  'POST /reset-password',
+  'POST /change-password',
+  'POST /two-factor/enable',
+  'POST /two-factor/disable',
+  'POST /two-factor/verify-totp',
+  'POST /two-factor/verify-backup-code',
+  'POST /two-factor/generate-backup-codes',
+  'GET /passkey/generate-register-options',
+  'POST /passkey/verify-registration',
+  'GET /passkey/generate-authenticate-options',
+  'POST /passkey/verify-authentication',
+  'GET /passkey/list-user-passkeys',
+  'POST /passkey/delete-passkey',
+]);

@@ -1,0 +1,93 @@
+import { passkey } from '@better-auth/passkey';
+import { betterAuth } from 'better-auth';
+import { APIError, createAuthMiddleware } from 'better-auth/api';
+import { twoFactor } from 'better-auth/plugins/two-factor';
+import { addressHeader, authPath } from './auth-calls.ts';
+import { authStore } from './auth-store.ts';
+import type { PanelHouse } from './house.ts';
+import { panelMails } from './mails.ts';
+import { freezeUser } from './members.sql.ts';
+import { hashPassword, isGuessable, isPassword, passwordLength } from './password.ts';
+
+const hour = 3600;
+export const sessionSeconds = 12 * hour;
+export const freezeMs = 24 * hour * 1000;
+
+export function createAuth(house: PanelHouse) {
+  const { config, clock, ids, sql, secrets, log } = house;
+  const url = new URL(config.publicUrl);
+  const overTls = url.protocol === 'https:';
+  const mails = panelMails(house);
+  return betterAuth({
+    appName: 'vintem',
+    baseURL: url.origin,
+    basePath: authPath,
+    secret: secrets.derive('panel sessions').toString('base64'),
+    trustedOrigins: [...house.origins],
+    database: authStore({ sql, ids }),
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: passwordLength.minimum,
+      maxPasswordLength: passwordLength.maximum,
+      password: {
+        hash: (password) => hashPassword(password, ids.bytes(16)),
+        verify: ({ hash, password }) => isPassword(hash, password),
+      },
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: hour,
+      // Not waited for: how long a mail takes must not tell who has an account here.
+      sendResetPassword: async ({ user, token }) => {
+        mails
+          .passwordReset(user.email, token)
+          .catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
+      },
+      onPasswordReset: async ({ user }) => {
+        await freezeUser(sql, user.id, clock.now() + freezeMs);
+        mails.passwordWasReset(user.email).catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
+      },
+    },
+    session: { expiresIn: sessionSeconds, disableSessionRefresh: true, freshAge: 0 },
+    plugins: [
+      twoFactor({
+        issuer: 'vintem',
+        // Five wrong codes lock the second factor for a quarter of an hour.
+        backupCodeOptions: { amount: 10 },
+      }),
+      passkey({ rpID: url.hostname, rpName: 'vintem', origin: [...house.origins] }),
+    ],
+    hooks: {
+      before: createAuthMiddleware(async (ctx) => {
+        const password: unknown = ctx.body?.newPassword;
+        if (typeof password !== 'string' || !/^\/(reset|change)-password$/.test(ctx.path)) return;
+        if (isGuessable(password, '')) {
+          throw new APIError('BAD_REQUEST', { code: 'WEAK_PASSWORD', message: 'easy to guess' });
+        }
+      }),
+    },
+    rateLimit: {
+      enabled: config.rateLimits,
+      storage: 'memory',
+      window: 60,
+      max: 60,
+      customRules: {
+        '/sign-in/email': { window: 60, max: 10 },
+        '/two-factor/*': { window: 60, max: 10 },
+        '/request-password-reset': { window: 900, max: 5 },
+        '/reset-password': { window: 900, max: 10 },
+      },
+    },
+    advanced: {
+      // `__Host-`: no other host of the domain and no path can set or see it. Only over TLS: browsers refuse it without.
+      cookiePrefix: overTls ? '__Host-vintem' : 'vintem',
+      useSecureCookies: false,
+      defaultCookieAttributes: { secure: overTls, httpOnly: true, sameSite: 'lax', path: '/' },
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+      database: { generateId: () => ids.uuid() },
+    },
+  });
+}
+
+export type Auth = ReturnType<typeof createAuth>;

@@ -1,0 +1,98 @@
+import type { ErrorBody, Language } from '../http/errors.ts';
+
+/** What only people in the panel are told, beside the catalogue of the public API. */
+const catalogue = {
+  not_signed_in: { status: 401, en: 'Sign in to go on.', pt: 'Entre para continuar.' },
+  origin_refused: {
+    status: 403,
+    en: 'The request did not come from the panel.',
+    pt: 'A requisição não veio do painel.',
+  },
+  role_denied: {
+    status: 403,
+    en: 'Your role in this account does not allow this.',
+    pt: 'Seu papel nesta conta não permite isto.',
+  },
+  reauthentication_required: {
+    status: 403,
+    en: 'Give your password again to go on.',
+    pt: 'Informe sua senha de novo para continuar.',
+  },
+  second_factor_required: {
+    status: 403,
+    en: 'Set up an authenticator app or a passkey first (Security).',
+    pt: 'Configure antes um aplicativo autenticador ou uma passkey (Segurança).',
+  },
+  transfers_frozen: {
+    status: 403,
+    en: 'Transfers from the panel wait for 24 hours after a password reset.',
+    pt: 'Transferências pelo painel ficam suspensas por 24 horas após a troca da senha.',
+  },
+  wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
+  weak_password: {
+    status: 400,
+    en: 'This password is easy to guess. Take another one, such as four words that do not belong together.',
+    pt: 'Esta senha é fácil de adivinhar. Escolha outra, como quatro palavras sem relação entre si.',
+  },
+  invitation_invalid: {
+    status: 400,
+    en: 'This invitation has expired or was used. Ask for another one.',
+    pt: 'Este convite expirou ou já foi usado. Peça outro.',
+  },
+  already_member: {
+    status: 400,
+    en: 'This person belongs to the account already.',
+    pt: 'Esta pessoa já pertence à conta.',
+  },
+  last_owner: {
+    status: 400,
+    en: 'An account keeps at least one owner.',
+    pt: 'Uma conta mantém ao menos um proprietário.',
+  },
+  key_name_taken: {
+    status: 400,
+    en: 'An active key has this name already.',
+    pt: 'Uma chave ativa já tem este nome.',
+  },
+  key_limit_reached: {
+    status: 400,
+    en: 'An account has at most 20 active keys.',
+    pt: 'Uma conta tem no máximo 20 chaves ativas.',
+  },
+  not_found: { status: 404, en: 'There is nothing here.', pt: 'Não há nada aqui.' },
+  too_many_attempts: {
+    status: 429,
+    en: 'Too many attempts. Wait a few minutes.',
+    pt: 'Tentativas demais. Espere alguns minutos.',
+  },
+} as const;
+
+export type PanelErrorCode = keyof typeof catalogue;
+
+export class PanelError extends Error {
+  override name = 'PanelError';
+  readonly code: PanelErrorCode;
+  constructor(code: PanelErrorCode) {
+    super(code);
+    this.code = code;
+  }
+  get status(): number {
+    return catalogue[this.code].status;
+  }
+}
+
+/** In the form of every error of the service. */
+export function panelErrorBody(
+  error: PanelError,
+  language: Language,
+  requestId: string,
+): Omit<ErrorBody, 'code'> & { code: PanelErrorCode } {
+  const { status, en, pt } = catalogue[error.code];
+  return {
+    statusCode: status,
+    message: language === 'en' ? en : pt,
+    error: 'Error',
+    code: error.code,
+    requestId,
+  };
+}

@@ -1,0 +1,306 @@
+import { timestamp } from '../db/pool.ts';
+import type { Queries, Sql, Statement } from '../ports/sql.ts';
+import type { Role } from './roles.ts';
+
+/** Who a session stands for, in one account of theirs. */
+export interface Membership {
+  accountId: string;
+  accountNumber: number;
+  accountName: string;
+  test: boolean;
+  role: Role;
+}
+
+const selectMemberships: Statement = {
+  name: 'panel_memberships',
+  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, m.role
+    FROM panel_member m JOIN account a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.created_at, a.id`,
+};
+
+export const findMemberships = (sql: Queries, userId: string): Promise<Membership[]> =>
+  sql.run<Membership>(selectMemberships, [userId]);
+
+export interface SessionRow {
+  id: string;
+  userId: string;
+  createdAt: number;
+  seenAt: number | null;
+  authenticatedAt: number | null;
+  email: string;
+  name: string;
+  language: 'pt-BR' | 'en';
+  twoFactorEnabled: boolean;
+  passkeys: number;
+  frozenUntil: number | null;
+}
+
+const selectSession: Statement = {
+  name: 'panel_session_read',
+  text: `SELECT s.id, s.user_id AS "userId", s.created_at AS "createdAt", s.seen_at AS "seenAt",
+      s.authenticated_at AS "authenticatedAt", u.email, u.name, u.language, u.two_factor_enabled AS "twoFactorEnabled",
+      (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, u.frozen_until AS "frozenUntil"
+    FROM panel_session s JOIN panel_user u ON u.id = s.user_id WHERE s.id = $1`,
+};
+
+export const findSession = async (sql: Queries, id: string): Promise<SessionRow | undefined> =>
+  (await sql.run<SessionRow>(selectSession, [id]))[0];
+
+const touch: Statement = {
+  name: 'panel_session_touch',
+  text: `UPDATE panel_session SET seen_at = $2 WHERE id = $1`,
+};
+
+export const touchSession = (sql: Sql, id: string, nowMs: number): Promise<unknown> =>
+  sql.tx((tx) => tx.run(touch, [id, timestamp(nowMs)]));
+
+const authenticated: Statement = {
+  name: 'panel_session_authenticated',
+  text: `UPDATE panel_session SET seen_at = $2, authenticated_at = $2 WHERE id = $1`,
+};
+
+export const markAuthenticated = (sql: Sql, id: string, nowMs: number): Promise<unknown> =>
+  sql.tx((tx) => tx.run(authenticated, [id, timestamp(nowMs)]));
+
+const freeze: Statement = {
+  name: 'panel_user_freeze',
+  text: `UPDATE panel_user SET frozen_until = $2 WHERE id = $1`,
+};
+
+export const freezeUser = (sql: Sql, userId: string, untilMs: number): Promise<unknown> =>
+  sql.tx((tx) => tx.run(freeze, [userId, timestamp(untilMs)]));
+
+const setProfile: Statement = {
+  name: 'panel_user_profile',
+  text: `UPDATE panel_user SET name = $2, language = $3 WHERE id = $1`,
+};
+
+export const updateProfile = (sql: Sql, userId: string, name: string, language: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(setProfile, [userId, name, language]));
+
+export interface ListedSession {
+  id: string;
+  createdAt: number;
+  seenAt: number | null;
+  ipAddress: string | null;
+  userAgent: string | null;
+}
+
+const selectSessions: Statement = {
+  name: 'panel_session_list',
+  text: `SELECT id, created_at AS "createdAt", seen_at AS "seenAt", ip_address AS "ipAddress", user_agent AS "userAgent"
+    FROM panel_session WHERE user_id = $1 AND expires_at > $2 ORDER BY created_at DESC`,
+};
+
+export const findSessions = (sql: Queries, userId: string, nowMs: number): Promise<ListedSession[]> =>
+  sql.run<ListedSession>(selectSessions, [userId, timestamp(nowMs)]);
+
+const deleteOne: Statement = {
+  name: 'panel_session_end',
+  text: `DELETE FROM panel_session WHERE user_id = $1 AND id = $2`,
+};
+
+export const endSession = (sql: Sql, userId: string, id: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(deleteOne, [userId, id]));
+
+const deleteOthers: Statement = {
+  name: 'panel_session_end_others',
+  text: `DELETE FROM panel_session WHERE user_id = $1 AND id <> $2`,
+};
+
+export const endOtherSessions = (sql: Sql, userId: string, id: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(deleteOthers, [userId, id]));
+
+// ---------------------------------------------------------------------------------------------------------------- people
+
+export interface User {
+  id: string;
+  email: string;
+  name: string;
+}
+
+const selectUser: Statement = {
+  name: 'panel_user_by_email',
+  text: `SELECT id, email, name FROM panel_user WHERE email = $1`,
+};
+
+export const findUser = async (sql: Queries, email: string): Promise<User | undefined> =>
+  (await sql.run<User>(selectUser, [email]))[0];
+
+const selectPassword: Statement = {
+  name: 'panel_user_password',
+  text: `SELECT password FROM panel_credential WHERE user_id = $1 AND provider_id = 'credential'`,
+};
+
+export const findPassword = async (sql: Queries, userId: string): Promise<string | null> =>
+  (await sql.run<{ password: string | null }>(selectPassword, [userId]))[0]?.password ?? null;
+
+const insertUserRow: Statement = {
+  name: 'panel_user_insert',
+  text: `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at) VALUES ($1, $2, $3, true, $4, $4)`,
+};
+
+const insertCredential: Statement = {
+  name: 'panel_credential_insert',
+  text: `INSERT INTO panel_credential (id, user_id, account_id, provider_id, password, created_at, updated_at)
+    VALUES ($1, $2, $5, 'credential', $3, $4, $4)`,
+};
+
+/** In better-auth's form: the credential's account is the user. */
+export async function insertUser(
+  tx: Queries,
+  user: User & { credentialId: string; passwordHash: string; createdAt: number },
+): Promise<void> {
+  const at = timestamp(user.createdAt);
+  await tx.run(insertUserRow, [user.id, user.name, user.email, at]);
+  await tx.run(insertCredential, [user.credentialId, user.id, user.passwordHash, at, user.id]);
+}
+
+const insertMemberRow: Statement = {
+  name: 'panel_member_insert',
+  text: `INSERT INTO panel_member (account_id, user_id, role, created_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (account_id, user_id) DO NOTHING RETURNING role`,
+};
+
+/** @returns false when the user belongs to the account already */
+export const insertMember = async (
+  tx: Queries,
+  member: { accountId: string; userId: string; role: Role; createdAt: number },
+): Promise<boolean> =>
+  (await tx.run(insertMemberRow, [member.accountId, member.userId, member.role, timestamp(member.createdAt)]))
+    .length > 0;
+
+export interface ListedMember {
+  userId: string;
+  email: string;
+  name: string;
+  role: Role;
+  createdAt: number;
+  twoFactorEnabled: boolean;
+  passkeys: number;
+}
+
+const selectMembers: Statement = {
+  name: 'panel_member_list',
+  text: `SELECT m.user_id AS "userId", u.email, u.name, m.role, m.created_at AS "createdAt",
+      u.two_factor_enabled AS "twoFactorEnabled", (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys
+    FROM panel_member m JOIN panel_user u ON u.id = m.user_id WHERE m.account_id = $1 ORDER BY m.created_at, u.email`,
+};
+
+export const findMembers = (sql: Queries, accountId: string): Promise<ListedMember[]> =>
+  sql.run<ListedMember>(selectMembers, [accountId]);
+
+const setRole: Statement = {
+  name: 'panel_member_role',
+  text: `UPDATE panel_member SET role = $3 WHERE account_id = $1 AND user_id = $2`,
+};
+
+export const updateRole = (tx: Queries, accountId: string, userId: string, role: Role): Promise<unknown> =>
+  tx.run(setRole, [accountId, userId, role]);
+
+const removeRow: Statement = {
+  name: 'panel_member_remove',
+  text: `DELETE FROM panel_member WHERE account_id = $1 AND user_id = $2`,
+};
+
+export const removeMember = (tx: Queries, accountId: string, userId: string): Promise<unknown> =>
+  tx.run(removeRow, [accountId, userId]);
+
+// ------------------------------------------------------------------------------------------------------------ invitations
+
+export interface Invitation {
+  accountId: string;
+  id: string;
+  email: string;
+  role: Role;
+  createdAt: number;
+  expiresAt: number;
+}
+
+const insertInvitationRow: Statement = {
+  name: 'panel_invitation_insert',
+  text: `INSERT INTO panel_invitation (account_id, id, email, role, token_hash, created_at, expires_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+export const insertInvitation = (tx: Queries, invitation: Invitation, tokenHash: Buffer): Promise<unknown> =>
+  tx.run(insertInvitationRow, [
+    invitation.accountId,
+    invitation.id,
+    invitation.email,
+    invitation.role,
+    tokenHash,
+    timestamp(invitation.createdAt),
+    timestamp(invitation.expiresAt),
+  ]);
+
+const invitationColumns = `i.account_id AS "accountId", i.id, i.email, i.role, i.created_at AS "createdAt", i.expires_at AS "expiresAt"`;
+
+const selectInvitation: Statement = {
+  name: 'panel_invitation_by_token',
+  text: `SELECT ${invitationColumns}, a.name AS "accountName" FROM panel_invitation i JOIN account a ON a.id = i.account_id
+    WHERE i.token_hash = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,
+};
+
+export const findInvitation = async (
+  sql: Queries,
+  tokenHash: Buffer,
+  nowMs: number,
+): Promise<(Invitation & { accountName: string }) | undefined> =>
+  (await sql.run<Invitation & { accountName: string }>(selectInvitation, [tokenHash, timestamp(nowMs)]))[0];
+
+const acceptRow: Statement = {
+  name: 'panel_invitation_accept',
+  text: `UPDATE panel_invitation SET accepted_at = $3 WHERE account_id = $1 AND id = $2 AND accepted_at IS NULL RETURNING id`,
+};
+
+/** @returns false when somebody accepted it first */
+export const markAccepted = async (tx: Queries, invitation: Invitation, nowMs: number): Promise<boolean> =>
+  (await tx.run(acceptRow, [invitation.accountId, invitation.id, timestamp(nowMs)])).length > 0;
+
+const selectInvitations: Statement = {
+  name: 'panel_invitation_list',
+  text: `SELECT ${invitationColumns} FROM panel_invitation i
+    WHERE i.account_id = $1 AND i.accepted_at IS NULL AND i.expires_at > $2 ORDER BY i.created_at DESC`,
+};
+
+export const findInvitations = (sql: Queries, accountId: string, nowMs: number): Promise<Invitation[]> =>
+  sql.run<Invitation>(selectInvitations, [accountId, timestamp(nowMs)]);
+
+const deleteInvitationRow: Statement = {
+  name: 'panel_invitation_delete',
+  text: `DELETE FROM panel_invitation WHERE account_id = $1 AND id = $2`,
+};
+
+export const deleteInvitation = (sql: Sql, accountId: string, id: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(deleteInvitationRow, [accountId, id]));
+
+// ------------------------------------------------------------------------------------------------------------------ audit
+
+const insertAudit: Statement = {
+  name: 'panel_audit_insert',
+  text: `INSERT INTO panel_audit (account_id, id, user_id, action, detail, ip_address, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+};
+
+export interface AuditEntry {
+  accountId: string;
+  id: string;
+  userId: string | null;
+  action: string;
+  detail: object;
+  ipAddress: string | null;
+  createdAt: number;
+}
+
+export const writeAudit = (sql: Sql, entry: AuditEntry): Promise<unknown> =>
+  sql.tx((tx) =>
+    tx.run(insertAudit, [
+      entry.accountId,
+      entry.id,
+      entry.userId,
+      entry.action,
+      JSON.stringify(entry.detail),
+      entry.ipAddress,
+      timestamp(entry.createdAt),
+    ]),
+  );

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { hashPassword, isGuessable, isPassword } from './password.ts';
+
+test('a hash fits its own password only, and says how it was made', async () => {
+  const stored = await hashPassword('correct horse battery', Buffer.alloc(16, 1));
+  expect(stored).toMatch(/^argon2id\$19456\$2\$/);
+  expect(await isPassword(stored, 'correct horse battery')).toBe(true);
+  expect(await isPassword(stored, 'correct horse batterx')).toBe(false);
+  expect(await isPassword('anything else', 'anything else')).toBe(false);
+});
+
+test('a password in another form of Unicode is the same password', async () => {
+  const stored = await hashPassword('coração de leão', Buffer.alloc(16, 2));
+  expect(await isPassword(stored, 'coração de leão'.normalize('NFD'))).toBe(true);
+});
+
+test.each([
+  'password1234',
+  'Senha@123456',
+  '123456789012',
+  'aaaaaaaaaaaa',
+  'abcabcabcabc',
+  'abcdefghijklm',
+  'qwerty123456',
+  'maria.silva2024',
+  'maria.silva@loja.example',
+])('%s can be guessed', (password) => {
+  expect(isGuessable(password, 'maria.silva@loja.example')).toBe(true);
+});
+
+test.each(['correct horse battery', 'três tigres tristes', 'x7Kq-93mz-LLp2', 'girafa azul de patins'])(
+  '%s is taken',
+  (password) => {
+    expect(isGuessable(password, 'maria.silva@loja.example')).toBe(false);
+  },
+);

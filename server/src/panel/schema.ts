@@ -1,0 +1,314 @@
+import { Type } from 'typebox';
+import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
+import { permissions } from '../keys/permissions.ts';
+import { PaymentSchema } from '../payments/schema.ts';
+import { passwordLength } from './password.ts';
+import { roles } from './roles.ts';
+
+/** What only the panel is told; everything else is in the schemas of the public API. */
+
+const NullableText = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const NullableUuid = (description: string) =>
+  Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Role = OneOf(roles, 'Role in the account');
+const Permissions = Type.Array(OneOf(permissions, 'Permission'), { description: 'What the key may do' });
+export const Done = Type.Object({ ok: Type.Literal(true) });
+export const Nothing = Body({});
+
+export const SessionSchema = Type.Object({
+  name: Type.String(),
+  email: Type.String(),
+  language: OneOf(['pt-BR', 'en'], 'Language of the panel'),
+  twoFactorEnabled: Type.Boolean(),
+  passkeys: Count('Passkeys of this person'),
+  frozenUntil: NullableTime('Transfers from the panel wait until then'),
+  sessionId: Uuid('This session'),
+  csrf: Type.String({ description: 'Sent as X-CSRF-Token with every change' }),
+  mailbox: Type.Boolean({ description: 'Mails are shown at /mailbox' }),
+  simulatorUrl: NullableText('Where the payer of test accounts sits'),
+  accounts: Type.Array(
+    Type.Object({
+      id: Uuid('Account'),
+      name: Type.String(),
+      test: Type.Boolean({ description: 'No money moves' }),
+      role: Role,
+      abilities: Type.Array(Type.String()),
+    }),
+  ),
+});
+
+export const InvitationSchema = Type.Object({
+  email: Type.String(),
+  role: Role,
+  accountName: Type.String(),
+  existing: Type.Boolean({ description: 'The person signs in already, and needs no password' }),
+});
+
+const Token = Type.String({ minLength: 20, maxLength: 100, description: 'Secret of the link' });
+const Password = Type.String({ minLength: 1, maxLength: passwordLength.maximum, description: 'Password' });
+const PersonName = Text('Name', { minLength: 2, maxLength: 80, 'x-trim': true });
+
+export const InvitationBody = Body({ token: Token });
+export const AcceptBody = Body({
+  token: Token,
+  name: Type.Optional(PersonName),
+  password: Type.Optional(
+    Type.String({ minLength: passwordLength.minimum, maxLength: passwordLength.maximum }),
+  ),
+});
+export const PasswordBody = Body({ password: Password });
+export const ProfileBody = Body({
+  name: Type.Optional(PersonName),
+  language: Type.Optional(OneOf(['pt-BR', 'en'], 'Language')),
+});
+
+export const SessionListSchema = Type.Object({
+  sessions: Type.Array(
+    Type.Object({
+      id: Uuid('Session'),
+      current: Type.Boolean(),
+      createdAt: Time('Sign-in'),
+      seenAt: NullableTime('Last request'),
+      ipAddress: NullableText('Where from'),
+      userAgent: NullableText('Browser'),
+    }),
+  ),
+});
+
+const Balance = Type.Object({
+  id: Uuid('Operation'),
+  name: Type.String(),
+  isDefault: Type.Boolean(),
+  availableCents: Cents('Available'),
+  reservedCents: Cents('Reserved for transfers under way'),
+  heldCents: Cents('Held by the operator'),
+  receivableCents: Cents('Owed: paid by what comes in next'),
+  frozen: Type.Boolean({ description: 'Withdrawals wait for the operator' }),
+  createdAt: Time('Creation'),
+  updatedAt: Time('Last posting'),
+});
+
+export const OverviewSchema = Type.Object({
+  operations: Type.Array(Balance),
+  days: Type.Array(
+    Type.Object({
+      day: Type.String({ description: 'YYYY-MM-DD in America/Sao_Paulo' }),
+      inCents: Cents('Received, net'),
+      outCents: Cents('Sent, gross'),
+      incoming: Count('Charges paid'),
+      outgoing: Count('Transfers completed'),
+    }),
+  ),
+  unknown: Type.Array(
+    Type.Object({
+      id: Uuid('Payment'),
+      kind: OneOf(['deposit', 'transfer'], 'Kind'),
+      amountCents: Cents('Amount'),
+      operationId: Uuid('Operation'),
+      createdAt: Time('Creation'),
+    }),
+  ),
+  incidents: Type.Array(
+    Type.Object({
+      id: Uuid('Incident'),
+      kind: Type.String(),
+      paymentId: NullableUuid('Payment'),
+      operationId: NullableUuid('Operation'),
+      amountCents: Cents('Amount'),
+      freezes: Type.Boolean(),
+      openedAt: Time('Since'),
+    }),
+  ),
+  restrictions: Type.Object({
+    withdrawalsPaused: Type.Boolean(),
+    withdrawalsBlocked: Type.Boolean(),
+    enabled: Type.Boolean(),
+  }),
+  at: Time('When this was read'),
+});
+
+export const OverviewQuery = Type.Object(
+  {
+    operationId: Type.Optional(Uuid('Only this operation')),
+    days: Type.Optional(
+      Type.Integer({ minimum: 7, maximum: 90, default: 30, description: 'Days of the chart' }),
+    ),
+  },
+  { additionalProperties: false },
+);
+
+export const RecordSchema = Type.Object(
+  {
+    ...PaymentSchema.properties,
+    payerName: NullableText('Payer of a charge'),
+    description: Type.String(),
+    requestKey: Uuid('As the caller gave it'),
+  },
+  { title: 'Record' },
+);
+
+export const RecordListSchema = Type.Object({
+  records: Type.Array(RecordSchema),
+  nextCursor: NullableText('For the next page'),
+});
+
+const kinds = ['deposit', 'transfer'] as const;
+const statuses = PaymentSchema.properties.status;
+
+const recordFilters = {
+  operationId: Type.Optional(Uuid('Only this operation')),
+  kind: Type.Optional(OneOf(kinds, 'Only this kind')),
+  status: Type.Optional(Type.Array(statuses, { description: 'Only these states' })),
+  from: Type.Optional(Time('Created at or after')),
+  to: Type.Optional(Time('Created before')),
+  search: Type.Optional(
+    Text('An id, requestKey or end-to-end id; else part of description or payer', {
+      minLength: 1,
+      maxLength: 100,
+    }),
+  ),
+  minimumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
+  maximumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
+};
+
+export const RecordQuery = Type.Object(
+  {
+    ...recordFilters,
+    cursor: Type.Optional(Type.String({ maxLength: 200 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  { additionalProperties: false },
+);
+
+const csvForm = {
+  separator: Type.Optional(OneOf(['comma', 'semicolon'], 'Between fields')),
+  bom: Type.Optional(OneOf(['yes', 'no'], 'Byte order mark, for spreadsheets')),
+};
+
+export const RecordCsvQuery = Type.Object({ ...recordFilters, ...csvForm }, { additionalProperties: false });
+
+const Line = Type.Object({
+  seq: Count('Place in the chain'),
+  template: Type.String({ description: 'Kind of posting' }),
+  paymentId: Uuid('What it is about'),
+  postedAt: Time('When it was written'),
+  availableCents: Type.Integer(),
+  reservedCents: Type.Integer(),
+  heldCents: Type.Integer(),
+  feeCents: Type.Integer(),
+  balanceAfterCents: Type.Integer({ description: 'Available less what is owed, afterwards' }),
+});
+
+export const DetailSchema = Type.Object({
+  record: RecordSchema,
+  operationName: Type.String(),
+  pixKey: NullableText('Receiver of a transfer'),
+  pixKeyType: NullableText('Type of the key'),
+  history: Type.Array(
+    Type.Object({
+      status: Type.String(),
+      at: Time('Since'),
+      cause: Type.Object({ by: Type.String(), id: Type.String() }),
+    }),
+  ),
+  lines: Type.Array(Line),
+  events: Type.Array(Type.Object({ id: Uuid('Event'), type: Type.String(), createdAt: Time('Written') })),
+});
+
+export const StatementQuery = Type.Object(
+  {
+    operationId: Uuid('Operation'),
+    below: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 999_999_999, description: 'Lines before this one' }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  { additionalProperties: false },
+);
+
+export const StatementSchema = Type.Object({
+  lines: Type.Array(Line),
+  nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+});
+
+export const StatementCsvQuery = Type.Object(
+  { operationId: Uuid('Operation'), ...csvForm },
+  { additionalProperties: false },
+);
+
+export const KeyListSchema = Type.Object({
+  keys: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Public part of the key' }),
+      name: Type.String(),
+      permissions: Permissions,
+      createdAt: Time('Creation'),
+      expiresAt: NullableTime('End of an old key that was rolled'),
+      revokedAt: NullableTime('Revocation'),
+      lastUsedAt: NullableTime('Last use, to the minute'),
+    }),
+  ),
+});
+
+export const NewKeyBody = Body({
+  name: Text('Name', { minLength: 1, maxLength: 64, 'x-trim': true }),
+  permissions: Type.Array(OneOf(permissions, 'Permission'), { minItems: 1, maxItems: permissions.length }),
+});
+
+export const NewKeySchema = Type.Object({
+  id: Type.String(),
+  key: Type.String({ description: 'Shown this once' }),
+});
+
+export const RollBody = Body({
+  overlapHours: Type.Integer({
+    minimum: 0,
+    maximum: 168,
+    description: 'How long the old key goes on working',
+  }),
+});
+
+export const KeyParams = Type.Object({ id: Type.String({ pattern: '^[0-9A-Za-z]{12}$' }) });
+
+export const MemberListSchema = Type.Object({
+  members: Type.Array(
+    Type.Object({
+      userId: Uuid('Person'),
+      name: Type.String(),
+      email: Type.String(),
+      role: Role,
+      createdAt: Time('Since'),
+      secondFactor: Type.Boolean(),
+      self: Type.Boolean(),
+    }),
+  ),
+  invitations: Type.Array(
+    Type.Object({
+      id: Uuid('Invitation'),
+      email: Type.String(),
+      role: Role,
+      expiresAt: Time('End'),
+    }),
+  ),
+});
+
+export const InviteBody = Body({
+  email: Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' }),
+  role: Role,
+});
+
+export const RoleBody = Body({ role: Role });
+
+export const MailListSchema = Type.Object({
+  mails: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      to: Type.String(),
+      subject: Type.String(),
+      date: Type.String(),
+      text: Type.String(),
+    }),
+  ),
+});
