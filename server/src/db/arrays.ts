@@ -105,11 +105,7 @@ for (let digit = 0; digit < 16; digit++) {
 /** Where the digits of each byte stand between the hyphens. */
 const digitsAt = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34] as const;
 
-/**
- * Sixteen bytes. @returns where the next begins
- * @throws Error for what is no UUID
- */
-export function writeUuid(into: Buffer, at: number, value: string): number {
+function writeUuid(into: Buffer, at: number, value: string): void {
   let seen = 0;
   for (let byte = 0; byte < 16; byte++) {
     const place = digitsAt[byte] as number;
@@ -119,7 +115,6 @@ export function writeUuid(into: Buffer, at: number, value: string): number {
     into[at + byte] = (high << 4) | low;
   }
   if (seen > 15 || value.length !== 36 || !hasHyphens(value)) throw new Error('not a UUID');
-  return at + 16;
 }
 
 const hyphen = 45;

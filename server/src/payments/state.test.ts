@@ -518,6 +518,21 @@ describe('a transfer', () => {
   });
 });
 
+describe('a refusal', () => {
+  it('of another amount or key than ours releases nothing: an incident freezes the withdrawals', () => {
+    for (const reported of [
+      { amountCents: 700, pixKey: null },
+      { amountCents: 975, pixKey: 'joao@loja.example' },
+    ]) {
+      const sent = transfer('unknown');
+      const step = next(sent, { type: 'refused', reason: 'provider_refused', reported }, facts);
+      expect(step?.payment).toEqual(sent);
+      expect(step?.postings).toEqual([]);
+      expect(step?.incidents).toMatchObject([{ kind: 'report_mismatch', freezes: true }]);
+    }
+  });
+});
+
 describe('a deleted operation', () => {
   const deleted = { ...facts, operationDeleted: true };
   const debit: PaymentEvent = { type: 'debited', returnId: 'D1', endToEnd: 'E1', amountCents: 400, at: now };

@@ -64,7 +64,12 @@ export type PaymentEvent =
   /** A draft is not wanted, or not any more. */
   | { type: 'draftEnded'; reason: 'draft_cancelled' | 'draft_expired' | 'draft_locked' }
   /** A terminal refusal: of a charge's creation or of a payout. */
-  | { type: 'refused'; reason: PaymentReason }
+  | {
+      type: 'refused';
+      reason: PaymentReason;
+      /** What the same report says was sent; absent where there is no report, as in the answer to a send. */
+      reported?: { amountCents: number; pixKey: string | null };
+    }
   /** The provider took money that it had paid before (MED, reversal of a received Pix). */
   | { type: 'debited'; returnId: string; endToEnd: string; amountCents: number; at: number };
 
@@ -150,7 +155,7 @@ export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step 
         ? enter(payment, 'cancelled', facts, { reasonCode: event.reason }, 'transfer.cancelled')
         : null;
     case 'refused':
-      return refused(payment, event.reason, facts);
+      return refused(payment, event, facts);
     case 'debited':
       return debited(payment, event, facts);
   }
@@ -315,7 +320,13 @@ function confirmed(payment: Payment, facts: Facts): Step | null {
   return step;
 }
 
-function refused(payment: Payment, reasonCode: PaymentReason, facts: Facts): Step | null {
+function refused(
+  payment: Payment,
+  { reason: reasonCode, reported }: Extract<PaymentEvent, { type: 'refused' }>,
+  facts: Facts,
+): Step | null {
+  // A refusal of another amount or key is not about what we sent, and proves nothing of it.
+  if (reported && !matches(payment, reported, facts)) return mismatch(payment, reported.amountCents, facts);
   if (payment.kind === 'deposit') {
     return isOpen(payment) ? enter(payment, 'failed', facts, { reasonCode }, 'charge.failed') : null;
   }

@@ -163,7 +163,9 @@ function eventsOfPayout(report: PayoutReport): PaymentEvent[] {
     case 'pending':
       return [{ type: 'payoutPending', amountCents, pixKey, endToEnd }];
     case 'refused':
-      return [{ type: 'refused', reason: report.reason ?? 'provider_refused' }];
+      return [
+        { type: 'refused', reason: report.reason ?? 'provider_refused', reported: { amountCents, pixKey } },
+      ];
     case 'completed':
       return [
         { type: 'payoutCompleted', amountCents, pixKey, endToEnd, settledAt },
