@@ -2,6 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventTypes } from '../src/events/event.ts';
+import { catalogue } from '../src/http/errors.ts';
 import { committedDocument } from '../src/http/openapi.ts';
 import { systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
@@ -87,6 +89,27 @@ test('every example fits its schema', () => {
       }
     }
   }
+  for (const [path, methods] of Object.entries<Json>(document.paths)) {
+    for (const [method, call] of Object.entries<Json>(methods)) {
+      for (const [status, response] of Object.entries<Json>(call.responses)) {
+        for (const [type, content] of Object.entries<Json>(response.content ?? {})) {
+          const where = ['paths', path, method, 'responses', status, 'content', type, 'schema'];
+          const given = Object.entries<Json>(content.examples);
+          expect([path, method, given.length > 0]).toEqual([path, method, true]);
+          for (const [name, { value }] of given) {
+            expect([path, name, violations(pointer(...where), value)]).toEqual([path, name, []]);
+            examined++;
+          }
+        }
+      }
+    }
+  }
+  for (const [type, { post }] of Object.entries<Json>(document.webhooks)) {
+    const where = ['webhooks', type, 'post', 'requestBody', 'content', 'application/json', 'schema'];
+    const { value } = post.requestBody.content['application/json'].examples[type];
+    expect([type, violations(pointer(...where), value)]).toEqual([type, []]);
+    examined++;
+  }
   for (const response of Object.values<Json>(document.components.responses)) {
     for (const [code, example] of Object.entries<Json>(response.content['application/json'].examples)) {
       const found = violations(pointer('components', 'schemas', 'Error'), example.value);
@@ -95,6 +118,45 @@ test('every example fits its schema', () => {
     }
   }
   expect(examined).toBeGreaterThan(50);
+});
+
+test('every error status of the catalogue has an example of each of its codes, and the codes are an open list', () => {
+  const { Error: body } = document.components.schemas;
+  expect(body.properties.code['x-extensible-enum']).toEqual(Object.keys(catalogue));
+  expect(body.properties.code).not.toHaveProperty('enum');
+  for (const [code, { status }] of Object.entries(catalogue)) {
+    const { examples } = document.components.responses[`Error${status}`].content['application/json'];
+    expect([code, examples[code].value.statusCode]).toEqual([code, status]);
+  }
+});
+
+test('the webhooks section has every event, with data.operationId in each', () => {
+  expect(Object.keys(document.webhooks)).toEqual(Object.keys(eventTypes));
+  for (const [type, { post }] of Object.entries<Json>(document.webhooks)) {
+    const { value } = post.requestBody.content['application/json'].examples[type];
+    expect(value).toMatchObject({ type, data: { operationId: expect.any(String) } });
+    expect(post.parameters.map((one: Json) => one.name)).toEqual([
+      'webhook-id',
+      'webhook-timestamp',
+      'webhook-signature',
+    ]);
+  }
+});
+
+test('confirming and cancelling a draft are marked as deprecated, and nothing else is', () => {
+  const marked = Object.entries<Json>(document.paths).filter(([, methods]) =>
+    Object.values<Json>(methods).some((call) => call.deprecated === true),
+  );
+  expect(marked.map(([path]) => path).sort()).toEqual([
+    '/pix/transfers/{id}/cancel',
+    '/pix/transfers/{id}/confirm',
+  ]);
+});
+
+test('every reason of a refused payment is listed', () => {
+  const { reasonCode } = document.components.schemas.Payment.properties;
+  expect(reasonCode['x-extensible-enum']).toContain('draft_expired');
+  expect(reasonCode['x-extensible-enum']).toContain('pix_key_not_found');
 });
 
 test('what the calls answer fits the document', async () => {

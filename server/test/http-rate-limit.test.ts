@@ -1,11 +1,23 @@
 import { afterEach, expect, test } from 'vitest';
+import { ratesOf, setRates } from '../src/accounts/rates.ts';
 import { buildServer } from '../src/http/server.ts';
 import { makeKey } from '../src/keys/key.ts';
+import type { Payment } from '../src/payments/payment.ts';
 import { type Clock, systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import { base, type Edge, openEdge } from './support/edge.ts';
 
 const config = { publicUrl: 'http://127.0.0.1:3000', rateLimits: true, trustedProxies: [] };
+const never = () => Promise.reject(new Error('not called'));
+const useCases = {
+  createCharge: never,
+  createTransfer: never,
+  confirmDraft: never,
+  cancelDraft: never,
+  refreshIfOverdue: async (payment: Payment) => payment,
+  receiveWebhook: async () => ({ status: 200 }),
+};
+const cancelled = { id: 'x', status: 'cancelled', reasonCode: 'pix_key_not_found' } as Payment;
 let edge: Edge;
 afterEach(() => edge.close());
 
@@ -95,14 +107,12 @@ test('a key has at most 256 requests in flight, and those that end make room', a
     config,
     clock,
     useCases: {
+      ...useCases,
       createCharge: async () => {
         entered++;
         await gate;
         throw new Error('after the gate');
       },
-      createTransfer: () => Promise.reject(new Error('not called')),
-      refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: async () => ({ status: 200 }),
     },
   });
   const { ownerId } = await edge.newAccount();
@@ -131,6 +141,77 @@ test('a key has at most 256 requests in flight, and those that end make room', a
     ),
   ).toBe(256);
   expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+});
+
+test('quotas are the installation’s, and over them the account’s own, for every process within a second', async () => {
+  const clock = handClock();
+  edge = await openEdge({
+    config: { ...config, rateQuotas: { reads: { perSecond: 1, burst: 4 } } },
+    clock,
+  });
+  const { ownerId } = await edge.newAccount();
+  const other = await edge.newAccount();
+  const key = (await edge.newKey(ownerId)).key;
+  const poor = (await edge.newKey(other.ownerId)).key;
+  await setRates({ ...edge.parts, actor: 'test' }, other.ownerId, {
+    reads: { perSecond: 0.1, burst: 2 },
+    account: { perSecond: 10, burst: 3 },
+  });
+  const read = (as: string) => edge.call(as, { url: '/account' });
+  expect(count(await many(6, () => read(key)), 200)).toBe(4);
+  const first = await read(poor);
+  expect(first.headers['ratelimit-policy']).toBe('"reads";q=2;w=20, "account";q=3;w=1');
+  expect(first.headers.ratelimit).toBe('"reads";r=1;t=10, "account";r=2;t=1');
+  expect((await read(poor)).status).toBe(200);
+  const refused = await read(poor);
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '10']);
+  await setRates({ ...edge.parts, actor: 'test' }, other.ownerId, {});
+  clock.at += 30_000;
+  expect((await read(poor)).headers['ratelimit-policy']).toBe('"reads";q=4;w=4, "account";q=600;w=2');
+});
+
+test('a limit by address, or of what all accounts share, is not an account’s to change', async () => {
+  const { ownerId } = await open();
+  const operator = { ...edge.parts, actor: 'test' };
+  for (const name of ['auth', 'refused-keys'] as const) {
+    const wanted = { [name]: { perSecond: 1, burst: 1 } };
+    await expect(setRates(operator, ownerId, wanted)).rejects.toThrow('whole installation');
+  }
+  await expect(ratesOf(operator, systemIds(systemClock).uuid())).rejects.toThrow('no such account');
+});
+
+test('a refused Pix key counts against the account, and too many stop its transfers for a while', async () => {
+  const clock = handClock();
+  edge = await openEdge({
+    config: { ...config, rateQuotas: { 'refused-keys': { perSecond: 0.1, burst: 2 } } },
+    clock,
+    useCases: {
+      ...useCases,
+      createTransfer: async (caller) => ({
+        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
+        replayed: false,
+      }),
+    },
+  });
+  const { ownerId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  const second = (await edge.newKey(ownerId)).key;
+  const payload = {
+    amountCents: 1000,
+    pixKey: 'maria@example.com',
+    pixKeyType: 'EMAIL',
+    description: '',
+    requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+  };
+  const send = (as: string) => edge.call(as, { method: 'POST', url: '/pix/transfers', payload });
+  expect((await send(key)).body.code).toBe('pix_key_not_found');
+  expect((await send(second)).body.code).toBe('pix_key_not_found');
+  const stopped = await send(key);
+  expect(stopped.body).toMatchObject({ code: 'rate_limited', details: [{ policy: 'refused-keys' }] });
+  expect(stopped.headers['retry-after']).toBe('10');
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+  clock.at += 10_000;
+  expect((await send(key)).body.code).toBe('pix_key_not_found');
 });
 
 test('processes over one database count together', async () => {

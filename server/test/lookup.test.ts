@@ -132,6 +132,74 @@ test('a transfer is shown with gross and expected net, and a cancelled one with 
   });
 });
 
+const always = [
+  'id',
+  'kind',
+  'amountCents',
+  'status',
+  'createdAt',
+  'updatedAt',
+  'operationId',
+  'feeCents',
+  'settledAt',
+  'paymentMethod',
+  'expiresAt',
+];
+const settled = {
+  settled_at: '2026-11-20T12:02:00Z',
+  provider_fee_cents: 25,
+  net_amount_cents: 975,
+  end_to_end: 'E1',
+};
+const paid = { ...settled, paid_at: '2026-11-20T12:01:00Z' };
+const coded = { copy_paste: '000201CODE', expires_at: '2026-11-21T12:00:00Z' };
+const sent = ['debitAmountCents', 'expectedNetAmountCents'];
+const closed = ['providerFeeCents', 'netAmountCents', 'endToEnd'];
+
+/** Beside the eleven: exactly these, in the lookup of one and in the list. */
+const shownFields: [kind: string, status: string, stored: object, alone: string[], listed: string[]][] = [
+  ['deposit', 'unknown', {}, [], []],
+  ['deposit', 'pending', coded, ['copyPaste', 'qrCodeBase64'], []],
+  ['deposit', 'pending', {}, [], []],
+  ['deposit', 'paid', { ...coded, ...paid }, ['paidAt', ...closed], ['paidAt', ...closed]],
+  ['deposit', 'failed', { reason_code: 'provider_refused' }, ['reasonCode'], ['reasonCode']],
+  ['deposit', 'expired', coded, [], []],
+  ['transfer', 'draft', {}, sent, sent],
+  ['transfer', 'unknown', {}, sent, sent],
+  ['transfer', 'pending', { end_to_end: 'E1' }, [...sent, 'endToEnd'], [...sent, 'endToEnd']],
+  ['transfer', 'completed', settled, [...sent, ...closed], [...sent, ...closed]],
+  [
+    'transfer',
+    'completed',
+    { ...settled, notice: 'returned' },
+    [...sent, ...closed, 'notice'],
+    [...sent, ...closed, 'notice'],
+  ],
+  [
+    'transfer',
+    'cancelled',
+    { reason_code: 'recipient_refused' },
+    [...sent, 'reasonCode'],
+    [...sent, 'reasonCode'],
+  ],
+];
+test.each(shownFields)(
+  'a %s that is %s shows its fields and no others',
+  async (kind, status, stored, alone, listed) => {
+    const { get, list, store } = await newShop();
+    const id = await store({ kind, status, ...stored });
+    const one = (await get(`/payments/${id}`)).body;
+    expect(Object.keys(one).sort()).toEqual([...always, ...alone].sort());
+    const [inList] = (await list()).body.payments;
+    expect(Object.keys(inList).sort()).toEqual([...always, ...listed].sort());
+    expect(one).toMatchObject({ kind, status, paymentMethod: 'pix', feeCents: 25 });
+    expect([one.settledAt === null, one.expiresAt === null]).toEqual([
+      !('settled_at' in stored),
+      !('expires_at' in stored),
+    ]);
+  },
+);
+
 test('a notice is told in the language of the caller', async () => {
   const { get, store } = await newShop();
   const completed = { kind: 'transfer', status: 'completed', settled_at: minute(3), net_amount_cents: 975 };
