@@ -141,8 +141,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
       await createDatabase(url);
       return { ...server, url, apart: place.apart };
     } catch (error) {
-      if (attempt === 5 || !(error instanceof MayComeRight)) throw error;
+      if (attempt === 20 || !(error instanceof MayComeRight)) throw error;
       await systemClock.sleep(300);
+      // A server that was killed may stand in the process table until its parent has noticed: its note goes with it.
+      await findPostmaster(place.cluster);
     }
   }
 }

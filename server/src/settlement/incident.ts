@@ -419,7 +419,8 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
     case 'contradiction': {
       if (!payment) throw unfit;
       const net = payment.amountCents - payment.feeCents;
-      const reported = incident.reference.slice(incident.reference.lastIndexOf(':') + 1);
+      // `contradiction:<payment>:<what was reported>`, and for a return the provider's id of it.
+      const reported = incident.reference.split(':')[2];
       const amountCents = incident.amountCents;
       if (reported === 'completed') {
         if (action === 'writeoff')
