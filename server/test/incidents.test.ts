@@ -319,7 +319,7 @@ test('a cancelled transfer that came back: two incidents, the freeze ends with t
   );
   expect((await merchant.transfer()).body.code).toBe('withdrawals_blocked');
   await resolve(
-    incidents.find((one) => one.reference.endsWith(':returned')),
+    incidents.find((one) => one.reference.includes(':returned:')),
     'credit',
   );
   expect(await merchant.balanceCents()).toBe(1_475);
