@@ -316,6 +316,13 @@ describe('lists', () => {
   });
 
   test('the statement and the balance agree', async () => {
+    // What other tests have sent may still be on its way out of the balance.
+    type State = { payouts: { status?: string; pixKey: string }[] };
+    const underWay = async () => {
+      const { payouts } = (await (await fetch(`${simulator.url}/control/state`)).json()) as State;
+      return payouts.some((one) => one.status === 'pending' && !/^(stay-pending|hang)@/.test(one.pixKey));
+    };
+    while (await underWay());
     const before = await provider.balanceCents();
     const fromMs = Date.now() - 1;
     const txid = newId();
