@@ -1,0 +1,242 @@
+import { appendFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Dispatcher, Pool } from 'undici';
+
+/**
+ * The load generator, in a process of its own: callers that each have one request under way (closed loop), or requests that
+ * begin at fixed instants whatever the answers do (open loop, latencies counted from those instants, so that a stall is not
+ * left out). Bodies differ, so that nothing is answered as a repeat.
+ *
+ * Plans come over the process's channel; `begin` and `end` of the measured stretch are told, then the result.
+ */
+export interface Plan {
+  origin: string;
+  calls:
+    | { kind: 'transfers'; targets: readonly Target[]; amountCents: number }
+    | { kind: 'reads'; targets: readonly (Target & { paymentId: string })[] }
+    /** A transfer until its `transfer.completed` has arrived at the endpoint that this process listens on. */
+    | { kind: 'lives'; targets: readonly Target[]; amountCents: number };
+  callers: number;
+  /** Open loop when it is set. */
+  ratePerSecond?: number;
+  connections: number;
+  warmupMs: number;
+  measuredMs: number;
+  /** Where every answered payment is noted, one a line. */
+  answeredFile: string | null;
+}
+
+export interface Target {
+  key: string;
+  operationId: string;
+}
+
+export interface LoadResult {
+  perSecond: number;
+  count: number;
+  /** Milliseconds. */
+  p50: number;
+  p95: number;
+  p99: number;
+  most: number;
+  /** Answers that were no success, by status, over the whole run. */
+  failures: Record<string, number>;
+}
+
+export type LoadMessage =
+  | { type: 'listening'; url: string }
+  | { type: 'begin' }
+  | { type: 'end' }
+  | { type: 'result'; result: LoadResult };
+
+const base = '/api/v1/public';
+
+/** One answer: undici's lowest level, so that the load costs as little as it can (40 µs a call instead of 340 with `fetch`). */
+class Call implements Dispatcher.DispatchHandler {
+  status = 0;
+  text = '';
+  readonly #done: (call: Call) => void;
+  constructor(done: (call: Call) => void) {
+    this.#done = done;
+  }
+  onRequestStart(): void {}
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number): void {
+    this.status = status;
+  }
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.text += chunk.toString('latin1');
+  }
+  onResponseEnd(): void {
+    this.#done(this);
+  }
+  onResponseError(): void {
+    this.status = 0;
+    this.#done(this);
+  }
+}
+
+const arrived = new Map<string, ((atMs: number) => void) | 'before its answer'>();
+
+async function run(plan: Plan): Promise<LoadResult> {
+  const pool = new Pool(plan.origin, {
+    connections: plan.connections,
+    pipelining: 1,
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const latencies: number[] = [];
+  const answered: string[] = [];
+  const failures: Record<string, number> = {};
+  let measuring = false;
+  let over = false;
+  let underWay = 0;
+  let turn = 0;
+  const note = (call: Call, startedMs: number): void => {
+    if (call.status !== 200 && call.status !== 201) {
+      const name =
+        call.status === 0 ? 'connection' : `${call.status} ${/"code":"([^"]*)/.exec(call.text)?.[1]}`;
+      failures[name] = (failures[name] ?? 0) + 1;
+      return;
+    }
+    if (measuring) latencies.push(performance.now() - startedMs);
+  };
+
+  const { calls } = plan;
+  function start(startedMs: number, done: () => void): void {
+    const target = calls.targets[turn++ % calls.targets.length] as Target & { paymentId?: string };
+    const headers = { authorization: `Bearer ${target.key}`, 'x-service-operation': target.operationId };
+    if (calls.kind === 'reads') {
+      const call = new Call(() => {
+        note(call, startedMs);
+        done();
+      });
+      pool.dispatch({ path: `${base}/payments/${target.paymentId}`, method: 'GET', headers }, call);
+      return;
+    }
+    const call = new Call(() => {
+      const id = call.status === 201 ? idOf(call.text) : null;
+      if (id !== null && plan.answeredFile !== null) answered.push(`${id} ${target.operationId}`);
+      if (calls.kind === 'transfers' || id === null) {
+        note(call, startedMs);
+        done();
+        return;
+      }
+      const settled = (): void => {
+        arrived.delete(id);
+        note(call, startedMs);
+        done();
+      };
+      if (arrived.has(id)) settled();
+      else arrived.set(id, settled);
+    });
+    const requestKey = crypto.randomUUID();
+    const body = `{"amountCents":${calls.amountCents},"pixKey":"maria${turn % 1000}@loja.example","pixKeyType":"EMAIL","description":"Repasse ${turn}","requestKey":"${requestKey}"}`;
+    pool.dispatch(
+      {
+        path: `${base}/pix/transfers`,
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body,
+      },
+      call,
+    );
+  }
+
+  const ended = new Promise<void>((resolve) => {
+    function finish(): void {
+      underWay--;
+      if (over && underWay === 0) resolve();
+    }
+    if (plan.ratePerSecond === undefined) {
+      const again = (): void => {
+        if (over) finish();
+        else start(performance.now(), again);
+      };
+      for (let caller = 0; caller < plan.callers; caller++) {
+        underWay++;
+        again();
+      }
+    } else {
+      const everyMs = 1000 / plan.ratePerSecond;
+      let nextMs = performance.now();
+      const tick = (): void => {
+        for (const now = performance.now(); nextMs <= now && !over; nextMs += everyMs) {
+          underWay++;
+          start(nextMs, finish);
+        }
+        if (!over) setTimeout(tick, 1);
+        else if (underWay === 0) resolve();
+      };
+      tick();
+    }
+  });
+
+  await sleep(plan.warmupMs);
+  tell({ type: 'begin' });
+  measuring = true;
+  const beganMs = performance.now();
+  await sleep(plan.measuredMs);
+  measuring = false;
+  const seconds = (performance.now() - beganMs) / 1000;
+  const count = latencies.length;
+  tell({ type: 'end' });
+  over = true;
+  // What is under way is answered, so that it can be looked for; a life that never ends must not hold up the rest.
+  await Promise.race([ended, sleep(15_000)]);
+  await pool.destroy();
+  if (plan.answeredFile !== null)
+    appendFileSync(plan.answeredFile, answered.map((line) => `${line}\n`).join(''));
+  latencies.sort((one, other) => one - other);
+  const at = (share: number): number =>
+    latencies[Math.min(count - 1, Math.floor(count * share))] ?? Number.NaN;
+  return {
+    perSecond: count / seconds,
+    count,
+    p50: at(0.5),
+    p95: at(0.95),
+    p99: at(0.99),
+    most: at(1),
+    failures,
+  };
+}
+
+function idOf(text: string): string | null {
+  const at = text.indexOf('"id":"');
+  return at === -1 ? null : text.slice(at + 6, at + 42);
+}
+
+/** A merchant's server: reads each event and says 200. */
+function listen(): Promise<string> {
+  const server: Server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8');
+    request.on('data', (chunk: string) => {
+      text += chunk;
+    });
+    request.on('end', () => {
+      const { type, data } = JSON.parse(text) as { type: string; data: { id: string } };
+      if (type === 'transfer.completed') {
+        const waiting = arrived.get(data.id);
+        if (typeof waiting === 'function') waiting(performance.now());
+        else arrived.set(data.id, 'before its answer');
+      }
+      response.writeHead(200, { 'content-length': 0 }).end();
+    });
+  });
+  server.keepAliveTimeout = 120_000;
+  return new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () =>
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}/events`),
+    ),
+  );
+}
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+const tell = (message: LoadMessage): void => void process.send?.(message);
+
+process.on('message', (plan: Plan) => {
+  void run(plan).then((result) => tell({ type: 'result', result }));
+});
+process.on('disconnect', () => process.exit(0));
+tell({ type: 'listening', url: await listen() });

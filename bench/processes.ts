@@ -1,0 +1,156 @@
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+const program = fileURLToPath(new URL('../server/src/launch.js', import.meta.url));
+
+export interface Running {
+  pid: number;
+  /** Ends it as a user does, and waits. */
+  stop(): Promise<void>;
+}
+
+const alive = new Set<ChildProcess>();
+
+/** `vintem WORDS`, as a user runs it; resolves with the line of standard output that begins with `ready`. */
+export async function startProgram(
+  words: readonly string[],
+  env: Record<string, string>,
+  ready: string,
+): Promise<Running & { line: string }> {
+  const child = spawn(process.execPath, [program, ...words], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const running = track(child);
+  let out = '';
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-4_000);
+  });
+  const line = await new Promise<string>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      out += chunk.toString();
+      const found = out.split('\n').find((one) => one.startsWith(ready));
+      if (found !== undefined) resolve(found);
+    });
+    child.once('exit', () => reject(new Error(`vintem ${words.join(' ')} ended:\n${out}${errors}`)));
+  });
+  return { ...running, line };
+}
+
+/** The whole of a command that ends by itself. */
+export async function runProgram(
+  words: readonly string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; out: string }> {
+  const child = spawn(process.execPath, [program, ...words], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  track(child);
+  let out = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    out += chunk.toString();
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, out };
+}
+
+/** A part of the bench in a process of its own, which tells something once it can be used. */
+export async function startPart<Told>(
+  file: string,
+  env: Record<string, string> = {},
+): Promise<Running & { child: ChildProcess; told: Told }> {
+  const child = fork(fileURLToPath(new URL(file, import.meta.url)), [], {
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    serialization: 'json',
+  });
+  const running = track(child);
+  const told = await new Promise<Told>((resolve, reject) => {
+    child.once('message', (message) => resolve(message as Told));
+    child.once('exit', (code) => reject(new Error(`${file} ended with ${code}`)));
+  });
+  return { ...running, child, told };
+}
+
+function track(child: ChildProcess): Running {
+  alive.add(child);
+  const exit = new Promise<void>((resolve) => {
+    child.once('exit', () => {
+      alive.delete(child);
+      resolve();
+    });
+  });
+  return {
+    pid: child.pid as number,
+    stop: async () => {
+      child.kill('SIGTERM');
+      await exit;
+    },
+  };
+}
+
+/** Whatever is still there when the bench ends or breaks. */
+export async function stopAll(): Promise<void> {
+  await Promise.all(
+    [...alive].map((child) => {
+      child.kill('SIGTERM');
+      const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
+      return new Promise<void>((resolve) =>
+        child.once('exit', () => {
+          clearTimeout(late);
+          resolve();
+        }),
+      );
+    }),
+  );
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+// ------------------------------------------------------------------------------------------------------------- CPU time
+
+const ticksPerSecond = 100;
+
+/** CPU seconds of a process and of everything it has started, from /proc; what has ended counts through its parent. */
+export function cpuSecondsOf(pid: number): number {
+  const children = new Map<number, number[]>();
+  const ticks = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) continue;
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+      const parent = Number(fields[1]);
+      children.set(parent, [...(children.get(parent) ?? []), Number(name)]);
+      // utime, stime, cutime, cstime
+      ticks.set(
+        Number(name),
+        fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0),
+      );
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  const total = (one: number): number =>
+    (ticks.get(one) ?? 0) + (children.get(one) ?? []).reduce((sum, child) => sum + total(child), 0);
+  return total(pid) / ticksPerSecond;
+}
+
+/** Resident memory, in bytes. */
+export function memoryOf(pid: number): number {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+}

@@ -1,0 +1,121 @@
+/** What was measured, as a table for people, and against the aims. */
+export interface Row {
+  name: string;
+  unit: string;
+  /** The median of `runs`. */
+  value: number;
+  runs: number[];
+  p50?: number;
+  p95?: number;
+  p99?: number;
+  cost?: Cost;
+}
+
+export interface Cost {
+  /** CPU time for one answer, by process. */
+  microsecondsEach: Record<string, number>;
+}
+
+export interface Aim {
+  name: string;
+  is: number;
+  aim: number;
+  /** `least`: at least; `most`: at most. */
+  kind: 'least' | 'most';
+  unit: string;
+  reached: boolean;
+}
+
+export function aimsOf(rows: readonly Row[]): Aim[] {
+  const value = (name: string): number | undefined => rows.find((row) => row.name === name)?.value;
+  const aims: Aim[] = [];
+  const add = (name: string, is: number | undefined, kind: Aim['kind'], aim: number, unit = '×'): void => {
+    if (is === undefined || !Number.isFinite(is)) return;
+    aims.push({ name, is, aim, kind, unit, reached: kind === 'least' ? is >= aim : is <= aim });
+  };
+  const ratio = (one: string, other: string): number | undefined => {
+    const [above, below] = [value(one), value(other)];
+    return above === undefined || below === undefined ? undefined : above / below;
+  };
+  add('hot 64 / TPC-B scale 1', ratio('hot 64', 'tpcb 1'), 'least', 6);
+  add('hot 64 / empty POST', ratio('hot 64', 'empty POST'), 'least', 0.3);
+  add('spread 64 / TPC-B scale 50', ratio('spread 64', 'tpcb 50'), 'least', 2);
+  add('spread 64 / empty POST', ratio('spread 64', 'empty POST'), 'least', 0.3);
+  add('whole lives', value('lives'), 'least', 3_626, '/s');
+  add('one caller / direct path', ratio('hot 1', 'direct 1'), 'least', 0.9);
+  add('GET payment / empty GET', ratio('GET payment', 'empty GET'), 'least', 0.6);
+  add('start, empty folder', value('start, empty folder'), 'most', 5, 's');
+  add('start, existing folder', value('start, existing folder'), 'most', 3, 's');
+  return aims;
+}
+
+export function tableOf(report: {
+  machine: Record<string, string | number>;
+  rows: readonly Row[];
+  aims: readonly Aim[];
+  checks: readonly { name: string; ok: boolean; detail: string }[];
+}): string {
+  const { machine, rows, aims, checks } = report;
+  const parts = ['service', 'postgres', 'simulator', 'load'];
+  return [
+    '',
+    ...Object.entries(machine).map(([name, value]) => `${name}: ${value}`),
+    '',
+    ...columns([
+      [
+        'row',
+        'median',
+        'runs',
+        'p50 ms',
+        'p95 ms',
+        'p99 ms',
+        'CPU µs each',
+        ...parts.map((part) => `${part} %`),
+      ],
+      ...rows.map((row) => {
+        const each = row.cost?.microsecondsEach ?? {};
+        const total = Object.values(each).reduce((sum, one) => sum + one, 0);
+        return [
+          row.name,
+          `${figure(row.value)} ${row.unit}`,
+          row.runs.map(figure).join(' '),
+          figure(row.p50),
+          figure(row.p95),
+          figure(row.p99),
+          total > 0 ? figure(total) : '',
+          ...parts.map((part) => (each[part] === undefined ? '' : figure((100 * each[part]) / total))),
+        ];
+      }),
+    ]),
+    '',
+    ...columns([
+      ['aim', 'is', 'should be', ''],
+      ...aims.map(({ name, is, aim, kind, unit, reached }) => [
+        name,
+        `${figure(is)} ${unit}`,
+        `${kind === 'least' ? '≥' : '≤'} ${aim} ${unit}`,
+        reached ? 'reached' : 'not reached',
+      ]),
+    ]),
+    '',
+    ...checks.map(({ name, ok, detail }) => `${ok ? 'ok    ' : 'WRONG '} ${name} (${detail})`),
+    '',
+    '',
+  ].join('\n');
+}
+
+function figure(value: number | undefined): string {
+  if (value === undefined || !Number.isFinite(value)) return '';
+  if (Math.abs(value) >= 100) return String(Math.round(value));
+  return value.toFixed(Math.abs(value) >= 10 ? 1 : 2);
+}
+
+function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, at) => Math.max(...rows.map((row) => row[at]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}

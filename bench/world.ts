@@ -1,0 +1,172 @@
+import { createAccount } from '../server/src/accounts/directory.ts';
+import type { Config } from '../server/src/config.ts';
+import { migrate, prepareInstallation } from '../server/src/db/migrate.ts';
+import { openPool, type Pool } from '../server/src/db/pool.ts';
+import { type House, openHouse } from '../server/src/house.ts';
+import { createKey } from '../server/src/keys/keys.ts';
+import { permissions } from '../server/src/keys/permissions.ts';
+import { put } from '../server/src/ledger/till.ts';
+import { createLog } from '../server/src/log.ts';
+import { createOperation, operationDirectory } from '../server/src/operations/operations.ts';
+import type { Payment } from '../server/src/payments/payment.ts';
+import { payments } from '../server/src/payments/payments.sql.ts';
+import { next } from '../server/src/payments/state.ts';
+import { systemClock } from '../server/src/ports/clock.ts';
+import { systemIds } from '../server/src/ports/ids.ts';
+import { createUndiciNet } from '../server/src/ports/undici-net.ts';
+import { fingerprintOf, paymentIdFor } from '../server/src/request-keys/claim.ts';
+import { loadSecrets } from '../server/src/secrets.ts';
+import { announce } from '../server/src/settlement/announce.ts';
+import type { Target } from './load.ts';
+
+/** A database of the service, reached as the service reaches it, to put accounts and balances into. */
+export interface World {
+  house: House;
+  sql: Pool;
+  close(): Promise<void>;
+}
+
+export async function openWorld(config: Config, url: string): Promise<World> {
+  const log = createLog('warn');
+  await migrate({ url, clock: systemClock, log, embedded: true });
+  const sql = openPool({ url, log, name: 'vintem bench' });
+  const ids = systemIds(systemClock);
+  await prepareInstallation({ sql, clock: systemClock, ids }, { live: false });
+  const secrets = await loadSecrets(ids, config);
+  const net = createUndiciNet();
+  const house = await openHouse(
+    { config, sql, clock: systemClock, ids, net, secrets, log },
+    new AbortController().signal,
+  );
+  return {
+    house,
+    sql,
+    close: async () => {
+      await net.close();
+      await sql.close();
+    },
+  };
+}
+
+export interface Merchant {
+  accountId: string;
+  key: string;
+  operationIds: string[];
+}
+
+/** An account with a key of every permission and `operations` operations that hold `eachCents`. */
+export async function createMerchant(
+  { house, sql }: World,
+  name: string,
+  operations: number,
+  eachCents: number,
+): Promise<Merchant> {
+  const { ownerId: accountId, operationId } = await createAccount(house, {
+    name,
+    test: true,
+    connection: 'simulator',
+  });
+  const { key } = await createKey(house, { accountId, name: 'bench', permissions });
+  const [row] = await sql.run<{ number: number }>(
+    { name: 'bench_account', text: 'SELECT number FROM account WHERE id = $1' },
+    [accountId],
+  );
+  const accountNumber = row?.number ?? 0;
+  const holder = {
+    accountId,
+    accountNumber,
+    test: true,
+    keyId: null,
+    permissions: new Set(permissions),
+    requestId: 'bench',
+  };
+  const operationIds = [operationId];
+  while (operationIds.length < operations) {
+    const wanted = { name: `Loja ${operationIds.length}`, requestKey: crypto.randomUUID() };
+    const created = await createOperation({ ...house, directory: operationDirectory(house) }, holder, wanted);
+    operationIds.push(created.operation.id);
+  }
+  await Promise.all(
+    operationIds.map((id) => credit(house, { accountId, accountNumber, operationId: id }, eachCents)),
+  );
+  return { accountId, key, operationIds };
+}
+
+export const targetsOf = (merchants: readonly Merchant[]): Target[] =>
+  merchants.flatMap(({ key, operationIds }) => operationIds.map((operationId) => ({ key, operationId })));
+
+/**
+ * A balance, as the service itself would come by it: a charge that was paid, through the state machine, the till, the journal and
+ * its chain. Only the provider is left out, and the limit of a single charge: what it holds would be thousands of them.
+ */
+async function credit(
+  house: House,
+  of: { accountId: string; accountNumber: number; operationId: string },
+  amountCents: number,
+): Promise<void> {
+  const { accountId, accountNumber, operationId } = of;
+  const requestKey = crypto.randomUUID();
+  const id = paymentIdFor(house.identity, { id: accountId, number: accountNumber }, requestKey);
+  const now = house.clock.now();
+  const token = house.ids.uuid();
+  const charge: Payment = {
+    accountId,
+    id,
+    operationId,
+    kind: 'deposit',
+    status: 'unknown',
+    amountCents,
+    feeCents: 0,
+    requestKey,
+    fingerprint: fingerprintOf(house.identity, { amountCents, operationId }),
+    description: 'bench',
+    payerName: 'bench',
+    pixKey: null,
+    pixKeyType: null,
+    createdAt: now,
+    updatedAt: now,
+    settledAt: null,
+    paidAt: null,
+    expiresAt: null,
+    copyPaste: null,
+    endToEnd: null,
+    notice: null,
+    reasonCode: null,
+    providerFeeCents: null,
+    netAmountCents: null,
+    returnedCents: 0,
+    history: [{ status: 'unknown', at: new Date(now).toISOString(), cause: { by: 'api', id: 'bench' } }],
+    command: token,
+  };
+  const chain = { accountId, chainId: operationId };
+  await house.till.submit({
+    token,
+    chains: [chain],
+    reads: [{ table: payments, key: accountId + id }],
+    eventRefs: [],
+    deadlineMs: house.clock.monotonicMs() + 30_000,
+    decide: () => {
+      const step = next(
+        charge,
+        { type: 'chargePaid', endToEnd: `E${id.replaceAll('-', '').slice(0, 31)}`, amountCents, paidAt: now },
+        {
+          now,
+          cause: { by: 'webhook', id: 'bench' },
+          operationDeleted: false,
+          incidentOpen: false,
+          posted: () => false,
+          isPixKey: () => false,
+        },
+      );
+      if (step === null) throw new Error('a charge could not be paid');
+      return {
+        answer: undefined,
+        postings: step.postings.map((posting) => ({ ...posting, chain, subject: id })),
+        writes: [
+          put(payments, step.payment),
+          ...announce(house, 'simulator', step.payment, 'unknown', step.events),
+        ],
+      };
+    },
+  });
+}
