@@ -1,0 +1,198 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Permission, permissions } from '../../server/src/keys/permissions.ts';
+import {
+  type Answer,
+  callWith,
+  type Merchant,
+  openService,
+  type Service,
+} from '../../server/test/support/service.ts';
+
+/**
+ * Who may call what: every route of the document × every kind of caller, with the exact status. A route that the document
+ * has and this table has not fails; so does an answer that holds an id of somebody else's account.
+ */
+interface Row {
+  /** One of these permissions is enough. */
+  held: readonly Permission[];
+  /** The operation of the header must be the account's; otherwise it is only read as a UUID. */
+  resolves: boolean;
+  /** What the owner gets with the body below. */
+  allowed: number;
+  /** What another account gets for the owner's ids; absent where the path has none. */
+  foreign?: number;
+  body?: object;
+  /** What those get who hold one of the permissions and nothing of these: the payment is not of their kind. */
+  otherKind?: { without: readonly Permission[]; status: number };
+}
+
+const lookups = { held: ['read', 'charges', 'transfers'], resolves: true } as const;
+const hooks = { held: ['webhooks'], resolves: false } as const;
+const events = { held: ['webhooks', 'read'], resolves: false } as const;
+const operations = { held: ['operations'], resolves: false } as const;
+const malformed = { unknownProperty: 1 };
+
+const rows: Record<string, Row> = {
+  'POST /pix/charges': { held: ['charges'], resolves: true, allowed: 400, body: malformed },
+  'POST /pix/transfers': { held: ['transfers'], resolves: true, allowed: 400, body: malformed },
+  'POST /pix/transfers/{id}/confirm': {
+    held: ['transfers'],
+    resolves: true,
+    allowed: 400,
+    foreign: 400,
+    body: malformed,
+  },
+  'POST /pix/transfers/{id}/cancel': {
+    held: ['transfers'],
+    resolves: true,
+    allowed: 400,
+    foreign: 400,
+    body: malformed,
+  },
+  'GET /payments/{id}': {
+    ...lookups,
+    allowed: 200,
+    foreign: 404,
+    otherKind: { without: ['read', 'charges'], status: 404 },
+  },
+  'GET /payments': { ...lookups, allowed: 200 },
+  'GET /account': { held: ['read'], resolves: true, allowed: 200 },
+  'GET /operations': { held: ['read'], resolves: false, allowed: 200 },
+  'POST /operations': { ...operations, allowed: 400, body: malformed },
+  'PATCH /operations/{id}': { ...operations, allowed: 200, foreign: 404, body: { name: 'Outro nome' } },
+  'DELETE /operations/{id}': { ...operations, allowed: 400, foreign: 404, body: {} },
+  'GET /webhooks': { ...hooks, allowed: 200 },
+  'POST /webhooks': { ...hooks, allowed: 400, body: malformed },
+  'GET /webhooks/event-types': { ...hooks, allowed: 200 },
+  'GET /webhooks/{id}': { ...hooks, allowed: 200, foreign: 404 },
+  'PATCH /webhooks/{id}': { ...hooks, allowed: 200, foreign: 404, body: { description: 'x' } },
+  'DELETE /webhooks/{id}': { ...hooks, allowed: 400, foreign: 400, body: malformed },
+  'POST /webhooks/{id}/rotate-secret': { ...hooks, allowed: 400, foreign: 400, body: malformed },
+  'POST /webhooks/{id}/test': { ...hooks, allowed: 400, foreign: 400, body: malformed },
+  'GET /webhooks/{id}/deliveries': { ...hooks, allowed: 200, foreign: 404 },
+  'GET /webhooks/{id}/deliveries/{deliveryId}': { ...hooks, allowed: 404, foreign: 404 },
+  'POST /webhooks/{id}/deliveries/{deliveryId}/retry': { ...hooks, allowed: 404, foreign: 404, body: {} },
+  'POST /webhooks/{id}/replay': { ...hooks, allowed: 400, foreign: 400, body: malformed },
+  'GET /events': { ...events, allowed: 200 },
+  'GET /events/stream': { ...events, allowed: 400 },
+  'GET /events/{id}': { ...events, allowed: 404, foreign: 404 },
+};
+
+describe('every route for every caller', () => {
+  let service: Service;
+  let owner: Merchant;
+  let stranger: Merchant;
+  let routes: string[];
+  let webhookId: string;
+  let paymentId: string;
+  let gone: string;
+  let cells = 0;
+
+  beforeAll(async () => {
+    service = await openService({ env: { WEBHOOK_ALLOW_CIDRS: '203.0.113.0/24' } });
+    owner = await service.newMerchant();
+    stranger = await service.newMerchant();
+    const document = (await owner.call('GET', '/openapi.json')).body as { paths: Record<string, object> };
+    routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => ['get', 'post', 'put', 'patch', 'delete'].includes(method))
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    paymentId = (await owner.charge()).body.id;
+    const hook = {
+      url: 'https://203.0.113.7/hook',
+      events: ['charge.paid'],
+      requestKey: crypto.randomUUID(),
+    };
+    webhookId = (await owner.call('POST', '/webhooks', hook)).body.id;
+    const made = await owner.call('POST', '/operations', {
+      name: 'Vai embora',
+      requestKey: crypto.randomUUID(),
+    });
+    gone = made.body.id;
+    expect((await owner.call('DELETE', `/operations/${gone}`, {})).status).toBe(200);
+  }, 60_000);
+  afterAll(async () => {
+    await service?.close();
+    process.stderr.write(`authorization matrix: ${routes?.length} routes, ${cells} cells\n`);
+  });
+
+  /** The route with the owner's ids in it. */
+  function ask(call: Merchant['call'], route: string, operationId?: string): Promise<Answer> {
+    const [method = '', path = ''] = route.split(' ');
+    const id = path.startsWith('/webhooks')
+      ? webhookId
+      : path.startsWith('/operations')
+        ? owner.operationId
+        : path.startsWith('/events')
+          ? crypto.randomUUID()
+          : paymentId;
+    // A stream would not end: one that is asked for wrongly does.
+    const address = path.replace('{id}', id).replace('{deliveryId}', crypto.randomUUID());
+    const query = path === '/events/stream' ? '?types=nothing' : '';
+    cells++;
+    return call(method, address + query, rows[route]?.body, operationId);
+  }
+
+  const keyed = (key: string): Merchant['call'] => callWith(`${service.url}/api/v1/public`, key);
+
+  it('has a row for each route of the document, and none besides', () => {
+    expect(routes.sort()).toEqual(Object.keys(rows).sort());
+  });
+
+  it('refuses whoever has no key, a wrong one, a revoked one', async () => {
+    const { keyring: _, ...bad } = { keyring: null, wrong: 'vtm_test_000000000000_x', other: 'nothing' };
+    const key = await service.newKey(owner.ownerId);
+    const id = key.split('_')[2] ?? '';
+    await service.database.admin('UPDATE vintem.api_key SET revoked_at = now() WHERE id = $1', [id]);
+    for (const route of routes)
+      for (const one of [...Object.values(bad), key]) {
+        const { status } = await ask(keyed(one), route);
+        expect(status, `${route} with ${one.slice(0, 12)}`).toBe(401);
+      }
+  }, 60_000);
+
+  it('lets every set of permissions do exactly what one of its members may do', async () => {
+    for (let bits = 1; bits < 2 ** permissions.length; bits++) {
+      const held = permissions.filter((_, at) => bits & (1 << at));
+      const call = keyed(await service.newKey(owner.ownerId, held));
+      for (const route of routes) {
+        const row = rows[route] as Row;
+        const may = row.held.some((one) => held.includes(one));
+        const blind = row.otherKind && !row.otherKind.without.some((one) => held.includes(one));
+        const expected = !may ? 403 : blind ? row.otherKind?.status : row.allowed;
+        const { status } = await ask(call, route);
+        expect(status, `${route} with ${held.join('+')}`).toBe(expected);
+      }
+      await service.database.admin(
+        'UPDATE vintem.api_key SET revoked_at = now() WHERE permissions = $1 AND account_id = $2',
+        [held, owner.ownerId],
+      );
+    }
+  }, 180_000);
+
+  it('shows nobody what is of another account, and no id of it', async () => {
+    const ids = [owner.ownerId, owner.operationId, webhookId, paymentId];
+    for (const route of routes) {
+      const row = rows[route] as Row;
+      const { status, body } = await ask(stranger.call, route);
+      if (row.foreign !== undefined) expect(status, route).toBe(row.foreign);
+      const text = JSON.stringify(body ?? '');
+      for (const id of ids) expect(text.includes(id), `${route} tells ${id}`).toBe(false);
+    }
+  });
+
+  it.each([
+    ['not a UUID', 400, 400],
+    ['of another account', 404, null],
+    ['deleted', 404, null],
+  ] as const)('with an operation in the header that is %s', async (which, resolving, syntax) => {
+    const operation = which === 'not a UUID' ? 'x' : which === 'deleted' ? gone : stranger.operationId;
+    const call = keyed(await service.newKey(owner.ownerId));
+    for (const route of routes) {
+      const row = rows[route] as Row;
+      const { status } = await ask(call, route, operation);
+      expect(status, route).toBe(row.resolves ? resolving : (syntax ?? row.allowed));
+    }
+  });
+});

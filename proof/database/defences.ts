@@ -1,0 +1,185 @@
+import { type Database, openDatabase } from '../simulation/database.ts';
+import { openStage } from '../simulation/scenario.ts';
+import { DatabaseError } from '../simulation/wire.ts';
+
+/**
+ * What the database itself refuses. For every CHECK, primary key and unique key of the tables that hold money, a statement
+ * that only it stands against: it must be refused under its name, and go through when it is dropped (else something
+ * else refuses, and this one is not shown to work). A constraint without a statement here fails the rig.
+ */
+const tables = [
+  'installation',
+  'account',
+  'operation',
+  'request_key',
+  'balance',
+  'journal',
+  'payment',
+  'intent',
+  'incident',
+  'hold',
+  'checkpoint',
+];
+
+/** What to set in one row so that nothing but the named constraint is broken. */
+const breaks: Record<string, string> = {
+  account_check: 'minimum_deposit_cents = 300, maximum_deposit_cents = 250',
+  account_check1: 'minimum_withdrawal_cents = 3000, maximum_withdrawal_cents = 2000',
+  account_deposit_fee_bps_check: 'deposit_fee_bps = -1',
+  account_deposit_fee_cents_check: 'deposit_fee_cents = -1',
+  account_maximum_deposit_cents_check: 'maximum_deposit_cents = 200001',
+  account_maximum_withdrawal_cents_check: 'maximum_withdrawal_cents = 1000001',
+  account_minimum_deposit_cents_check: 'minimum_deposit_cents = 199',
+  account_minimum_withdrawal_cents_check: 'minimum_withdrawal_cents = 999',
+  account_number_check: 'number = 4294967296',
+  account_withdrawal_fee_bps_check: 'withdrawal_fee_bps = 10001',
+  account_withdrawal_fee_cents_check: 'withdrawal_fee_cents = -1',
+  balance_available_check: 'available = -1',
+  balance_held_check: 'held = -1',
+  balance_hold_wanted_check: 'hold_wanted = -1',
+  balance_receivable_check: 'receivable = -1',
+  balance_reserved_check: 'reserved = -1',
+  checkpoint_seq_check: 'seq = 0',
+  hold_wanted_cents_check: 'wanted_cents = 0',
+  incident_amount_cents_check: 'amount_cents = -1',
+  incident_state_check: "state = 'forgotten'",
+  installation_id_check: 'id = 2',
+  intent_attempt_check: "attempt = -1, state = 'awaiting'",
+  intent_check: 'lease_until = due_at',
+  intent_check1: "state = 'ready', attempt = 1",
+  intent_check2: "state = 'awaiting', attempt = 0",
+  intent_kind_check: "kind = 'gift'",
+  intent_state_check: "state = 'lost', attempt = 1",
+  journal_available_after_check: 'available_after = -1',
+  journal_check: 'available = available + 1',
+  journal_check1:
+    'available = 0, clearing = 0, reserved = 0, held = 0, receivable = 0, fee_revenue = 0, provider_cost = 0, suspense = 0, adjustments = 0',
+  journal_held_after_check: 'held_after = -1',
+  journal_receivable_after_check: 'receivable_after = -1',
+  journal_reserved_after_check: 'reserved_after = -1',
+  journal_seq_check: 'seq = 0',
+  operation_check: 'slot = NULL, main = NULL',
+  operation_check1: 'slot = NULL, deleted_at = now()',
+  operation_main_check: 'main = false',
+  operation_name_check: "name = 'x'",
+  operation_slot_check: 'slot = 11',
+  payment_amount_cents_check: 'amount_cents = 0',
+  payment_check: "updated_at = created_at - interval '1 ms'",
+  payment_check1: "status = 'completed'",
+  payment_check2: 'settled_at = NULL',
+  payment_check3: 'returned_cents = 1',
+  payment_fee_cents_check: 'fee_cents = -1',
+  payment_net_amount_cents_check: 'net_amount_cents = -1',
+  payment_provider_fee_cents_check: 'provider_fee_cents = -1',
+  payment_returned_cents_check: 'returned_cents = -1',
+};
+
+/** Where the row that is broken must be a certain one. */
+const rowOf: Record<string, string> = {
+  operation_check1: 'main',
+  operation_main_check: 'main IS NULL',
+  operation_check: 'main IS NULL',
+  account_number_check: 'number > 0',
+};
+
+/** Columns that make a copy of a row another row, but for the key in question. */
+const others: Record<string, string> = {
+  account_number_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
+  operation_account_id_main_key: `"id": "0190a000-0000-7000-8000-0000000000ff", "slot": 9`,
+  operation_account_id_slot_key: `"id": "0190a000-0000-7000-8000-0000000000ff", "main": null`,
+  journal_account_id_subject_event_reference_key: `"seq": 999`,
+  incident_account_id_reference_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
+};
+
+/** To drop before the statement, since they stand in its way besides. */
+const besides: Record<string, string[]> = {
+  account_pkey: ['account.account_number_key'],
+  operation_pkey: ['operation.operation_account_id_main_key', 'operation.operation_account_id_slot_key'],
+  journal_pkey: ['journal.journal_account_id_subject_event_reference_key'],
+  incident_pkey: ['incident.incident_account_id_reference_key'],
+  returned: [],
+  intent_attempt_check: ['intent.intent_check2'],
+  payment_returned_cents_check: ['payment.payment_check3'],
+  payment_check3: ['payment.payment_check1'],
+  intent_state_check: [],
+};
+
+const samples = `
+  INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+      failures, absences, known, refused, created_at)
+    SELECT account_id, id, operation_id, 'simulator', kind, 1, 'awaiting', command, 1, now(), now(), 0, 0, false, false, now()
+    FROM payment LIMIT 1;
+  INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at)
+    SELECT account_id, id, 'debit', id, operation_id, 1, 'r', false, '{}', 'open', now() FROM payment LIMIT 1;
+  INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
+    SELECT account_id, id, operation_id, 1, 'r', 'me', now() FROM payment LIMIT 1;
+  INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
+      provider_cost, suspense, adjustments, created_at)
+    SELECT account_id, chain_id, seq, hash, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() FROM journal LIMIT 1;`;
+
+export interface Defence {
+  constraint: string;
+  fault: string | null;
+}
+
+export async function tryDefences(db: Database): Promise<Defence[]> {
+  await openStage(db);
+  return db.admin(() => {
+    db.exec(samples);
+    const constraints = db.run<{ table: string; name: string; kind: string }>(
+      `SELECT conrelid::regclass::text AS table, conname AS name, contype AS kind FROM pg_constraint
+        WHERE connamespace = 'vintem'::regnamespace AND contype IN ('c', 'u', 'p') ORDER BY 1, 2`,
+      [],
+    );
+    return constraints
+      .filter(({ table }) => tables.includes(table))
+      .map(({ table, name, kind }) => ({ constraint: name, fault: attempt(db, table, name, kind) }));
+  });
+}
+
+function attempt(db: Database, table: string, name: string, kind: string): string | null {
+  const set = breaks[name];
+  const copied = others[name] ?? (kind === 'p' ? '' : undefined);
+  if (kind === 'c' ? set === undefined : copied === undefined) return 'no statement here breaks it';
+  // "ctid" names one row, whatever its key.
+  const one = `ctid = (SELECT ctid FROM ${table} WHERE ${rowOf[name] ?? 'true'} LIMIT 1)`;
+  const statement =
+    kind === 'c'
+      ? `UPDATE ${table} SET ${set} WHERE ${one}`
+      : `INSERT INTO ${table} SELECT (jsonb_populate_record(t, '{${copied}}')).* FROM ${table} t WHERE ${rowOf[name] ?? 'true'} LIMIT 1`;
+  const tried = (dropped: boolean): DatabaseError | null => {
+    db.exec('BEGIN');
+    try {
+      for (const more of besides[name] ?? []) {
+        const [of, constraint] = more.split('.');
+        db.exec(`ALTER TABLE ${of} DROP CONSTRAINT ${constraint} CASCADE`);
+      }
+      if (dropped) db.exec(`ALTER TABLE ${table} DROP CONSTRAINT ${name} CASCADE`);
+      db.exec(statement);
+      return null;
+    } catch (error) {
+      if (error instanceof DatabaseError) return error;
+      throw error;
+    } finally {
+      db.exec('ROLLBACK');
+    }
+  };
+  const refused = tried(false);
+  if (refused === null) return 'nothing refuses it';
+  if (refused.constraint !== name) return `refused by ${refused.constraint ?? refused.message}`;
+  const alone = tried(true);
+  return alone === null ? null : `without it ${alone.constraint ?? alone.message} refuses`;
+}
+
+if (import.meta.main) {
+  const db = await openDatabase();
+  const defences = await tryDefences(db);
+  await db.close();
+  const failed = defences.filter(({ fault }) => fault !== null);
+  for (const { constraint, fault } of failed)
+    console.log(`invariant of the database: ${constraint}: ${fault}`);
+  console.log(
+    `database: ${defences.length - failed.length} of ${defences.length} constraints refuse, and do so alone`,
+  );
+  process.exitCode = failed.length > 0 ? 1 : 0;
+}

@@ -1,0 +1,257 @@
+/** A mistake of one line in the money path: the first match of `line` in the file is replaced. */
+export interface Bug {
+  name: string;
+  file: string;
+  line: string;
+  with: string;
+  /** The rig that must fail. */
+  rig: 'search' | 'simulation' | 'properties';
+}
+
+const settlement = 'server/src/settlement';
+const state = 'server/src/payments/state.ts';
+const decide = 'server/src/ledger/decide.ts';
+const till = 'server/src/ledger/till.ts';
+
+/**
+ * Not in the list, since nothing comes of it: leaving out the lock of the account's row (`accounts/lock.sql.ts`) alone. Every
+ * account has a balance row, so the locks of all of them, taken next, put creations and deletions in line as well.
+ */
+export const bugs: Bug[] = [
+  {
+    name: 'release on "not found"',
+    file: `${settlement}/reading.ts`,
+    line: `events: refusedForGood ? [{`,
+    with: `events: refusedForGood || payment.kind === 'transfer' ? [{`,
+    rig: 'search',
+  },
+  {
+    name: 'release on a refusal that answers a repeat',
+    file: `${settlement}/reading.ts`,
+    line: 'return intent.attempt === 1',
+    with: 'return intent.attempt >= 1',
+    rig: 'search',
+  },
+  {
+    name: 'release on no answer',
+    file: `${settlement}/reading.ts`,
+    line: `        case 'unclear':
+          return {
+            events: [],`,
+    with: `        case 'unclear':
+          return {
+            events: [{ type: 'refused', reason: 'provider_refused' }],`,
+    rig: 'search',
+  },
+  {
+    name: 'an overtaken owner may judge its attempt',
+    file: `${settlement}/reading.ts`,
+    line: `if (intent?.state !== 'sending' || intent.fence !== observation.fence) {`,
+    with: `if (intent?.state !== 'sending') {`,
+    rig: 'search',
+  },
+  {
+    name: 'a lease without an end: a taken-over payment is sent again at once',
+    file: `${settlement}/intent.ts`,
+    line: `intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
+    with: `intent.state === 'awaiting';`,
+    rig: 'search',
+  },
+  {
+    name: 'repeats although the adapter does not call them safe',
+    file: `${settlement}/intent.ts`,
+    line: `intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
+    with: `intent.absences >= 2 && !intent.known;`,
+    rig: 'search',
+  },
+  {
+    name: 'no answer counts as "nothing was sent"',
+    file: `${settlement}/intent.ts`,
+    line: `return { ...ended, newsAt, dueAt: Math.max(`,
+    with: `if (intent.attempt === 1) return { ...ended, priority: sendPriority, state: 'ready', attempt: 0, newsAt, dueAt: now };
+      return { ...ended, newsAt, dueAt: Math.max(`,
+    rig: 'search',
+  },
+  {
+    name: 'sent before it is committed',
+    file: `${settlement}/accept.ts`,
+    line: `  return house.till.submit<Committed>({
+    token,`,
+    with: `  if (order.pixKey) void house.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
+  return house.till.submit<Committed>({
+    token,`,
+    rig: 'simulation',
+  },
+  {
+    name: 'a repeated request key makes another payment',
+    file: 'server/src/request-keys/claim.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    line: '(`payment\\0${account.id}\\0${requestKey}`)',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    with: '(`payment\\0${account.id}\\0${requestKey}${performance.now()}`)',
+    rig: 'simulation',
+  },
+  {
+    name: 'another amount with a taken key is answered as a repeat',
+    file: 'server/src/request-keys/claim.ts',
+    line: 'taken.length === repeated.length && timingSafeEqual(taken, repeated)',
+    with: 'taken.length === repeated.length',
+    rig: 'search',
+  },
+  {
+    name: 'a second id on the second attempt',
+    file: `${settlement}/send.ts`,
+    line: 'providerId: providerIdOf(id),',
+    with: 'providerId: providerIdOf(house.ids.uuid()),',
+    rig: 'simulation',
+  },
+  {
+    name: 'the gross is sent, fee included',
+    file: `${settlement}/send.ts`,
+    line: 'amountCents: amountCents - feeCents,',
+    with: 'amountCents,',
+    rig: 'simulation',
+  },
+  {
+    name: 'the fee is taken from the account at settlement',
+    file: state,
+    line: `movement: { kind: 'complete', grossCents: payment.amountCents, feeCents: payment.feeCents },`,
+    with: `movement: { kind: 'complete', grossCents: payment.amountCents, feeCents: payment.feeCents + 5 },`,
+    rig: 'simulation',
+  },
+  {
+    name: "the webhook's amount is trusted",
+    file: state,
+    line: 'if (payable && amountCents === payment.amountCents) {',
+    with: 'if (payable) {',
+    rig: 'simulation',
+  },
+  {
+    name: 'a Pix that was credited is credited again',
+    file: state,
+    line: 'if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;',
+    with: '',
+    rig: 'search',
+  },
+  {
+    name: 'a return is posted once per report and not once per id',
+    file: state,
+    line: 'if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;',
+    with: '',
+    rig: 'search',
+  },
+  {
+    name: 'a report with another amount settles',
+    file: state,
+    line: 'report.amountCents === payment.amountCents - payment.feeCents &&',
+    with: '',
+    rig: 'search',
+  },
+  {
+    name: '"completed" moves a cancelled transfer',
+    file: state,
+    line: "if (!isOpen(payment)) return contradiction(payment, 'completed', event.amountCents);",
+    with: '',
+    rig: 'search',
+  },
+  {
+    name: 'a refusal after completion releases',
+    file: state,
+    line: "if (payment.status === 'completed') return contradiction(payment, 'refused', payment.amountCents);\n  if (!isOpen(payment)) return null;",
+    with: '',
+    rig: 'search',
+  },
+  {
+    name: 'late money of an expired charge is lost',
+    file: state,
+    line: "const payable = isOpen(payment) || payment.status === 'expired';\n  if (facts",
+    with: "const payable = isOpen(payment);\n  if (payment.status === 'expired') return null;\n  if (facts",
+    rig: 'search',
+  },
+  {
+    name: 'money for a deleted operation is credited to it',
+    file: state,
+    line: `  if (facts.operationDeleted) {
+    const step = payable`,
+    with: `  if (facts.operationDeleted && amountCents === 0) {
+    const step = payable`,
+    rig: 'search',
+  },
+  {
+    name: 'a reserve that the balance does not cover',
+    file: decide,
+    line: 'before.receivable > 0 || before.available < gross',
+    with: 'before.receivable > 0 || before.available + before.reserved < gross',
+    rig: 'search',
+  },
+  {
+    name: 'the reserve is not counted',
+    file: decide,
+    line: 'lines.reserved = gross;',
+    with: 'lines.suspense = gross;',
+    rig: 'search',
+  },
+  {
+    name: 'a release keeps the fee',
+    file: decide,
+    line: 'return raised(before, lines, movement.grossCents);',
+    with: 'lines.feeRevenue = 25;\n      return raised(before, lines, movement.grossCents - 25);',
+    rig: 'simulation',
+  },
+  {
+    name: 'a lost answer to COMMIT counts as committed',
+    file: till,
+    line: "return (await sql.tx((tx) => flush.isCommitted(tx))) ? 'yes' : 'no';",
+    with: "return 'yes';",
+    rig: 'simulation',
+  },
+  {
+    name: 'a second command of a flush does not see the first',
+    file: till,
+    line: 'this.#balances.set(key, row);\n        this.#touched.add(key);',
+    with: 'if (!this.#touched.has(key)) this.#balances.set(key, row);\n        this.#touched.add(key);',
+    rig: 'simulation',
+  },
+  {
+    name: 'no event is written when a transfer completes',
+    file: state,
+    line: "    'transfer.completed',\n",
+    with: '',
+    rig: 'simulation',
+  },
+  {
+    name: 'an intent stays behind when its payment has ended',
+    file: `${settlement}/apply-outcome.ts`,
+    line: 'if (isTerminal(last.status)) writes.push(remove(intents, key));',
+    with: "if (last.status === 'paid') writes.push(remove(intents, key));",
+    rig: 'search',
+  },
+  {
+    name: 'deliveries are believed unsigned',
+    file: 'server/src/provider/efi.ts',
+    line: "if (!matches) return 'the signature is not ours';",
+    with: '',
+    rig: 'simulation',
+  },
+  {
+    name: 'an ended lease is taken over and never asked after',
+    file: `${settlement}/intent.ts`,
+    line: '  leaseUntil: null,\n  dueAt: now,',
+    with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',
+    rig: 'simulation',
+  },
+  {
+    name: 'the balance row is not locked',
+    file: 'server/src/ledger/ledger.sql.ts',
+    line: '    FOR NO KEY UPDATE OF b`',
+    with: '    `',
+    rig: 'properties',
+  },
+  {
+    name: "the account's balance rows are not locked when operations come and go",
+    file: 'server/src/accounts/lock.sql.ts',
+    line: 'ORDER BY account_id, operation_id FOR NO KEY UPDATE',
+    with: 'ORDER BY account_id, operation_id',
+    rig: 'properties',
+  },
+];

@@ -1,0 +1,61 @@
+import { appendFileSync } from 'node:fs';
+
+/** One call of one client, as it saw it. A call without an answer is `info`: it may have happened, to the end of time. */
+export interface Entry {
+  client: number;
+  invokedAt: number;
+  returnedAt: number | null;
+  call: 'transfer' | 'charge' | 'payment' | 'account';
+  operationId: string;
+  requestKey: string | null;
+  paymentId: string | null;
+  amountCents: number | null;
+  result: 'ok' | 'fail' | 'info';
+  status: number | null;
+  /** What the answer said: a payment's state, or an error's code. */
+  says: string | null;
+  balanceCents: number | null;
+}
+
+export interface History {
+  add(entry: Entry): void;
+  count: number;
+}
+
+/** Each entry is on disk before the next call of its client goes out. */
+export function historyIn(path: string): History {
+  const history: History = {
+    count: 0,
+    add: (entry) => {
+      appendFileSync(path, `${JSON.stringify(entry)}\n`);
+      history.count++;
+    },
+  };
+  return history;
+}
+
+/** What the service says when everything has come to rest. */
+export interface Final {
+  operations: { id: string; balanceCents: number; reservedCents: number }[];
+  payments: {
+    id: string;
+    operationId: string;
+    kind: string;
+    status: string;
+    amountCents: number;
+    feeCents: number;
+  }[];
+}
+
+/** What the provider holds true. */
+export interface Truth {
+  charges: { txid: string; amountCents: number; status: string; paidAt?: string }[];
+  payouts: {
+    idEnvio: string;
+    amountCents: number;
+    status?: string;
+    timesReceived: number;
+    timesAccepted: number;
+  }[];
+  balanceCents: number;
+}

@@ -1,0 +1,396 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Api, runApi } from '../../server/src/api.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { openPool } from '../../server/src/db/pool.ts';
+import { openHouse } from '../../server/src/house.ts';
+import { createLog } from '../../server/src/log.ts';
+import { freePort } from '../../server/test/support/program.ts';
+import {
+  type Call,
+  callWith,
+  type Merchant,
+  openService,
+  type Service,
+} from '../../server/test/support/service.ts';
+
+/**
+ * What a client may rely on, whatever it does in whatever order: commands drawn by chance against two processes of the
+ * service over one PostgreSQL, each answer and each balance compared with a model of a page. Then several at once,
+ * which must be what some order of them would have given.
+ */
+interface Operation {
+  id: string;
+  cents: number;
+  deleted: boolean;
+}
+interface Known {
+  path: string;
+  body: { requestKey: string; amountCents: number };
+  operation: Operation;
+  id: string;
+  status: number;
+}
+interface Model {
+  operations: Operation[];
+  payments: Known[];
+}
+interface Real {
+  /** Alternates between the two processes. */
+  call: Call;
+  pay(id: string): Promise<void>;
+}
+type Command = fc.AsyncCommand<Model, Real>;
+
+const feeCents = 25;
+const live = (model: Model): Operation[] => model.operations.filter(({ deleted }) => !deleted);
+const nth = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
+
+const command = (
+  name: string,
+  check: (model: Model) => boolean,
+  run: (model: Model, real: Real) => Promise<void>,
+): Command => ({
+  check,
+  run,
+  toString: () => name,
+});
+
+const balanceOf = async (real: Real, { id }: Operation): Promise<number> =>
+  (await real.call('GET', '/account', undefined, id)).body.balanceCents;
+
+const commands = [
+  fc.tuple(fc.nat(9), fc.integer({ min: 200, max: 5_000 })).map(([n, amountCents]) =>
+    command(
+      `receive ${amountCents} in ${n}`,
+      () => true,
+      async (model, real) => {
+        const operation = nth(live(model), n);
+        const body = { amountCents, payerName: 'Maria', description: '', requestKey: crypto.randomUUID() };
+        const made = await real.call('POST', '/pix/charges', body, operation.id);
+        expect(made.status).toBe(201);
+        await real.pay(made.body.id);
+        operation.cents += amountCents;
+        model.payments.push({ path: '/pix/charges', body, operation, id: made.body.id, status: 201 });
+        expect(await balanceOf(real, operation)).toBe(operation.cents);
+      },
+    ),
+  ),
+  fc
+    .tuple(
+      fc.nat(9),
+      fc.integer({ min: 1_000, max: 4_000 }),
+      fc.constantFrom('complete', 'refuse-in-answer', 'stay-pending'),
+    )
+    .map(([n, amountCents, behaviour]) =>
+      command(
+        `send ${amountCents} from ${n}, ${behaviour}`,
+        () => true,
+        async (model, real) => {
+          const operation = nth(live(model), n);
+          const body = transferOf(amountCents, behaviour);
+          const made = await real.call('POST', '/pix/transfers', body, operation.id);
+          if (amountCents > operation.cents) {
+            expect([made.status, made.body.code]).toEqual([400, 'insufficient_balance']);
+            expect(made.body.paymentId).toBeUndefined();
+          } else if (behaviour === 'refuse-in-answer') {
+            expect(made.status).toBe(400);
+            model.payments.push({
+              path: '/pix/transfers',
+              body,
+              operation,
+              id: made.body.paymentId,
+              status: 400,
+            });
+          } else {
+            expect(made.status).toBe(201);
+            expect(made.body).toMatchObject({
+              debitAmountCents: amountCents,
+              expectedNetAmountCents: amountCents - feeCents,
+            });
+            operation.cents -= amountCents;
+            model.payments.push({ path: '/pix/transfers', body, operation, id: made.body.id, status: 201 });
+          }
+          expect(await balanceOf(real, operation)).toBe(operation.cents);
+        },
+      ),
+    ),
+  fc.nat(50).map((n) =>
+    command(
+      `repeat ${n}`,
+      ({ payments }) => payments.length > 0,
+      async (model, real) => {
+        const { path, body, operation, id, status } = nth(model.payments, n);
+        const again = await real.call('POST', path, body, operation.id);
+        if (operation.deleted) expect(again.status).toBe(404);
+        else expect([again.status, again.body.id ?? again.body.paymentId]).toEqual([status, id]);
+        if (!operation.deleted) expect(await balanceOf(real, operation)).toBe(operation.cents);
+      },
+    ),
+  ),
+  fc.tuple(fc.nat(50), fc.constantFrom('amount', 'operation', 'kind')).map(([n, what]) =>
+    command(
+      `repeat ${n} with another ${what}`,
+      (model) => model.payments.length > 0 && (what !== 'operation' || live(model).length > 1),
+      async (model, real) => {
+        const known = nth(model.payments, n);
+        const operation =
+          what === 'operation'
+            ? nth(
+                live(model).filter((one) => one !== known.operation),
+                n,
+              )
+            : known.operation;
+        const body =
+          what === 'amount' ? { ...known.body, amountCents: known.body.amountCents + 1 } : known.body;
+        const { requestKey } = known.body;
+        const answer =
+          what === 'kind'
+            ? await real.call('POST', '/operations', { name: 'Nova', requestKey })
+            : await real.call('POST', known.path, body, operation.id);
+        if (operation.deleted && what !== 'kind') expect(answer.status).toBe(404);
+        else expect([answer.status, answer.body.code]).toEqual([400, 'idempotency_conflict']);
+      },
+    ),
+  ),
+  fc.constant(0).map(() =>
+    command(
+      'create an operation',
+      () => true,
+      async (model, real) => {
+        const made = await real.call('POST', '/operations', {
+          name: 'Loja nova',
+          requestKey: crypto.randomUUID(),
+        });
+        if (live(model).length === 10)
+          expect([made.status, made.body.code]).toEqual([400, 'operation_limit_reached']);
+        else {
+          expect(made.status).toBe(201);
+          model.operations.push({ id: made.body.id, cents: 0, deleted: false });
+        }
+      },
+    ),
+  ),
+  fc.nat(20).map((n) =>
+    command(
+      `delete operation ${n}`,
+      () => true,
+      async (model, real) => {
+        const operation = nth(model.operations, n);
+        const answer = await real.call('DELETE', `/operations/${operation.id}`, {});
+        if (operation.deleted) expect(answer.status).toBe(200);
+        else if (answer.status === 200) {
+          expect(operation.cents).toBe(0);
+          expect(live(model).length).toBeGreaterThan(1);
+          operation.deleted = true;
+        } else expect(answer.status).toBe(400);
+        const listed = (await real.call('GET', '/operations')).body.operations as { id: string }[];
+        expect(listed.map(({ id }) => id).sort()).toEqual(
+          live(model)
+            .map(({ id }) => id)
+            .sort(),
+        );
+      },
+    ),
+  ),
+  fc.nat(50).map((n) =>
+    command(
+      `look ${n} up`,
+      ({ payments }) => payments.length > 0,
+      async (model, real) => {
+        const { id, operation, body } = nth(model.payments, n);
+        const found = await real.call('GET', `/payments/${id}`, undefined, operation.id);
+        if (operation.deleted) expect(found.status).toBe(404);
+        else
+          expect(found.body).toMatchObject({ id, amountCents: body.amountCents, operationId: operation.id });
+        const other = live(model).find((one) => one !== operation);
+        if (other) expect((await real.call('GET', `/payments/${id}`, undefined, other.id)).status).toBe(404);
+      },
+    ),
+  ),
+];
+
+const transferOf = (amountCents: number, behaviour: string) => ({
+  amountCents,
+  pixKey: `${behaviour}@simulator.example`,
+  pixKeyType: 'EMAIL',
+  description: '',
+  requestKey: crypto.randomUUID() as string,
+});
+
+describe('two processes over one database', () => {
+  let service: Service;
+  let second: Api;
+  let closeSecond: () => Promise<void>;
+
+  beforeAll(async () => {
+    service = await openService();
+    const pool = openPool({ url: service.database.url, log: createLog('silent'), name: 'second' });
+    const config = readConfig({
+      PORT: String(await freePort()),
+      SIMULATOR_URL: service.simulator.url,
+      RATE_LIMITS: 'off',
+      LOG_LEVEL: 'silent',
+      DATA_DIR: '/tmp',
+    });
+    const { clock, ids, net, secrets, log } = service.house;
+    const draining = new AbortController();
+    second = await runApi(
+      await openHouse({ config, sql: pool, clock, ids, net, secrets, log }, draining.signal),
+      config,
+    );
+    closeSecond = async () => {
+      draining.abort();
+      await second.stop();
+      await pool.close();
+    };
+  }, 60_000);
+  afterAll(async () => {
+    await closeSecond?.();
+    await service?.close();
+  }, 30_000);
+
+  const both = (merchant: Merchant): Call => {
+    const calls = [merchant.call, callWith(`${second.url}/api/v1/public`, merchant.key)];
+    let turn = 0;
+    return (...given) => nth(calls, turn++)(...given);
+  };
+  const realOf = (merchant: Merchant): Real => {
+    const call = both(merchant);
+    return {
+      call,
+      pay: async (id) => {
+        await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+        for (const deadline = Date.now() + 10_000; ; ) {
+          const [row] = await service.database.admin<{ status: string }>(
+            'SELECT status FROM vintem.payment WHERE id = $1',
+            [id],
+          );
+          if (row?.status === 'paid') return;
+          if (Date.now() > deadline) throw new Error('it was not paid within 10 s');
+          await service.house.clock.sleep(5);
+        }
+      },
+    };
+  };
+
+  it('any order of calls gives what the model says', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.commands(commands, { maxCommands: 25 }), async (drawn) => {
+        const merchant = await service.newMerchant();
+        const setup = () => ({
+          model: {
+            operations: [{ id: merchant.operationId, cents: 0, deleted: false }],
+            payments: [],
+          } as Model,
+          real: realOf(merchant),
+        });
+        await fc.asyncModelRun(setup, drawn);
+      }),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: true },
+    );
+  }, 180_000);
+
+  it('calls at once give what some order of them would have given', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 0, max: 9_000 }),
+        fc.array(fc.integer({ min: 1_000, max: 4_000 }), { minLength: 2, maxLength: 6 }),
+        async (cents, amounts) => {
+          const merchant = await service.newMerchant();
+          const real = realOf(merchant);
+          if (cents >= 200) {
+            const made = await merchant.charge({ amountCents: cents });
+            await real.pay(made.body.id);
+          }
+          const before = cents >= 200 ? cents : 0;
+          const answers = await Promise.all(
+            amounts.map((amountCents) =>
+              real.call('POST', '/pix/transfers', transferOf(amountCents, 'stay-pending')),
+            ),
+          );
+          const accepted = answers.map(({ status }) => status === 201);
+          for (const [at, { status, body }] of answers.entries())
+            if (!accepted[at]) expect([status, body.code]).toEqual([400, 'insufficient_balance']);
+          const spent = amounts.reduce((sum, amount, at) => sum + (accepted[at] ? amount : 0), 0);
+          expect(spent).toBeLessThanOrEqual(before);
+          expect(explained(before, amounts, accepted)).toBe(true);
+          expect(await merchant.balanceCents()).toBe(before - spent);
+        },
+      ),
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: true },
+    );
+  }, 180_000);
+
+  it('one request key at once from everywhere is one payment', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(10_000);
+    const real = realOf(merchant);
+    for (let round = 0; round < 10; round++) {
+      const body = { ...transferOf(1_000, 'complete') };
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => real.call('POST', '/pix/transfers', body)),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201));
+      expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
+    }
+    expect(await merchant.balanceCents()).toBe(0);
+  }, 60_000);
+
+  it('one operation under many callers of two processes: every call is answered, none by "in progress"', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(200_000);
+    const real = realOf(merchant);
+    const answers = await Promise.all(
+      Array.from({ length: 150 }, () =>
+        real.call('POST', '/pix/transfers', transferOf(1_000, 'stay-pending')),
+      ),
+    );
+    expect(answers.filter(({ status }) => status !== 201).map(({ body }) => body.code)).toEqual([]);
+    expect(await merchant.balanceCents()).toBe(50_000);
+  }, 60_000);
+
+  it('ten operations and one that stays, however many are made and deleted at once', async () => {
+    const merchant = await service.newMerchant();
+    const real = realOf(merchant);
+    for (let round = 0; round < 4; round++) {
+      const made = await Promise.all(
+        Array.from({ length: 16 }, () =>
+          real.call('POST', '/operations', { name: 'Loja nova', requestKey: crypto.randomUUID() }),
+        ),
+      );
+      expect(made.filter(({ status }) => status === 201).length).toBe(9);
+      for (const { status, body } of made)
+        if (status !== 201) expect([status, body.code]).toEqual([400, 'operation_limit_reached']);
+      const all = (await real.call('GET', '/operations')).body.operations as { id: string }[];
+      expect(all.length).toBe(10);
+      const gone = await Promise.all(all.map(({ id }) => real.call('DELETE', `/operations/${id}`, {})));
+      expect(gone.filter(({ status }) => status === 200).length).toBe(9);
+      const left = (await real.call('GET', '/operations')).body.operations as { isDefault: boolean }[];
+      expect(left.map(({ isDefault }) => isDefault)).toEqual([true]);
+    }
+  }, 60_000);
+
+  it('a deletion and a payment of one operation at once: one of them comes first', async () => {
+    for (let round = 0; round < 12; round++) {
+      const merchant = await service.newMerchant();
+      const real = realOf(merchant);
+      const requestKey = crypto.randomUUID();
+      const made = await real.call('POST', '/operations', { name: 'Loja nova', requestKey });
+      const body = { amountCents: 500, payerName: 'Maria', description: '', requestKey: crypto.randomUUID() };
+      const [gone, charge] = await Promise.all([
+        real.call('DELETE', `/operations/${made.body.id}`, {}),
+        real.call('POST', '/pix/charges', body, made.body.id),
+      ]);
+      const outcome = [gone.status, charge.status].join();
+      expect(['200,404', '400,201', '400,201']).toContain(outcome);
+    }
+  }, 60_000);
+});
+
+/** Whether some order in which each is accepted exactly when there is enough gives these answers: accepted ones first, by size. */
+function explained(cents: number, amounts: readonly number[], accepted: readonly boolean[]): boolean {
+  // Accepted ones may all have come first; each refused one then must not have fitted at the end.
+  const spent = amounts.reduce((sum, amount, at) => sum + (accepted[at] ? amount : 0), 0);
+  return amounts.every((amount, at) => accepted[at] || amount > cents - spent);
+}

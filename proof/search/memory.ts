@@ -1,0 +1,242 @@
+import type { House } from '../../server/src/house.ts';
+import { ApiError } from '../../server/src/http/errors.ts';
+import { accounts, type Balance, decide } from '../../server/src/ledger/decide.ts';
+import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
+import type { Command, Till, View } from '../../server/src/ledger/till.ts';
+import type { Payment } from '../../server/src/payments/payment.ts';
+import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
+import type { Incident } from '../../server/src/settlement/incidents.sql.ts';
+import type { Intent } from '../../server/src/settlement/intent.ts';
+
+/**
+ * A house of one payment without a database: the production commands (accept, start, take over, apply an outcome) hand
+ * their reads, their decision and their writes to the till, and this till is a few maps. So what the search explores is
+ * the code that runs, down to the last `if`; only the transaction itself is replaced by "all or nothing".
+ */
+export interface Columns extends Balance {
+  frozen: boolean;
+  deleted: boolean;
+}
+
+/** What is stored of one payment. */
+export interface Stored {
+  payment: Payment | null;
+  intent: Intent | null;
+  incidents: readonly Incident[];
+  /** `event/reference` of every journal about it. */
+  posted: ReadonlySet<string>;
+  /** Sums of its lines on the platform's accounts. */
+  clearing: number;
+  suspense: number;
+  feeRevenue: number;
+  /** Sum of its lines on the operation's own columns after the operation was deleted: must stay zero. */
+  afterDeletion: number;
+  /** Kinds of movement that were posted, in order. */
+  movements: readonly string[];
+}
+
+export const nothingStored: Stored = {
+  payment: null,
+  intent: null,
+  incidents: [],
+  posted: new Set(),
+  clearing: 0,
+  suspense: 0,
+  feeRevenue: 0,
+  afterDeletion: 0,
+  movements: [],
+};
+
+export const accountId = '0190a000-0000-7000-8000-000000000001';
+export const operationId = '0190a000-0000-7000-8000-00000000000a';
+export const connection = 'simulator';
+export const receiver = 'maria@loja.example';
+
+/** What a wrong ledger or a wrong rule looks like from here. */
+export class Violation extends Error {
+  override name = 'Violation';
+}
+
+export class Memory {
+  stored: Stored;
+  columns: Columns;
+  now: number;
+  /** A provider call that was begun and has no answer yet. */
+  called: string | null = null;
+  #ids = 0;
+
+  constructor(stored: Stored, columns: Columns, now: number) {
+    this.stored = stored;
+    this.columns = columns;
+    this.now = now;
+  }
+
+  house(capabilities: Capabilities, settings: { transferWaitMs: number }): House {
+    const never = new Promise<never>(() => {});
+    const call = (name: string) => () => {
+      this.called = name;
+      return never;
+    };
+    const provider = {
+      connection,
+      capabilities,
+      createCharge: call('createCharge'),
+      sendPayout: call('sendPayout'),
+    } as unknown as Provider;
+    const silent = () => {};
+    const till: Till = {
+      submit: <Answer>(command: Command<Answer>) => this.#submit(command),
+      idle: () => Promise.resolve(),
+      close: () => {},
+    };
+    return {
+      till,
+      clock: { now: () => this.now, monotonicMs: () => this.now, sleep: () => never },
+      ids: { uuid: () => this.#uuid(), bytes: (length: number) => Buffer.alloc(length) },
+      secrets: { seal: (text: string) => Buffer.from(text), open: (sealed: Buffer) => sealed },
+      log: { error: silent, warn: silent, info: silent, debug: silent },
+      identity: Buffer.alloc(32, 7),
+      providers: new Map([[connection, provider]]),
+      breakers: { record: silent, seen: silent, allows: () => Promise.resolve(true) },
+      settings: { chargeWaitMs: 6_000, chargeExpirySeconds: 3_600, ...settings },
+      draining: new AbortController().signal,
+      senders: new Map(),
+      keptBack: new Set(),
+      wake: silent,
+      wanted: { get: () => undefined, forget: silent },
+      eventsWritten: silent,
+    } as unknown as House;
+  }
+
+  #uuid(): string {
+    return `0190a000-${this.now.toString(16).slice(-4).padStart(4, '0')}-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`;
+  }
+
+  #submit<Answer>(command: Command<Answer>): Promise<Answer> {
+    const rows = new Map<string, unknown>();
+    const { payment, intent, incidents, posted } = this.stored;
+    if (payment) rows.set('payment', payment);
+    if (intent) rows.set('intent', intent);
+    const view: View = {
+      balance: (chain) => this.#row(chain.chainId),
+      get: <Row>(table: { name: string }, key: string): Row | undefined => {
+        switch (table.name) {
+          case 'payment':
+          case 'intent':
+            return rows.get(table.name) as Row | undefined;
+          case 'incident':
+            return incidents.find((one) => one.accountId + one.reference === key) as Row | undefined;
+          case 'incident_open':
+            return (incidents.length > 0 ? { accountId, paymentId: payment?.id } : undefined) as
+              | Row
+              | undefined;
+          case 'conditions':
+            return conditions as Row;
+          case 'platform':
+            return { withdrawalsPausedAt: null, restoredAt: null } as Row;
+          case 'key_state':
+            return { accountId, id: 'key', expiresAt: null, revokedAt: null } as Row;
+          case 'breaker':
+          case 'request_key':
+            return undefined;
+          default:
+            throw new Error(`the search knows no table ${table.name}`);
+        }
+      },
+      posted: (ref: EventRef) => posted.has(`${ref.event}/${ref.reference}`),
+    };
+    try {
+      const decision = command.decide(view);
+      this.#apply(decision);
+      return Promise.resolve(decision.answer);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  #apply(decision: ReturnType<Command<unknown>['decide']>): void {
+    let columns = this.columns;
+    const stored: { -readonly [K in keyof Stored]: Stored[K] } = { ...this.stored };
+    const posted = new Set(stored.posted);
+    const movements = [...stored.movements];
+    for (const { chain, event, reference, movement } of decision.postings ?? []) {
+      const own = chain.chainId === operationId;
+      const before = own ? columns : emptyAccountChain;
+      const outcome = decide(before, movement);
+      if ('refused' in outcome) throw new ApiError(outcome.refused);
+      const { lines, balance } = outcome;
+      let sum = 0;
+      for (const account of accounts) sum += lines[account];
+      if (sum !== 0) throw new Violation(`a journal of ${movement.kind} sums to ${sum}`);
+      const key = `${event}/${reference}`;
+      if (posted.has(key)) throw new Violation(`the event reference ${key} was posted twice`);
+      posted.add(key);
+      movements.push(movement.kind);
+      stored.clearing += lines.clearing;
+      stored.suspense += lines.suspense;
+      stored.feeRevenue += lines.feeRevenue;
+      if (own) {
+        if (columns.deleted)
+          stored.afterDeletion += Math.abs(lines.available) + Math.abs(lines.reserved) + Math.abs(lines.held);
+        columns = { ...columns, ...balance };
+      } else if (lines.available + lines.reserved + lines.held !== 0)
+        throw new Violation(`${movement.kind} moved columns on the account's own chain`);
+    }
+    if ((decision.freeze ?? []).length > 0) columns = { ...columns, frozen: true };
+    for (const write of decision.writes ?? []) {
+      const { name } = write.table;
+      if (write.remove !== undefined) {
+        if (name !== 'intent') throw new Violation(`a row of ${name} was removed`);
+        stored.intent = null;
+      } else if (name === 'payment') stored.payment = write.put as Payment;
+      else if (name === 'intent') stored.intent = write.put as Intent;
+      else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
+      else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
+    }
+    for (const column of ['available', 'reserved', 'held', 'receivable', 'holdWanted'] as const)
+      if (columns[column] < 0) throw new Violation(`${column} fell to ${columns[column]}`);
+    this.columns = columns;
+    this.stored = { ...stored, posted, movements };
+  }
+
+  #row(chainId: string): BalanceRow {
+    const own = chainId === operationId;
+    const columns = own ? this.columns : emptyAccountChain;
+    return {
+      ...columns,
+      accountId,
+      chainId,
+      seq: 0,
+      head: Buffer.alloc(32),
+      updatedAt: 0,
+      deletedAt: columns.deleted ? 1 : null,
+    };
+  }
+}
+
+const emptyAccountChain: Columns = {
+  available: 0,
+  reserved: 0,
+  held: 0,
+  receivable: 0,
+  holdWanted: 0,
+  frozen: false,
+  deleted: false,
+};
+
+const conditions = {
+  accountId,
+  enabled: true,
+  withdrawalsBlocked: false,
+  withdrawalFeeCents: 25,
+  withdrawalFeeBps: 0,
+  depositFeeCents: 0,
+  depositFeeBps: 0,
+  minimumDepositCents: 200,
+  maximumDepositCents: 200_000,
+  minimumWithdrawalCents: 1_000,
+  maximumWithdrawalCents: 1_000_000,
+};
+
+/** Tables of the till that no rule of a payment reads back. */
+const unkept: ReadonlySet<string> = new Set(['event', 'breaker', 'incident_open']);

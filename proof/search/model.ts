@@ -1,0 +1,745 @@
+import { createCharge } from '../../server/src/charges/create.ts';
+import type { Caller } from '../../server/src/http/auth.ts';
+import { ApiError } from '../../server/src/http/errors.ts';
+import { isTerminal, type PaymentStatus, providerIdOf } from '../../server/src/payments/payment.ts';
+import type {
+  Capabilities,
+  ChargeReport,
+  PayoutReport,
+  QueryOutcome,
+  ReceivedPix,
+  SendOutcome,
+} from '../../server/src/provider/provider.ts';
+import { applyOutcome } from '../../server/src/settlement/apply-outcome.ts';
+import type { Intent } from '../../server/src/settlement/intent.ts';
+import type { Observation } from '../../server/src/settlement/reading.ts';
+import { startSend, takeOverSend } from '../../server/src/settlement/send.ts';
+import { createTransfer } from '../../server/src/transfers/create.ts';
+import {
+  accountId,
+  type Columns,
+  connection,
+  Memory,
+  nothingStored,
+  operationId,
+  receiver,
+  type Stored,
+  Violation,
+} from './memory.ts';
+
+/**
+ * One payment and the world around it: what is stored of it, what the provider holds true, what is on its way between
+ * the two, and who is at work on it. `actionsOf` lists everything that can happen next; each is one atomic step, so
+ * every interleaving and a crash between any two of them is a path of the search.
+ *
+ * Time is not counted but compared. Each step takes a millisecond, and the actions that wait jump over whatever the rules
+ * compare with (a lease, ten seconds between two absences, a deadline, a day). The key of a state holds the outcomes of
+ * these comparisons and no instants, so the set of states is finite although nothing bounds repeats, queries or deliveries.
+ */
+export type Kind = 'transfer' | 'charge';
+
+/** Somebody who began an attempt and is still alive; without one, its process died. */
+interface Owner {
+  fence: string;
+  phase: 'toSend' | 'sent' | 'silent' | 'accepted' | 'completed' | 'refused' | 'duplicate';
+}
+
+interface Query {
+  startedAt: number;
+  /** What the provider would have said as it began: an answer may be that old. */
+  saw: Truth;
+}
+
+interface Truth {
+  row: 'none' | 'open' | 'completed' | 'refused' | 'removed';
+  returned: boolean;
+  /** Amounts that payers paid for a charge, in order. */
+  paid: readonly number[];
+}
+
+export interface Local {
+  kind: Kind;
+  stored: Stored;
+  now: number;
+  truth: Truth;
+  /** How often the provider accepted it. */
+  accepted: number;
+  /** It said refused and completed it all the same. */
+  contradicted: boolean;
+  /** Requests on their way for which nobody waits: at most two. */
+  orphans: number;
+  owner: Owner | null;
+  /** An owner whose lease ended and who does not know it yet. */
+  zombie: Owner | null;
+  query: Query | null;
+  /** What was reported once can be delivered again at any time. */
+  hooks: ReadonlySet<'completed' | 'refused' | 'returned' | 'paid0' | 'paid1'>;
+}
+
+export interface Rules {
+  name: string;
+  capabilities: Capabilities;
+  /** Callers wait for the answer, so acceptance commits `sending`; or it commits `ready` for a worker. */
+  transferWaitMs: number;
+  /** The provider never decides an id twice. Without it a repeat pays again: only for adapters that never repeat. */
+  providerIsIdempotent: boolean;
+  /** A refusal leaves a row, so that a later request with the id is a duplicate. */
+  refusalLeavesRow: boolean;
+  /** The provider may complete what it refused. */
+  contradictions: boolean;
+  /**
+   * For products of several payments: queries are one step, one request at most is on its way without somebody who waits,
+   * nothing comes back, and a charge is paid once.
+   */
+  lean: boolean;
+  /** A planted mistake: what a wrong reading would make of an observation. */
+  planted?: (observation: Observation, intent: Intent | null) => Observation;
+}
+
+export interface Action {
+  name: string;
+  /** Something that does not happen on a good day. */
+  fault: boolean;
+  run(world: World): Promise<void> | void;
+}
+
+/** A local state being changed by an action, with the operation's columns that it sees. */
+export interface World {
+  local: Local;
+  columns: Columns;
+}
+
+export const grossCents = 1_000;
+export const feeCents = 25;
+export const chargeCents = 1_000;
+const netCents = grossCents - feeCents;
+const otherCents = 700;
+const start = Date.UTC(2026, 10, 20);
+const hour = 3_600_000;
+
+export const newLocal = (kind: Kind): Local => ({
+  kind,
+  stored: nothingStored,
+  now: start,
+  truth: { row: 'none', returned: false, paid: [] },
+  accepted: 0,
+  contradicted: false,
+  orphans: 0,
+  owner: null,
+  zombie: null,
+  query: null,
+  hooks: new Set(),
+});
+
+const caller: Caller = {
+  accountId,
+  accountNumber: 7,
+  test: true,
+  keyId: 'key',
+  permissions: new Set(),
+  requestId: 'req',
+  operationId,
+  operationNamed: true,
+};
+
+const requestKey = '0190a000-0000-4000-8000-000000000099';
+
+/** Everything that can happen next to this payment. */
+export function actionsOf(local: Local, rules: Rules): Action[] {
+  const { stored, owner, zombie, query, truth, orphans, now } = local;
+  const { payment, intent } = stored;
+  const actions: Action[] = [];
+  const most = rules.lean ? 1 : 2;
+  const can = (name: string, run: Action['run'], fault = false) => actions.push({ name, fault, run });
+
+  // ---------------------------------------------------------------------------------------------------- the service
+  if (payment === null) {
+    can('accept', (world) => accept(world, rules, 'same'));
+    return actions;
+  }
+  // A repeat must change nothing: `accept` looks, and no state comes of it.
+  can('the request is repeated', (world) => accept(world, rules, 'same'));
+  can('the request key comes with other data', (world) => accept(world, rules, 'other'));
+  if (intent) {
+    const mayStart = intent.state !== 'sending' && owner === null;
+    if (mayStart) can('a worker starts an attempt', (world) => begin(world, rules));
+    if (intent.state === 'sending' && intent.leaseUntil !== null && intent.leaseUntil <= now)
+      can('a worker takes over', (world) => takeOver(world, rules));
+    if (intent.state === 'awaiting' && query === null) {
+      if (rules.lean) queryActions({ startedAt: now, saw: truth });
+      else
+        can('a query goes out', ({ local: one }) => {
+          one.query = { startedAt: one.now, saw: one.truth };
+        });
+    }
+  }
+  if (owner) ownerActions('owner', owner);
+  if (zombie) ownerActions('zombie', zombie);
+
+  function ownerActions(who: 'owner' | 'zombie', { phase, fence }: Owner): void {
+    const report = (name: string, outcome: SendOutcome<ChargeReport | PayoutReport>, fault = false) =>
+      can(
+        `the ${who} stores: ${name}`,
+        async (world) => {
+          const before = world.local[who];
+          if (before?.phase === 'sent') world.local.orphans = Math.min(most, world.local.orphans + 1);
+          world.local[who] = null;
+          await observe(world, rules, { from: 'send', fence, outcome });
+        },
+        fault,
+      );
+    can(
+      `the ${who}'s process dies`,
+      ({ local: one }) => {
+        if (phase === 'sent') one.orphans = Math.min(most, one.orphans + 1);
+        one[who] = null;
+      },
+      true,
+    );
+    switch (phase) {
+      case 'toSend': {
+        // The lease is checked right before the write; what is slow after that is a request on its way.
+        const leaseUntil = who === 'owner' && intent?.fence === fence ? intent.leaseUntil : null;
+        if (leaseUntil !== null && leaseUntil > now)
+          can(`the ${who} writes the request`, ({ local: one }) => {
+            one[who] = { fence, phase: 'sent' };
+          });
+        else
+          can(`the ${who} sees that its lease is over`, ({ local: one }) => {
+            one[who] = null;
+          });
+        report('no connection, nothing was sent', { outcome: 'notSent', detail: '' }, true);
+        return;
+      }
+      case 'sent':
+        can(
+          `the ${who}'s request is lost`,
+          ({ local: one }) => {
+            one[who] = { fence, phase: 'silent' };
+          },
+          true,
+        );
+        for (const [name, fault, arrive] of arrivals(local, rules))
+          can(
+            `the ${who}'s request arrives: ${name}`,
+            (world) => {
+              const answer = arrive(world);
+              world.local[who] = { fence, phase: answer };
+            },
+            fault,
+          );
+        report('no answer', unclear, true);
+        return;
+      case 'silent':
+        report('no answer', unclear);
+        return;
+      case 'accepted':
+        report('accepted', accepted(local, false));
+        report('no answer', unclear, true);
+        return;
+      case 'completed':
+        report('completed', accepted(local, true));
+        report('no answer', unclear, true);
+        return;
+      case 'refused':
+        report('refused', { outcome: 'refused', reason: 'provider_refused', detail: '' });
+        report('no answer', unclear, true);
+        return;
+      case 'duplicate':
+        report('duplicate', { outcome: 'duplicate' });
+        report('no answer', unclear, true);
+        return;
+    }
+  }
+
+  if (query) queryActions(query);
+
+  function queryActions({ startedAt, saw }: Query): void {
+    const end = (name: string, outcome: QueryOutcome<ChargeReport | PayoutReport>, fault = false) =>
+      can(
+        `the query ends: ${name}`,
+        async (world) => {
+          world.local.query = null;
+          const before = world.local.stored.payment;
+          await observe(world, rules, { from: 'query', id: 'q', startedAt, outcome });
+          // A refusal is not compared with what was sent.
+          const odd =
+            outcome.outcome === 'found' &&
+            outcome.report.amountCents === otherCents &&
+            'providerId' in outcome.report &&
+            outcome.report.status !== 'refused';
+          // What came back of a transfer that had ended is booked all the same.
+          if (odd && world.local.stored.payment?.status !== before?.status)
+            throw new Violation('a report with another amount settled the payment (19)');
+        },
+        fault,
+      );
+    const told = (of: Truth): QueryOutcome<ChargeReport | PayoutReport> => {
+      const report = reportOf(local, of);
+      return report ? { outcome: 'found', report } : { outcome: 'notFound' };
+    };
+    end('as it is', told(truth));
+    if (keyOfTruth(saw) !== keyOfTruth(truth)) end('as it was when it began', told(saw), true);
+    end('no answer', unclear, true);
+    if (truth.row !== 'none') {
+      end('not found, wrongly', { outcome: 'notFound' }, true);
+      const stale = staleOf(truth);
+      if (stale) end('as it was created', told(stale), true);
+      const wrong = told(truth);
+      if (wrong.outcome === 'found' && local.kind === 'transfer')
+        end(
+          'with another amount',
+          { outcome: 'found', report: { ...wrong.report, amountCents: otherCents } },
+          true,
+        );
+    }
+  }
+  for (const hook of local.hooks)
+    can(
+      `a webhook says ${hook}`,
+      (world) => observe(world, rules, hookOf(world.local, hook)),
+      // A second delivery of what is known is the fault; which one it is does not matter here.
+      false,
+    );
+
+  // --------------------------------------------------------------------------------------------------- the provider
+  if (orphans > 0) {
+    can('a lost request never arrives', ({ local: one }) => void one.orphans--, true);
+    for (const [name, , arrive] of arrivals(local, rules))
+      can(
+        `a delayed request arrives: ${name}`,
+        (world) => {
+          world.local.orphans--;
+          arrive(world);
+        },
+        true,
+      );
+  }
+  if (local.kind === 'transfer') {
+    if (truth.row === 'open') {
+      can('the provider completes it', (world) => settle(world, 'completed'));
+      can('the provider refuses it later', (world) => settle(world, 'refused'));
+    }
+    if (truth.row === 'completed' && !truth.returned && !rules.lean)
+      can('it comes back', ({ local: one }) => {
+        one.truth = { ...one.truth, returned: true };
+        one.hooks = new Set([...one.hooks, 'returned']);
+      });
+    if (truth.row === 'refused' && rules.contradictions)
+      can(
+        'the provider completes what it refused',
+        (world) => {
+          world.local.contradicted = true;
+          world.local.accepted++;
+          settle(world, 'completed');
+        },
+        true,
+      );
+  } else if (truth.row === 'open' || truth.row === 'completed') {
+    if (truth.paid.length < (rules.lean ? 1 : 2)) {
+      can('a payer pays', (world) => pay(world, chargeCents));
+      can('a payer pays another amount', (world) => pay(world, otherCents), true);
+    }
+    if (truth.row === 'open')
+      can('the provider removes it', ({ local: one }) => {
+        one.truth = { ...one.truth, row: 'removed' };
+      });
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- time
+  const waits = marksOf(local);
+  if (waits.some((mark) => mark > now && mark <= now + 20_000))
+    can(
+      '20 s pass',
+      ({ local: one }) => {
+        one.now += 20_000;
+      },
+      // Somebody slept over his lease.
+      owner !== null,
+    );
+  if (waits.some((mark) => mark > now + 20_000))
+    can('a day and an hour pass', ({ local: one }) => {
+      one.now += 25 * hour;
+    });
+  return actions;
+}
+
+/** The instants that some rule compares the present with. */
+function marksOf({ stored: { intent, payment }, kind }: Local): number[] {
+  const marks: number[] = [];
+  if (intent?.leaseUntil != null) marks.push(intent.leaseUntil);
+  if (intent?.absentAt != null && intent.absences < 2) marks.push(intent.absentAt + 10_000);
+  if (intent?.absentSince != null && intent.refused && kind === 'transfer')
+    marks.push(intent.absentSince + 24 * hour + 1);
+  if (intent && payment?.kind === 'deposit') marks.push(deadlineOf(payment.createdAt) + 60_001);
+  return marks;
+}
+
+const deadlineOf = (createdAt: number): number => createdAt + hour;
+
+const unclear = { outcome: 'unclear', cause: 'network', detail: '', retryAfterMs: null } as const;
+
+// ------------------------------------------------------------------------------------------------------------ the service
+
+async function accept(world: World, rules: Rules, data: 'same' | 'other'): Promise<void> {
+  const { local } = world;
+  const before = local.stored.payment;
+  const memory = new Memory(local.stored, world.columns, local.now);
+  const house = memory.house(rules.capabilities, { transferWaitMs: rules.transferWaitMs });
+  const other = data === 'other' ? 'another' : '';
+  const accepting =
+    local.kind === 'transfer'
+      ? createTransfer(house, caller, {
+          amountCents: grossCents,
+          pixKey: receiver,
+          pixKeyType: 'EMAIL',
+          description: other,
+          requestKey,
+        })
+      : createCharge(house, caller, {
+          amountCents: chargeCents,
+          payerName: 'Maria',
+          description: other,
+          requestKey,
+        });
+  let failed: unknown;
+  let ended = false;
+  accepting.then(
+    () => {
+      ended = true;
+    },
+    (error: unknown) => {
+      ended = true;
+      failed = error;
+    },
+  );
+  for (let turn = 0; turn < 60 && !ended && memory.called === null; turn++) await null;
+  if (failed !== undefined && !(failed instanceof ApiError)) throw failed;
+  if (before !== null) {
+    if (memory.called !== null) throw new Violation('a repeated request sent again');
+    if (memory.stored.movements.length !== local.stored.movements.length || memory.stored.payment !== before)
+      throw new Violation('a repeated request changed something');
+    if (data === 'other' && !(failed instanceof ApiError))
+      throw new Violation('a request key was taken with other data');
+    return;
+  }
+  store(world, memory);
+  const { intent } = local.stored;
+  if (memory.called !== null) {
+    if (intent?.state !== 'sending') throw new Violation('it was sent without an intent on record');
+    local.owner = { fence: intent.fence, phase: 'toSend' };
+  }
+}
+
+async function begin(world: World, rules: Rules): Promise<void> {
+  const { local } = world;
+  const { intent } = local.stored;
+  if (!intent) return;
+  const memory = new Memory(local.stored, world.columns, local.now);
+  const attempt = await startSend(memory.house(rules.capabilities, rules), intent);
+  store(world, memory);
+  if (attempt) local.owner = { fence: attempt.fence, phase: 'toSend' };
+}
+
+async function takeOver(world: World, rules: Rules): Promise<void> {
+  const { local } = world;
+  const { intent } = local.stored;
+  if (!intent) return;
+  const memory = new Memory(local.stored, world.columns, local.now);
+  await takeOverSend(memory.house(rules.capabilities, rules), intent);
+  store(world, memory);
+  if (local.owner) {
+    if (local.zombie?.phase === 'sent') local.orphans = Math.min(2, local.orphans + 1);
+    local.zombie = local.owner;
+    local.owner = null;
+  }
+}
+
+async function observe(world: World, rules: Rules, seen: Observation): Promise<void> {
+  const { local } = world;
+  const { payment, intent } = local.stored;
+  if (!payment) return;
+  const observation = rules.planted ? rules.planted(seen, intent) : seen;
+  const memory = new Memory(local.stored, world.columns, local.now);
+  const about = { accountId, paymentId: payment.id, operationId, connection };
+  await applyOutcome(
+    memory.house(rules.capabilities, rules),
+    { ...about, observation },
+    Number.POSITIVE_INFINITY,
+  );
+  // The provider's "accepted" counts whoever brings it; to end or to judge an attempt takes its fence.
+  if (seen.from === 'send' && intent?.fence !== seen.fence && seen.outcome.outcome !== 'accepted')
+    if (memory.stored.payment !== payment || memory.stored.intent !== intent)
+      throw new Violation('an owner that was overtaken changed something (47)');
+  store(world, memory);
+}
+
+function store(world: World, memory: Memory): void {
+  const before = world.local.stored.payment;
+  world.local.stored = memory.stored;
+  world.columns = memory.columns;
+  const after = memory.stored.payment;
+  if (before && after) {
+    if (before.status !== after.status && !allowed[before.status].includes(after.status))
+      throw new Violation(`${before.status} became ${after.status}`);
+    if (before !== after && after.updatedAt <= before.updatedAt)
+      throw new Violation('updatedAt did not go on');
+    for (const field of [
+      'amountCents',
+      'feeCents',
+      'operationId',
+      'kind',
+      'createdAt',
+      'requestKey',
+    ] as const)
+      if (before[field] !== after[field]) throw new Violation(`${field} changed`);
+  }
+}
+
+const allowed: Record<PaymentStatus, readonly PaymentStatus[]> = {
+  draft: [],
+  unknown: ['pending', 'paid', 'completed', 'failed', 'expired', 'cancelled'],
+  pending: ['paid', 'completed', 'failed', 'expired', 'cancelled'],
+  expired: ['paid'],
+  paid: [],
+  completed: [],
+  failed: [],
+  cancelled: [],
+};
+
+// ----------------------------------------------------------------------------------------------------------- the provider
+
+type Arrival = [name: string, fault: boolean, arrive: (world: World) => Owner['phase']];
+
+/** What the provider makes of a request that reaches it. */
+function arrivals({ truth }: Local, rules: Rules): Arrival[] {
+  if (truth.row !== 'none' && rules.providerIsIdempotent) return [['a duplicate', false, () => 'duplicate']];
+  return [
+    [
+      'accepted',
+      false,
+      ({ local }) => {
+        local.accepted++;
+        local.truth = { ...local.truth, row: 'open' };
+        return 'accepted';
+      },
+    ],
+    [
+      'completed at once',
+      false,
+      (world) => {
+        world.local.accepted++;
+        if (world.local.kind === 'charge') {
+          world.local.truth = { ...world.local.truth, row: 'open' };
+          return 'accepted';
+        }
+        settle(world, 'completed');
+        return 'completed';
+      },
+    ],
+    [
+      'refused',
+      false,
+      ({ local }) => {
+        if (local.kind === 'transfer' && rules.refusalLeavesRow)
+          local.truth = { ...local.truth, row: 'refused' };
+        return 'refused';
+      },
+    ],
+    ['an error before any effect', true, () => 'silent'],
+  ];
+}
+
+function settle({ local }: World, row: 'completed' | 'refused'): void {
+  local.truth = { ...local.truth, row };
+  local.hooks = new Set([...local.hooks, row]);
+}
+
+function pay({ local }: World, amountCents: number): void {
+  const at = local.truth.paid.length;
+  local.truth = { ...local.truth, row: 'completed', paid: [...local.truth.paid, amountCents] };
+  local.hooks = new Set([...local.hooks, at === 0 ? 'paid0' : 'paid1']);
+}
+
+const staleOf = (truth: Truth): Truth | null =>
+  truth.row === 'open' || truth.row === 'none' ? null : { row: 'open', returned: false, paid: [] };
+
+const keyOfTruth = (truth: Truth): string =>
+  `${truth.row}${truth.returned ? 'R' : ''}${truth.paid.join('+')}`;
+
+const accepted = (local: Local, completed: boolean): SendOutcome<ChargeReport | PayoutReport> => {
+  const row = completed ? 'completed' : 'open';
+  const report = reportOf(local, { row, returned: false, paid: [] });
+  if (!report) throw new Error('an answer without a report');
+  return { outcome: 'accepted', report };
+};
+
+function reportOf(local: Local, truth: Truth): ChargeReport | PayoutReport | null {
+  const { payment } = local.stored;
+  if (!payment || truth.row === 'none') return null;
+  const providerId = providerIdOf(payment.id);
+  if (local.kind === 'transfer') {
+    const status = truth.row === 'open' ? 'pending' : truth.row === 'refused' ? 'refused' : 'completed';
+    return {
+      providerId,
+      amountCents: netCents,
+      pixKey: receiver,
+      status,
+      endToEnd: 'E',
+      settledAt: status === 'completed' ? start : null,
+      reason: status === 'refused' ? 'provider_refused' : null,
+      returns: truth.returned ? [{ id: 'R', amountCents: netCents, at: start, status: 'settled' }] : [],
+    };
+  }
+  return {
+    txid: providerId,
+    amountCents: chargeCents,
+    status: truth.row === 'removed' ? 'removed' : truth.row === 'completed' ? 'paid' : 'open',
+    createdAt: payment.createdAt,
+    expiresAt: deadlineOf(payment.createdAt),
+    copyPaste: 'code',
+    received: truth.paid.map((amountCents, at) => receivedPix(providerId, amountCents, at)),
+  };
+}
+
+const receivedPix = (txid: string, amountCents: number, at: number): ReceivedPix => ({
+  endToEnd: `E${at}`,
+  amountCents,
+  paidAt: start,
+  txid,
+  returns: [],
+});
+
+function hookOf(local: Local, hook: Local['hooks'] extends ReadonlySet<infer H> ? H : never): Observation {
+  const told = { from: 'webhook', id: 'w' } as const;
+  if (hook === 'paid0' || hook === 'paid1') {
+    const at = hook === 'paid0' ? 0 : 1;
+    const amountCents = local.truth.paid[at] ?? 0;
+    const txid = providerIdOf(local.stored.payment?.id ?? '');
+    return { ...told, received: [receivedPix(txid, amountCents, at)], payouts: [] };
+  }
+  const truth: Truth =
+    hook === 'returned'
+      ? { row: 'completed', returned: true, paid: [] }
+      : { row: hook, returned: false, paid: [] };
+  const report = reportOf(local, truth);
+  return { ...told, received: [], payouts: report && 'providerId' in report ? [report] : [] };
+}
+
+// ------------------------------------------------------------------------------------------------------- what must hold
+
+/** Throws a Violation when this state must not exist. */
+export function check({ local }: World): void {
+  const { stored, truth, accepted: times, contradicted, kind } = local;
+  const { payment, intent, movements, incidents } = stored;
+  const count = (movement: string) => movements.filter((one) => one === movement).length;
+  if (!payment) return;
+  const { status } = payment;
+  if (isTerminal(status) !== (intent === null))
+    throw new Violation(`${status} ${intent ? 'with' : 'without'} an intent`);
+  if (stored.afterDeletion !== 0) throw new Violation('a deleted operation was posted to');
+  if (kind === 'transfer') {
+    if (times > 1 && !contradicted) throw new Violation('the provider accepted it twice (12)');
+    const gone = truth.row === 'open' || truth.row === 'completed';
+    if (status === 'cancelled' && gone && !contradicted)
+      throw new Violation(`cancelled, and the provider ${truth.row === 'open' ? 'has it' : 'paid it'} (14)`);
+    if (status === 'cancelled' && local.accepted > 0 && truth.row !== 'refused' && !contradicted)
+      throw new Violation('cancelled after an acceptance (14)');
+    if (status === 'completed' && truth.row !== 'completed')
+      throw new Violation('completed without the provider (20)');
+    if (count('reserve') !== 1) throw new Violation(`${count('reserve')} reserves (8)`);
+    if (count('complete') !== (status === 'completed' ? 1 : 0)) throw new Violation('complete (22)');
+    if (count('release') !== (status === 'cancelled' ? 1 : 0)) throw new Violation('release (22)');
+    if (count('return') > (truth.returned ? 1 : 0)) throw new Violation('a return that was not (22)');
+  } else {
+    const owned = payment.status === 'paid' && !movements.includes('suspend') ? 1 : 0;
+    if (count('credit') > 1 || count('credit') < owned) throw new Violation('paid without a credit (22)');
+    if (count('credit') === 1 && status !== 'paid') throw new Violation('a credit without paid (22)');
+    const received = truth.paid.reduce((sum, cents) => sum + cents, 0);
+    if (-stored.clearing > received) throw new Violation('more was posted than was received (24)');
+    if (stored.suspense !== 0 && incidents.length === 0)
+      throw new Violation('suspense without an incident (24)');
+  }
+}
+
+/** What the provider's account moved by it, as clearing lines show it. */
+function clearingOf({ truth, kind }: Local): number {
+  if (kind === 'charge') return -truth.paid.reduce((sum, cents) => sum + cents, 0);
+  return (truth.row === 'completed' ? netCents : 0) - (truth.returned ? netCents : 0);
+}
+
+/** The payment has ended, and every cent that the provider moved for it is in the journal; or a person has to look. */
+export function hasEnded(local: Local): boolean {
+  const { payment, clearing, incidents } = local.stored;
+  if (!payment) return true;
+  if (local.contradicted && incidents.length > 0) return true;
+  // Paid with another amount, it waits for a person.
+  return (isTerminal(payment.status) || incidents.length > 0) && clearing === clearingOf(local);
+}
+
+/** A reserve that is held for it. */
+export const reservedFor = ({ kind, stored: { payment } }: Local): number =>
+  kind === 'transfer' && payment && !isTerminal(payment.status) ? grossCents : 0;
+
+/** Whether it keeps its operation from being deleted, besides by the columns. */
+export const blocksDeletion = ({ stored: { intent, incidents } }: Local): boolean =>
+  intent !== null || incidents.length > 0;
+
+// -------------------------------------------------------------------------------------------------------------- the key
+
+/** Everything that what happens next depends on, and nothing else. */
+export function keyOf(local: Local): string {
+  const { stored, now, truth, owner, zombie, query, kind } = local;
+  const { payment, intent } = stored;
+  if (!payment) return `${kind} -`;
+  const owned = (one: Owner | null) => (one ? `${one.phase}${one.fence === intent?.fence ? '=' : '!'}` : '-');
+  const late = (at: number) =>
+    payment.kind === 'deposit' && intent ? at > deadlineOf(payment.createdAt) + 60_000 : false;
+  const parts: (string | number | boolean)[] = [
+    kind,
+    payment.status,
+    payment.endToEnd ?? '-',
+    payment.copyPaste ? 'c' : '',
+    payment.expiresAt !== null,
+    payment.returnedCents,
+    stored.incidents.map((one) => one.reference.slice(0, 9)).join(),
+    [...stored.posted].sort().join(),
+    keyOfTruth(truth),
+    local.accepted,
+    local.contradicted,
+    local.orphans,
+    owned(owner),
+    owned(zombie),
+    [...local.hooks].sort().join(),
+    late(now),
+  ];
+  if (intent) {
+    const sending = intent.state === 'sending';
+    parts.push(
+      intent.state,
+      // Rules ask for the first attempt and for none before: what counts is how many ended, up to two.
+      Math.min(intent.attempt, sending ? 3 : 2),
+      sending && (intent.leaseUntil ?? 0) <= now,
+      intent.attemptEndedAt !== null,
+      intent.absences,
+      intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
+      intent.absentSince !== null,
+      intent.refused &&
+        intent.absentSince !== null &&
+        kind === 'transfer' &&
+        now - intent.absentSince > 24 * hour,
+      intent.known,
+      intent.refused,
+    );
+  }
+  if (query)
+    parts.push(
+      keyOfTruth(query.saw),
+      late(query.startedAt),
+      intent !== null && query.startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY),
+      intent !== null && (intent.absentAt === null || query.startedAt >= intent.absentAt + 10_000),
+    );
+  return parts.join('|');
+}
+
+export const copyOf = (local: Local): Local => ({ ...local, now: local.now + 1 });

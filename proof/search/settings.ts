@@ -1,0 +1,193 @@
+import type { PayoutReport } from '../../server/src/provider/provider.ts';
+import type { Observation } from '../../server/src/settlement/reading.ts';
+import type { Setting } from './explore.ts';
+import type { Rules } from './model.ts';
+
+const capabilities = {
+  repeatIsSafe: true,
+  refusalIsFinal: true,
+  maxParallelSends: null,
+  canList: true,
+  webhookTrust: 'signed',
+  callTimeoutMs: 5_000,
+} as const;
+
+/** The first adapter and its provider, which never decides an id twice. */
+const efi: Rules = {
+  name: 'as the first adapter declares',
+  capabilities,
+  transferWaitMs: 6_000,
+  providerIsIdempotent: true,
+  refusalLeavesRow: true,
+  contradictions: false,
+  lean: true,
+};
+
+const rules = {
+  efi,
+  full: { ...efi, name: 'as the first adapter declares, everything at once', lean: false },
+  byWorkers: { ...efi, name: 'workers send', transferWaitMs: 0 },
+  paysAgain: {
+    ...efi,
+    name: 'a provider that would pay a repeat again',
+    capabilities: { ...capabilities, repeatIsSafe: false },
+    providerIsIdempotent: false,
+  },
+  refusalNotFinal: {
+    ...efi,
+    name: 'a provider whose refusal of an id is not final',
+    capabilities: { ...capabilities, refusalIsFinal: false },
+    refusalLeavesRow: false,
+  },
+  liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
+} satisfies Record<string, Rules>;
+
+const alone = (kind: 'transfer' | 'charge', available = 1_000): Setting['operations'] => [
+  { available, payments: [kind] },
+  { available: 0, payments: [] },
+];
+const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
+
+/** What every commit explores. */
+export const quick: Setting[] = [
+  { name: 'one transfer', rules: rules.efi, operations: alone('transfer'), ...unbounded },
+  { name: 'one charge', rules: rules.efi, operations: alone('charge'), ...unbounded },
+  {
+    name: 'one transfer, sent by workers',
+    rules: rules.byWorkers,
+    operations: alone('transfer'),
+    ...unbounded,
+  },
+  {
+    // Where a repeat is not safe, what was lost before it arrived stays with its reserve: only a person can end it.
+    name: 'one transfer, repeats pay again',
+    rules: rules.paysAgain,
+    operations: alone('transfer'),
+    ...unbounded,
+    endsByItself: false,
+  },
+  {
+    name: 'one transfer, refusals not final',
+    rules: rules.refusalNotFinal,
+    operations: alone('transfer'),
+    ...unbounded,
+  },
+  {
+    name: 'one transfer, provider contradicts itself',
+    rules: rules.liar,
+    operations: alone('transfer'),
+    ...unbounded,
+  },
+  {
+    name: 'three transfers on two operations, money for one and a half',
+    rules: rules.efi,
+    operations: [
+      { available: 1_500, payments: ['transfer', 'transfer'] },
+      { available: 1_000, payments: ['transfer'] },
+    ],
+    ...unbounded,
+    faults: 1,
+  },
+  {
+    name: 'a charge that pays for a transfer, beside another operation',
+    rules: rules.efi,
+    operations: [
+      { available: 0, payments: ['charge', 'transfer'] },
+      { available: 1_000, payments: ['transfer'] },
+    ],
+    ...unbounded,
+    faults: 1,
+  },
+];
+
+/** What the long run explores besides. */
+export const long: Setting[] = [
+  {
+    name: 'one transfer, everything at once',
+    rules: rules.full,
+    operations: alone('transfer'),
+    ...unbounded,
+  },
+  { name: 'one charge, everything at once', rules: rules.full, operations: alone('charge'), ...unbounded },
+  {
+    name: 'three transfers on two operations, money for one and a half',
+    rules: rules.efi,
+    operations: [
+      { available: 1_500, payments: ['transfer', 'transfer'] },
+      { available: 1_000, payments: ['transfer'] },
+    ],
+    ...unbounded,
+    faults: 2,
+  },
+  {
+    name: 'a charge that pays for a transfer, beside another operation',
+    rules: rules.efi,
+    operations: [
+      { available: 0, payments: ['charge', 'transfer'] },
+      { available: 1_000, payments: ['transfer'] },
+    ],
+    ...unbounded,
+    faults: 2,
+  },
+];
+
+const refusal = (observation: Observation): Observation => {
+  const report: Partial<PayoutReport> = {
+    providerId: '',
+    amountCents: 975,
+    pixKey: null,
+    status: 'refused',
+    endToEnd: null,
+    settledAt: null,
+    reason: 'provider_refused',
+    returns: [],
+  };
+  return {
+    from: 'query',
+    id: 'planted',
+    startedAt: observation.from === 'query' ? observation.startedAt : 0,
+    outcome: { outcome: 'found', report: report as PayoutReport },
+  };
+};
+
+const plantedIn = (name: string, planted: NonNullable<Rules['planted']>, based: Rules = efi): Setting => ({
+  name,
+  rules: { ...based, planted },
+  operations: alone('transfer'),
+  ...unbounded,
+});
+
+/** Mistakes that the search must find, each a wrong reading of what was heard. */
+export const planted: Setting[] = [
+  plantedIn('release on "not found"', (seen) =>
+    seen.from === 'query' && seen.outcome.outcome === 'notFound' ? refusal(seen) : seen,
+  ),
+  plantedIn(
+    'release on a refusal that answers a repeat',
+    (seen, intent) =>
+      seen.from === 'send' && seen.outcome.outcome === 'refused' && seen.fence === intent?.fence
+        ? refusal(seen)
+        : seen,
+    {
+      ...rules.refusalNotFinal,
+      capabilities: { ...capabilities, refusalIsFinal: true },
+    },
+  ),
+  plantedIn('release on no answer', (seen) =>
+    seen.from === 'send' && seen.outcome.outcome === 'unclear' ? refusal(seen) : seen,
+  ),
+  plantedIn('release on a duplicate', (seen) =>
+    seen.from === 'send' && seen.outcome.outcome === 'duplicate' ? refusal(seen) : seen,
+  ),
+  plantedIn(
+    'no answer taken for "nothing was sent"',
+    (seen) =>
+      seen.from === 'send' && seen.outcome.outcome === 'unclear'
+        ? { ...seen, outcome: { outcome: 'notSent', detail: '' } }
+        : seen,
+    rules.paysAgain,
+  ),
+  plantedIn('an overtaken owner judges with the fence of another', (seen, intent) =>
+    seen.from === 'send' && intent ? { ...seen, fence: intent.fence } : seen,
+  ),
+];

@@ -1,0 +1,313 @@
+import type { NetAnswer, NetRequest } from '../../server/src/ports/net.ts';
+import { NetFailure, NotSent } from '../../server/src/ports/net.ts';
+import { paymentView } from '../../simulator/src/api-pix.ts';
+import { type Bank, endDelivery, nextTurnAt, passTime, settlePayout } from '../../simulator/src/bank.ts';
+import type { Desk } from '../../simulator/src/desk.ts';
+import { payoutNotice } from '../../simulator/src/efi.ts';
+import type { Delivery } from '../../simulator/src/outbox.ts';
+import { providerApi } from '../../simulator/src/provider-api.ts';
+import { sign } from '../../simulator/src/webhooks.ts';
+import type { Random } from './random.ts';
+import type { World } from './world.ts';
+
+/**
+ * The provider of a run: the simulator's bank, which is a pure model, behind a network that goes wrong. What is lost,
+ * late, doubled or wrong is drawn from the run's seed; the bank's own truth never lies, only what is told of it does.
+ */
+export interface Faults {
+  notSent: number;
+  requestLost: number;
+  /** The connection breaks, and the request arrives up to two hours later. */
+  requestDelayed: number;
+  answerLost: number;
+  answerLate: number;
+  errorBefore: number;
+  errorAfter: number;
+  tooMany: number;
+  unreadable: number;
+  wrongAmount: number;
+  wrongId: number;
+  notFound: number;
+  stale: number;
+  unauthorized: number;
+  hookLost: number;
+  hookDoubled: number;
+  hookLate: number;
+  hookForged: number;
+  hookUnknown: number;
+  hookOld: number;
+}
+
+export const noFaults: Faults = {
+  notSent: 0,
+  requestLost: 0,
+  requestDelayed: 0,
+  answerLost: 0,
+  answerLate: 0,
+  errorBefore: 0,
+  errorAfter: 0,
+  tooMany: 0,
+  unreadable: 0,
+  wrongAmount: 0,
+  wrongId: 0,
+  notFound: 0,
+  stale: 0,
+  unauthorized: 0,
+  hookLost: 0,
+  hookDoubled: 0,
+  hookLate: 0,
+  hookForged: 0,
+  hookUnknown: 0,
+  hookOld: 0,
+};
+
+export interface Provider {
+  readonly bank: Bank;
+  faults: Faults;
+  /** How payouts end: weights of `complete`, `stay-pending`, `refuse-in-answer`, `refuse-later`. */
+  refusals: number;
+  /** Looks at the clock again after something was done to the bank by hand. */
+  wake(): void;
+  /** Everything that a person could decide at the provider is decided. */
+  settleAll(): void;
+}
+
+/** Posts a delivery to the service; resolves with the status, or null when nobody answered. */
+export type Post = (body: string, signature: string) => Promise<number | null>;
+
+export function createProvider(world: World, random: Random, bank: Bank, post: Post): Provider {
+  const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+  const desk: Desk = {
+    bank,
+    world: {
+      now: () => world.now(),
+      letters: (count) => Array.from({ length: count }, () => letters[random.below(36)]).join(''),
+    },
+    commit: () => provider.wake(),
+  };
+  let turnAt = Number.POSITIVE_INFINITY;
+
+  const provider: Provider = {
+    bank,
+    faults: noFaults,
+    refusals: 0,
+    wake: () => {
+      const at = nextTurnAt(bank);
+      if (at === undefined || at >= turnAt) return;
+      turnAt = at;
+      world.at(at, () => {
+        if (turnAt !== at) return;
+        turnAt = Number.POSITIVE_INFINITY;
+        const { deliveries } = passTime(bank, desk.world);
+        for (const delivery of deliveries) deliver(delivery);
+        provider.wake();
+      });
+    },
+    settleAll: () => {
+      for (const payout of bank.payoutList)
+        if (payout.status === 'pending' && payout.settleAt === undefined)
+          settlePayout(bank, desk.world, payout.idEnvio, 'completed');
+      provider.wake();
+    },
+  };
+
+  // -------------------------------------------------------------------------------------------------- what comes in
+
+  world.outside = (request, answered) => {
+    const fault = draw(request);
+    if (fault !== null) world.count(`net ${fault}`);
+    const soon = () => world.now() + random.below(40);
+    const late = () => world.now() + request.timeoutMs + 1 + random.below(2_000);
+    const fail = (at: number) =>
+      world.at(at, () => answered(new NetFailure('the connection broke', { timedOut: false })));
+    switch (fault) {
+      case 'notSent':
+        return world.at(soon(), () => answered(new NotSent('refused')));
+      case 'requestLost':
+        // Half of the lost ones are noticed, the others run into the time limit.
+        return random.chance(0.5) ? fail(soon()) : undefined;
+      case 'requestDelayed': {
+        const wait = random.chance(0.5) ? 20_000 : 7_200_000;
+        world.at(world.now() + 1 + random.below(wait), () => void handle(request));
+        return fail(soon());
+      }
+      case 'answerLost':
+        return world.at(soon(), () => {
+          handle(request);
+          fail(soon());
+        });
+      case 'answerLate':
+        return world.at(soon(), () => {
+          const answer = handle(request);
+          world.at(late(), () => answered(answer));
+        });
+      case 'errorBefore':
+        return world.at(soon(), () => answered(serverError(random)));
+      case 'errorAfter':
+        return world.at(soon(), () => {
+          handle(request);
+          answered(serverError(random));
+        });
+      case 'tooMany':
+        return world.at(soon(), () =>
+          answered({ status: 429, headers: { 'retry-after': String(1 + random.below(20)) }, text: '{}' }),
+        );
+      case 'unreadable':
+        return world.at(soon(), () => {
+          handle(request);
+          answered({
+            status: 200,
+            headers: {},
+            text: random.pick(['<html>down</html>', '{"valor":', '[]', 'null', '']),
+          });
+        });
+      case 'unauthorized':
+        return world.at(soon(), () => answered({ status: 401, headers: {}, text: '{}' }));
+      default:
+        return world.at(soon(), () => {
+          const answer = handle(request, fault);
+          world.at(soon(), () => answered(answer));
+        });
+    }
+  };
+
+  function draw({ method, url }: NetRequest): keyof Faults | null {
+    const { faults } = provider;
+    const kinds: (keyof Faults)[] = url.endsWith('/oauth/token')
+      ? ['notSent', 'requestLost', 'errorBefore']
+      : method === 'GET'
+        ? [
+            'notSent',
+            'requestLost',
+            'answerLate',
+            'errorBefore',
+            'tooMany',
+            'unreadable',
+            'notFound',
+            'stale',
+            'wrongAmount',
+            'wrongId',
+          ]
+        : [
+            'notSent',
+            'requestLost',
+            'requestDelayed',
+            'answerLost',
+            'answerLate',
+            'errorBefore',
+            'errorAfter',
+            'tooMany',
+            'unreadable',
+            'wrongAmount',
+            'wrongId',
+            'unauthorized',
+          ];
+    for (const kind of kinds) if (faults[kind] > 0 && random.chance(faults[kind])) return kind;
+    return null;
+  }
+
+  /** What the bank makes of a request, and how its answer is bent on the way. */
+  function handle(request: NetRequest, fault: keyof Faults | null = null): NetAnswer {
+    const url = new URL(request.url);
+    const settled = random.next();
+    bank.behaviour = {
+      ...bank.behaviour,
+      payout:
+        settled < provider.refusals
+          ? random.pick(['refuse-in-answer', 'refuse-later', 'stay-pending'] as const)
+          : 'complete',
+      charge: settled < provider.refusals / 3 ? random.pick(['refuse', 'no-code'] as const) : 'create',
+      settleAfterMs: random.pick([0, 50, 2_000, 60_000]),
+      query: fault === 'notFound' ? 'not-found' : fault === 'stale' ? 'stale' : 'answer',
+    };
+    const outcome = providerApi(desk, {
+      method: request.method,
+      path: url.pathname.slice(1).split('/').map(decodeURIComponent),
+      query: url.searchParams,
+      headers: request.headers ?? {},
+      body: request.body?.toString() ?? '',
+    });
+    provider.wake();
+    if (outcome === undefined || outcome === 'drop' || outcome === 'hang')
+      throw new Error(`the bank has no answer to ${request.method} ${url.pathname}`);
+    let text = typeof outcome.body === 'string' ? outcome.body : [...outcome.body].join('');
+    if (fault === 'wrongAmount')
+      text = text.replaceAll(/"(valor|original)":"(\d+)\.(\d\d)"/g, '"$1":"9$2.$3"');
+    if (fault === 'wrongId') text = text.replaceAll(/"(idEnvio|txid)":"(..)/g, '"$1":"ff');
+    return { status: outcome.status, headers: { ...outcome.headers }, text };
+  }
+
+  // ------------------------------------------------------------------------------------------------- what goes out
+
+  function deliver(delivery: Delivery): void {
+    const { faults } = provider;
+    if (random.chance(faults.hookLost)) {
+      world.count('hook lost');
+      endDelivery(bank, desk.world, delivery, random.chance(0.5));
+      return;
+    }
+    if (random.chance(faults.hookLate)) {
+      world.count('hook late');
+      world.at(world.now() + random.below(3_600_000), () => send(delivery));
+      return;
+    }
+    send(delivery);
+    if (random.chance(faults.hookDoubled)) {
+      world.count('hook doubled');
+      world.at(world.now() + random.below(600_000), () => send(delivery));
+    }
+  }
+
+  function send(delivery: Delivery): void {
+    const { faults } = provider;
+    const pix: unknown[] = [];
+    for (const { kind, id, returns } of delivery.notifications) {
+      const payment = bank.payments.get(id);
+      const payout = bank.payouts.get(id);
+      if (kind === 'payment' && payment) pix.push(paymentView(payment));
+      if (kind === 'payout' && payout) pix.push(payoutNotice(payout, returns));
+    }
+    const [client] = bank.clients.values();
+    const secret = client?.secret ?? '';
+    const seconds = Math.floor(world.now() / 1000);
+    if (random.chance(faults.hookForged)) {
+      world.count('hook forged');
+      // Somebody else says that everything was refused, and signs with a secret of his own.
+      const body = JSON.stringify({ pix })
+        .replaceAll('REALIZADO', 'NAO_REALIZADO')
+        .replaceAll('NAO_NAO_', 'NAO_');
+      void post(body, sign('not the secret', seconds, body));
+    }
+    if (random.chance(faults.hookOld)) {
+      world.count('hook old');
+      const body = JSON.stringify({ pix });
+      void post(body, sign(secret, seconds - 3_600, body));
+    }
+    if (random.chance(faults.hookUnknown)) {
+      world.count('hook unknown');
+      const txid = random.bytes(16).toString('hex');
+      const body = JSON.stringify({
+        pix: [{ endToEndId: 'E99999999202611200000unknown', txid, valor: '0.00', chave: 'x', horario: 'x' }],
+      });
+      void post(body, sign(secret, seconds, body));
+    }
+    const body = JSON.stringify({ pix });
+    let ended = false;
+    const end = (delivered: boolean) => {
+      if (ended) return;
+      ended = true;
+      endDelivery(bank, desk.world, delivery, delivered);
+      provider.wake();
+    };
+    world.at(world.now() + 10_000, () => end(false));
+    void post(body, sign(secret, seconds, body)).then((status) => end(status !== null && status < 300));
+  }
+
+  return provider;
+}
+
+const serverError = (random: Random): NetAnswer => ({
+  status: random.pick([500, 502, 503, 504]),
+  headers: {},
+  text: '{}',
+});

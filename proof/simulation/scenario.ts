@@ -1,0 +1,620 @@
+import { createAccount } from '../../server/src/accounts/directory.ts';
+import { prepareInstallation } from '../../server/src/db/migrate.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { permissions } from '../../server/src/keys/permissions.ts';
+import {
+  type Bank,
+  emptyBank,
+  expireCharge,
+  payCharge,
+  registerWebhook,
+  rememberClient,
+  removeCharge,
+  returnPayout,
+} from '../../simulator/src/bank.ts';
+import { notify } from '../../simulator/src/outbox.ts';
+import { checkEnd, checkSafety, type Examined, type Finding, type Rows, readRows } from './checks.ts';
+import type { Database } from './database.ts';
+import { createProvider, type Faults, noFaults, type Provider } from './provider.ts';
+import { type Random, random } from './random.ts';
+import { createService, type Life, type Service, secrets } from './service.ts';
+import { createWorld, type SqlFaults, type World } from './world.ts';
+
+/**
+ * A run: a merchant does a few things, everything goes wrong as the seed wants it, perhaps a process dies at one port call,
+ * another one is born; then everything is well again, two days pass, and what the service says is compared with what the
+ * provider knows.
+ */
+export interface Run {
+  seed: number;
+  crash: { point: number; when: 'before' | 'after' } | null;
+}
+
+export interface Outcome {
+  points: number;
+  findings: Finding[];
+  seen: ReadonlyMap<string, number>;
+  examined: Examined;
+  /** What the faults and actions of the seed were, for whoever reads a failure. */
+  story: string[];
+  /** The whole data at the end, to compare two runs of one seed. */
+  digest: string;
+}
+
+export interface Stage {
+  play(run: Run): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+const startMs = Date.UTC(2026, 10, 20, 12);
+const hour = 3_600_000;
+const pixKey = 'vintem@simulator.example';
+const hookPath = '/hooks/providers/simulator/';
+
+/** Opens a stage on a migrated database: what every run begins with is made once and kept. */
+export async function openStage(db: Database): Promise<Stage> {
+  const service = createService(db);
+  const base = await prelude(db, service);
+  // What is made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
+  await play(db, service, base, { seed: 0, crash: null });
+  return {
+    play: (run) => play(db, service, base, run),
+    close: () => db.close(),
+  };
+}
+
+interface Base {
+  /** Statements that bring the tables back to how every run begins. */
+  restore: string;
+  bank: Bank;
+  key: string;
+  operations: readonly string[];
+  token: string;
+  at: number;
+}
+
+/** An account with two operations that have some money, as the service itself makes them on a good day. */
+async function prelude(db: Database, service: Service): Promise<Base> {
+  db.clear();
+  const world = createWorld(db, random(1), startMs);
+  const founder = world.spawn('founder');
+  const { sql, clock, ids } = founder;
+  const finished = async <T>(work: Promise<T>): Promise<T> => {
+    let result: { value: T } | { error: unknown } | null = null;
+    work.then(
+      (value) => {
+        result = { value };
+      },
+      (error: unknown) => {
+        result = { error };
+      },
+    );
+    await world.run(() => result !== null, world.now() + hour);
+    const ended = result as { value: T } | { error: unknown } | null;
+    if (!ended) throw new Error('the prelude does not end');
+    if ('error' in ended) throw ended.error;
+    return ended.value;
+  };
+  await finished(db.admin(() => prepareInstallation({ sql, clock, ids }, { live: false })));
+  const { ownerId, operationId } = await finished(
+    createAccount({ sql, clock, ids }, { name: 'Loja', test: true, connection: 'simulator' }),
+  );
+  const own = secrets(ids);
+  const { key } = await finished(
+    createKey({ sql, clock, ids, secrets: own }, { accountId: ownerId, name: 'all', permissions }),
+  );
+  const bank = emptyBank();
+  bank.tokenSecret = 'token secret';
+  const { token } = {
+    token:
+      db.run<{ webhook_token: string }>('SELECT webhook_token FROM connection', [])[0]?.webhook_token ?? '',
+  };
+  const bankWorld = bankWorldOf(world, random(4));
+  registerWebhook(bank, bankWorld, { key: pixKey, url: 'http://service.example/', clientId: 'vintem' });
+  const provider = createProvider(world, random(2), bank, (body, signature) =>
+    post(service, token, body, signature),
+  );
+  const life = await service.start(world, 'first');
+  if (!life) throw new Error('the service does not start');
+  rememberClient(bank, { id: 'vintem', secret: service.providerSecret });
+  const call = caller(service, key);
+  const made = await finished(
+    call('POST', '/operations', { name: 'Segunda', requestKey: uuidOf(random(3)) }),
+  );
+  const second = idOf(made);
+  // Empty, so that it can be deleted under a charge of it.
+  const empty = await finished(
+    call('POST', '/operations', { name: 'Terceira', requestKey: uuidOf(random(5)) }),
+  );
+  const third = idOf(empty);
+  for (const [operation, amountCents] of [
+    [operationId, 5_000],
+    [second, 1_500],
+  ] as const) {
+    const body = {
+      amountCents,
+      payerName: 'Maria',
+      description: '',
+      requestKey: uuidOf(random(amountCents)),
+    };
+    const charge = await finished(call('POST', '/pix/charges', body, operation));
+    payCharge(bank, bankWorld, idOf(charge).replaceAll('-', ''));
+    provider.wake();
+    await world.run(() => false, world.now() + 30_000);
+  }
+  life.process.kill();
+  const rows = readRows(db);
+  const findings = checkEnd(rows, bank);
+  if (findings.length > 0 || rows.payments.some(({ status }) => status !== 'paid'))
+    throw new Error(
+      `a good day goes wrong: ${JSON.stringify(findings)} ${rows.payments.map(({ status }) => status)}`,
+    );
+  return {
+    restore: restoreOf(db),
+    bank,
+    key,
+    operations: [operationId, second, third],
+    token,
+    at: world.now() + hour,
+  };
+}
+
+/** One statement that empties every table and fills it with what is in it now. */
+function restoreOf(db: Database): string {
+  const statements: string[] = [];
+  const tables = db.run<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+      WHERE n.nspname = 'vintem' AND c.relkind = 'r' ORDER BY c.relname`,
+    [],
+  );
+  const first = ['installation', 'account', 'connection'];
+  const ordered = [...first, ...tables.map(({ name }) => name).filter((name) => !first.includes(name))];
+  db.admin(() => {
+    for (const name of ordered) {
+      const [row] = db.run<{ rows: string | null }>(`SELECT json_agg(t)::text AS rows FROM ${name} t`, []);
+      if (name === 'publisher' || name === 'migration') continue;
+      statements.unshift(`DELETE FROM ${name}`);
+      if (row?.rows)
+        statements.push(
+          `INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, '${row.rows.replaceAll("'", "''")}')`,
+        );
+    }
+  });
+  return `RESET ROLE; BEGIN; ${statements.join('; ')}; COMMIT; SET ROLE vintem_app`;
+}
+
+const bankWorldOf = (world: World, chance: Random) => ({
+  now: () => world.now(),
+  letters: (count: number) => chance.bytes(count).toString('hex').slice(0, count),
+});
+
+function idOf(reply: Reply | null): string {
+  if (reply?.status !== 201) throw new Error(`no answer for a good day: ${JSON.stringify(reply)}`);
+  return (reply.body as { id: string }).id;
+}
+
+interface Reply {
+  status: number;
+  body: unknown;
+  replayed: boolean;
+}
+
+const caller =
+  (service: Service, key: string) =>
+  async (method: string, path: string, body?: object, operationId?: string): Promise<Reply | null> => {
+    const life = service.current;
+    if (!life?.process.alive) return null;
+    const answer = await service.inject({
+      method: method as 'POST',
+      url: `/api/v1/public${path}`,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(operationId ? { 'x-service-operation': operationId } : {}),
+      },
+      ...(body ? { payload: JSON.stringify(body) } : {}),
+    });
+    if (!life.process.alive) return null;
+    return {
+      status: answer.statusCode,
+      body: answer.body === '' ? null : JSON.parse(answer.body),
+      replayed: answer.headers['idempotent-replayed'] === 'true',
+    };
+  };
+
+async function post(
+  service: Service,
+  token: string,
+  body: string,
+  signature: string,
+): Promise<number | null> {
+  const life = service.current;
+  if (!life?.process.alive) return null;
+  life.delivered();
+  const answer = await service.inject({
+    method: 'POST',
+    url: `${hookPath}${token}/pix`,
+    headers: { 'content-type': 'application/json', 'x-simulator-signature': signature },
+    payload: body,
+  });
+  return life.process.alive ? answer.statusCode : null;
+}
+
+const uuidOf = (chance: Random): string => {
+  const hex = chance.bytes(16).toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20)}`;
+};
+
+/** How much of everything goes wrong in this seed: some seeds are calm, some concentrate on a few kinds. */
+function weather(chance: Random): {
+  faults: Faults;
+  sql: SqlFaults;
+  refusals: number;
+  transferWaitMs: number;
+} {
+  const faults = { ...noFaults };
+  const storm = chance.pick([0, 0.05, 0.15, 0.4]);
+  for (const kind of Object.keys(faults) as (keyof Faults)[])
+    if (chance.chance(0.35)) faults[kind] = storm * chance.next();
+  const sql = chance.chance(0.4)
+    ? { lost: 0.01 * chance.next(), contention: 0.03 * chance.next(), commitUnknown: 0.2 * chance.next() }
+    : { lost: 0, contention: 0, commitUnknown: 0 };
+  return {
+    faults,
+    sql,
+    refusals: chance.pick([0, 0.3, 0.7]),
+    transferWaitMs: chance.pick([6_000, 6_000, 0]),
+  };
+}
+
+async function play(db: Database, service: Service, base: Base, run: Run): Promise<Outcome> {
+  db.exec(base.restore);
+  const chance = random(run.seed);
+  const bank = structuredClone(base.bank);
+  const world = createWorld(db, random(run.seed ^ 0x5eed), base.at);
+  const provider = createProvider(world, random(run.seed ^ 0x9a9a), bank, (body, signature) =>
+    post(service, base.token, body, signature),
+  );
+  service.current = null;
+  const { faults, sql, refusals, transferWaitMs } = weather(chance);
+  const story = [
+    `faults ${JSON.stringify(Object.fromEntries(Object.entries(faults).filter(([, p]) => p > 0)))} sql ${JSON.stringify(sql)} refusals ${refusals} wait ${transferWaitMs}`,
+  ];
+  const findings: Finding[] = [];
+  const say = (line: string) => story.push(`+${((world.now() - base.at) / 1000).toFixed(3)} ${line}`);
+  const born = async (): Promise<Life> => {
+    for (;;) {
+      const life = await service.start(world, 'service', { transferWaitMs });
+      if (life) return life;
+      say('a process died at its birth');
+    }
+  };
+  const examined: Examined = new Map();
+  const safe = async (when: string, healed = false) => {
+    for (const finding of await checkSafety(db, world.now(), bank, examined, healed))
+      findings.push({ ...finding, what: `${finding.what} (${when})` });
+  };
+
+  const merchant = merchantOf({ world, service, base, provider, chance, say, findings });
+  let life = await born();
+  provider.faults = faults;
+  provider.refusals = refusals;
+  world.faults = sql;
+  if (run.crash)
+    world.crashAt(run.crash.point, run.crash.when, () =>
+      say(`the process died ${run.crash?.when} call ${run.crash?.point}`),
+    );
+  const planned = 2 + chance.below(4);
+  let when = world.now();
+  for (let one = 0; one < planned; one++) {
+    when += chance.pick([0, 1, 500, 8_000, 40_000]);
+    const act = merchant.plan();
+    world.at(when, () => void act());
+  }
+  if (chance.chance(0.15)) {
+    const by = chance.pick([-50_000, -5_000, 5_000, 50_000]);
+    world.at(base.at + chance.below(60_000), () => {
+      say(`the clock jumps by ${by} ms`);
+      world.count('clock jump');
+      life.process.clockOffsetMs += by;
+      const { process } = life;
+      world.at(world.now() + chance.below(300_000), () => {
+        process.clockOffsetMs = 0;
+      });
+    });
+  }
+  if (chance.chance(0.15)) {
+    world.at(base.at + chance.below(10_000), () => {
+      say('the process stands still');
+      world.count('frozen');
+      life.process.frozenUntil = world.now() + 20_000 + chance.below(20_000);
+    });
+  }
+  // Safety, while everything goes wrong.
+  const stormEnds = when + chance.pick([20_000, 120_000, 3 * hour]);
+  for (;;) {
+    const calm = await world.run(() => !life.process.alive, stormEnds);
+    await safe(calm ? 'after a death' : 'in the storm');
+    if (!calm) break;
+    await world.run(() => false, world.now() + 1_100 + chance.below(20_000));
+    life = await born();
+    say('another process was born');
+    merchant.again();
+  }
+  const points = world.points();
+
+  // Liveness: the sky clears, and within two days everything that the provider decided is known here.
+  world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
+  provider.faults = noFaults;
+  provider.refusals = 0;
+  world.faults = { lost: 0, contention: 0, commitUnknown: 0 };
+  life.process.clockOffsetMs = 0;
+  provider.settleAll();
+  tellAgain(db, bank, world.now());
+  provider.wake();
+  merchant.again();
+  const end = world.now() + 48 * hour;
+  let nextLook = world.now();
+  await world.run(() => {
+    if (world.now() < nextLook) return false;
+    nextLook = world.now() + 60_000;
+    return (
+      db.run('SELECT 1 FROM intent LIMIT 1', []).length === 0 &&
+      bank.outbox.waiting.size === 0 &&
+      bank.due.items.length === 0
+    );
+  }, end);
+  const rows = readRows(db);
+  await safe('at the end', true);
+  findings.push(...checkEnd(rows, bank));
+  for (const id of merchant.acknowledged())
+    if (!rows.payments.some((payment) => payment.id === id))
+      findings.push({ invariant: 18, what: `${id} was answered and is not there` });
+  if (findings.length > 0) for (const intent of rows.intents) say(`left: ${JSON.stringify(intent)}`);
+  for (const { history, kind } of rows.payments) {
+    for (const [at, step] of history.entries())
+      world.count(`${kind} ${history[at - 1]?.status ?? 'new'} -> ${step.status} by ${step.cause.by}`);
+  }
+  for (const { kind } of rows.incidents) world.count(`incident ${kind}`);
+  life.process.kill();
+  return { points, findings, seen: world.seen, examined, story, digest: digestOf(rows, bank) };
+}
+
+/**
+ * Of money that moved after a payment had ended the provider tells by webhook alone, and gives up after an hour; what it
+ * never tells only a reconciliation finds. Here it tells once more.
+ */
+function tellAgain(db: Database, bank: Bank, now: number): void {
+  const ended = new Set(
+    db
+      .run<{ id: string }>(
+        'SELECT p.id FROM payment p WHERE NOT EXISTS (SELECT FROM intent i WHERE i.payment_id = p.id)',
+        [],
+      )
+      .map(({ id }) => id.replaceAll('-', '')),
+  );
+  for (const { txid, endToEnd } of bank.payments.values())
+    if (ended.has(txid))
+      notify(bank.outbox, bank.behaviour, now, { key: pixKey, kind: 'payment', id: endToEnd, returns: 0 });
+  for (const { idEnvio, returns } of bank.payoutList)
+    if (ended.has(idEnvio) && returns.length > 0)
+      notify(bank.outbox, bank.behaviour, now, {
+        key: pixKey,
+        kind: 'payout',
+        id: idEnvio,
+        returns: returns.length,
+      });
+}
+
+function digestOf(rows: Rows, bank: Bank): string {
+  const payouts = [...bank.payouts.values()].map(
+    (one) => `${one.idEnvio} ${one.status} ${one.timesReceived}`,
+  );
+  return JSON.stringify([rows, payouts], (_, value) =>
+    value?.type === 'Buffer' ? Buffer.from(value.data).toString('hex') : value,
+  );
+}
+
+interface Made {
+  body: { requestKey: string; amountCents: number };
+  path: string;
+  operationId: string;
+  id: string | null;
+}
+
+/** What the merchant and his payers do. */
+function merchantOf(parts: {
+  world: World;
+  service: Service;
+  base: Base;
+  provider: Provider;
+  chance: Random;
+  say(line: string): void;
+  findings: Finding[];
+}): { plan(): () => Promise<void>; again(): void; acknowledged(): string[] } {
+  const { world, service, base, provider, chance, say, findings } = parts;
+  const call = caller(service, base.key);
+  const made: Made[] = [];
+  const unanswered = new Set<Made>();
+  const bankWorld = bankWorldOf(world, chance);
+
+  async function submit(one: Made, again: boolean): Promise<void> {
+    unanswered.add(one);
+    say(
+      `${again ? 'again ' : ''}POST ${one.path} ${one.body.amountCents} ${one.body.requestKey.slice(0, 8)}`,
+    );
+    const reply = await call('POST', one.path, one.body, one.operationId);
+    if (!reply) return;
+    const { status, body } = reply as {
+      status: number;
+      body: { id?: string; paymentId?: string; code?: string; status?: string };
+    };
+    say(`-> ${status} ${body.status ?? body.code}`);
+    world.count(`answer ${status} ${body.status ?? body.code}`);
+    if (status === 500) findings.push({ invariant: 18, what: `500 to ${one.path}` });
+    const id = status === 201 ? body.id : body.paymentId;
+    if (status !== 503) unanswered.delete(one);
+    if (id === undefined) return;
+    if (one.id !== null && one.id !== id)
+      findings.push({ invariant: 10, what: `a request key reached ${one.id} and ${id}` });
+    one.id = id;
+  }
+
+  const transfer = (operationId: string): Made => ({
+    body: {
+      amountCents: chance.pick([1_000, 1_000, 1_400, 3_000]),
+      pixKey: 'maria@loja.example',
+      pixKeyType: 'EMAIL',
+      description: '',
+      requestKey: uuidOf(chance),
+    } as Made['body'],
+    path: '/pix/transfers',
+    operationId,
+    id: null,
+  });
+  const charge = (operationId: string): Made => ({
+    body: {
+      amountCents: 700,
+      payerName: 'João',
+      description: 'x',
+      requestKey: uuidOf(chance),
+    } as Made['body'],
+    path: '/pix/charges',
+    operationId,
+    id: null,
+  });
+
+  function plan(): () => Promise<void> {
+    const operationId = chance.pick(base.operations);
+    const kind = chance.pick([
+      'transfer',
+      'transfer',
+      'transfer',
+      'charge',
+      'charge',
+      'repeat',
+      'other',
+      'look',
+      'delete',
+      'back',
+      'both',
+    ] as const);
+    switch (kind) {
+      case 'transfer':
+      case 'both': {
+        const one = transfer(operationId);
+        made.push(one);
+        return async () => {
+          // Twice at once: a double click, or two machines of the merchant.
+          await Promise.all(kind === 'both' ? [submit(one, false), submit(one, true)] : [submit(one, false)]);
+        };
+      }
+      case 'charge': {
+        const one = charge(operationId);
+        made.push(one);
+        const fate = chance.pick([
+          'pay',
+          'pay',
+          'pay',
+          'twice',
+          'other',
+          'never',
+          'expire',
+          'remove',
+          'late',
+        ] as const);
+        const after = chance.pick([50, 5_000, 70_000]);
+        return async () => {
+          world.at(world.now() + after, () => settleCharge(one, fate));
+          await submit(one, false);
+        };
+      }
+      case 'repeat':
+        return async () => {
+          const one = made.length > 0 ? chance.pick(made) : null;
+          if (one) await submit(one, true);
+        };
+      case 'other':
+        return async () => {
+          const one = made.length > 0 ? chance.pick(made) : null;
+          if (!one?.id) return;
+          const reply = await call(
+            'POST',
+            one.path,
+            { ...one.body, amountCents: one.body.amountCents + 100 },
+            one.operationId,
+          );
+          if (reply && reply.status !== 400 && reply.status !== 404 && reply.status !== 503)
+            findings.push({
+              invariant: 17,
+              what: `other data with a taken key was answered ${reply.status}`,
+            });
+        };
+      case 'look':
+        return async () => {
+          const one = made.length > 0 ? chance.pick(made) : null;
+          if (one?.id) await call('GET', `/payments/${one.id}`, undefined, one.operationId);
+          await call('GET', '/account', undefined, operationId);
+        };
+      case 'delete':
+        return async () => {
+          const reply = await call('DELETE', `/operations/${chance.pick(base.operations)}`, {});
+          say(`DELETE -> ${reply?.status} ${(reply?.body as { code?: string } | null)?.code ?? ''}`);
+          if (reply) world.count(`delete ${reply.status} ${(reply.body as { code?: string }).code ?? 'ok'}`);
+        };
+      case 'back': {
+        const whole = chance.chance(0.5);
+        const comeBack = (tries: number): void => {
+          const one = provider.bank.payoutList.find((payout) => payout.status === 'completed');
+          if (!one) {
+            // Nothing has gone out yet.
+            if (tries > 0) world.at(world.now() + 20_000, () => comeBack(tries - 1));
+            return;
+          }
+          const amountCents = whole ? undefined : Math.ceil(one.amountCents / 3);
+          returnPayout(provider.bank, bankWorld, one.idEnvio, amountCents);
+          say('a payout came back');
+          world.count('returned');
+          provider.wake();
+        };
+        return async () => comeBack(5);
+      }
+    }
+  }
+
+  function settleCharge(
+    one: Made,
+    fate: 'pay' | 'twice' | 'other' | 'never' | 'expire' | 'remove' | 'late',
+  ): void {
+    const { bank } = provider;
+    // The provider may know it although the merchant was never answered: a payer can have the code all the same.
+    const txid = one.id?.replaceAll('-', '') ?? bank.chargeList.at(-1)?.txid;
+    if (!txid || !bank.charges.has(txid)) return;
+    say(`${fate} ${txid.slice(0, 12)}`);
+    world.count(`payer ${fate}`);
+    if (fate === 'pay' || fate === 'twice') payCharge(bank, bankWorld, txid);
+    if (fate === 'twice')
+      world.at(world.now() + 5_000, () => {
+        payCharge(bank, bankWorld, txid);
+        provider.wake();
+      });
+    if (fate === 'other') payCharge(bank, bankWorld, txid, 650);
+    if (fate === 'remove') removeCharge(bank, txid);
+    if (fate === 'expire' || fate === 'late') expireCharge(bank, bankWorld, txid);
+    if (fate === 'late')
+      world.at(world.now() + 30 * 60_000, () => {
+        payCharge(bank, bankWorld, txid);
+        provider.wake();
+      });
+    provider.wake();
+  }
+
+  return {
+    plan,
+    acknowledged: () => made.flatMap(({ id }) => id ?? []),
+    again: () => {
+      for (const one of unanswered)
+        if (chance.chance(0.7)) world.at(world.now() + chance.below(5_000), () => void submit(one, true));
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import type { FastifyInstance } from 'fastify';
+import { createCharge } from '../../server/src/charges/create.ts';
+import { type Config, readConfig } from '../../server/src/config.ts';
+import { type House, openHouse } from '../../server/src/house.ts';
+import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
+import { createLog } from '../../server/src/log.ts';
+import { ConnectionLost } from '../../server/src/ports/sql.ts';
+import { createSecrets, type Secrets } from '../../server/src/secrets.ts';
+import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/follow-up.ts';
+import { createInbound, type Inbound } from '../../server/src/settlement/inbound.ts';
+import { createTransfer } from '../../server/src/transfers/create.ts';
+import type { Database } from './database.ts';
+import type { Process, World } from './world.ts';
+
+/**
+ * The service as one process after the other: its use cases, its till, its follow-up and its inbound side over the ports of
+ * a process that may die at any call. The HTTP edge is built once for all runs (it costs more than a whole run) and hands
+ * every request to the process that lives: it keeps no state but caches of a second, and time goes on by more than that
+ * between two lives.
+ */
+export interface Life {
+  process: Process;
+  house: House;
+  inbound: Inbound;
+  /** A delivery came in: should it not be applied, it is looked at again. */
+  delivered(): void;
+}
+
+export interface Service {
+  /** The process that takes requests; null between a death and the next birth. */
+  current: Life | null;
+  start(world: World, name: string, options?: { transferWaitMs?: number }): Promise<Life | null>;
+  inject: FastifyInstance['inject'];
+  /** The secret that the provider signs with. */
+  providerSecret: string;
+}
+
+const config: Config = readConfig({
+  PORT: '3000',
+  SIMULATOR_URL: 'http://provider.example',
+  DATA_DIR: '/nowhere',
+  RATE_LIMITS: 'off',
+  LOG_LEVEL: 'silent',
+});
+
+export const secrets = (ids: { uuid(): string; bytes(length: number): Buffer }): Secrets =>
+  createSecrets(ids, Buffer.alloc(32, 9), null);
+
+const log = createLog(process.env.PROOF_LOG ?? 'silent');
+
+/** The edge lives on when a process dies: what it waits for fails then, or it would wait for ever. */
+const outlived = <T>({ process, house }: Life, work: (sql: House['sql']) => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    process.whenDead(() => reject(new ConnectionLost('the process died')));
+    work(house.sql).then(resolve, reject);
+  });
+
+export function createService(db: Database): Service {
+  let server: FastifyInstance | null = null;
+  const service: Service = {
+    current: null,
+    providerSecret: '',
+    start,
+    inject: ((...given: Parameters<FastifyInstance['inject']>) => {
+      if (!server) throw new Error('the edge is not built');
+      return server.inject(...given);
+    }) as FastifyInstance['inject'],
+  };
+
+  const living = (): Life => {
+    if (!service.current) throw new Error('nobody lives');
+    return service.current;
+  };
+
+  async function start(world: World, name: string, { transferWaitMs = 6_000 } = {}): Promise<Life | null> {
+    const process = world.spawn(name);
+    const { sql, clock, ids, net } = process;
+    const own = secrets(ids);
+    const opening = openHouse(
+      { config, sql, clock, ids, net, secrets: own, log },
+      new AbortController().signal,
+    );
+    let house: House | null = null;
+    let failed: unknown;
+    opening.then(
+      (opened) => {
+        house = opened;
+      },
+      (error: unknown) => {
+        failed = error;
+      },
+    );
+    await world.run(() => house !== null || failed !== undefined || !process.alive, world.now() + 60_000);
+    const opened = house as House | null;
+    if (!opened || !process.alive) return null;
+    opened.settings = { ...opened.settings, transferWaitMs, chargeExpirySeconds: 1_800 };
+    const life: Life = { process, house: opened, inbound: createInbound(opened), delivered: () => {} };
+    service.current = life;
+    service.providerSecret = own.derive('simulator client').toString('hex');
+    server ??= edge(own);
+    void work(world, life);
+    return life;
+  }
+
+  function edge(own: Secrets): FastifyInstance {
+    const first = living().house;
+    const parts = {
+      config,
+      sql: {
+        run: (...given: Parameters<House['sql']['run']>) => outlived(living(), (sql) => sql.run(...given)),
+        begin: () => outlived(living(), (sql) => sql.begin()),
+        tx: (work: Parameters<House['sql']['tx']>[0]) => outlived(living(), (sql) => sql.tx(work)),
+      },
+      clock: {
+        now: () => living().house.clock.now(),
+        monotonicMs: () => living().house.clock.monotonicMs(),
+        sleep: (ms: number, signal?: AbortSignal) => living().house.clock.sleep(ms, signal),
+      },
+      ids: {
+        uuid: () => living().house.ids.uuid(),
+        bytes: (length: number) => living().house.ids.bytes(length),
+      },
+      secrets: own,
+      identity: first.identity,
+      log,
+      addresses: first.addresses,
+      wanted: {
+        get: (key: string) => living().house.wanted.get(key),
+        forget: (key: string) => living().house.wanted.forget(key),
+      },
+      draining: new AbortController().signal,
+      readiness: () => Promise.resolve([]),
+      useCases: useCases(),
+    } as unknown as EdgeParts;
+    return buildServer(parts);
+  }
+
+  function useCases(): Partial<EdgeParts['useCases']> {
+    return {
+      createCharge: (caller, request) => createCharge(living().house, caller, request),
+      createTransfer: (caller, request) => createTransfer(living().house, caller, request),
+      confirmDraft: () => Promise.reject(new Error('no drafts here')),
+      cancelDraft: () => Promise.reject(new Error('no drafts here')),
+      refreshIfOverdue: (payment) => refreshIfOverdue(living().house, payment),
+      receiveWebhook: (delivery) => living().inbound.receive(delivery),
+    };
+  }
+
+  /** What the worker's loops do, without their polling: it sleeps until something in the database falls due. */
+  async function work(world: World, life: Life): Promise<void> {
+    const { process, house, inbound } = life;
+    const provider = house.providers.get('simulator');
+    if (!provider) throw new Error('no provider');
+    const followUp = createFollowUp(house, provider);
+    let bell = new AbortController();
+    const ring = () => {
+      bell.abort();
+      bell = new AbortController();
+    };
+    house.wake = ring;
+    life.delivered = () => world.at(world.now() + 25_000, ring);
+    // What a step began goes on beside it and changes what is due: it is looked at again after these waits.
+    const looks = [50, 500, 1_500, 7_000];
+    let look = 0;
+    const steps: ['sends' | 'queries' | 'left', () => Promise<boolean>][] = [
+      ['sends', followUp.stepSends],
+      ['queries', followUp.stepQueries],
+      ['left', inbound.stepLeft],
+    ];
+    while (process.alive) {
+      const rung = bell.signal;
+      const due = dueTimes(db);
+      const now = house.clock.now();
+      let worked = false;
+      for (const [name, step] of steps) {
+        if (due[name] > now) continue;
+        worked = (await step().catch(() => false)) || worked;
+      }
+      if (worked) look = 0;
+      const next = Math.min(due.sends, due.queries, due.left);
+      const wait = next > now ? next - now : worked ? 0 : 1_000;
+      await house.clock.sleep(Math.min(wait, looks[look++] ?? 86_400_000), rung);
+    }
+  }
+
+  return service;
+}
+
+/** A look at what falls due, beside the ports: it spares the polling of the worker's loops and decides nothing. */
+function dueTimes(db: Database): { sends: number; queries: number; left: number } {
+  const never = Number.POSITIVE_INFINITY;
+  try {
+    const [row] = db.run<{ sends: number | null; queries: number | null; left: number | null }>(
+      `SELECT min(due_at) FILTER (WHERE priority = 0) AS sends, min(due_at) FILTER (WHERE priority > 0) AS queries,
+        (SELECT min(next_at) FROM inbound WHERE applied_at IS NULL AND authentic) AS left FROM intent`,
+      [],
+    );
+    return { sends: row?.sends ?? never, queries: row?.queries ?? never, left: row?.left ?? never };
+  } catch {
+    // Somebody's transaction has failed and is not rolled back yet.
+    return { sends: 0, queries: 0, left: never };
+  }
+}

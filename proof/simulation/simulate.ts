@@ -1,0 +1,232 @@
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import type { Finding } from './checks.ts';
+import { openDatabase } from './database.ts';
+import { type Outcome, openStage, type Run, type Stage } from './scenario.ts';
+
+/** Runs of the simulation, one after the other on one core, and what they saw. */
+export interface SimulationFigures {
+  seeds: number;
+  /** Seeds of which every port call was a death once. */
+  swept: number;
+  runs: number;
+  crashes: number;
+  points: number;
+  seconds: number;
+  cpuSeconds: number;
+  /** Runs that were made twice and came out differently. */
+  undetermined: number;
+  failures: { run: Run; findings: Finding[]; story: string[] }[];
+  sometimes: Record<string, number>;
+  /** Evaluations of each invariant. */
+  examined: Record<number, number>;
+  /** What must happen at least once and did not. */
+  never: string[];
+}
+
+/** Of each seed, however slow the machine is: with fewer, not every kind of death would be among them. */
+const deathsAtLeast = 5;
+
+/** In an open-ended run the time is shared out as if there were so many seeds. */
+const plannedSeeds = 200;
+
+/** Each must be seen at least once in a whole gate, or the runs test less than they claim. */
+const mustHappen: readonly string[] = [
+  ...[
+    'notSent',
+    'requestLost',
+    'requestDelayed',
+    'answerLost',
+    'answerLate',
+    'errorBefore',
+    'errorAfter',
+    'tooMany',
+  ],
+  ...['unreadable', 'wrongAmount', 'wrongId', 'notFound', 'stale', 'unauthorized'],
+]
+  .map((kind) => `net ${kind}`)
+  .concat(
+    ['lost', 'late', 'doubled', 'forged', 'unknown', 'old'].map((kind) => `hook ${kind}`),
+    ['sql connection lost', 'sql 40001', 'sql 40P01', 'sql 55P03', 'commit lost', 'commit done, answer lost'],
+    ['clock jump', 'frozen', 'returned'],
+    [
+      'crash before sql',
+      'crash after sql',
+      'crash before commit',
+      'crash after commit',
+      'crash before net',
+      'crash after net',
+    ],
+    [
+      'transfer new -> unknown by api',
+      'transfer unknown -> pending by answer',
+      'transfer pending -> completed by webhook',
+    ],
+    [
+      'transfer pending -> completed by query',
+      'transfer unknown -> completed by webhook',
+      'transfer unknown -> completed by query',
+    ],
+    [
+      'transfer unknown -> cancelled by answer',
+      'transfer pending -> cancelled by webhook',
+      'transfer pending -> cancelled by query',
+    ],
+    [
+      'deposit unknown -> pending by answer',
+      'deposit unknown -> pending by query',
+      'deposit unknown -> failed by answer',
+    ],
+    [
+      'deposit pending -> paid by webhook',
+      'deposit pending -> paid by query',
+      'deposit pending -> expired by query',
+    ],
+    ['deposit expired -> paid by webhook', 'deposit pending -> failed by query'],
+    ['incident amount_mismatch', 'incident second_payment'],
+  );
+
+export interface SimulationOptions {
+  /** First seed; the others follow. */
+  from: number;
+  seeds: number;
+  /** No new sweep is begun after this long; the seeds that are left are run without one. */
+  budgetMs: number;
+  say(line: string): void;
+  /** Stops after so many failures. */
+  mostFailures: number;
+  /** Kept seeds are run first. */
+  kept: boolean;
+  /** Where failing seeds are kept; null: nowhere. */
+  keepIn: URL | null;
+}
+
+const seedsFolder = new URL('../seeds/', import.meta.url);
+
+export async function simulate(stage: Stage, options: SimulationOptions): Promise<SimulationFigures> {
+  const began = performance.now();
+  const cpu = process.cpuUsage();
+  const figures: SimulationFigures = {
+    seeds: 0,
+    swept: 0,
+    runs: 0,
+    crashes: 0,
+    points: 0,
+    seconds: 0,
+    cpuSeconds: 0,
+    undetermined: 0,
+    failures: [],
+    sometimes: {},
+    examined: {},
+    never: [],
+  };
+  const play = async (run: Run): Promise<Outcome> => {
+    const outcome = await stage.play(run);
+    figures.runs++;
+    if (run.crash) figures.crashes++;
+    figures.points += outcome.points;
+    for (const [what, times] of outcome.seen)
+      figures.sometimes[what] = (figures.sometimes[what] ?? 0) + times;
+    for (const [number, times] of outcome.examined)
+      figures.examined[number] = (figures.examined[number] ?? 0) + times;
+    if (outcome.findings.length > 0) {
+      figures.failures.push({ run, findings: outcome.findings, story: outcome.story });
+      options.say(told(run, outcome));
+      if (options.keepIn) {
+        const name = `${run.seed}${run.crash ? `-${run.crash.when}-${run.crash.point}` : ''}.json`;
+        await writeFile(new URL(name, options.keepIn), `${JSON.stringify(run)}\n`);
+      }
+    }
+    return outcome;
+  };
+  if (options.kept) for (const run of await keptRuns()) await play(run);
+  for (let seed = options.from; seed < options.from + options.seeds; seed++) {
+    if (figures.failures.length >= options.mostFailures) break;
+    // At least the first fifty, however long they take; the others only while there is time.
+    if (figures.seeds >= 50 && performance.now() - began > options.budgetMs) break;
+    const first = await play({ seed, crash: null });
+    figures.seeds++;
+    if (seed % 10 === 0) {
+      const second = await play({ seed, crash: null });
+      if (second.digest !== first.digest) {
+        figures.undetermined++;
+        options.say(`seed ${seed} came out differently the second time`);
+      }
+    }
+    const left = Math.max(1, Math.min(options.seeds, plannedSeeds) - figures.seeds + 1);
+    const mayTake = (options.budgetMs - (performance.now() - began)) / left;
+    const perRun = (performance.now() - began) / figures.runs;
+    const affordable = Math.max(deathsAtLeast, Math.floor(mayTake / perRun));
+    // All of them where they fit, else as many as do, spread over the run.
+    const stride = Math.max(1, Math.ceil(first.points / Math.max(1, affordable)));
+    for (let point = seed % stride; point < first.points; point += stride) {
+      await play({ seed, crash: { point, when: point % 2 === 0 ? 'before' : 'after' } });
+      if (figures.failures.length >= options.mostFailures) break;
+    }
+    if (stride === 1) figures.swept++;
+  }
+  const used = process.cpuUsage(cpu);
+  figures.cpuSeconds = (used.user + used.system) / 1e6;
+  figures.seconds = (performance.now() - began) / 1000;
+  figures.never = mustHappen.filter((what) => !figures.sometimes[what]);
+  return figures;
+}
+
+async function keptRuns(): Promise<Run[]> {
+  const names = (await readdir(seedsFolder)).filter((name) => name.endsWith('.json')).sort();
+  return Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(new URL(name, seedsFolder), 'utf8')) as Run),
+  );
+}
+
+export function told(run: Run, outcome: Outcome): string {
+  const again = `--seed ${run.seed}${run.crash ? ` --crash ${run.crash.point} --when ${run.crash.when}` : ''}`;
+  const found = outcome.findings.map(({ invariant, what }) => `  invariant ${invariant}: ${what}`);
+  return [
+    `FAILED, replay with: node proof/simulation/simulate.ts ${again}`,
+    ...found,
+    ...outcome.story.map((line) => `    ${line}`),
+  ].join('\n');
+}
+
+export function summary(figures: SimulationFigures): string {
+  const { seeds, swept, runs, crashes, points, seconds, cpuSeconds, failures, undetermined, never } = figures;
+  return (
+    `simulation: ${seeds} seeds, ${swept} with a death at every call, ${runs} runs, ${crashes} deaths, ${points} port calls in ` +
+    `${seconds.toFixed(0)} s (${(runs / cpuSeconds).toFixed(0)} runs a second of one core); ${failures.length} failed, ` +
+    `${undetermined} undetermined, never seen: ${never.length === 0 ? 'nothing' : never.join(', ')}`
+  );
+}
+
+if (import.meta.main) {
+  const given = (name: string): string | undefined => {
+    const at = process.argv.indexOf(`--${name}`);
+    return at === -1 ? undefined : process.argv[at + 1];
+  };
+  const stage = await openStage(await openDatabase());
+  const seed = given('seed');
+  if (seed !== undefined) {
+    const point = given('crash');
+    const when = given('when') === 'after' ? 'after' : 'before';
+    const run: Run = {
+      seed: Number(seed),
+      crash: point === undefined ? null : { point: Number(point), when },
+    };
+    const outcome = await stage.play(run);
+    console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));
+    process.exitCode = outcome.findings.length > 0 ? 1 : 0;
+  } else {
+    const figures = await simulate(stage, {
+      from: Number(given('from') ?? 1),
+      seeds: Number(given('seeds') ?? 50),
+      budgetMs: Number(given('seconds') ?? 120) * 1000,
+      say: console.log,
+      mostFailures: process.argv.includes('--first') ? 1 : 5,
+      kept: true,
+      keepIn: process.argv.includes('--keep') ? seedsFolder : null,
+    });
+    console.log(JSON.stringify({ sometimes: figures.sometimes, examined: figures.examined }, null, 1));
+    console.log(summary(figures));
+    process.exitCode = figures.failures.length > 0 ? 1 : 0;
+  }
+  await stage.close();
+}
