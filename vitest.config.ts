@@ -5,6 +5,8 @@ export default defineConfig({
     include: ['server/**/*.test.ts', 'simulator/**/*.test.ts'],
     // One PostgreSQL for the run; `server/test/support/database.ts` clones a database from it for each file.
     globalSetup: ['server/test/support/global-setup.ts'],
+    // Most of the time goes in waiting for disks and other processes: two at once took 383 s, one 610 (two cores).
+    maxWorkers: 2,
     // Room for a start of the whole program on a busy machine; a law that waits for something polls with its own limit.
     testTimeout: 20_000,
     hookTimeout: 30_000,
