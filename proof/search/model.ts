@@ -262,12 +262,10 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
           world.local.query = null;
           const before = world.local.stored.payment;
           await observe(world, rules, { from: 'query', id: 'q', startedAt, outcome });
-          // A refusal is not compared with what was sent.
           const odd =
             outcome.outcome === 'found' &&
             outcome.report.amountCents === otherCents &&
-            'providerId' in outcome.report &&
-            outcome.report.status !== 'refused';
+            'providerId' in outcome.report;
           // What came back of a transfer that had ended is booked all the same.
           if (odd && world.local.stored.payment?.status !== before?.status)
             throw new Violation('a report with another amount settled the payment (19)');

@@ -12,7 +12,7 @@ describe('in every state that can be reached', () => {
       expect(found.stuck, told(setting, found)).toBeNull();
       expect(found.complete).toBe(true);
     },
-    60_000,
+    300_000,
   );
 });
 

@@ -1,9 +1,18 @@
+import {
+  type ChargeTruth,
+  type Check,
+  examine,
+  type PayoutTruth,
+  type World,
+} from '../../server/src/ledger/invariants.ts';
 import { verify } from '../../server/src/ledger/verify.ts';
 import { isTerminal, paymentIdOf } from '../../server/src/payments/payment.ts';
 import type { Sql } from '../../server/src/ports/sql.ts';
 import { paymentIdFor } from '../../server/src/request-keys/claim.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import type { Database } from './database.ts';
+import type { Mirror } from './evidence.ts';
+import type { Receiver } from './receiver.ts';
 
 /** Something that must not be, under the invariant's number. */
 export interface Finding {
@@ -14,49 +23,81 @@ export interface Finding {
 /** How often each invariant was evaluated. */
 export type Examined = Map<number, number>;
 
-/**
- * What must hold at every moment between two transactions: all that `vintem verify --full` examines, compared with what the
- * bank holds true.
- */
-export async function checkSafety(
+/** What must hold after every step: each invariant that can be seen from rows, compared with what the bank holds true. */
+export async function checkStep(
+  db: Database,
+  mirror: Mirror,
+  now: number,
+  bank: Bank,
+  examined: Examined,
+  healed = false,
+): Promise<Finding[]> {
+  const { incidents, ...evidence } = mirror.evidence(
+    { idOf: idOf(db), eventsSince: now - 89 * 86_400_000, providerBalanceCents: bank.balanceCents },
+    truthOf(bank),
+  );
+  const { checks } = await examine(evidence);
+  return judge(checks, incidents, examined, healed);
+}
+
+/** The same by `vintem verify --full` itself, when everything is well again. */
+export async function checkAtEnd(
   db: Database,
   now: number,
   bank: Bank,
   examined: Examined,
-  healed: boolean,
 ): Promise<Finding[]> {
-  const identity = db.run<{ identity: Buffer }>('SELECT identity_secret AS identity FROM installation', [])[0]
-    ?.identity;
-  if (!identity) throw new Error('no installation');
   const { checks } = await verify(
     { sql: direct(db), clock: { now: () => now, monotonicMs: () => now, sleep: () => Promise.resolve() } },
     {
       accountId: null,
       full: true,
-      idOf: (account, requestKey) => paymentIdFor(identity, account, requestKey),
-      provider: {
-        payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted }) => ({
-          providerId: idEnvio,
-          amountCents,
-          pixKey,
-          status: status as 'pending',
-          timesAccepted: accepted ? 1 : 0,
-        })),
-        charges: bank.chargeList.map(({ txid, amountCents, status, payments }) => ({
-          txid,
-          amountCents,
-          status,
-          paid: payments.length > 0,
-        })),
-        balanceCents: bank.balanceCents,
-      },
+      idOf: idOf(db),
+      provider: { ...truthOf(bank), balanceCents: bank.balanceCents },
     },
   );
-  const findings: Finding[] = [];
   const incidents = db.run<{ payment: string | null; kind: string }>(
     'SELECT payment_id AS payment, kind FROM incident',
     [],
   );
+  return judge(checks, incidents, examined, true);
+}
+
+const identities = new WeakMap<Database, Buffer>();
+
+function idOf(db: Database): World['idOf'] {
+  const [row] = identities.has(db)
+    ? []
+    : db.run<{ identity: Buffer }>('SELECT identity_secret AS identity FROM installation', []);
+  if (row) identities.set(db, row.identity);
+  const identity = identities.get(db);
+  if (!identity) throw new Error('no installation');
+  return (account, requestKey) => paymentIdFor(identity, account, requestKey);
+}
+
+const truthOf = (bank: Bank): { payouts: PayoutTruth[]; charges: ChargeTruth[] } => ({
+  payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted }) => ({
+    providerId: idEnvio,
+    amountCents,
+    pixKey,
+    status: status as 'pending',
+    timesAccepted: accepted ? 1 : 0,
+  })),
+  charges: bank.chargeList.map(({ txid, amountCents, status, payments }) => ({
+    txid,
+    amountCents,
+    status,
+    paid: payments.length > 0,
+  })),
+});
+
+function judge(
+  checks: readonly Check[],
+  incidents: readonly { payment: string | null; kind: string }[],
+  examined: Examined,
+  healed: boolean,
+): Finding[] {
+  const findings: Finding[] = [];
   const waiting = new Set(incidents.map(({ payment }) => payment));
   const unposted = incidents.some(({ kind }) => nothingPosted.has(kind));
   for (const check of checks) {
@@ -168,5 +209,35 @@ export function checkEnd(rows: Rows, bank: Bank): Finding[] {
     13,
     `we say that the provider holds ${clearing}, it holds ${bank.balanceCents}`,
   );
+  return findings;
+}
+
+/** 42: each event of the log reached the endpoint, or its attempts are all on record; the log has no gaps. */
+export function checkEvents(db: Database, receiver: Receiver): Finding[] {
+  const findings: Finding[] = [];
+  const rows = db.run<{
+    id: string;
+    seq: number | null;
+    status: string | null;
+    made: number | null;
+    attempts: unknown[] | null;
+  }>(
+    `SELECT e.id, l.seq, d.status, d.made, d.attempts FROM event e
+      LEFT JOIN event_log l ON l.account_id = e.account_id AND l.event_id = e.id
+      LEFT JOIN webhook_delivery d ON d.account_id = e.account_id AND d.event_id = e.id ORDER BY l.seq`,
+    [],
+  );
+  for (const [at, { id, seq, status, made, attempts }] of rows.entries()) {
+    if (seq !== at + 1)
+      findings.push({ invariant: 42, what: `event ${id} is ${seq} in the log, not ${at + 1}` });
+    if (status === 'delivered' && !receiver.accepted.has(id))
+      findings.push({ invariant: 42, what: `event ${id} counts as delivered, and nobody took it` });
+    if (status !== 'delivered' && !(status === 'failed' && made === attempts?.length && made > 1))
+      findings.push({ invariant: 42, what: `event ${id} is ${status} after ${made} attempts` });
+  }
+  const known = new Set(rows.map(({ id }) => id));
+  for (const id of receiver.bodies.keys())
+    if (!known.has(id))
+      findings.push({ invariant: 42, what: `event ${id} was delivered and is not on record` });
   return findings;
 }

@@ -7,6 +7,14 @@ import { openSession, type Session } from './wire.ts';
 export interface Database extends Session {
   /** Runs `work` as the superuser, outside of any process's sight and between transactions. */
   admin<T>(work: () => T): T;
+  /** Grows with every statement that writes to the table, and when what was written is taken back. */
+  version(table: string): number;
+  /** Grows with every statement that writes. */
+  changes(): number;
+  /** Keeps the tables as they are, for `restore`. */
+  keep(): void;
+  /** Brings the tables that were written to since then back to how they were kept. */
+  restore(): void;
   /** Waits for the session; the answer gives it on. */
   acquire(): Promise<() => void>;
   /** Empties every table: twenty DELETEs of few rows cost a tenth of a TRUNCATE. */
@@ -20,14 +28,15 @@ const migrations = new URL('../../server/sql/', import.meta.url);
 export async function openDatabase(change: (text: string) => string = (text) => text): Promise<Database> {
   const pg = await PGlite.create();
   await pg.waitReady;
-  const session = openSession(pg, parserOf);
-  session.exec(`CREATE ROLE vintem_owner NOLOGIN; CREATE ROLE vintem_app NOLOGIN;
+  const bare = openSession(pg, parserOf);
+  bare.exec(`CREATE ROLE vintem_owner NOLOGIN; CREATE ROLE vintem_app NOLOGIN;
     CREATE SCHEMA vintem AUTHORIZATION vintem_owner; SET search_path = vintem; SET TimeZone = 'UTC'; SET jit = off;
-    SET bytea_output = 'hex'; SET synchronous_commit = off; SET ROLE vintem_owner;`);
+    SET bytea_output = 'hex'; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan;
+    SET ROLE vintem_owner;`);
   for (const name of (await readdir(migrations)).filter((one) => one.endsWith('.sql')).sort())
-    session.exec(change(await readFile(new URL(name, migrations), 'utf8')));
-  session.exec('RESET ROLE');
-  const tables = session
+    bare.exec(change(await readFile(new URL(name, migrations), 'utf8')));
+  bare.exec('RESET ROLE');
+  const tables = bare
     .run<{ name: string }>(
       `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = 'vintem' AND c.relkind IN ('r', 'p') ORDER BY c.relname`,
@@ -38,12 +47,59 @@ export async function openDatabase(change: (text: string) => string = (text) => 
   const last = ['account', 'connection', 'installation'];
   const order = [...tables.filter((name) => ![...last, 'publisher', 'migration'].includes(name)), ...last];
   const clearing = `RESET ROLE; ${order.map((name) => `DELETE FROM ${name}`).join('; ')}; SET ROLE vintem_app`;
-  session.exec('SET ROLE vintem_app');
+  bare.exec('SET ROLE vintem_app');
+
+  const versions = new Map<string, number>();
+  let changes = 0;
+  const changed = (names: readonly string[]): void => {
+    for (const name of names) versions.set(name, (versions.get(name) ?? 0) + 1);
+    if (names.length > 0) changes++;
+  };
+  /** What the open transaction wrote to. */
+  let written: string[] = [];
+  const session: Session = {
+    run: (text, values) => {
+      const names = writtenBy(text);
+      written.push(...names);
+      changed(names);
+      return bare.run(text, values);
+    },
+    exec: (text) => {
+      if (text === 'ROLLBACK') changed(written);
+      if (text === 'ROLLBACK' || text === 'BEGIN' || text === 'COMMIT') written = [];
+      else if (text === clearing) changed(order);
+      bare.exec(text);
+    },
+  };
+  let kept = new Map<string, number>();
+  let restores = 0;
 
   let busy = false;
   const waiting: (() => void)[] = [];
   return {
     ...session,
+    version: (table) => versions.get(table) ?? 0,
+    changes: () => changes,
+    keep: () => {
+      bare.exec('RESET ROLE; DROP SCHEMA IF EXISTS kept CASCADE; CREATE SCHEMA kept');
+      for (const name of order) bare.exec(`CREATE TABLE kept.${name} AS TABLE ${name}`);
+      bare.exec('SET ROLE vintem_app');
+      kept = new Map(versions);
+    },
+    restore: () => {
+      const dirty = order.filter((name) => versions.get(name) !== kept.get(name));
+      // A vacuum now and then: every run leaves its rows behind.
+      bare.exec('RESET ROLE');
+      if (++restores % 20 === 0) for (const name of order) bare.exec(`VACUUM ${name}`);
+      bare.exec('SET session_replication_role = replica; BEGIN');
+      for (const name of dirty) {
+        bare.run(`DELETE FROM ${name}`, []);
+        bare.run(`INSERT INTO ${name} SELECT * FROM kept.${name}`, []);
+      }
+      bare.exec('COMMIT; SET session_replication_role = origin; SET ROLE vintem_app');
+      changed(dirty);
+      for (const name of dirty) kept.set(name, versions.get(name) as number);
+    },
     admin: (work) => {
       session.exec('RESET ROLE');
       try {
@@ -70,6 +126,19 @@ export async function openDatabase(change: (text: string) => string = (text) => 
     clear: () => session.exec(clearing),
     close: () => pg.close(),
   };
+}
+
+const writes = /(?:INSERT INTO|DELETE FROM|(?<!FOR |FOR NO KEY |DO )UPDATE)\s+(\w+)/g;
+const writers = new Map<string, readonly string[]>();
+
+/** The tables that a statement writes to. */
+function writtenBy(text: string): readonly string[] {
+  let names = writers.get(text);
+  if (!names) {
+    names = [...text.matchAll(writes)].map(([, name]) => name as string);
+    writers.set(text, names);
+  }
+  return names;
 }
 
 function integer(text: string): number {

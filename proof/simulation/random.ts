@@ -7,13 +7,17 @@ export interface Random {
   chance(probability: number): boolean;
   pick<T>(from: readonly T[]): T;
   bytes(length: number): Buffer;
+  /** How many numbers were drawn so far. */
+  drawn(): number;
 }
 
 export function random(seed: number): Random {
   let [a, b, c, d] = [seed | 0, 0x9e3779b9 | 0, 0x243f6a88 | 0, 1];
+  let drawn = 0;
   const draw = (): number => {
     const t = (((a + b) | 0) + d) | 0;
     d = (d + 1) | 0;
+    drawn++;
     a = b ^ (b >>> 9);
     b = (c + (c << 3)) | 0;
     c = (c << 21) | (c >>> 11);
@@ -35,6 +39,7 @@ export function random(seed: number): Random {
       for (let at = 0; at < length; at++) bytes[at] = draw() & 0xff;
       return bytes;
     },
+    drawn: () => drawn,
   };
   return one;
 }

@@ -1,4 +1,6 @@
+import { createHash } from 'node:crypto';
 import { createAccount } from '../../server/src/accounts/directory.ts';
+import { placeHold, releaseHold } from '../../server/src/accounts/holds.ts';
 import { prepareInstallation } from '../../server/src/db/migrate.ts';
 import { createKey } from '../../server/src/keys/keys.ts';
 import { permissions } from '../../server/src/keys/permissions.ts';
@@ -13,10 +15,21 @@ import {
   returnPayout,
 } from '../../simulator/src/bank.ts';
 import { notify } from '../../simulator/src/outbox.ts';
-import { checkEnd, checkSafety, type Examined, type Finding, type Rows, readRows } from './checks.ts';
+import {
+  checkAtEnd,
+  checkEnd,
+  checkEvents,
+  checkStep,
+  type Examined,
+  type Finding,
+  type Rows,
+  readRows,
+} from './checks.ts';
 import type { Database } from './database.ts';
+import { createMirror, type Mirror } from './evidence.ts';
 import { createProvider, type Faults, noFaults, type Provider } from './provider.ts';
 import { type Random, random } from './random.ts';
+import { createReceiver, receiverUrl } from './receiver.ts';
 import { createService, type Life, type Service, secrets } from './service.ts';
 import { createWorld, type SqlFaults, type World } from './world.ts';
 
@@ -28,6 +41,10 @@ import { createWorld, type SqlFaults, type World } from './world.ts';
 export interface Run {
   seed: number;
   crash: { point: number; when: 'before' | 'after' } | null;
+  /** One or two actions and two minutes of storm: few enough calls that a process can die at every one of them. */
+  short?: boolean;
+  /** Keep each step. */
+  traced?: boolean;
 }
 
 export interface Outcome {
@@ -37,8 +54,10 @@ export interface Outcome {
   examined: Examined;
   /** What the faults and actions of the seed were, for whoever reads a failure. */
   story: string[];
-  /** The whole data at the end, to compare two runs of one seed. */
+  /** Of everything that happened and of all data at the end: the same for the same run. */
   digest: string;
+  /** Each step, where it was asked for. */
+  trace: readonly string[] | null;
 }
 
 export interface Stage {
@@ -56,20 +75,21 @@ export async function openStage(db: Database): Promise<Stage> {
   const service = createService(db);
   const base = await prelude(db, service);
   // What is made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
-  await play(db, service, base, { seed: 0, crash: null });
+  const mirror = createMirror(db);
+  await play(db, service, mirror, base, { seed: 0, crash: null });
   return {
-    play: (run) => play(db, service, base, run),
+    play: (run) => play(db, service, mirror, base, run),
     close: () => db.close(),
   };
 }
 
 interface Base {
-  /** Statements that bring the tables back to how every run begins. */
-  restore: string;
   bank: Bank;
   key: string;
   operations: readonly string[];
   token: string;
+  /** Of the merchant's endpoint. */
+  webhookSecret: string;
   at: number;
 }
 
@@ -114,7 +134,7 @@ async function prelude(db: Database, service: Service): Promise<Base> {
   const provider = createProvider(world, random(2), bank, (body, signature) =>
     post(service, token, body, signature),
   );
-  const life = await service.start(world, 'first');
+  const life = await service.start(world, 'first', { delivers: false });
   if (!life) throw new Error('the service does not start');
   rememberClient(bank, { id: 'vintem', secret: service.providerSecret });
   const call = caller(service, key);
@@ -127,6 +147,10 @@ async function prelude(db: Database, service: Service): Promise<Base> {
     call('POST', '/operations', { name: 'Terceira', requestKey: uuidOf(random(5)) }),
   );
   const third = idOf(empty);
+  const endpoint = await finished(
+    call('POST', '/webhooks', { url: receiverUrl, events: ['*'], requestKey: uuidOf(random(6)) }),
+  );
+  idOf(endpoint);
   for (const [operation, amountCents] of [
     [operationId, 5_000],
     [second, 1_500],
@@ -149,38 +173,15 @@ async function prelude(db: Database, service: Service): Promise<Base> {
     throw new Error(
       `a good day goes wrong: ${JSON.stringify(findings)} ${rows.payments.map(({ status }) => status)}`,
     );
+  db.keep();
   return {
-    restore: restoreOf(db),
     bank,
     key,
     operations: [operationId, second, third],
     token,
+    webhookSecret: (endpoint as unknown as { body: { secret: string } }).body.secret,
     at: world.now() + hour,
   };
-}
-
-/** One statement that empties every table and fills it with what is in it now. */
-function restoreOf(db: Database): string {
-  const statements: string[] = [];
-  const tables = db.run<{ name: string }>(
-    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-      WHERE n.nspname = 'vintem' AND c.relkind = 'r' ORDER BY c.relname`,
-    [],
-  );
-  const first = ['installation', 'account', 'connection'];
-  const ordered = [...first, ...tables.map(({ name }) => name).filter((name) => !first.includes(name))];
-  db.admin(() => {
-    for (const name of ordered) {
-      const [row] = db.run<{ rows: string | null }>(`SELECT json_agg(t)::text AS rows FROM ${name} t`, []);
-      if (name === 'publisher' || name === 'migration') continue;
-      statements.unshift(`DELETE FROM ${name}`);
-      if (row?.rows)
-        statements.push(
-          `INSERT INTO ${name} SELECT * FROM json_populate_recordset(NULL::${name}, '${row.rows.replaceAll("'", "''")}')`,
-        );
-    }
-  });
-  return `RESET ROLE; BEGIN; ${statements.join('; ')}; COMMIT; SET ROLE vintem_app`;
 }
 
 const bankWorldOf = (world: World, chance: Random) => ({
@@ -256,6 +257,8 @@ function weather(chance: Random): {
   const storm = chance.pick([0, 0.05, 0.15, 0.4]);
   for (const kind of Object.keys(faults) as (keyof Faults)[])
     if (chance.chance(0.35)) faults[kind] = storm * chance.next();
+  // There are few deliveries in a run.
+  if (faults.hookDoubled > 0) faults.hookDoubled = Math.max(faults.hookDoubled, 0.25);
   const sql = chance.chance(0.4)
     ? { lost: 0.01 * chance.next(), contention: 0.03 * chance.next(), commitUnknown: 0.2 * chance.next() }
     : { lost: 0, contention: 0, commitUnknown: 0 };
@@ -267,14 +270,22 @@ function weather(chance: Random): {
   };
 }
 
-async function play(db: Database, service: Service, base: Base, run: Run): Promise<Outcome> {
-  db.exec(base.restore);
+async function play(db: Database, service: Service, mirror: Mirror, base: Base, run: Run): Promise<Outcome> {
+  db.restore();
   const chance = random(run.seed);
   const bank = structuredClone(base.bank);
   const world = createWorld(db, random(run.seed ^ 0x5eed), base.at);
   const provider = createProvider(world, random(run.seed ^ 0x9a9a), bank, (body, signature) =>
     post(service, base.token, body, signature),
   );
+  if (run.traced) world.trace.lines = [];
+  const receiver = createReceiver(world, random(run.seed ^ 0xe7e7), base.webhookSecret);
+  const toProvider = world.outside;
+  world.outside = (request, answered) =>
+    request.url === receiverUrl ? receiver.handle(request, answered) : toProvider(request, answered);
+  // Of their own generator, so that what else a seed draws stays what it was.
+  const extra = random(run.seed ^ 0x3a3a);
+  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5) };
   service.current = null;
   const { faults, sql, refusals, transferWaitMs } = weather(chance);
   const story = [
@@ -284,15 +295,21 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
   const say = (line: string) => story.push(`+${((world.now() - base.at) / 1000).toFixed(3)} ${line}`);
   const born = async (): Promise<Life> => {
     for (;;) {
-      const life = await service.start(world, 'service', { transferWaitMs });
+      const life = await service.start(world, 'service', { transferWaitMs, ...habits });
       if (life) return life;
       say('a process died at its birth');
     }
   };
   const examined: Examined = new Map();
-  const safe = async (when: string, healed = false) => {
-    for (const finding of await checkSafety(db, world.now(), bank, examined, healed))
-      findings.push({ ...finding, what: `${finding.what} (${when})` });
+  /** Safety, after every step; once something is wrong it is wrong ever after. */
+  const looks: Promise<void>[] = [];
+  world.changed = () => {
+    const at = `+${((world.now() - base.at) / 1000).toFixed(3)}`;
+    const look = checkStep(db, mirror, world.now(), bank, examined).then((found) => {
+      if (findings.length === 0)
+        for (const finding of found) findings.push({ ...finding, what: `${finding.what} (${at})` });
+    });
+    looks.push(look);
   };
 
   const merchant = merchantOf({ world, service, base, provider, chance, say, findings });
@@ -300,11 +317,13 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
   provider.faults = faults;
   provider.refusals = refusals;
   world.faults = sql;
+  receiver.trouble = extra.pick([0.1, 0.3, 0.6]);
+  if (extra.chance(0.3)) planHold(world, () => life, extra, base, say);
   if (run.crash)
     world.crashAt(run.crash.point, run.crash.when, () =>
       say(`the process died ${run.crash?.when} call ${run.crash?.point}`),
     );
-  const planned = 2 + chance.below(4);
+  const planned = run.short ? 1 + chance.below(2) : 2 + chance.below(4);
   let when = world.now();
   for (let one = 0; one < planned; one++) {
     when += chance.pick([0, 1, 500, 8_000, 40_000]);
@@ -330,11 +349,9 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
       life.process.frozenUntil = world.now() + 20_000 + chance.below(20_000);
     });
   }
-  // Safety, while everything goes wrong.
-  const stormEnds = when + chance.pick([20_000, 120_000, 3 * hour]);
+  const stormEnds = when + chance.pick(run.short ? [5_000, 20_000, 120_000] : [20_000, 120_000, 3 * hour]);
   for (;;) {
     const calm = await world.run(() => !life.process.alive, stormEnds);
-    await safe(calm ? 'after a death' : 'in the storm');
     if (!calm) break;
     await world.run(() => false, world.now() + 1_100 + chance.below(20_000));
     life = await born();
@@ -347,6 +364,7 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
   world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
   provider.faults = noFaults;
   provider.refusals = 0;
+  receiver.trouble = 0;
   world.faults = { lost: 0, contention: 0, commitUnknown: 0 };
   life.process.clockOffsetMs = 0;
   provider.settleAll();
@@ -361,12 +379,21 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
     return (
       db.run('SELECT 1 FROM intent LIMIT 1', []).length === 0 &&
       bank.outbox.waiting.size === 0 &&
-      bank.due.items.length === 0
+      bank.due.items.length === 0 &&
+      (!habits.delivers || db.run(waitingEvents, []).length === 0)
     );
   }, end);
   const rows = readRows(db);
-  await safe('at the end', true);
-  findings.push(...checkEnd(rows, bank));
+  await Promise.all(looks);
+  // `verify` reads with fifty statements what the mirror has at hand: often enough is enough.
+  const byItself = (run.crash?.point ?? 0) % 10 === 0;
+  findings.push(
+    ...(await (byItself
+      ? checkAtEnd(db, world.now(), bank, examined)
+      : checkStep(db, mirror, world.now(), bank, examined, true))),
+  );
+  findings.push(...checkEnd(rows, bank), ...receiver.findings);
+  if (habits.delivers) findings.push(...checkEvents(db, receiver));
   for (const id of merchant.acknowledged())
     if (!rows.payments.some((payment) => payment.id === id))
       findings.push({ invariant: 18, what: `${id} was answered and is not there` });
@@ -377,7 +404,48 @@ async function play(db: Database, service: Service, base: Base, run: Run): Promi
   }
   for (const { kind } of rows.incidents) world.count(`incident ${kind}`);
   life.process.kill();
-  return { points, findings, seen: world.seen, examined, story, digest: digestOf(rows, bank) };
+  const digest = createHash('sha256').update(world.trace.hash()).update(digestOf(rows, bank)).digest('hex');
+  return { points, findings, seen: world.seen, examined, story, digest, trace: world.trace.lines };
+}
+
+const waitingEvents = `SELECT 1 FROM event_fresh UNION ALL
+  SELECT 1 FROM webhook_delivery WHERE status = 'pending' LIMIT 1`;
+
+/** An operator holds some of an operation's money back, and perhaps lets it go again. */
+function planHold(
+  world: World,
+  living: () => Life,
+  chance: Random,
+  base: Base,
+  say: (line: string) => void,
+): void {
+  const operationId = chance.pick(base.operations);
+  const amountCents = chance.pick([300, 2_000, 9_000]);
+  const after = chance.below(60_000);
+  const releases = chance.chance(0.6) ? 1 + chance.below(60_000) : null;
+  const operator = () => ({ ...living().house, actor: 'operator' });
+  const told = (what: string, work: Promise<unknown>) =>
+    work.then(
+      () => {
+        say(what);
+        world.count(what);
+      },
+      () => world.count(`no ${what}`),
+    );
+  world.at(world.now() + after, () => {
+    if (!living().process.alive) return;
+    let held: string | null = null;
+    void told(
+      'hold placed',
+      placeHold(operator(), { operationId, amountCents, reason: 'a court says so' }).then(({ id }) => {
+        held = id;
+      }),
+    );
+    if (releases === null) return;
+    world.at(world.now() + releases, () => {
+      if (held !== null && living().process.alive) void told('hold released', releaseHold(operator(), held));
+    });
+  });
 }
 
 /**

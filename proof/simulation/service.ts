@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { createCharge } from '../../server/src/charges/create.ts';
 import { type Config, readConfig } from '../../server/src/config.ts';
+import { createPublisher } from '../../server/src/events/publish.ts';
 import { type House, openHouse } from '../../server/src/house.ts';
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
 import { createLog } from '../../server/src/log.ts';
@@ -9,6 +10,8 @@ import { createSecrets, type Secrets } from '../../server/src/secrets.ts';
 import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/settlement/inbound.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
+import { createDeliverer } from '../../server/src/webhooks/deliver.ts';
+import { fanOutTo } from '../../server/src/webhooks/fan-out.ts';
 import type { Database } from './database.ts';
 import type { Process, World } from './world.ts';
 
@@ -26,10 +29,18 @@ export interface Life {
   delivered(): void;
 }
 
+export interface Habits {
+  transferWaitMs: number;
+  /** Events are published and delivered to the merchant's endpoint. */
+  delivers: boolean;
+  /** What is accepted is handed to the worker's senders and not left to its next look. */
+  handsOver: boolean;
+}
+
 export interface Service {
   /** The process that takes requests; null between a death and the next birth. */
   current: Life | null;
-  start(world: World, name: string, options?: { transferWaitMs?: number }): Promise<Life | null>;
+  start(world: World, name: string, habits?: Partial<Habits>): Promise<Life | null>;
   inject: FastifyInstance['inject'];
   /** The secret that the provider signs with. */
   providerSecret: string;
@@ -72,7 +83,11 @@ export function createService(db: Database): Service {
     return service.current;
   };
 
-  async function start(world: World, name: string, { transferWaitMs = 6_000 } = {}): Promise<Life | null> {
+  async function start(
+    world: World,
+    name: string,
+    { transferWaitMs = 6_000, delivers = true, handsOver = false }: Partial<Habits> = {},
+  ): Promise<Life | null> {
     const process = world.spawn(name);
     const { sql, clock, ids, net } = process;
     const own = secrets(ids);
@@ -98,7 +113,7 @@ export function createService(db: Database): Service {
     service.current = life;
     service.providerSecret = own.derive('simulator client').toString('hex');
     server ??= edge(own);
-    void work(world, life);
+    void work(world, life, { delivers, handsOver });
     return life;
   }
 
@@ -147,7 +162,11 @@ export function createService(db: Database): Service {
   }
 
   /** What the worker's loops do, without their polling: it sleeps until something in the database falls due. */
-  async function work(world: World, life: Life): Promise<void> {
+  async function work(
+    world: World,
+    life: Life,
+    { delivers, handsOver }: Omit<Habits, 'transferWaitMs'>,
+  ): Promise<void> {
     const { process, house, inbound } = life;
     const provider = house.providers.get('simulator');
     if (!provider) throw new Error('no provider');
@@ -158,18 +177,31 @@ export function createService(db: Database): Service {
       bell = new AbortController();
     };
     house.wake = ring;
+    if (handsOver) house.senders.set(followUp.connection, followUp.sender);
+    house.eventsWritten = ring;
+    const publisher = createPublisher(house, fanOutTo(house));
+    const deliverer = createDeliverer(house);
+    deliverer.onWork(ring);
     life.delivered = () => world.at(world.now() + 25_000, ring);
     // What a step began goes on beside it and changes what is due: it is looked at again after these waits.
     const looks = [50, 500, 1_500, 7_000];
     let look = 0;
-    const steps: ['sends' | 'queries' | 'left', () => Promise<boolean>][] = [
+    const steps: [keyof Due, () => Promise<boolean>][] = [
       ['sends', followUp.stepSends],
       ['queries', followUp.stepQueries],
       ['left', inbound.stepLeft],
+      ['fresh', publisher.step],
+      ['lanes', deliverer.step],
     ];
+    if (!delivers) steps.splice(3);
+    let due = dueTimes(db);
+    let dueAsOf = db.changes();
     while (process.alive) {
       const rung = bell.signal;
-      const due = dueTimes(db);
+      if (db.changes() !== dueAsOf) {
+        dueAsOf = db.changes();
+        due = dueTimes(db);
+      }
       const now = house.clock.now();
       let worked = false;
       for (const [name, step] of steps) {
@@ -177,7 +209,7 @@ export function createService(db: Database): Service {
         worked = (await step().catch(() => false)) || worked;
       }
       if (worked) look = 0;
-      const next = Math.min(due.sends, due.queries, due.left);
+      const next = Math.min(...steps.map(([name]) => due[name]));
       const wait = next > now ? next - now : worked ? 0 : 1_000;
       await house.clock.sleep(Math.min(wait, looks[look++] ?? 86_400_000), rung);
     }
@@ -186,18 +218,33 @@ export function createService(db: Database): Service {
   return service;
 }
 
+interface Due {
+  sends: number;
+  queries: number;
+  left: number;
+  fresh: number;
+  lanes: number;
+}
+
 /** A look at what falls due, beside the ports: it spares the polling of the worker's loops and decides nothing. */
-function dueTimes(db: Database): { sends: number; queries: number; left: number } {
+function dueTimes(db: Database): Due {
   const never = Number.POSITIVE_INFINITY;
   try {
-    const [row] = db.run<{ sends: number | null; queries: number | null; left: number | null }>(
+    const [row] = db.run<{ [Name in keyof Due]: number | null }>(
       `SELECT min(due_at) FILTER (WHERE priority = 0) AS sends, min(due_at) FILTER (WHERE priority > 0) AS queries,
-        (SELECT min(next_at) FROM inbound WHERE applied_at IS NULL AND authentic) AS left FROM intent`,
+        (SELECT min(next_at) FROM inbound WHERE applied_at IS NULL AND authentic) AS left,
+        (SELECT min(created_at) FROM event_fresh) AS fresh, (SELECT min(due_at) FROM webhook_lane) AS lanes FROM intent`,
       [],
     );
-    return { sends: row?.sends ?? never, queries: row?.queries ?? never, left: row?.left ?? never };
+    return {
+      sends: row?.sends ?? never,
+      queries: row?.queries ?? never,
+      left: row?.left ?? never,
+      fresh: row?.fresh ?? never,
+      lanes: row?.lanes ?? never,
+    };
   } catch {
     // Somebody's transaction has failed and is not rolled back yet.
-    return { sends: 0, queries: 0, left: never };
+    return { sends: 0, queries: 0, left: never, fresh: never, lanes: never };
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { invariants } from '../../server/src/ledger/invariants.ts';
 import { openDatabase } from './database.ts';
 import { openStage, type Stage } from './scenario.ts';
 import { type SimulationFigures, simulate, summary } from './simulate.ts';
@@ -32,6 +33,12 @@ describe('the service in a world that goes wrong', () => {
 
   it('does the same again for the same seed', () => {
     expect(figures.undetermined).toBe(0);
+  });
+
+  it('examines every invariant that rows can show, and the others say what shows them', () => {
+    expect(invariants.map(({ number }) => number)).toEqual(Array.from({ length: 48 }, (_, at) => at + 1));
+    const coded = invariants.filter(({ notHere }) => notHere === undefined);
+    expect(coded.filter(({ number }) => !figures.examined[number]).map(({ number }) => number)).toEqual([]);
   });
 
   it('sees every kind of fault, death and transition', () => {

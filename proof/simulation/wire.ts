@@ -34,9 +34,15 @@ interface Prepared {
 
 export function openSession(pg: PGlite, parserOf: (oid: number) => Parse): Session {
   const known = new Map<string, Prepared>();
+  // The call that streams works at once as well, and is the one that does not read every answer itself besides.
   const call = (message: Buffer): Buffer => {
-    const answer = pg.execProtocolRawSync(message);
-    return Buffer.from(answer.buffer, answer.byteOffset, answer.byteLength);
+    const answer: Buffer[] = [];
+    const done = pg.execProtocolRawStream(message, {
+      syncToFs: false,
+      onRawData: (bytes) => void answer.push(Buffer.from(bytes)),
+    });
+    done.catch(() => {});
+    return answer.length === 1 ? (answer[0] as Buffer) : Buffer.concat(answer);
   };
 
   function prepare(text: string): Prepared {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Clock } from '../../server/src/ports/clock.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
 import {
@@ -34,13 +35,24 @@ export interface World {
   run(done: () => boolean, until: number): Promise<boolean>;
   /** How many port calls were made. */
   points(): number;
+  /** Everything that happened so far, in its order: two runs of one seed must agree in it. */
+  trace: Trace;
   /** The process that makes the port call of this number dies before it, or after it was carried out. */
   crashAt(point: number, when: 'before' | 'after', died: (process: Process) => void): void;
+  /** Called after every statement and commit that changed what others can see. */
+  changed(): void;
   readonly seen: Map<string, number>;
   count(what: string): void;
   faults: SqlFaults;
   /** What the outside makes of a request; the answer goes to `answered` when it comes, if ever. */
   outside(request: NetRequest, answered: (answer: NetAnswer | Error) => void): void;
+}
+
+export interface Trace {
+  /** SHA-256, hex. */
+  hash(): string;
+  /** Each step, when it is to be read. */
+  lines: string[] | null;
 }
 
 export interface SqlFaults {
@@ -90,6 +102,13 @@ let boots = 0;
 export function createWorld(db: Database, random: Random, startMs: number): World {
   boots += 1e9;
   const boot = boots;
+  const happened = createHash('sha256');
+  const trace: Trace = { lines: null, hash: () => happened.copy().digest('hex') };
+  const note = (what: string): void => {
+    const line = `${time} ${random.drawn()} ${what}`;
+    happened.update(line);
+    trace.lines?.push(line);
+  };
   let time = startMs;
   let turn = 0;
   let points = 0;
@@ -107,6 +126,8 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
     at: (when, what) => addTimer(when, what),
     spawn,
     points: () => points,
+    changed: () => {},
+    trace,
     crashAt: (point, when, died) => {
       crash = { point, when, died };
     },
@@ -138,6 +159,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
       }
       time = Math.max(time, first.at);
       timers.shift();
+      note('timer');
       first.fire();
     }
   }
@@ -159,6 +181,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
   function carryOut(task: Task): void {
     tasks.splice(tasks.indexOf(task), 1);
     const point = points++;
+    note(`${task.what} of ${tasks.length + 1}`);
     const dies = crash !== null && crash.point === point ? crash : null;
     if (dies === null) {
       task.carryOut();
@@ -173,6 +196,21 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
     }
     task.process.kill();
     dies.died(task.process);
+  }
+
+  /**
+   * Rows for which no order was asked come in any: in PostgreSQL's own they would depend on what other runs left behind in
+   * the tables, so the seed shuffles them.
+   */
+  function inNoOrder<Row>(rows: Row[], text: string): Row[] {
+    if (rows.length < 2 || ordered.test(text)) return rows;
+    const sorted = rows.map((row) => ({ row, key: JSON.stringify(row) }));
+    sorted.sort((one, other) => (one.key < other.key ? -1 : 1));
+    for (let at = sorted.length - 1; at > 0; at--) {
+      const other = random.below(at + 1);
+      [sorted[at], sorted[other]] = [sorted[other], sorted[at]] as [(typeof sorted)[0], (typeof sorted)[0]];
+    }
+    return sorted.map(({ row }) => row);
   }
 
   function spawn(name: string): Process {
@@ -236,7 +274,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
                 world.outside(sent, end);
               }),
           ),
-        lookup: () => Promise.resolve(['203.0.113.7']),
+        lookup: () => Promise.resolve(['93.184.216.34']),
         ownAddresses: () => ['127.0.0.1'],
         close: () => Promise.resolve(),
       },
@@ -268,9 +306,13 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
           const tail = random.bytes(8);
           tail[0] = ((tail[0] as number) & 0x3f) | 0x80;
           const rest = tail.toString('hex');
+          note('id');
           return `${hex.slice(0, 8)}-${hex.slice(8)}-7${counter.toString(16).padStart(3, '0')}-${rest.slice(0, 4)}-${rest.slice(4)}`;
         },
-        bytes: (length) => random.bytes(length),
+        bytes: (length) => {
+          note('bytes');
+          return random.bytes(length);
+        },
       };
     }
 
@@ -286,7 +328,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
           world.count(`sql ${code}`);
           throw new DatabaseError('planted', code);
         }
-        return db.run<Row>(what.text, values);
+        return inNoOrder(db.run<Row>(what.text, values), what.text);
       };
 
       async function begin(): Promise<Transaction> {
@@ -342,6 +384,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
                 throw new CommitUnknown('the answer to COMMIT was lost');
               }
               db.exec('COMMIT');
+              world.changed();
               release();
               if (!unknown) return;
               world.count('commit done, answer lost');
@@ -367,7 +410,10 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
             return await task(`sql ${what.name}`, {}, () => {
               open.delete(release);
               release();
-              return statement<Row>(what, values);
+              const before = db.changes();
+              const rows = statement<Row>(what, values);
+              if (db.changes() !== before) world.changed();
+              return rows;
             });
           } finally {
             open.delete(release);
@@ -392,6 +438,9 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
 
   return world;
 }
+
+/** An ORDER BY of the statement itself, and not of something in brackets. */
+const ordered = /ORDER BY[^()]*(\([^()]*\)[^()]*)*$/i;
 
 const later = (one: Timer, other: Timer): boolean =>
   one.at > other.at || (one.at === other.at && one.turn > other.turn);

@@ -1,0 +1,355 @@
+import type { accounts as lineAccounts } from '../../server/src/ledger/decide.ts';
+import {
+  type Chain,
+  type Evidence,
+  emptyChain,
+  type StoredJournal,
+  type StoredOperation,
+  type StoredPayment,
+  type World,
+} from '../../server/src/ledger/invariants.ts';
+import type { Database } from './database.ts';
+
+/**
+ * The rows of the database for `examine`, joined in memory. Each table is read whole, and only when something wrote to it
+ * since: after a step that is two or three reads of a few rows, where `verify`'s own statements are fifty. So every
+ * invariant can be examined after every step; `verify` itself looks where a run ends, and must come to the same.
+ */
+export interface Mirror {
+  evidence(
+    world: World,
+    provider: NonNullable<Evidence['provider']>,
+  ): Evidence & { incidents: readonly { payment: string | null; kind: string }[] };
+}
+
+type Row = Record<string, unknown>;
+type Lines = Record<(typeof lineAccounts)[number], number>;
+
+const tables = [
+  'account',
+  'balance',
+  'event',
+  'hold',
+  'incident',
+  'intent',
+  'journal',
+  'operation',
+  'payment',
+  'request_key',
+] as const;
+type Table = (typeof tables)[number];
+
+/** Columns that are read, where not all are. */
+const columnsOf: Partial<Record<Table, string>> = {
+  event: 'account_id, id, type, payment_id',
+  payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
+    provider_fee_cents, net_amount_cents, returned_cents, history, command`,
+  intent: 'account_id, payment_id, operation_id, state, lease_until',
+};
+
+export function createMirror(db: Database): Mirror {
+  const held = new Map<Table, { version: number; rows: Row[] }>();
+  const floats = db.run<{ name: string }>(
+    `SELECT table_name || '.' || column_name AS name FROM information_schema.columns
+      WHERE table_schema = 'vintem' AND data_type IN ('real', 'double precision', 'numeric', 'money')
+        AND (column_name LIKE '%cents%' OR table_name IN ('journal', 'balance', 'checkpoint', 'payment', 'hold', 'incident'))`,
+    [],
+  );
+  const read = <T>(table: Table): T[] => {
+    const version = db.version(table);
+    const found = held.get(table);
+    if (found?.version === version) return found.rows as T[];
+    const rows = db.run<Row>(`SELECT ${columnsOf[table] ?? '*'} FROM ${table}`, []);
+    held.set(table, { version, rows });
+    return rows as T[];
+  };
+  async function* each<T>(all: readonly T[]): AsyncGenerator<T> {
+    yield* all;
+  }
+
+  return {
+    evidence: (world, provider) => {
+      const accounts = read<{ id: string; number: number }>('account');
+      const balances = read<BalanceRow>('balance');
+      const operations = read<OperationRow>('operation');
+      const payments = read<PaymentRow>('payment');
+      const intents = read<IntentRow>('intent');
+      const incidents = read<IncidentRow>('incident');
+      const holds = read<HoldRow>('hold');
+      const events = read<{ account_id: string; id: string; type: string; payment_id: string | null }>(
+        'event',
+      );
+      const keys = read<KeyRow>('request_key');
+      const journals = read<JournalRow>('journal').sort((one, other) => one.seq - other.seq);
+      const paymentOf = new Map(payments.map((one) => [one.id, one]));
+      const operationOf = new Map(operations.map((one) => [one.id, one]));
+      const balanceOf = new Map(balances.map((one) => [one.operation_id, one]));
+      const intentOf = new Map(intents.map((one) => [one.payment_id, one]));
+      const references = new Set(incidents.map((one) => one.reference));
+      const taken = new Set(keys.map((one) => `${one.account_id} ${one.request_key}`));
+      const chains = Map.groupBy(journals, (one) => one.chain_id);
+      const bySubject = Map.groupBy(journals, (one) => one.subject);
+
+      const storedPayment = (one: PaymentRow): StoredPayment => {
+        const type = `${one.kind === 'deposit' ? 'charge' : 'transfer'}.${one.status}`;
+        const intent = intentOf.get(one.id);
+        return {
+          accountId: one.account_id,
+          accountNumber: accounts.find(({ id }) => id === one.account_id)?.number ?? -1,
+          id: one.id,
+          operationId: one.operation_id,
+          kind: one.kind,
+          status: one.status,
+          amountCents: one.amount_cents,
+          feeCents: one.fee_cents,
+          requestKey: one.request_key,
+          createdAt: one.created_at,
+          updatedAt: one.updated_at,
+          endToEnd: one.end_to_end,
+          providerFeeCents: one.provider_fee_cents,
+          netAmountCents: one.net_amount_cents,
+          returnedCents: one.returned_cents,
+          history: one.history,
+          command: one.command,
+          operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
+          intentState: intent?.state ?? null,
+          leased: intent?.lease_until != null,
+          keyTaken: taken.has(`${one.account_id} ${one.request_key}`),
+          events: events.filter((event) => event.payment_id === one.id && event.type === type).length,
+          journals: (bySubject.get(one.id) ?? []).map((journal) => ({
+            chainId: journal.chain_id,
+            event: journal.event,
+            template: journal.template,
+            reference: journal.reference,
+            command: journal.command,
+            ...linesOf(journal),
+          })),
+        };
+      };
+      const storedOperation = (one: OperationRow): StoredOperation => {
+        const balance = balanceOf.get(one.id);
+        const own = intents.filter((intent) => intent.operation_id === one.id);
+        return {
+          id: one.id,
+          slot: one.slot,
+          main: one.main === true,
+          createdAt: one.created_at,
+          deletedAt: one.deleted_at,
+          hasBalance: balance !== undefined,
+          available: balance?.available ?? 0,
+          reserved: balance?.reserved ?? 0,
+          held: balance?.held ?? 0,
+          receivable: balance?.receivable ?? 0,
+          holdWanted: balance?.hold_wanted ?? 0,
+          frozen: balance?.frozen ?? false,
+          openHoldCents: holds
+            .filter((hold) => hold.operation_id === one.id && hold.released_at === null)
+            .reduce((sum, hold) => sum + hold.wanted_cents, 0),
+          openTransferCents: own.reduce((sum, { payment_id }) => {
+            const payment = paymentOf.get(payment_id);
+            const open = payment?.status === 'unknown' || payment?.status === 'pending';
+            return payment?.kind === 'transfer' && open ? sum + payment.amount_cents : sum;
+          }, 0),
+          unfinished: own.length,
+          freezingIncidents: incidents.filter(
+            (incident) => incident.operation_id === one.id && incident.state === 'open' && incident.freezes,
+          ).length,
+        };
+      };
+      const storedJournal = (one: JournalRow): StoredJournal =>
+        ({
+          accountId: one.account_id,
+          chainId: one.chain_id,
+          seq: one.seq,
+          template: one.template,
+          subject: one.subject,
+          event: one.event,
+          reference: one.reference,
+          effectiveAt: one.effective_at,
+          postedAt: one.posted_at,
+          command: one.command,
+          version: one.version,
+          previous: one.previous,
+          hash: one.hash,
+          lines: linesOf(one),
+          after: {
+            available: one.available_after,
+            reserved: one.reserved_after,
+            held: one.held_after,
+            receivable: one.receivable_after,
+          },
+          paymentOperationId: paymentOf.get(one.subject)?.operation_id ?? null,
+          hasIncident:
+            one.event === 7 &&
+            references.has(
+              one.subject === one.account_id
+                ? `unmatched:${one.reference}`
+                : `suspense:${one.subject}:${one.reference}`,
+            ),
+        }) as unknown as StoredJournal;
+
+      return {
+        incidents: incidents.map((one) => ({ payment: one.payment_id, kind: one.kind })),
+        world,
+        accounts: () =>
+          each(
+            accounts.map((account) => ({
+              id: account.id,
+              number: account.number,
+              operations: operations.filter((one) => one.account_id === account.id).map(storedOperation),
+              lostKeys: keys.filter(
+                (one) =>
+                  one.account_id === account.id &&
+                  one.resource === 'operation' &&
+                  !operationOf.has(one.resource_id),
+              ).length,
+            })),
+          ),
+        chains: () =>
+          each(
+            balances.map(
+              (one): Chain => ({
+                accountId: one.account_id,
+                chainId: one.operation_id,
+                available: one.available,
+                reserved: one.reserved,
+                held: one.held,
+                receivable: one.receivable,
+                holdWanted: one.hold_wanted,
+                seq: one.seq,
+                head: one.head,
+                deletedAt: one.deleted_at,
+                lastSeq: chains.get(one.operation_id)?.at(-1)?.seq ?? 0,
+              }),
+            ),
+          ),
+        start: () => Promise.resolve({ from: emptyChain, kept: [] }),
+        journals: (chain) => each([(chains.get(chain.chainId) ?? []).map(storedJournal)]),
+        payments: () => each([payments.map(storedPayment)]),
+        openPayments: () => each([]),
+        paymentsById: (_account, ids) =>
+          Promise.resolve(ids.flatMap((id) => paymentOf.get(id) ?? []).map(storedPayment)),
+        strayChains: () =>
+          each(
+            [...chains]
+              .filter(([id]) => !balanceOf.has(id))
+              .map(([chainId, [one]]) => ({ accountId: one?.account_id ?? '', chainId })),
+          ),
+        floatColumns: () => Promise.resolve(floats.map(({ name }) => name)),
+        provider,
+      };
+    },
+  };
+}
+
+const linesOf = (one: JournalRow): Lines => ({
+  available: one.available,
+  reserved: one.reserved,
+  held: one.held,
+  receivable: one.receivable,
+  clearing: one.clearing,
+  feeRevenue: one.fee_revenue,
+  providerCost: one.provider_cost,
+  suspense: one.suspense,
+  adjustments: one.adjustments,
+});
+
+interface BalanceRow {
+  account_id: string;
+  operation_id: string;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  hold_wanted: number;
+  frozen: boolean;
+  seq: number;
+  head: Buffer;
+  deleted_at: number | null;
+}
+
+interface OperationRow {
+  account_id: string;
+  id: string;
+  slot: number | null;
+  main: boolean | null;
+  created_at: number;
+  deleted_at: number | null;
+}
+
+interface PaymentRow {
+  account_id: string;
+  id: string;
+  operation_id: string;
+  kind: string;
+  status: string;
+  amount_cents: number;
+  fee_cents: number;
+  request_key: string;
+  created_at: number;
+  updated_at: number;
+  end_to_end: string | null;
+  provider_fee_cents: number | null;
+  net_amount_cents: number | null;
+  returned_cents: number;
+  history: StoredPayment['history'];
+  command: string;
+}
+
+interface IntentRow {
+  payment_id: string;
+  operation_id: string;
+  state: string;
+  lease_until: number | null;
+}
+
+interface IncidentRow {
+  payment_id: string | null;
+  operation_id: string | null;
+  kind: string;
+  state: string;
+  freezes: boolean;
+  reference: string;
+}
+
+interface HoldRow {
+  operation_id: string;
+  wanted_cents: number;
+  released_at: number | null;
+}
+
+interface KeyRow {
+  account_id: string;
+  request_key: string;
+  resource: string;
+  resource_id: string;
+}
+
+interface JournalRow {
+  account_id: string;
+  chain_id: string;
+  seq: number;
+  template: string;
+  subject: string;
+  event: number;
+  reference: string;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  clearing: number;
+  fee_revenue: number;
+  provider_cost: number;
+  suspense: number;
+  adjustments: number;
+  available_after: number;
+  reserved_after: number;
+  held_after: number;
+  receivable_after: number;
+  effective_at: number;
+  posted_at: number;
+  command: string;
+  version: number;
+  previous: Buffer;
+  hash: Buffer;
+}
