@@ -8,7 +8,7 @@ import { freePort, http, newFolder, part, percentile, sleep } from './processes.
  *
  *   node proof/bad-days/disk-full.ts          (as root: it mounts and unmounts)
  *
- * While it is full every transfer must be answered 503 and leave nothing; afterwards everything goes on by itself, each key
+ * While it is full a transfer is answered 503 or, as long as a page has room, made, `/readyz` says 503 and `/healthz` 200; afterwards everything goes on by itself, each key
  * that was refused is free or holds its one payment, and `vintem verify --full` is clean. Exit code 1 when not.
  */
 const root = await newFolder('disk-full');
@@ -128,6 +128,9 @@ const truth = (await http('GET', `http://127.0.0.1:${simulatorPort}/control/stat
 const { command } = await import('./processes.ts');
 const verified = await command<{ ok: boolean }>(['verify', '--full'], env);
 const agrees =
+  ready.length > 0 &&
+  ready.every((code) => code === 503) &&
+  live.every((code) => code === 200) &&
   kept === orders.length &&
   ids.size === orders.length &&
   account.balanceCents === 200_000 - orders.length * 1000 &&

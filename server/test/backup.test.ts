@@ -107,6 +107,11 @@ beforeAll(async () => {
       ['unknown', 'pending'].includes(one.status),
     );
   await until(async () => (await open()).length === 0);
+  // The two oldest are on no first page.
+  await until(
+    async () =>
+      (await statusOf(left.completed)) === 'completed' && (await statusOf(left.refused)) === 'cancelled',
+  );
   balanceCents = await merchant.balanceCents();
   await program.stop();
 }, 120_000);

@@ -99,6 +99,27 @@ describe('a flush that the database refuses', () => {
     expect(again.headers.get('idempotent-replayed')).toBeNull();
   });
 
+  test('readiness fails while there is no room to write, though reads work, and comes back by itself', async () => {
+    const readiness = async () => {
+      const answer = await fetch(`${service.url}/readyz`);
+      return { status: answer.status, ...((await answer.json()) as { problems: string[] }) };
+    };
+    expect(await readiness()).toMatchObject({ status: 200, problems: [] });
+    await service.database.admin('ALTER SEQUENCE trouble_times RESTART');
+    await service.database.admin(
+      `CREATE TRIGGER trouble BEFORE INSERT ON write_probe FOR EACH STATEMENT EXECUTE FUNCTION trouble('53100', 1000000)`,
+    );
+    await until(async () => (await readiness()).status === 503);
+    expect((await readiness()).problems).toEqual(['the database cannot write']);
+    expect((await merchant.call('GET', '/account')).status).toBe(200);
+    await service.database.admin('DROP TRIGGER trouble ON write_probe');
+    await until(async () => (await readiness()).status === 200);
+    const [{ rows } = { rows: -1 }] = await service.database.admin<{ rows: number }>(
+      'SELECT count(*)::int AS rows FROM write_probe',
+    );
+    expect(rows).toBe(0);
+  });
+
   test('news that cannot be written while the disk is full is written afterwards', async () => {
     const { body } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
     await fails('53100', 1_000_000);

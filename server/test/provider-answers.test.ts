@@ -114,6 +114,42 @@ beforeEach(() => {
   answer = () => ({ status: 201, body: accepted });
 });
 
+describe('how long a provider asks to wait', () => {
+  const day = 86_400_000;
+  test.each<[string, number | null]>([
+    ['0', 0],
+    ['7', 7_000],
+    ['3601', 3_601_000],
+    ['86400', day],
+    ['99999999999999999999', Number.MAX_SAFE_INTEGER],
+    ['Fri, 20 Nov 2026 15:00:30 GMT', 30_000],
+    ['Friday, 20-Nov-26 15:00:30 GMT', 30_000],
+    ['Sat, 21 Nov 2026 15:00:00 GMT', day],
+    ['Thu, 19 Nov 2026 15:00:00 GMT', 0],
+    ['', null],
+    ['soon', null],
+    ['later 2040', null],
+    ['-5', null],
+    ['1.5', null],
+    ['7, 8', null],
+    ['2040-01-01', null],
+  ])('%j, in the answer to sends, queries and listings', async (value, retryAfterMs) => {
+    answer = () => ({ status: 429, headers: { 'retry-after': value } });
+    const provider = providerWith();
+    const window = { fromMs: now - 60_000, toMs: now };
+    const told = [
+      await payout(provider),
+      await charge(provider),
+      await provider.queryPayout(id),
+      await provider.queryCharge(id),
+      await provider.listPayouts(window),
+      await provider.listCharges(window),
+    ];
+    for (const outcome of told)
+      expect(outcome).toMatchObject({ outcome: 'unclear', cause: 'rateLimited', retryAfterMs });
+  });
+});
+
 describe('the outcome of a send', () => {
   const html = '<html>Bad gateway</html>';
   test.each<[string, Answer, Record<string, unknown>]>([

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../src/accounts/directory.ts';
 import { verify } from '../src/ledger/verify.ts';
+import type { Provider } from '../src/provider/provider.ts';
 import { paymentIdFor } from '../src/request-keys/claim.ts';
 import { listIncidents, resolveIncident } from '../src/settlement/incident.ts';
+import { prepareLimits } from '../src/settlement/limit.ts';
 import type { Operator } from '../src/settlement/operator.ts';
 import { pauseAfterRestore } from '../src/settlement/pause.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
@@ -106,6 +109,29 @@ test('after a restore: what was lost is in suspense with an incident, and the pa
   await service.simulator.behave({});
   expect(await compare()).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
   expect(await verified()).toEqual([]);
+});
+
+test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
+  const { house } = service;
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 't', now())`,
+  );
+  const live = await createAccount(house, { name: 'Viva', test: false, connection: 'live' });
+  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  await expect(compare()).rejects.toThrow('not configured: live');
+  await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+  // The operator gives its settings, and nothing ever happened there.
+  const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true });
+  const simulator = house.providers.get('simulator') as Provider;
+  const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing };
+  (house.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
+  await prepareLimits(house.sql, 'live', null);
+  expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true });
+  (house.providers as Map<string, Provider>).delete('live');
+  const { status, body } = await merchant.transfer();
+  expect(status).toBe(201);
+  await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
 });
 
 test('a charge of before the window that was paid in it is found by the statement', async () => {

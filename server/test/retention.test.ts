@@ -13,12 +13,12 @@ afterAll(() => service.close());
 const dayMs = 86_400_000;
 
 /** A delivery that came so many days ago. */
-async function deliver(daysAgo: number, applied: boolean): Promise<void> {
+async function deliver(daysAgo: number, applied: boolean, authentic = true): Promise<void> {
   const { ids, clock } = service.house;
   const at = clock.now() - daysAgo * dayMs;
   const time = at.toString(16).padStart(12, '0');
   const id = `${time.slice(0, 8)}-${time.slice(8)}${ids.uuid().slice(13)}`;
-  const row = { id, connection: 'simulator', receivedAt: at, body: Buffer.from('x'), authentic: true };
+  const row = { id, connection: 'simulator', receivedAt: at, body: Buffer.from('x'), authentic };
   await insertDeliveries(service.house.sql, [{ ...row, tries: 0, nextAt: at }]);
   if (applied) await markApplied(service.house.sql, [id], at);
 }
@@ -34,6 +34,8 @@ test('raw deliveries go after 90 days, in small steps, unless they wait to be ap
   await service.database.admin('DELETE FROM inbound');
   for (let each = 0; each < 510; each++) await deliver(91, true);
   await deliver(91, false);
+  // A forged one is never applied: it goes as well.
+  await deliver(91, false, false);
   await deliver(89, true);
   expect(await stepRetention(service.house)).toBe(true);
   expect(await stepRetention(service.house)).toBe(false);

@@ -1,3 +1,5 @@
+import { connect } from 'node:net';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
 import { createEfiProvider } from '../src/provider/efi.ts';
@@ -283,6 +285,56 @@ describe('a flood', () => {
     );
     expect(sum).toEqual({ n: 10, cents: '1000' });
     expect(Math.max(...slowest)).toBeLessThan(5_000);
+  });
+
+  test('that comes faster than it can be applied is stored, and applied once by whoever looks later', {
+    timeout: 60_000,
+  }, async () => {
+    const { merchant, id } = await charged();
+    const token = await webhookTokenOf(service);
+    const busy = new pg.Client({ connectionString: service.database.url, options: '-c search_path=vintem' });
+    await busy.connect();
+    await busy.query('BEGIN');
+    await busy.query('SELECT FROM balance WHERE operation_id = $1 FOR UPDATE', [merchant.operationId]);
+    const item = receivedItem(id, 1500, 'Efaster');
+    for (let round = 0; round < 6; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 200 }, () => deliver(service, [item], { token })),
+      );
+      expect(new Set(answers)).toEqual(new Set([200]));
+    }
+    await busy.query('ROLLBACK');
+    await busy.end();
+    await becomes(id, 'paid');
+    // A thousand were under way; what came then waits for a worker.
+    await until(async () => (await left()) === 200, 15_000);
+    const worker = createInbound(later(service.house, 30_000));
+    while (await worker.stepLeft());
+    expect(await left()).toBe(0);
+    expect(await journalsOf(service, id)).toEqual(['credit']);
+    expect(await merchant.balanceCents()).toBe(1500);
+  });
+
+  test('of bodies that are announced and never end keeps no more memory than it may, and ends with them', async () => {
+    const { hostname, port } = new URL(service.url);
+    const token = await webhookTokenOf(service);
+    const sockets = Array.from({ length: 40 }, () => connect(Number(port), hostname));
+    const refused: string[] = [];
+    for (const socket of sockets) {
+      socket.on('error', () => {});
+      socket.on('data', (data) => refused.push(data.toString().slice(0, 12)));
+      socket.write(
+        `POST /hooks/providers/simulator/stranger/pix HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${1024 * 1024}\r\n\r\n{`,
+      );
+    }
+    await until(async () => refused.length === 8);
+    expect(new Set(refused)).toEqual(new Set(['HTTP/1.1 503']));
+    const { id } = await charged();
+    const item = receivedItem(id, 1500, 'Emuch');
+    expect(await deliver(service, [item], { token })).toBe(503);
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await deliver(service, [item], { token })) === 200);
+    await becomes(id, 'paid');
   });
 
   test('of one enormous body is refused before it is stored', async () => {

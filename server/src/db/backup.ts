@@ -36,6 +36,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   rate_bucket: 'counters of seconds: every bucket is full again',
   query_slot: 'leases of calls that were under way in processes that are gone',
   send_slot: 'leases of calls that were under way in processes that are gone',
+  write_probe: 'empty: what is written there is taken back',
   breaker: 'how the provider was then: counted anew',
   panel_session: 'who was signed in then may have signed out since: people sign in again',
   panel_verification: 'codes and links of minutes, which may have been used since',

@@ -340,7 +340,15 @@ class Flush {
     const tx = await sql.begin();
     try {
       await this.#readAll(tx);
-      for (const pending of this.batch) this.#outcomes.set(pending, this.#decide(pending.command));
+      // Whose lock came too late has been told so: what is committed for him now would only surprise him.
+      const now = this.#clock.monotonicMs();
+      for (const pending of this.batch) {
+        const late = pending.command.deadlineMs <= now;
+        this.#outcomes.set(
+          pending,
+          late ? { error: refuse('processing_unavailable') } : this.#decide(pending.command),
+        );
+      }
       const writes = this.#writeAll(tx);
       if (writes.length === 0) return void (await tx.rollback());
       // COMMIT travels behind the writes; if one of them failed, PostgreSQL answers it with ROLLBACK.

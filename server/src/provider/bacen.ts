@@ -9,6 +9,7 @@ import {
   outcomeOfSend,
   type Refusals,
   readList,
+  traceOf,
   unclear,
   windowQuery,
 } from './exchange.ts';
@@ -60,6 +61,7 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
         method: 'PUT',
         path: `/v2/cob/${instruction.txid}`,
         body: chargeBody(instruction, pixKey),
+        ...traceOf(instruction),
       });
       return outcomeOfSend(reply, clock, {
         refusals,

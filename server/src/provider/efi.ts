@@ -10,6 +10,7 @@ import {
   outcomeOfSend,
   type Refusals,
   readList,
+  traceOf,
   unclear,
   windowQuery,
 } from './exchange.ts';
@@ -149,6 +150,7 @@ export function createEfiProvider(options: EfiOptions): Provider {
         method: 'PUT',
         path: `/v3/gn/pix/${instruction.providerId}`,
         body: payoutBody(instruction, pixKey),
+        ...traceOf(instruction),
       });
       return outcomeOfSend(reply, clock, {
         refusals,

@@ -16,6 +16,10 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
+/** The caller's trace goes on with the call; we add no span of our own. */
+export const traceOf = ({ traceparent }: { traceparent?: string | undefined }): Pick<Call, 'headers'> =>
+  traceparent === undefined ? {} : { headers: { traceparent } };
+
 export type Reply =
   /** `body` is undefined when the text is no JSON. */
   | { kind: 'answer'; status: number; headers: Record<string, string>; body: unknown }
@@ -170,11 +174,14 @@ export function errorNameOf(body: unknown): string {
   return name === undefined ? 'no known error' : String(name);
 }
 
-/** `Retry-After` in milliseconds: seconds or an HTTP date (RFC 9110, 10.2.3). */
+/** The three forms of an HTTP date begin with a day of the week; `Date.parse` alone reads a date into `later 2040` or `-5`. */
+const httpDate = /^[A-Z][a-z]{2,8},? .*\d\d:\d\d:\d\d/;
+
+/** `Retry-After` in milliseconds, however long it is: seconds or an HTTP date (RFC 9110, 10.2.3). Null: it says neither. */
 function retryAfterMs(header: string | undefined, now: number): number | null {
   if (header === undefined) return null;
-  if (/^\d{1,9}$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
+  if (/^\d+$/.test(header)) return Math.min(Number(header) * 1000, Number.MAX_SAFE_INTEGER);
+  const at = httpDate.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(at) ? null : Math.max(0, at - now);
 }
 

@@ -62,6 +62,8 @@ export interface ChargeInstruction {
   payerName: string;
   description: string;
   expirySeconds: number;
+  /** W3C Trace Context of whoever waits; sent on as it came. */
+  traceparent?: string | undefined;
 }
 
 export interface PayoutInstruction {
@@ -72,6 +74,8 @@ export interface PayoutInstruction {
   pixKey: string;
   pixKeyType: PixKeyType;
   description: string;
+  /** W3C Trace Context of whoever waits; sent on as it came. */
+  traceparent?: string | undefined;
 }
 
 export type PixKeyType = 'EMAIL' | 'CPF' | 'CNPJ' | 'PHONE' | 'RANDOM';

@@ -1,6 +1,7 @@
 import { type Conditions, conditions, platform, platformKey } from '../accounts/conditions.sql.ts';
 import type { House } from '../house.ts';
 import type { Caller } from '../http/auth.ts';
+import { answerWithinMs, before } from '../http/deadline.ts';
 import { refuse } from '../http/errors.ts';
 import { keyStates } from '../keys/key-state.sql.ts';
 import { eventKinds } from '../ledger/journal.ts';
@@ -44,8 +45,8 @@ export interface Accepted {
   replayed: boolean;
 }
 
-/** How long a command of a caller may wait for the till. */
-export const acceptWithinMs = 8_000;
+/** What of the wait for the provider is kept for reading the state as it stands. */
+const lastLookMs = 1_000;
 
 /** How an order goes out. */
 export interface Way {
@@ -56,6 +57,11 @@ export interface Way {
   waitMs: number;
   /** Monotonic, from before the commit. */
   startedMs: number;
+  /** Monotonic; what the till cannot say by then is answered 503. */
+  acceptByMs: number;
+  /** Monotonic; the caller has the state by then, whatever hangs. */
+  answerByMs: number;
+  traceparent: string | undefined;
   /** False: nothing new is accepted; a repeat is answered all the same. */
   configured: boolean;
 }
@@ -70,12 +76,17 @@ export function wayOf(house: House, caller: Caller, kind: Payment['kind'], waitM
   // asked for, so not where a repeat is not safe: `ready` is sent at once by whoever starts next.
   const handsOver = can?.repeatIsSafe === true && house.senders.get(connection)?.hasRoom() === true;
   const inline = unlimited && (waitMs > 0 || handsOver);
+  const startedMs = house.clock.monotonicMs();
+  const arrivedMs = caller.arrivedMs ?? startedMs;
   return {
     connection,
     call: kind === 'deposit' ? 'charge' : 'payout',
     leaseMs: can && inline ? can.callTimeoutMs + leaseMarginMs : null,
     waitMs,
-    startedMs: house.clock.monotonicMs(),
+    startedMs,
+    acceptByMs: arrivedMs + answerWithinMs,
+    answerByMs: arrivedMs + Math.max(answerWithinMs, waitMs + lastLookMs),
+    traceparent: caller.traceparent,
     configured: can !== undefined,
   };
 }
@@ -97,7 +108,7 @@ export async function sent(house: House, way: Way, payment: Payment, fence: stri
   const { connection, leaseMs, startedMs, waitMs } = way;
   if (fence === null || leaseMs === null) {
     house.wake();
-    return waitMs > 0 ? watched(house, payment, waitMs) : payment;
+    return waitMs > 0 ? watched(house, payment, way) : payment;
   }
   const attempt: Attempt = { payment, connection, fence, leaseEndsMs: startedMs + leaseMs, repeat: false };
   const sender = waitMs > 0 ? undefined : house.senders.get(connection);
@@ -105,7 +116,7 @@ export async function sent(house: House, way: Way, payment: Payment, fence: stri
     sender.begin(attempt);
     return payment;
   }
-  return answeredWithin(house, send(house, attempt), payment, waitMs);
+  return answeredWithin(house, send(house, { ...attempt, traceparent: way.traceparent }), payment, way);
 }
 
 interface Committed extends Accepted {
@@ -125,7 +136,7 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
   const sealedKey = order.pixKey === null ? null : house.secrets.seal(order.pixKey.key, id);
   return house.till.submit<Committed>({
     token,
-    deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+    deadlineMs: way.acceptByMs,
     chains: [chain],
     reads: [read(payments, key), read(takenKeys, taken), ...admissionReads(caller, way)],
     eventRefs: [],
@@ -343,7 +354,7 @@ async function answeredWithin(
   house: House,
   sending: Promise<Payment>,
   asCommitted: Payment,
-  waitMs: number,
+  way: Way,
 ): Promise<Payment> {
   const answered = sending.catch((error: unknown) => {
     // The outcome could not be stored: its lease runs out and the follow-up asks.
@@ -351,27 +362,34 @@ async function answeredWithin(
     return asCommitted;
   });
   const cut = new AbortController();
-  const waited = house.clock.sleep(waitMs, AbortSignal.any([cut.signal, house.draining])).then(() => null);
+  const waited = house.clock
+    .sleep(waitLeftMs(house, way), AbortSignal.any([cut.signal, house.draining]))
+    .then(() => null);
   const payment = await Promise.race([answered, waited]);
   cut.abort();
-  return payment ?? (await stored(house, asCommitted));
+  return payment ?? (await stored(house, asCommitted, way));
 }
 
+/** How long there is to wait for the provider: all of it, unless the commit took its time. */
+const waitLeftMs = (house: House, { waitMs, answerByMs }: Way): number =>
+  Math.max(0, Math.min(waitMs, answerByMs - lastLookMs - house.clock.monotonicMs()));
+
 /** A worker sends, perhaps in another process: looks at the stored state until it moves or the wait is over. */
-async function watched(house: House, payment: Payment, waitMs: number): Promise<Payment> {
-  const untilMs = house.clock.monotonicMs() + waitMs;
+async function watched(house: House, payment: Payment, way: Way): Promise<Payment> {
+  const untilMs = house.clock.monotonicMs() + waitLeftMs(house, way);
   let latest = payment;
   while (latest.status === 'unknown' && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
     await house.clock.sleep(100, house.draining);
-    latest = await stored(house, latest);
+    latest = await stored(house, latest, way);
   }
   return latest;
 }
 
 /** As it is in the database now; as we knew it when that cannot be read: an accepted payment never becomes an error. */
-async function stored(house: House, payment: Payment): Promise<Payment> {
+async function stored(house: House, payment: Payment, way: Way): Promise<Payment> {
   try {
-    const [row] = await payments.read(house.sql, [paymentKey(payment.accountId, payment.id)]);
+    const look = payments.read(house.sql, [paymentKey(payment.accountId, payment.id)]);
+    const [row] = await before(house.clock, way.answerByMs, look);
     return row ?? payment;
   } catch (error) {
     house.log.warn({ err: error, paymentId: payment.id }, 'the latest state could not be read');

@@ -44,10 +44,17 @@ export interface Inbound {
 /** A stored delivery that nobody has marked after this long belongs to a process that is gone. */
 const leftAfterMs = 20_000;
 
+/** Nobody waits for a mark: those of this long share a write. */
+const markEveryMs = 100;
+
 /** How long a delivery that could not be applied waits, by the tries that failed: one that never can holds up no other. */
 const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** Math.min(tries, 10));
 
+/** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
+const appliesMost = 1_000;
+
 export function createInbound(house: House): Inbound {
+  const tokensOf = tokenReader(house);
   const underWay = new Set<Promise<void>>();
   let waiting: { row: StoredDelivery; resolve(): void; reject(error: unknown): void }[] = [];
   let storing = false;
@@ -86,6 +93,7 @@ export function createInbound(house: House): Inbound {
     if (marking) return;
     marking = true;
     while (applied.length > 0) {
+      await house.clock.sleep(markEveryMs, house.draining);
       const batch = applied;
       applied = [];
       try {
@@ -124,8 +132,8 @@ export function createInbound(house: House): Inbound {
   return {
     async receive({ connection, token, headers, rawBody }) {
       const provider = house.providers.get(connection);
-      const tokens = await findWebhookTokens(house.sql, connection);
-      if (!provider || !tokens || !isGood(tokens, token)) return { status: 404 };
+      const tokens = provider && (await tokensOf(connection));
+      if (!tokens || !isGood(tokens, token)) return { status: 404 };
       const receivedAt = house.clock.now();
       const content = provider.parseWebhook({ headers, rawBody, receivedAt });
       const id = house.ids.uuid();
@@ -143,7 +151,7 @@ export function createInbound(house: House): Inbound {
         house.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
         return { status: 401 };
       }
-      apply(id, connection, content);
+      if (underWay.size < appliesMost) apply(id, connection, content);
       return { status: 200 };
     },
 
@@ -159,6 +167,33 @@ export function createInbound(house: House): Inbound {
     async idle() {
       while (underWay.size > 0 || marking) await Promise.all([...underWay, Promise.resolve()]);
     },
+  };
+}
+
+/**
+ * The tokens of a connection, read once for all who ask while a read is under way: a flood of strangers costs one query at a time. Whoever
+ * comes during a read waits for the next one, since that one may have begun before the address was changed.
+ */
+function tokenReader(house: House): (connection: string) => Promise<WebhookTokens | undefined> {
+  const reads = new Map<string, { now: Promise<unknown>; next: Promise<WebhookTokens | undefined> | null }>();
+  const start = (connection: string): Promise<WebhookTokens | undefined> => {
+    const read = findWebhookTokens(house.sql, connection);
+    const turn = { now: read, next: null };
+    reads.set(connection, turn);
+    const ended = () => {
+      if (reads.get(connection) === turn && turn.next === null) reads.delete(connection);
+    };
+    read.then(ended, ended);
+    return read;
+  };
+  return (connection) => {
+    const turn = reads.get(connection);
+    if (!turn) return start(connection);
+    turn.next ??= turn.now.then(
+      () => start(connection),
+      () => start(connection),
+    );
+    return turn.next;
   };
 }
 

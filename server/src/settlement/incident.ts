@@ -1,8 +1,9 @@
+import { wantedBy, wantedTypes } from '../events/wanted.ts';
 import { eventKinds } from '../ledger/journal.ts';
 import { type ChainKey, createTill, type Posting, put, read, remove, type Write } from '../ledger/till.ts';
 import { type Cause, type Payment, type PaymentStatus, paymentIdOf } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
-import { next, type PaymentEvent, type PaymentEventType } from '../payments/state.ts';
+import { firstWord, next, type PaymentEvent, type PaymentEventType } from '../payments/state.ts';
 import { announce } from './announce.ts';
 import { audits, installationId } from './audit.sql.ts';
 import {
@@ -146,6 +147,7 @@ export async function resolveIncident(
       ? (await findClaimant(operator.sql, reference, paymentIdOf(reference))) !== undefined
       : false;
 
+  const kept = await wantedBy({ wanted: wantedTypes(operator) }, accountId);
   const account: ChainKey = { accountId, chainId: accountId };
   const own: ChainKey | null = operationId === null ? null : { accountId, chainId: operationId };
   const heir: ChainKey | null =
@@ -221,6 +223,7 @@ export async function resolveIncident(
               ending.payment as Payment,
               payment.status as PaymentStatus,
               ending.events,
+              kept,
             ),
           );
         }
@@ -287,12 +290,13 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
     effectiveAt: facts.now,
   });
   const open = payment !== undefined && (payment.status === 'unknown' || payment.status === 'pending');
+  const cause: Cause = { by: 'operator', id: facts.incidentId };
+  const first = (charge: Payment) => firstWord(charge, cause);
   const step = (event: PaymentEvent): Outcome => {
     if (!payment || !own) throw unfit;
     if (facts.intent?.state === 'sending') {
       throw new OperatorRefused('it is being sent at this moment: wait until the attempt has ended');
     }
-    const cause: Cause = { by: 'operator', id: facts.incidentId };
     const made = next(payment, event, {
       now: facts.now,
       cause,
@@ -328,7 +332,7 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
         const postings = [post(account, { kind: 'writeOff', amountCents: cents })];
         if (incident.kind !== 'amount_mismatch' || !payment || !open) return { ...untouched, postings };
         const expired = entered(payment, 'expired', facts, {});
-        return { payment: expired, postings, events: ['charge.expired'], ends: true };
+        return { payment: expired, postings, events: [...first(payment), 'charge.expired'], ends: true };
       }
       if (cents < 0 || target === null) throw unfit;
       if (incident.kind === 'amount_mismatch' && payment && own && (open || payment.status === 'expired')) {
@@ -341,7 +345,7 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
           netAmountCents: cents - feeCents,
         });
         const postings = [post(own, { kind: 'settle', amountCents: cents, feeCents })];
-        return { payment: paid, postings, events: ['charge.paid'], ends: true };
+        return { payment: paid, postings, events: [...first(payment), 'charge.paid'], ends: true };
       }
       const settles = incident.kind === 'deleted_operation' && payment?.endToEnd === facts.reference;
       const feeCents = settles && payment?.kind === 'deposit' ? Math.min(payment.feeCents, cents) : 0;
@@ -378,7 +382,7 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
       if (payment.kind === 'deposit') {
         if (action !== 'writeoff' || !open) throw unfit;
         const expired = entered(payment, 'expired', facts, {});
-        return { payment: expired, postings: [], events: ['charge.expired'], ends: true };
+        return { payment: expired, postings: [], events: [...first(payment), 'charge.expired'], ends: true };
       }
       const net = payment.amountCents - payment.feeCents;
       const bear = (amountCents: number, more = ''): Posting[] =>

@@ -190,6 +190,24 @@ describe('waits after failed queries', () => {
     expect(waitAfterFailure(1, 0, second)).toBe(10 * second);
   });
 
+  it('heed a provider that asks for more than an hour for an hour, and never more', () => {
+    for (const retryAfterMs of [hour + second, 24 * hour, Number.MAX_SAFE_INTEGER]) {
+      expect(waitAfterFailure(1, 0, retryAfterMs)).toBe(hour);
+      const failed: Ending = { type: 'queryFailed', retryAfterMs };
+      expect(afterEnding(awaiting, failed, unknown, start, 0).dueAt).toBe(start + hour);
+      const sent: Ending = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
+      expect(afterEnding(sending, sent, unknown, start, 0).dueAt).toBe(start + hour);
+    }
+  });
+
+  it.each([0, null])('are not shortened by a provider that says %s', (retryAfterMs) => {
+    expect(waitAfterFailure(1, 0, retryAfterMs)).toBe(10 * second);
+    const failed: Ending = { type: 'queryFailed', retryAfterMs };
+    expect(afterEnding(awaiting, failed, unknown, start, 0).dueAt).toBe(start + 10 * second);
+    const sent: Ending = { type: 'unclear', cause: 'rateLimited', retryAfterMs };
+    expect(afterEnding(sending, sent, unknown, start, 0).dueAt).toBe(start + 5 * second);
+  });
+
   it('count failures until something answers', () => {
     const failed: Ending = { type: 'queryFailed', retryAfterMs: null };
     const twice = afterEnding(afterEnding(awaiting, failed, unknown, start, 0), failed, unknown, start, 0);

@@ -30,6 +30,15 @@ const connections: Statement = {
 export const findConnectionOf = async (sql: Queries, accountId: string): Promise<string | undefined> =>
   (await sql.run<{ connection: string }>(connections, [accountId]))[0]?.connection;
 
+const used: Statement = {
+  name: 'reconcile_connections_used',
+  text: 'SELECT DISTINCT connection FROM account WHERE number <> 0 ORDER BY connection',
+};
+
+/** The connections that accounts are bound to; the installation's own account has none. */
+export const findConnections = async (sql: Queries): Promise<string[]> =>
+  (await sql.run<{ connection: string }>(used)).map(({ connection }) => connection);
+
 const traces: Statement = {
   name: 'reconcile_traces',
   text: `SELECT p.account_id AS "accountId", p.id,

@@ -19,6 +19,8 @@ export interface Attempt {
   leaseEndsMs: number;
   /** An earlier attempt was made. */
   repeat: boolean;
+  /** The trace of whoever waits for it. */
+  traceparent?: string | undefined;
 }
 
 /** Sends beside the callers: a worker, for the connection that it works on. */
@@ -55,7 +57,7 @@ export async function callProvider(house: House, attempt: Attempt): Promise<Obse
     // Said under the fence: whoever owns the payment by now hears nothing of it.
     outcome = { outcome: 'notSent', detail: 'too late for its lease' };
   } else {
-    outcome = await instruct(house, provider, payment);
+    outcome = await instruct(house, provider, payment, attempt.traceparent);
     const result = resultOf(outcome);
     // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
     // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
@@ -97,6 +99,7 @@ function instruct(
   house: House,
   provider: Provider,
   payment: Payment,
+  traceparent: string | undefined,
 ): Promise<SendOutcome<ChargeReport | PayoutReport>> {
   const { id, amountCents, feeCents, description } = payment;
   if (payment.kind === 'deposit') {
@@ -106,6 +109,7 @@ function instruct(
       payerName: payment.payerName ?? '',
       description,
       expirySeconds: house.settings.chargeExpirySeconds,
+      traceparent,
     });
   }
   if (payment.pixKey === null || payment.pixKeyType === null) throw new Error('a transfer without a key');
@@ -115,6 +119,7 @@ function instruct(
     pixKey: house.secrets.open(payment.pixKey, id).toString(),
     pixKeyType: payment.pixKeyType,
     description,
+    traceparent,
   });
 }
 

@@ -1,0 +1,25 @@
+import type { Clock } from '../ports/clock.ts';
+
+/**
+ * One deadline for a whole request, by monotonic time from its arrival: looking up key and operation, and the till, share these eight
+ * seconds. Each with a limit of its own, a database and a provider that hang in turn kept a caller for more than twenty.
+ */
+export const answerWithinMs = 8_000;
+
+/** What `work` brings, within the time that is left. @throws Error when it is over first */
+export async function before<Answer>(
+  clock: Clock,
+  deadlineMs: number,
+  work: Promise<Answer>,
+): Promise<Answer> {
+  const cut = new AbortController();
+  const over = clock.sleep(Math.max(0, deadlineMs - clock.monotonicMs()), cut.signal).then(() => {
+    if (!cut.signal.aborted) throw new Error('the time of the request was over');
+    return work;
+  });
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    cut.abort();
+  }
+}
