@@ -1,8 +1,10 @@
 import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
+import { createUnusedKeys } from './keys/unused.ts';
 import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
 import { stepRetention } from './settlement/retention.ts';
+import { stepStatement } from './settlement/statement.ts';
 import { expireDrafts } from './transfers/draft.ts';
 import { runOutgoing } from './webhooks/run.ts';
 
@@ -13,7 +15,15 @@ export interface Worker {
 }
 
 /** How long a step that found nothing rests. */
-const restMs = { sends: 100, queries: 200, deliveries: 5_000, drafts: 5_000, retention: 10_000 };
+const restMs = {
+  sends: 100,
+  queries: 200,
+  deliveries: 5_000,
+  drafts: 5_000,
+  retention: 10_000,
+  statement: 10_000,
+  unusedKeys: 10_000,
+};
 
 export function runWorker(house: House): Worker {
   const stopping = new AbortController();
@@ -56,7 +66,11 @@ export function runWorker(house: House): Worker {
     ]),
     loop('deliveries', inbound.stepLeft),
     loop('drafts', () => expireDrafts(house)),
+    ...[...house.providers.values()].map((provider) =>
+      loop('statement', () => stepStatement(house, provider)),
+    ),
     loop('retention', () => stepRetention(house)),
+    loop('unusedKeys', createUnusedKeys(house).step),
   ];
   return {
     stop: async () => {

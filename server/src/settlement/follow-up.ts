@@ -302,7 +302,9 @@ async function refresh(house: House, payment: Payment): Promise<Payment> {
   }
 }
 
-async function takeAllowedQuery(house: House, provider: Provider): Promise<Slot | null> {
+/** A query of the shared limit, free it afterwards; null when there is none left at this moment, or the breaker is open. */
+/** A query of the shared limit, or null when none is left at this moment or the breaker is open. */
+export async function takeAllowedQuery(house: House, provider: Provider): Promise<Slot | null> {
   const { connection, capabilities } = provider;
   const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
   if (!slot || (await house.breakers.allows(connection, 'query'))) return slot;

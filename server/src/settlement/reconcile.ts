@@ -17,7 +17,13 @@ import { postUnmatched, type Unmatched, unmatchedOf } from './inbound.ts';
 import { takeQuery } from './limit.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';
-import { findConnectionOf, findLastKnown, findSettled, findTraces } from './reconcile.sql.ts';
+import {
+  findConnectionOf,
+  findConnections,
+  findLastKnown,
+  findSettled,
+  findTraces,
+} from './reconcile.sql.ts';
 import { applyWithinMs } from './send.ts';
 
 /**
@@ -55,7 +61,7 @@ const windowLeastMs = 1_000;
 const settlingMs = 5 * 60_000;
 const chunk = 500;
 
-/** @throws OperatorRefused no such account; Error when the provider does not answer */
+/** @throws OperatorRefused no such account, or its provider is not configured; Error when the provider does not answer */
 export async function reconcile(
   house: House,
   operator: Operator,
@@ -78,10 +84,20 @@ export async function reconcile(
     restoreEnded: false,
   };
   let providers = [...house.providers.values()];
+  if (accountId === null && known.restoredAt !== null) {
+    // What was sent in the time that was lost is known to its provider alone: without one of them nothing has been compared.
+    const missing = (await findConnections(house.sql)).filter((one) => !house.providers.has(one));
+    if (missing.length > 0)
+      throw new OperatorRefused(
+        `there are accounts at a provider that is not configured: ${missing.join(', ')}`,
+      );
+  }
   if (accountId !== null) {
     const connection = await findConnectionOf(house.sql, accountId);
     if (connection === undefined) throw new OperatorRefused('no such account');
     providers = providers.filter((provider) => provider.connection === connection);
+    if (providers.length === 0)
+      throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
   }
   for (const provider of providers) {
     await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, result);
@@ -226,14 +242,15 @@ async function compareReports(
   }
 }
 
-interface State {
+/** A payment, and what the ledger knows of it. */
+export interface State {
   payment: Payment;
   journals: number;
   incidents: number;
   references: ReadonlySet<string>;
 }
 
-async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
+export async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
   if (owners.length === 0) return new Map();
   const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
   const [rows, traces] = await Promise.all([payments.read(house.sql, keys), findTraces(house.sql, owners)]);
@@ -347,7 +364,9 @@ async function answered<Report>(
     const outcome = await ask();
     if (outcome.outcome === 'listed') return outcome;
     if (tries === 5) throw new Error(`the provider does not answer: ${outcome.cause} (${outcome.detail})`);
-    await house.clock.sleep(outcome.retryAfterMs ?? 1_000 * 2 ** tries, house.draining);
+    // A person waits for this: what a provider wants beyond a minute is said at the end instead.
+    const patienceMs = Math.min(outcome.retryAfterMs ?? 0, 60_000);
+    await house.clock.sleep(Math.max(patienceMs, 1_000 * 2 ** tries), house.draining);
   }
 }
 

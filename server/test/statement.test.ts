@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { verify } from '../src/ledger/verify.ts';
+import { paymentIdFor } from '../src/request-keys/claim.ts';
+import { pauseAfterRestore } from '../src/settlement/pause.ts';
+import { reconcile } from '../src/settlement/reconcile.ts';
+import { stepStatement } from '../src/settlement/statement.ts';
+import { type Merchant, openService, type Service, until } from './support/service.ts';
+import { truthOf } from './support/truth.ts';
+
+// Without a worker nothing is followed up: what the statement tells, it tells alone.
+let service: Service;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+  await turn();
+});
+afterAll(() => service.close());
+
+const control = (path: string) => service.simulator.control('POST', `/control/${path}`);
+const providerId = (id: string): string => id.replaceAll('-', '');
+const queries = async (): Promise<number> =>
+  (await service.simulator.control('GET', '/control/state')).body.queries;
+const statusOf = async (id: string): Promise<string> =>
+  (await merchant.call('GET', `/payments/${id}`)).body.status;
+
+/** One turn now, whenever the last one was. */
+async function turn(): Promise<void> {
+  await service.house.sql.run({ name: 'due', text: 'UPDATE connection SET statement_due_at = NULL' });
+  const provider = service.house.providers.get('simulator');
+  if (!provider) throw new Error('no provider');
+  await stepStatement(service.house, provider);
+}
+
+async function verified(): Promise<unknown[]> {
+  const { house } = service;
+  const { checks } = await verify(house, {
+    accountId: null,
+    full: true,
+    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
+    provider: await truthOf(service.simulator),
+  });
+  return checks.filter((check) => !check.ok);
+}
+
+async function expiredCharge(): Promise<string> {
+  const { body } = await merchant.charge({ amountCents: 700 });
+  await control(`charges/${providerId(body.id)}/expire`);
+  // The first look at the provider is due five seconds after the charge was made.
+  await until(async () => (await statusOf(body.id)) === 'expired');
+  return body.id;
+}
+
+test('an expired charge whose payment nobody told of is paid', async () => {
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop' });
+  await control(`charges/${providerId(id)}/pay`);
+  const before = await merchant.balanceCents();
+  await turn();
+  expect(await statusOf(id)).toBe('paid');
+  expect(await merchant.balanceCents()).toBe(before + 700);
+  expect(await verified()).toEqual([]);
+});
+
+test('what the books have costs one query, however many lines there are', async () => {
+  await service.simulator.behave({ webhook: 'send' });
+  for (let n = 0; n < 5; n++) await merchant.receive(1_000);
+  const before = await queries();
+  await turn();
+  expect((await queries()) - before).toBeLessThanOrEqual(1);
+});
+
+test('a completed transfer that came back unheard is posted as a return, once', async () => {
+  await service.simulator.behave({ webhook: 'send' });
+  await merchant.receive(10_000);
+  const { body: sent } = await merchant.transfer();
+  await until(async () => (await statusOf(sent.id)) === 'completed');
+  const { body } = await merchant.call('GET', `/payments/${sent.id}`);
+  await service.simulator.behave({ webhook: 'drop' });
+  const before = await merchant.balanceCents();
+  await control(`payouts/${providerId(body.id)}/return`);
+  await turn();
+  expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
+  await turn();
+  expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
+  expect(await verified()).toEqual([]);
+});
+
+test('one process at a time reads, and not before it is due', async () => {
+  const provider = service.house.providers.get('simulator');
+  if (!provider) throw new Error('no provider');
+  await turn();
+  const before = await queries();
+  await Promise.all([stepStatement(service.house, provider), stepStatement(service.house, provider)]);
+  expect(await queries()).toBe(before);
+});
+
+test('a provider that does not answer is read again from the same place', async () => {
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop', query: 'error-500' });
+  await control(`charges/${providerId(id)}/pay`);
+  await turn();
+  expect(await statusOf(id)).toBe('expired');
+  await service.simulator.behave({ webhook: 'drop' });
+  await turn();
+  expect(await statusOf(id)).toBe('paid');
+});
+
+test('after a restore nothing is read until everything has been reconciled', async () => {
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  const before = await queries();
+  await turn();
+  expect(await queries()).toBe(before);
+  await reconcile(service.house, { ...service.house, actor: 'tester' }, { accountId: null, sinceMs: null });
+  const reconciled = await queries();
+  await turn();
+  expect(await queries()).toBeGreaterThanOrEqual(reconciled);
+});
