@@ -2,7 +2,10 @@ import type { AddressInfo } from 'node:net';
 import { createCharge } from './charges/create.ts';
 import type { Config } from './config.ts';
 import { watchClock } from './db/clock-offset.ts';
+import { createWriteProbe } from './db/writes.ts';
 import type { House } from './house.ts';
+import { answerWithinMs } from './http/deadline.ts';
+import { createLoad } from './http/load.ts';
 import { buildServer, type UseCases } from './http/server.ts';
 import { mountPanel } from './panel/panel.ts';
 import type { Provider } from './provider/provider.ts';
@@ -23,6 +26,7 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   const stopping = new AbortController();
   const clockOffset = watchClock(house, stopping.signal);
   const inbound = createInbound(house);
+  const writes = createWriteProbe(house);
   const useCases: UseCases = {
     createCharge: (caller, request) => createCharge(house, caller, request),
     createTransfer: (caller, request) => createTransfer(house, caller, request),
@@ -35,9 +39,11 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     ...house,
     config,
     useCases,
+    load: createLoad(house.clock, () => waitForTurn(house), answerWithinMs),
     readiness: async () => {
       const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
-      return (await answers(house)) ? problems : [...problems, 'the database does not answer'];
+      if (!(await inTime(house, answers(house)))) return [...problems, 'the database does not answer'];
+      return (await inTime(house, writes())) ? problems : [...problems, 'the database cannot write'];
     },
   });
   mountPanel(server, { ...house, config }, useCases);
@@ -57,20 +63,33 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   };
 }
 
+/** Resolves when a command that came now has its turn in the till. */
+export const waitForTurn = ({ till, ids, clock }: Pick<House, 'till' | 'ids' | 'clock'>): Promise<void> =>
+  till.submit<void>({
+    token: ids.uuid(),
+    chains: [],
+    reads: [],
+    eventRefs: [],
+    decide: () => ({ answer: undefined }),
+    deadlineMs: clock.monotonicMs() + answerWithinMs,
+  });
+
 /** A database that needs longer than this for one row is not one that requests should be sent to. */
 const answersWithinMs = 2_000;
 
 /** Whether the database answers and its migrations have run. */
-async function answers(house: House): Promise<boolean> {
-  const cut = new AbortController();
-  const asked = house.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
+const answers = (house: House): Promise<boolean> =>
+  house.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
     (rows) => rows.length === 1,
     () => false,
   );
+
+async function inTime(house: House, asked: Promise<boolean>): Promise<boolean> {
+  const cut = new AbortController();
   const late = house.clock.sleep(answersWithinMs, cut.signal).then(() => false);
-  const ready = await Promise.race([asked, late]);
+  const said = await Promise.race([asked, late]);
   cut.abort();
-  return ready;
+  return said;
 }
 
 /** How soon a provider hears of an address that was changed. */

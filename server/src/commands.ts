@@ -95,10 +95,10 @@ export const commands: Command[] = [
           : ratesOf(context, accountId),
       );
       const rates = withDefaults(edge.config.rateQuotas, own);
-      const rows = Object.entries(rates).map(([name, { perSecond, burst }]) => [
+      const rows = Object.entries(rates).map(([name, rate]) => [
         name,
-        `${perSecond} a second`,
-        `${burst} at once`,
+        'perSecond' in rate ? `${rate.perSecond} a second` : '',
+        `${'burst' in rate ? rate.burst : rate.atOnce} at once`,
         Object.hasOwn(own, name) ? 'own' : '',
       ]);
       return { json: { ownerId: accountId, own, rates }, text: table(rows, '') };

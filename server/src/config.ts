@@ -37,6 +37,7 @@ export interface Config {
   readonly webhookAllowCidrs: readonly string[];
   readonly webhookDenyCidrs: readonly string[];
   readonly webhookAllowInsecureLocal: boolean;
+  readonly webhookProxyUrl: string | null;
   /** Null: only test accounts can be created. */
   readonly provider: LiveProvider | null;
 }
@@ -232,6 +233,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     webhookDenyCidrs: setting('WEBHOOK_DENY_CIDRS', [], 'networks, with commas between', addresses),
     webhookAllowInsecureLocal:
       setting('WEBHOOK_ALLOW_INSECURE_LOCAL', 'false', 'true or false', oneOf(['true', 'false'])) === 'true',
+    webhookProxyUrl: setting('WEBHOOK_PROXY_URL', null, 'an http URL', url(['http:'])),
     provider: provider(),
   };
 

@@ -103,6 +103,7 @@ const addressRulesOf = (config: Config) => ({
   allowCidrs: config.webhookAllowCidrs,
   denyCidrs: config.webhookDenyCidrs,
   allowInsecureLocal: config.webhookAllowInsecureLocal,
+  proxy: config.webhookProxyUrl === null ? null : new URL(config.webhookProxyUrl),
   ownHosts: [config.host, new URL(config.publicUrl).hostname],
   ownPort: config.port,
 });

@@ -56,6 +56,7 @@ describe('settings', () => {
       webhookAllowCidrs: [],
       webhookDenyCidrs: [],
       webhookAllowInsecureLocal: false,
+      webhookProxyUrl: null,
       provider: null,
     });
     expect(Object.isFrozen(config)).toBe(true);

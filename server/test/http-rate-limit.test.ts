@@ -1,5 +1,6 @@
 import { afterEach, expect, test } from 'vitest';
-import { ratesOf, setRates } from '../src/accounts/rates.ts';
+import { ratesOf, setRates, withDefaults } from '../src/accounts/rates.ts';
+import { quotaNames } from '../src/http/quotas.ts';
 import { buildServer } from '../src/http/server.ts';
 import { makeKey } from '../src/keys/key.ts';
 import type { Payment } from '../src/payments/payment.ts';
@@ -170,13 +171,18 @@ test('quotas are the installation’s, and over them the account’s own, for ev
   expect((await read(poor)).headers['ratelimit-policy']).toBe('"reads";q=4;w=4, "account";q=600;w=2');
 });
 
-test('a limit by address, or of what all accounts share, is not an account’s to change', async () => {
+test('every limit of keys and accounts can be an account’s own; one by address cannot', async () => {
   const { ownerId } = await open();
   const operator = { ...edge.parts, actor: 'test' };
-  for (const name of ['auth', 'refused-keys'] as const) {
-    const wanted = { [name]: { perSecond: 1, burst: 1 } };
-    await expect(setRates(operator, ownerId, wanted)).rejects.toThrow('whole installation');
-  }
+  const auth = { perSecond: 1, burst: 1 };
+  await expect(setRates(operator, ownerId, { auth })).rejects.toThrow('whole installation');
+  const all = Object.fromEntries(
+    quotaNames.filter((name) => name !== 'auth').map((name) => [name, { perSecond: 7, burst: 9 }]),
+  );
+  const own = { ...all, 'in-flight': { atOnce: 3 } };
+  expect(await setRates(operator, ownerId, own)).toEqual(own);
+  expect(await ratesOf(operator, ownerId)).toEqual(own);
+  expect(withDefaults({ reads: { perSecond: 1, burst: 1 } }, own)).toMatchObject(own);
   await expect(ratesOf(operator, systemIds(systemClock).uuid())).rejects.toThrow('no such account');
 });
 
@@ -212,6 +218,60 @@ test('a refused Pix key counts against the account, and too many stop its transf
   expect((await edge.call(key, { url: '/account' })).status).toBe(200);
   clock.at += 10_000;
   expect((await send(key)).body.code).toBe('pix_key_not_found');
+});
+
+test('requests in flight and refused Pix keys are counted by the account’s own limits, and by the installation’s', async () => {
+  let entered = 0;
+  let gate = Promise.withResolvers<void>();
+  const clock = handClock();
+  edge = await openEdge({
+    config: {
+      ...config,
+      rateQuotas: { 'in-flight': { atOnce: 2 }, 'refused-keys': { perSecond: 0.1, burst: 1 } },
+    },
+    clock,
+    useCases: {
+      ...useCases,
+      createCharge: async () => {
+        entered++;
+        await gate.promise;
+        throw new Error('after the gate');
+      },
+      createTransfer: async (caller) => ({
+        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
+        replayed: false,
+      }),
+    },
+  });
+  const requestKey = '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
+  const charge = { amountCents: 1000, payerName: 'Maria', requestKey };
+  const transfer = {
+    amountCents: 1000,
+    pixKey: 'maria@example.com',
+    pixKeyType: 'EMAIL',
+    description: '',
+    requestKey,
+  };
+  const [poor, rich] = [await edge.newAccount(), await edge.newAccount()];
+  const own = { 'in-flight': { atOnce: 3 }, 'refused-keys': { perSecond: 0.1, burst: 3 } };
+  await setRates({ ...edge.parts, actor: 'test' }, rich.ownerId, own);
+  for (const [account, most, keys] of [
+    [poor, 2, 1],
+    [rich, 3, 3],
+  ] as const) {
+    entered = 0;
+    gate = Promise.withResolvers<void>();
+    const { key } = await edge.newKey(account.ownerId);
+    const ask = () => edge.call(key, { method: 'POST', url: '/pix/charges', payload: charge });
+    const held = Array.from({ length: most }, ask);
+    for (let polls = 0; entered < most && polls < 1000; polls++) await systemClock.sleep(1);
+    expect((await ask()).body.code).toBe('too_many_concurrent_requests');
+    gate.resolve();
+    await Promise.all(held);
+    const send = () => edge.call(key, { method: 'POST', url: '/pix/transfers', payload: transfer });
+    for (let at = 0; at < keys; at++) expect((await send()).body.code).toBe('pix_key_not_found');
+    expect((await send()).body.details).toEqual([{ policy: 'refused-keys' }]);
+  }
 });
 
 test('processes over one database count together', async () => {

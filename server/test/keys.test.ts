@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildServer } from '../src/http/server.ts';
 import { makeKey } from '../src/keys/key.ts';
+import { touchKey } from '../src/keys/keys.sql.ts';
 import {
   createKey,
   keyring,
@@ -11,12 +12,15 @@ import {
   rollKeyById,
   wakeKey,
 } from '../src/keys/keys.ts';
+import { createUnusedKeys } from '../src/keys/unused.ts';
 import { createLog } from '../src/log.ts';
+import type { Letter } from '../src/mail.ts';
 import { systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import type { Sql } from '../src/ports/sql.ts';
 import { createSecrets } from '../src/secrets.ts';
 import { type Edge, openEdge, secrets } from './support/edge.ts';
+import { shiftedClock } from './support/shifted-clock.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;
@@ -368,6 +372,47 @@ test('a key that may send money rests after 180 days without use, others do not,
   await long(busy.id, 179);
   expect((await account(busy.key)).status).toBe(200);
   await expect(wakeKey(house, 'nosuchkey000')).rejects.toThrow('no such active key');
+});
+
+test('a key that nobody used for 90 days is told of once, again only after it was used, and not twice by two processes', async () => {
+  const clock = shiftedClock();
+  const { ownerId } = await edge.newAccount();
+  const { id } = await edge.newKey(ownerId, ['read', 'transfers']);
+  const ended = await edge.newKey(ownerId, ['read']);
+  await revokeKey(house, ended.id);
+  const letters: Letter[] = [];
+  let refuses = false;
+  const mail = {
+    send: async (letter: Letter) => {
+      if (refuses) throw new Error('no mail today');
+      letters.push(letter);
+    },
+  };
+  const round = () =>
+    createUnusedKeys({ sql: edge.database.sql, clock, mail, log: createLog('silent') }).step();
+  const told = () => letters.filter(({ text }) => text.includes(id));
+  clock.skip(89 * 86_400_000);
+  await round();
+  expect(told()).toEqual([]);
+  clock.skip(2 * 86_400_000);
+  refuses = true;
+  await round();
+  refuses = false;
+  // The mail that failed is tried again when its claim has ended, not at once by everybody.
+  await round();
+  expect(told()).toEqual([]);
+  clock.skip(601_000);
+  await Promise.all([round(), round()]);
+  expect(told()).toHaveLength(1);
+  expect(told()[0]?.text).toMatch(/It may send money, so it rests from \d{4}-\d\d-\d\d on/);
+  expect(letters.some(({ text }) => text.includes(ended.id))).toBe(false);
+  clock.skip(86_400_000);
+  await round();
+  expect(told()).toHaveLength(1);
+  await touchKey(edge.database.sql, id, { at: clock.now(), ip: '127.0.0.1', agent: null });
+  clock.skip(91 * 86_400_000);
+  await round();
+  expect(told()).toHaveLength(2);
 });
 
 test('keys of the pepper before go on working while that is at hand', async () => {

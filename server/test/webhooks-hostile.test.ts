@@ -40,6 +40,7 @@ beforeAll(async () => {
     allowCidrs: ['127.0.0.1/32'],
     denyCidrs: [],
     allowInsecureLocal: false,
+    proxy: null,
     ownHosts: [],
     ownPort: 1,
   };

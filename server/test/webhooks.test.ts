@@ -207,6 +207,32 @@ test('what cannot be an endpoint is refused, field by field', async () => {
   expect((await merchant.call('GET', '/webhooks')).body.webhooks).toEqual([]);
 });
 
+test('a payment whose first news is its end was created and ended for its subscribers, each once, in that order', async () => {
+  const { merchant, receiver } = await listening();
+  // From the next second on, what nobody had subscribed to is written.
+  await service.house.clock.sleep(1_100);
+  await merchant.receive(5000);
+  const { body: lost } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
+  const refused = await merchant.transfer({ pixKey: 'refuse-in-answer@simulator.example' });
+  // Refused by our own rules: the provider never hears of it.
+  const unsent = await merchant.transfer({ pixKey: `${'a'.repeat(80)}@loja.example` });
+  const told = (id: string) =>
+    receiver.got.filter(({ body }) => body.data.id === id).map(({ body }) => [body.type, body.change.from]);
+  const ended = [
+    [lost.id, 'transfer.completed'],
+    [refused.body.paymentId ?? refused.body.id, 'transfer.cancelled'],
+  ];
+  await until(async () => ended.every(([id, type]) => told(id).some(([one]) => one === type)), 20_000);
+  for (const [id, type] of ended) {
+    const types = told(id);
+    expect(types[0]).toEqual(['transfer.created', 'unknown']);
+    expect(types.filter(([one]) => one === 'transfer.created')).toHaveLength(1);
+    expect(types.filter(([one]) => one === type)).toHaveLength(1);
+  }
+  await until(async () => told(unsent.body.paymentId).length > 0);
+  expect(told(unsent.body.paymentId)).toEqual([['transfer.cancelled', 'unknown']]);
+});
+
 test('an endpoint is changed field by field; the eleventh new address within an hour is refused', async () => {
   const { merchant, endpoint } = await listening({ description: 'Loja' });
   const path = `/webhooks/${endpoint.id}`;
@@ -235,6 +261,11 @@ test('an endpoint is changed field by field; the eleventh new address within an 
   expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500);
   expect((await patch({ url: `${endpoint.url}/9` })).status).toBe(200);
+  // Making and removing endpoints is no way around it.
+  expect((await register(merchant, `${endpoint.url}/11`)).status).toBe(201);
+  await merchant.call('DELETE', path, {});
+  const another = await register(merchant, `${endpoint.url}/12`);
+  expect([another.status, another.body.code]).toEqual([429, 'rate_limited']);
 });
 
 test('only the permission webhooks manages endpoints, and nobody sees those of another account', async () => {

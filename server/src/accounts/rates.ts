@@ -1,4 +1,4 @@
-import { defaultQuotas, type Quotas } from '../http/quotas.ts';
+import { defaultInFlight, defaultQuotas, type Quotas } from '../http/quotas.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { audits } from '../settlement/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator.ts';
@@ -27,12 +27,10 @@ export async function ratesOf(operator: { sql: Queries }, accountId: string): Pr
 /**
  * Gives an account rate limits of its own, in place of those it had; none: the installation's. Every process follows within a
  * second, with the next look at a key.
- * @throws OperatorRefused no such account, or `auth` or `refused-keys` among the quotas
+ * @throws OperatorRefused no such account, or `auth` among the quotas, which is counted before an account is known
  */
 export async function setRates(operator: Operator, accountId: string, quotas: Quotas): Promise<Quotas> {
-  for (const name of ['auth', 'refused-keys'] as const) {
-    if (quotas[name]) throw new OperatorRefused(`${name} is set for the whole installation alone`);
-  }
+  if (quotas.auth) throw new OperatorRefused('auth is set for the whole installation alone');
   return operator.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const before = await ratesOf({ sql: tx }, accountId);
@@ -57,6 +55,7 @@ export async function setRates(operator: Operator, accountId: string, quotas: Qu
 /** Every limit of an account, its own laid over the installation's. */
 export const withDefaults = (installation: Quotas, own: Quotas) => ({
   ...defaultQuotas,
+  'in-flight': { atOnce: defaultInFlight },
   ...installation,
   ...own,
 });

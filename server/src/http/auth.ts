@@ -12,6 +12,10 @@ export interface KeyHolder {
   keyId: string | null;
   permissions: ReadonlySet<Permission>;
   requestId: string;
+  /** The caller's W3C trace, for what is asked of the provider while it waits. */
+  traceparent?: string;
+  /** Monotonic, when the request came in; absent: now. */
+  arrivedMs?: number;
 }
 
 /** Who calls, and for which business operation. */

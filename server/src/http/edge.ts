@@ -10,6 +10,7 @@ import type { Permission } from '../keys/permissions.ts';
 import type { Caller } from './auth.ts';
 import type { Language } from './errors.ts';
 import type { Policy } from './rate-limit.ts';
+import type { ClientTrace } from './trace.ts';
 
 /** What every route of the public API says of itself beside its schema. */
 export interface RouteFacts {
@@ -33,6 +34,8 @@ declare module 'fastify' {
     /** Set on every route of the public API before its handler runs. */
     caller: Caller;
     language: Language;
+    /** What the caller says of its own request. */
+    trace: ClientTrace;
   }
   // What `config` of a route carries; absent outside of the public API.
   interface FastifyContextConfig {

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { defaultQuotas, parseQuotas } from './quotas.ts';
 
 test('quotas are read as calls a second and burst', () => {
+  expect(parseQuotas('in-flight=500')).toEqual({ 'in-flight': { atOnce: 500 } });
   expect(parseQuotas('reads=200/400, transfers=0.5/10')).toEqual({
     reads: { perSecond: 200, burst: 400 },
     transfers: { perSecond: 0.5, burst: 10 },
@@ -17,6 +18,9 @@ test('what cannot be read is refused whole', () => {
     'READS=1/1',
     'reads=1e3/1',
     'constructor=1/1',
+    'in-flight=0',
+    'in-flight=1/1',
+    'in-flight=1,in-flight=2',
   ]) {
     expect([text, parseQuotas(text)]).toEqual([text, null]);
   }

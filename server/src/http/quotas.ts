@@ -20,18 +20,28 @@ export const defaultQuotas = {
 
 export type QuotaName = keyof typeof defaultQuotas;
 
+/** How many requests of a key may be under way at once in a process. */
+export const defaultInFlight = 256;
+
 /** What differs from the defaults. */
-export type Quotas = Partial<Record<QuotaName, Quota>>;
+export type Quotas = Partial<Record<QuotaName, Quota>> & { 'in-flight'?: { atOnce: number } };
 
 export const quotaNames = Object.keys(defaultQuotas) as QuotaName[];
 
 /**
- * `reads=200/400,transfers=0.5/10`: calls a second, and how many at once.
+ * `reads=200/400,transfers=0.5/10,in-flight=500`: calls a second, and how many at once; of `in-flight` the number alone.
  * @returns null for what cannot be read
  */
 export function parseQuotas(text: string): Quotas | null {
   const quotas: Quotas = {};
   for (const part of text.split(',')) {
+    const inFlight = /^\s*in-flight=(\d{1,6})\s*$/.exec(part);
+    if (inFlight) {
+      const atOnce = Number(inFlight[1]);
+      if (quotas['in-flight'] || atOnce < 1) return null;
+      quotas['in-flight'] = { atOnce };
+      continue;
+    }
     const match = /^\s*([a-z-]+)=(\d{1,6}(?:\.\d{1,6})?)\/(\d{1,6})\s*$/.exec(part);
     if (!match) return null;
     const [name, perSecond, burst] = [match[1] as QuotaName, Number(match[2]), Number(match[3])];

@@ -5,13 +5,11 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { refuse } from './errors.ts';
-import { defaultQuotas, type Quota, type QuotaName, type Quotas } from './quotas.ts';
+import { defaultInFlight, defaultQuotas, type Quota, type QuotaName, type Quotas } from './quotas.ts';
 import { dropFull, spendShared } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
 export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhooks';
-
-const requestsInFlight = 256;
 
 /** How long what was taken stays untold to the other processes. */
 const shareEveryMs = 100;
@@ -72,7 +70,7 @@ export function rateLimiter(options: {
   draining: AbortSignal;
 }): RateLimiter {
   const { clock, sql, log, enabled, behindProxy, draining } = options;
-  const quotas = { ...defaultQuotas, ...options.quotas };
+  const quotas = { ...defaultQuotas, 'in-flight': { atOnce: defaultInFlight }, ...options.quotas };
   if (!enabled) return unlimited;
   // As the wall clock for the other processes, but it never jumps.
   const wallOffset = clock.now() - clock.monotonicMs();
@@ -80,6 +78,8 @@ export function rateLimiter(options: {
   /** The instant up to which a bucket is spent. */
   const spentUntil = new Map<string, number>();
   const inFlight = new Map<string, number>();
+  /** Of the accounts that have one of their own: what a transfer's route asks with knows no key. */
+  const ownRefusedKeys = new Map<string, Quota>();
   let addressesCount = true;
 
   /** What the database has not been told, in milliseconds of each bucket, and since when. */
@@ -128,9 +128,9 @@ export function rateLimiter(options: {
     if (!telling) void tellUntilAllIsTold();
   }
 
-  function enter(keyId: string, response: ServerResponse): void {
+  function enter(keyId: string, atOnce: number, response: ServerResponse): void {
     const before = inFlight.get(keyId) ?? 0;
-    if (before >= requestsInFlight) throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 1 });
+    if (before >= atOnce) throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 1 });
     inFlight.set(keyId, before + 1);
     // Also when the caller goes away: `finish` would not come then.
     response.once('close', () => {
@@ -142,6 +142,9 @@ export function rateLimiter(options: {
 
   return {
     take(key, policy, reply) {
+      const ownRefused = key.quotas?.['refused-keys'];
+      if (ownRefused) ownRefusedKeys.set(key.accountId, ownRefused);
+      else if (ownRefusedKeys.size > 0) ownRefusedKeys.delete(key.accountId);
       const own = bucket(policy, key.id, key.quotas?.[policy]);
       const account = bucket('account', key.accountId, key.quotas?.account);
       const allowed = own.waitMs === 0 && account.waitMs === 0;
@@ -152,7 +155,7 @@ export function rateLimiter(options: {
       reply.header('ratelimit-policy', `${policyText(own)}, ${policyText(account)}`);
       reply.header('ratelimit', `${leftOf(own, allowed)}, ${leftOf(account, allowed)}`);
       if (!allowed) throw limited([own, account]);
-      enter(key.id, reply.raw);
+      enter(key.id, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
     },
 
     authenticationFailed(request) {
@@ -171,12 +174,12 @@ export function rateLimiter(options: {
     },
 
     requireKeysFound(accountId) {
-      const one = bucket('refused-keys', accountId);
+      const one = bucket('refused-keys', accountId, ownRefusedKeys.get(accountId));
       if (one.waitMs > 0) throw limited([one]);
     },
 
     keyNotFound(accountId) {
-      spend(bucket('refused-keys', accountId));
+      spend(bucket('refused-keys', accountId, ownRefusedKeys.get(accountId)));
     },
   };
 }

@@ -25,16 +25,19 @@ import type { Addresses } from '../webhooks/address.ts';
 import { describedEvents } from '../webhooks/described.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { bearerOf, requirePermission } from './auth.ts';
+import { answerWithinMs, before } from './deadline.ts';
 import { docsRoutes } from './docs.ts';
 import type { RouteFacts } from './edge.ts';
 import { ApiError, type ErrorCode, errorBody, type Language, languageOf, refuse } from './errors.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
+import type { Load } from './load.ts';
 import { type DescribedRoute, openApiOf } from './openapi.ts';
 import { namedOperationOf } from './operation-header.ts';
 import type { Quotas } from './quotas.ts';
 import { rateLimiter } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
+import { clientTraceOf } from './trace.ts';
 import { validatorCompiler } from './validation.ts';
 
 export const basePath = '/api/v1/public';
@@ -69,6 +72,8 @@ export interface EdgeParts {
   useCases: UseCases;
   /** What keeps the process from being ready; empty: it is. */
   readiness(): Promise<readonly string[]>;
+  /** Sheds calls of the public API under overload; absent: nothing is shed. */
+  load?: Load;
   /** From its abort on, new requests are refused and connections end with the answers under way. */
   draining: AbortSignal;
 }
@@ -95,7 +100,8 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     // A whole request must have arrived by then; the answer may take longer.
     requestTimeout: 15_000,
     keepAliveTimeout: 65_000,
-    http: { maxHeaderSize: maxHeaderBytes, headersTimeout: 10_000 },
+    // Node looks for late requests every 30 s: twice as long as they have.
+    http: { maxHeaderSize: maxHeaderBytes, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
@@ -111,6 +117,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   // Both are set by hooks before anything reads them; declared here, every request object has one shape.
   app.decorateRequest('caller', null as never);
   app.decorateRequest('language', null as never);
+  app.decorateRequest('trace', null as never);
 
   app.addHook('onRequest', (request, reply, done) => {
     greet(request, reply);
@@ -124,6 +131,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
 
   function greet(request: FastifyRequest, reply: FastifyReply): void {
+    request.trace = clientTraceOf(request.headers);
     request.language = languageOf(request.headers['accept-language'], config.defaultLanguage);
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
@@ -155,7 +163,10 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       return answer(request, reply, refuse('malformed_request'));
     }
     const { method, url, config: route } = request.routeOptions;
-    log.error({ err: error, requestId: request.id, method, route: url }, 'a request failed');
+    log.error(
+      { err: error, requestId: request.id, ...request.trace, method, route: url },
+      'a request failed',
+    );
     answer(request, reply, refuse(route.api?.creates ? 'processing_unavailable' : 'internal_error'));
   });
 
@@ -188,6 +199,10 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
 
   function admit(facts: RouteFacts) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
+      parts.load?.admit(facts);
+      const arrivedMs = clock.monotonicMs();
+      const deadlineMs = arrivedMs + answerWithinMs;
       if (facts.deprecatedAt !== undefined) {
         reply.header('deprecation', `@${facts.deprecatedAt}`);
         reply.header('link', `<${config.publicUrl}/docs>; rel="deprecation"; type="text/html"`);
@@ -196,7 +211,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         throw refuse('tls_required');
       }
       const known = keys.get(bearerOf(request.raw));
-      const key = known instanceof Promise ? await known : known;
+      const key = known instanceof Promise ? await before(clock, deadlineMs, known) : known;
       if (key === undefined) {
         limiter.authenticationFailed(request);
         throw refuse('api_key_invalid');
@@ -210,7 +225,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       let operationId = '';
       if (facts.operation === 'resolve') {
         const resolved = directory.resolve(key.accountId, named);
-        operationId = typeof resolved === 'string' ? resolved : await resolved;
+        operationId = typeof resolved === 'string' ? resolved : await before(clock, deadlineMs, resolved);
       }
       request.caller = {
         accountId: key.accountId,
@@ -219,6 +234,8 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         keyId: key.id,
         permissions: key.permissions,
         requestId: request.id,
+        arrivedMs,
+        ...(request.trace.traceparent ? { traceparent: request.trace.traceparent } : {}),
         operationId,
         operationNamed: named !== null,
       };
@@ -268,7 +285,14 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     app.addHook('onResponse', (request, reply, done) => {
       const { method, url } = request.routeOptions;
       log.debug(
-        { requestId: request.id, method, route: url, status: reply.statusCode, ms: reply.elapsedTime },
+        {
+          requestId: request.id,
+          ...request.trace,
+          method,
+          route: url,
+          status: reply.statusCode,
+          ms: reply.elapsedTime,
+        },
         'answered',
       );
       done();

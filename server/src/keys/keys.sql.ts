@@ -97,6 +97,17 @@ export const markRolled = (
   endsAtMs: number,
 ): Promise<unknown> => tx.run(rolled, [id, successorId, timestamp(endsAtMs)]);
 
+const narrow: Statement = {
+  name: 'key_narrow',
+  text: `UPDATE api_key SET permissions = $2 WHERE id = $1`,
+};
+
+export const setPermissions = (
+  tx: Queries,
+  id: string,
+  permissions: readonly Permission[],
+): Promise<unknown> => tx.run(narrow, [id, permissions]);
+
 const wake: Statement = {
   name: 'key_wake',
   text: `UPDATE api_key SET woken_at = $2 WHERE id = $1`,
@@ -133,3 +144,54 @@ const list: Statement = {
 
 export const selectKeys = (sql: Queries, accountId: string): Promise<ListedKey[]> =>
   sql.run<ListedKey>(list, [accountId]);
+
+export interface UnusedKey {
+  id: string;
+  accountId: string;
+  accountName: string;
+  name: string;
+  permissions: Permission[];
+  /** When it was last used, made or woken. */
+  usedAt: number;
+}
+
+const claimUnused: Statement = {
+  name: 'key_claim_unused',
+  text: `WITH due AS (
+      SELECT k.id FROM api_key k
+      WHERE greatest(k.created_at, k.last_used_at, k.woken_at) <= $2
+        AND (k.warned_at IS NULL OR k.warned_at < greatest(k.last_used_at, k.woken_at))
+        AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1)
+        AND (k.warning_until IS NULL OR k.warning_until <= $1)
+      ORDER BY k.id LIMIT $4 FOR UPDATE SKIP LOCKED)
+    UPDATE api_key k SET warning_until = $3 FROM due, account a
+    WHERE k.id = due.id AND a.id = k.account_id
+    RETURNING k.id, k.account_id AS "accountId", a.name AS "accountName", k.name, k.permissions,
+      greatest(k.created_at, k.last_used_at, k.woken_at) AS "usedAt"`,
+};
+
+/** Keys in force that nobody used since then and nobody was told of; out of sight of the other processes until that time. */
+export const claimUnusedKeys = (
+  sql: Queries,
+  nowMs: number,
+  { since, until, most }: { since: number; until: number; most: number },
+): Promise<UnusedKey[]> =>
+  sql.run<UnusedKey>(claimUnused, [timestamp(nowMs), timestamp(since), timestamp(until), most]);
+
+const warned: Statement = {
+  name: 'key_warned',
+  text: `UPDATE api_key SET warned_at = $2, warning_until = NULL WHERE id = $1`,
+};
+
+export const markWarned = (sql: Queries, id: string, nowMs: number): Promise<unknown> =>
+  sql.run(warned, [id, timestamp(nowMs)]);
+
+const selectKeepers: Statement = {
+  name: 'key_keepers',
+  text: `SELECT u.email FROM panel_member m JOIN panel_user u ON u.id = m.user_id
+    WHERE m.account_id = $1 AND m.role IN ('owner', 'admin', 'developer') AND u.email_verified ORDER BY u.email`,
+};
+
+/** The addresses of those who look after an account's keys. */
+export const findKeepers = async (sql: Queries, accountId: string): Promise<string[]> =>
+  (await sql.run<{ email: string }>(selectKeepers, [accountId])).map(({ email }) => email);

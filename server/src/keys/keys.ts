@@ -16,6 +16,7 @@ import {
   markRolled,
   markWoken,
   selectKeys,
+  setPermissions,
   touchKey,
 } from './keys.sql.ts';
 import type { Permission } from './permissions.ts';
@@ -134,6 +135,28 @@ export async function rollKey(
 }
 
 /**
+ * Takes permissions away from a key; adding one needs another key.
+ * @throws KeyRefused no such active key in the account, none left, or one that it has not
+ */
+export async function narrowKey(
+  house: KeyHouse,
+  accountId: string,
+  id: string,
+  left: readonly Permission[],
+): Promise<void> {
+  await house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const now = house.clock.now();
+    const key = (await selectKeys(tx, accountId)).find((one) => one.id === id && isActive(one, now));
+    if (!key) throw new KeyRefused('there is no such active key');
+    if (left.length === 0 || !left.every((permission) => key.permissions.includes(permission))) {
+      throw new KeyRefused('a key keeps at least one of its permissions and gets no other');
+    }
+    await setPermissions(tx, id, [...new Set(left)]);
+  });
+}
+
+/**
  * A key named by its id alone is rolled.
  * @throws KeyRefused as `rollKey`
  */
@@ -203,6 +226,9 @@ const isActive = (key: { revokedAt: number | null; expiresAt: number | null }, n
 
 const halfYearMs = 180 * day;
 
+/** Until when a key that may send money works, if it was last used, made or woken at `usedAt`. */
+export const restsAt = (usedAt: number): number => usedAt + halfYearMs;
+
 /**
  * A key that may send money and that nobody used for half a year is pure risk: it rests until somebody wakes it. Decided by its
  * dates each time it is presented; no worker has to have run.
@@ -212,7 +238,7 @@ export const rests = (
   now: number,
 ): boolean =>
   key.permissions.includes('transfers') &&
-  now - Math.max(key.createdAt, key.lastUsedAt ?? 0, key.wokenAt ?? 0) > halfYearMs;
+  now > restsAt(Math.max(key.createdAt, key.lastUsedAt ?? 0, key.wokenAt ?? 0));
 
 /** A key that was presented and fits. */
 export interface VerifiedKey {
@@ -246,7 +272,7 @@ export interface Keyring {
 
 export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; log: Log }): Keyring {
   const { sql, clock, secrets, log } = house;
-  /** When each was noted by this process, since what was read of a key may be a second old. */
+  /** When each was noted by this process, monotonic, since what was read of a key may be a second old. */
   const notedAt = new Map<string, number>();
 
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
@@ -278,9 +304,11 @@ export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; lo
     get: known.get,
     noteUse(key, ip, userAgent) {
       const now = clock.now();
-      if (now - Math.max(key.lastUsedAt ?? 0, notedAt.get(key.id) ?? 0) < touchEveryMs) return;
+      const elapsed = clock.monotonicMs();
+      if (now - (key.lastUsedAt ?? 0) < touchEveryMs) return;
+      if (elapsed - (notedAt.get(key.id) ?? Number.NEGATIVE_INFINITY) < touchEveryMs) return;
       if (notedAt.size >= keysAtHand) notedAt.clear();
-      notedAt.set(key.id, now);
+      notedAt.set(key.id, elapsed);
       const agent = /^[A-Za-z0-9._-]{1,40}/.exec(userAgent ?? '')?.[0] ?? null;
       touchKey(sql, key.id, { at: now, ip, agent }).catch((err: unknown) => {
         log.warn({ err }, 'the use of a key was not noted');

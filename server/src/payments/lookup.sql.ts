@@ -2,6 +2,7 @@ import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { Payment } from './payment.ts';
 import { paymentColumns } from './payments.sql.ts';
+import type { ShownPayment } from './view.ts';
 
 /** Every statement names account and operation: a payment of another operation is unknown. */
 export interface Scope {
@@ -17,15 +18,21 @@ const selectOne: Statement = {
 export const findPayment = async (sql: Queries, scope: Scope, id: string): Promise<Payment | undefined> =>
   (await sql.run<Payment>(selectOne, [scope.accountId, id, scope.operationId]))[0];
 
+/** What is shown: nobody who looks sees the history, the wide fingerprint or the sealed key, and each is parsed for every row. */
+const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p.amount_cents AS "amountCents", p.fee_cents AS "feeCents",
+  p.created_at AS "createdAt", p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt",
+  p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
+  p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents"`;
+
 const selectMany: Statement = {
   name: 'payment_lookups',
-  text: `SELECT ${paymentColumns}, EXISTS (SELECT FROM intent i
+  text: `SELECT ${shownColumns}, EXISTS (SELECT FROM intent i
       WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'awaiting' AND i.due_at <= $3) AS "queryDue"
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 
-/** A payment, and whether its next query of the provider is overdue. */
-export type FoundPayment = Payment & { queryDue: boolean };
+/** What is shown of a payment, and whether its next query of the provider is overdue. */
+export type FoundPayment = ShownPayment & { queryDue: boolean };
 
 /** By account and id; whose operation it is has to be looked at. */
 export const findPayments = (
@@ -39,14 +46,19 @@ export const findPayments = (
     timestamp(now),
   ]);
 
+/** A payment of a list, with the one thing more that lists look for. */
+export type ListedPayment = ShownPayment & Pick<Payment, 'requestKey'>;
+
+const listedColumns = `${shownColumns}, p.request_key AS "requestKey"`;
+
 const selectByEndToEnd: Statement = {
   name: 'payment_by_end_to_end',
-  text: `SELECT ${paymentColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3
+  text: `SELECT ${listedColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3
     ORDER BY p.created_at DESC, p.id DESC LIMIT 100`,
 };
 
-export const findByEndToEnd = (sql: Queries, scope: Scope, endToEnd: string): Promise<Payment[]> =>
-  sql.run<Payment>(selectByEndToEnd, [scope.accountId, endToEnd, scope.operationId]);
+export const findByEndToEnd = (sql: Queries, scope: Scope, endToEnd: string): Promise<ListedPayment[]> =>
+  sql.run<ListedPayment>(selectByEndToEnd, [scope.accountId, endToEnd, scope.operationId]);
 
 /** A stretch of an operation's payments by creation, both in milliseconds: at or after `from`, before `to` and below `below`. */
 export interface Stretch {
@@ -74,15 +86,19 @@ const stretchValues = (scope: Scope, { from, to, below }: Stretch): unknown[] =>
 
 const selectPage: Statement = {
   name: 'payment_page',
-  text: `SELECT ${paymentColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+  text: `SELECT ${listedColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
 };
 
-export const findPage = (sql: Queries, scope: Scope, within: Stretch, limit: number): Promise<Payment[]> =>
-  sql.run<Payment>(selectPage, [...stretchValues(scope, within), limit]);
+export const findPage = (
+  sql: Queries,
+  scope: Scope,
+  within: Stretch,
+  limit: number,
+): Promise<ListedPayment[]> => sql.run<ListedPayment>(selectPage, [...stretchValues(scope, within), limit]);
 
 const selectFiltered: Statement = {
   name: 'payment_page_filtered',
-  text: `SELECT ${paymentColumns}
+  text: `SELECT ${listedColumns}
     FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
     WHERE p.kind = ANY ($8) AND p.status = ANY ($9) ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
 };
@@ -95,8 +111,8 @@ export const findFilteredPage = (
   filter: { kinds: readonly string[]; statuses: readonly string[] },
   scanned: number,
   limit: number,
-): Promise<Payment[]> =>
-  sql.run<Payment>(selectFiltered, [
+): Promise<ListedPayment[]> =>
+  sql.run<ListedPayment>(selectFiltered, [
     ...stretchValues(scope, within),
     scanned,
     filter.kinds,

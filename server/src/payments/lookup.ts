@@ -11,9 +11,11 @@ import {
   findPage,
   findPayment,
   findPlace,
+  type ListedPayment,
   type Stretch,
 } from './lookup.sql.ts';
 import type { Payment, PaymentKind, PaymentStatus } from './payment.ts';
+import type { ShownPayment } from './view.ts';
 
 export interface LookupHouse {
   sql: Sql;
@@ -44,14 +46,16 @@ export interface ListQuery {
  * @throws ApiError `payment_not_found` for whatever the caller may not see, whoever's it is
  */
 export async function getPayment(
-  house: Pick<LookupHouse, 'refreshIfOverdue'>,
+  house: Pick<LookupHouse, 'sql' | 'refreshIfOverdue'>,
   find: FindPayment,
   caller: Caller,
   id: string,
-): Promise<Payment> {
-  const payment = await find(caller, id);
-  if (!payment || !visibleKinds(caller).includes(payment.kind)) throw refuse('payment_not_found');
-  return payment.queryDue ? house.refreshIfOverdue(payment) : payment;
+): Promise<ShownPayment> {
+  const shown = await find(caller, id);
+  if (!shown || !visibleKinds(caller).includes(shown.kind)) throw refuse('payment_not_found');
+  if (!shown.queryDue) return shown;
+  const payment = await findPayment(house.sql, caller, id);
+  return payment ? house.refreshIfOverdue(payment) : shown;
 }
 
 /** A key without `read` sees what it may create, so that it can look after a timeout whether it did. */
@@ -77,11 +81,11 @@ export async function listPayments(
   house: LookupHouse,
   caller: Caller,
   query: ListQuery,
-): Promise<{ payments: Payment[]; nextCursor: string | null }> {
+): Promise<{ payments: ShownPayment[]; nextCursor: string | null }> {
   const kinds = visibleKinds(caller).filter((kind) => query.kind === undefined || query.kind === kind);
   const from = timeOf('createdFrom', query.createdFrom);
   const to = timeOf('createdTo', query.createdTo);
-  const fits = (payment: Payment): boolean =>
+  const fits = (payment: ListedPayment): boolean =>
     kinds.includes(payment.kind) &&
     (query.status === undefined || query.status.includes(payment.status)) &&
     (query.endToEnd === undefined || payment.endToEnd === query.endToEnd) &&
@@ -130,7 +134,7 @@ export async function listPayments(
     : await findPage(house.sql, caller, within, limit + 1);
   if (payments.length > limit) {
     payments.pop();
-    return { payments, nextCursor: cursorAt(payments[limit - 1] as Payment) };
+    return { payments, nextCursor: cursorAt(payments[limit - 1] as ListedPayment) };
   }
   const reached = filtered ? await findPlace(house.sql, caller, within, scannedAtMost - 1) : undefined;
   return { payments, nextCursor: reached ? cursorAt(reached) : null };

@@ -142,12 +142,12 @@ type Row = [status: PaymentStatus, event: string, expected: string];
 
 const chargeTable: Row[] = [
   ['unknown', 'open', '→pending charge.created'],
-  ['unknown', 'open after its deadline and a minute', '→expired charge.expired'],
+  ['unknown', 'open after its deadline and a minute', '→expired charge.created charge.expired'],
   ['unknown', 'open with another amount', '!report_mismatch'],
-  ['unknown', 'paid', '→paid charge.paid $credit'],
+  ['unknown', 'paid', '→paid charge.created charge.paid $credit'],
   ['unknown', 'paid with another amount', '$suspend !amount_mismatch'],
-  ['unknown', 'removed', '→failed charge.failed'],
-  ['unknown', 'refused', '→failed charge.failed'],
+  ['unknown', 'removed', '→failed charge.created charge.failed'],
+  ['unknown', 'refused', '→failed charge.created charge.failed'],
 
   ['pending', 'open', '·'],
   ['pending', 'open after its deadline and a minute', '→expired charge.expired'],
@@ -186,11 +186,15 @@ const transferTable: Row[] = [
   ['unknown', 'pending', '→pending transfer.created'],
   ['unknown', 'pending with another amount', '!report_mismatch*'],
   ['unknown', 'pending with another key', '!report_mismatch*'],
-  ['unknown', 'completed', '→completed transfer.completed $complete'],
+  ['unknown', 'completed', '→completed transfer.created transfer.completed $complete'],
   ['unknown', 'completed with another amount', '!report_mismatch*'],
   ['unknown', 'completed with another key', '!report_mismatch*'],
-  ['unknown', 'refused', '→cancelled transfer.cancelled $release'],
-  ['unknown', 'returned', '→completed transfer.completed transfer.returned $complete $return'],
+  ['unknown', 'refused', '→cancelled transfer.created transfer.cancelled $release'],
+  [
+    'unknown',
+    'returned',
+    '→completed transfer.created transfer.completed transfer.returned $complete $return',
+  ],
   ['unknown', 'returned in a report with another amount', '!report_mismatch*'],
   ['unknown', 'confirmed', '·'],
   ['unknown', 'a draft that ended', '·'],
@@ -309,11 +313,27 @@ describe.each(cells)('$title', ({ before, event }) => {
     );
   });
 
+  it('tells that it was created exactly when it leaves unknown, and of the state that it enters once', () => {
+    const told = step?.events ?? [];
+    const left = before.status === 'unknown' && after.status !== 'unknown';
+    expect(told.filter((type) => type.endsWith('.created'))).toHaveLength(left ? 1 : 0);
+    expect(new Set(told).size).toBe(told.length);
+    const announced = after.status !== before.status && !['unknown', 'pending'].includes(after.status);
+    const own = told.filter((type) => type.endsWith(`.${after.status}`));
+    expect(own).toHaveLength(announced ? 1 : 0);
+  });
+
   it('is newer than before, even when the clock went back', () => {
     const turned = next(before, event, { ...facts, now: before.updatedAt - 3_600_000 });
     if (turned && turned.payment !== before)
       expect(turned.payment.updatedAt).toBeGreaterThan(before.updatedAt);
   });
+});
+
+it('what our own rules refuse before it is sent was never created for a subscriber', () => {
+  const refusal = transferEvents.refused as PaymentEvent;
+  const step = next(transfer('unknown'), refusal, { ...facts, cause: { by: 'api', id: 'req_1' } });
+  expect(step?.events).toEqual(['transfer.cancelled']);
 });
 
 describe('a charge', () => {
@@ -699,5 +719,42 @@ describe('a draft', () => {
     for (const event of [completed, returned] as PaymentEvent[]) {
       expect(told(draft, next(draft, event, facts))).toBe('!contradiction*');
     }
+  });
+});
+
+describe('what is kept of a step', () => {
+  const by = (payment: Payment, event: PaymentEvent, more: Partial<Facts> = {}): Step => {
+    const step = next(payment, event, { ...facts, ...more });
+    if (!step) throw new Error('nothing changed');
+    return step;
+  };
+
+  it('every state that was entered stays in the history, the new one behind them', () => {
+    const { payment } = by(charge('pending'), { type: 'chargeRemoved' });
+    expect(payment.history).toHaveLength(2);
+    expect(payment.history[0]).toEqual(base.history[0]);
+    expect(payment.history[1]).toMatchObject({ status: 'failed', cause: facts.cause });
+  });
+
+  it('a failed charge keeps why it failed', () => {
+    expect(by(charge('pending'), { type: 'chargeRemoved' }).payment.reasonCode).toBe('provider_refused');
+    expect(by(charge('unknown'), { type: 'refused', reason: 'provider_refused' }).payment.reasonCode).toBe(
+      'provider_refused',
+    );
+  });
+
+  it('for a deleted operation nobody is told, and what was paid is kept with its time', () => {
+    const paid: PaymentEvent = { type: 'chargePaid', endToEnd: 'E1', amountCents: 1000, paidAt: now - 500 };
+    const step = by(charge('pending'), paid, { operationDeleted: true });
+    expect(step.events).toEqual([]);
+    expect(step.payment).toMatchObject({ paidAt: now - 500, endToEnd: 'E1', settledAt: now });
+  });
+
+  it('a reserve and its release are posted under no reference but the payment', () => {
+    const references = [
+      by(transfer('draft'), { type: 'confirmed' }),
+      by(transfer('pending'), { type: 'refused', reason: 'provider_refused' }),
+    ].flatMap(({ postings }) => postings.map(({ reference }) => reference));
+    expect(references).toEqual(['', '']);
   });
 });

@@ -23,6 +23,10 @@ import type { Cause, Payment, PaymentReason, PaymentStatus } from './payment.ts'
  * it. `confirmed` (the right code) sets the gross aside and makes it `unknown`, a transfer like any other from then on;
  * `draftEnded` (cancelled, too old, too many wrong codes) makes it `cancelled`, and no money moves.
  *
+ * **Every state that is entered has its event, once.** Leaving `unknown` by the provider's word tells `charge.created` or
+ * `transfer.created` first, whatever the state: who subscribes to it hears of every payment that the provider has seen, also of one whose first
+ * news is that it is over. Both events then carry the same snapshot. What our own rules refuse before anything is sent has no such event.
+ *
  * **Money that arrives oddly is always posted**, never lost and never guessed. What belongs to a deleted operation, what is
  * not the asked amount, what comes a second time and what comes for a failed charge goes to suspense with an incident. A
  * report with another amount or key than ours, and a word that contradicts a terminal state, post nothing: they open an
@@ -177,7 +181,7 @@ function chargeOpen(
     event.observedAt > event.expiresAt + expiryGraceMs;
   const news = { expiresAt, copyPaste: event.copyPaste ?? payment.copyPaste };
   if (pastDeadline && !facts.incidentOpen) return enter(payment, 'expired', facts, news, 'charge.expired');
-  if (payment.status === 'unknown') return enter(payment, 'pending', facts, news, 'charge.created');
+  if (payment.status === 'unknown') return enter(payment, 'pending', facts, news);
   if (news.expiresAt === payment.expiresAt && news.copyPaste === payment.copyPaste) return null;
   return quiet({ ...payment, ...news, updatedAt: touched(payment, facts) });
 }
@@ -234,7 +238,7 @@ function payoutPending(
   if (!isOpen(payment)) return null;
   if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
   const endToEnd = event.endToEnd ?? payment.endToEnd;
-  if (payment.status === 'unknown') return enter(payment, 'pending', facts, { endToEnd }, 'transfer.created');
+  if (payment.status === 'unknown') return enter(payment, 'pending', facts, { endToEnd });
   return endToEnd === payment.endToEnd
     ? null
     : quiet({ ...payment, endToEnd, updatedAt: touched(payment, facts) });
@@ -433,9 +437,19 @@ function enter(
   return {
     payment: { ...payment, ...news, status, updatedAt, history: [...payment.history, step] },
     postings: [],
-    events: facts.operationDeleted ? [] : events,
+    events: facts.operationDeleted ? [] : [...firstWord(payment, facts.cause), ...events],
     incidents: [],
   };
+}
+
+/**
+ * What leaving `unknown` tells besides the state that is entered. Rejected: telling it on `pending` alone, since a payment that is over
+ * before its answer was heard (a fast settlement, a lost answer) would then never have been created for its subscriber.
+ */
+export function firstWord(payment: Payment, cause: Cause): PaymentEventType[] {
+  // A call of the merchant's refuses before the provider hears of it, or confirms a draft: neither is the provider's word.
+  if (payment.status !== 'unknown' || cause.by === 'api') return [];
+  return [payment.kind === 'deposit' ? 'charge.created' : 'transfer.created'];
 }
 
 /** Strictly increasing per payment, whatever the clock does: receivers order snapshots by it. */

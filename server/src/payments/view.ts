@@ -17,8 +17,30 @@ const notices: Record<Notice, Record<Language, string>> = {
   },
 };
 
+/** What of a payment is shown to its merchant. */
+export type ShownPayment = Pick<
+  Payment,
+  | 'id'
+  | 'kind'
+  | 'amountCents'
+  | 'status'
+  | 'createdAt'
+  | 'updatedAt'
+  | 'operationId'
+  | 'feeCents'
+  | 'settledAt'
+  | 'expiresAt'
+  | 'copyPaste'
+  | 'endToEnd'
+  | 'notice'
+  | 'reasonCode'
+  | 'providerFeeCents'
+  | 'netAmountCents'
+  | 'paidAt'
+>;
+
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
-export function viewOf(payment: Payment, language: Language): PaymentView {
+export function viewOf(payment: ShownPayment, language: Language): PaymentView {
   const view: PaymentView = {
     id: payment.id,
     kind: payment.kind,
@@ -49,7 +71,7 @@ export function viewOf(payment: Payment, language: Language): PaymentView {
  * A payment as its creation, a repeat and `GET /payments/{id}` show it: while it is pending, with the code to pay it. Not
  * later, since a code past its state misleads, and not in lists, where a hundred images are megabytes.
  */
-export async function viewWithCode(payment: Payment, language: Language): Promise<PaymentView> {
+export async function viewWithCode(payment: ShownPayment, language: Language): Promise<PaymentView> {
   const view = viewOf(payment, language);
   if (payment.status === 'pending' && payment.copyPaste !== null) {
     view.copyPaste = payment.copyPaste;

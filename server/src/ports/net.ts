@@ -24,6 +24,8 @@ export interface Route {
   /** Turns a name into addresses. These and no others are connected to. Not asked where the URL itself holds an address. */
   resolve(hostname: string): Promise<readonly string[]>;
   connectTimeoutMs: number;
+  /** An HTTP proxy that connections go through (CONNECT, to the address and not to the name); null: straight. */
+  proxy: URL | null;
   connectionsPerOrigin: number;
   /** After this long a connection takes no more requests, so that a name is looked up again. */
   connectionLifeMs: number;

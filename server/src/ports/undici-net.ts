@@ -1,7 +1,9 @@
 import { lookup } from 'node:dns/promises';
-import { isIP, type LookupFunction } from 'node:net';
+import { request as httpRequest } from 'node:http';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { type Dispatcher, Pool } from 'undici';
+import { connect as connectTls } from 'node:tls';
+import { type buildConnector, type Dispatcher, Pool } from 'undici';
 import type { ClientCertificate, Net, NetAnswer, NetRequest, Route } from './net.ts';
 import { NetFailure, NotSent } from './net.ts';
 
@@ -105,7 +107,7 @@ function poolOf(origin: string, certificate: ClientCertificate | undefined, rout
     ...(route === undefined
       ? {}
       : {
-          connect: { lookup: lookupBy(route) },
+          connect: route.proxy === null ? { lookup: lookupBy(route) } : tunnelBy(route, route.proxy),
           clientTtl: route.connectionLifeMs,
           keepAliveTimeout: 30_000,
         }),
@@ -132,6 +134,78 @@ function lookupBy({ resolve }: Route): LookupFunction {
       (error: NodeJS.ErrnoException) => callback(error, []),
     );
   };
+}
+
+/**
+ * The same through a proxy. It is told the address that was checked, so that a name server cannot answer it otherwise. (undici's
+ * `ProxyAgent` would tell it the name.)
+ */
+function tunnelBy(route: Route, proxy: URL): buildConnector.connector {
+  async function open(options: buildConnector.Options): Promise<Socket> {
+    const host = options.hostname.replace(/^\[|\]$/g, '');
+    const [address] = isIP(host) === 0 ? await route.resolve(host) : [host];
+    if (address === undefined) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
+    const secure = options.protocol === 'https:';
+    const port = options.port || (secure ? '443' : '80');
+    const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+    const socket = await tunnel(proxy, authority, route.connectTimeoutMs);
+    if (!secure) return socket;
+    return new Promise((resolve, reject) => {
+      const tls = connectTls({ socket, servername: options.servername ?? host, ALPNProtocols: ['http/1.1'] });
+      const late = setTimeout(() => tls.destroy(new Error('no TLS in time')), route.connectTimeoutMs);
+      tls.once('close', () => clearTimeout(late));
+      tls.once('error', reject);
+      tls.once('secureConnect', () => {
+        clearTimeout(late);
+        tls.off('error', reject);
+        resolve(tls);
+      });
+    });
+  }
+  return (options, callback) => {
+    open(options).then(
+      (socket) => callback(null, socket),
+      (error: Error) => callback(error, null),
+    );
+  };
+}
+
+function tunnel(proxy: URL, authority: string, timeoutMs: number): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    const user = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+    const asked = httpRequest({
+      host: proxy.hostname.replace(/^\[|\]$/g, ''),
+      port: proxy.port || 80,
+      method: 'CONNECT',
+      path: authority,
+      headers: {
+        host: authority,
+        ...(proxy.username === ''
+          ? {}
+          : { 'proxy-authorization': `Basic ${Buffer.from(user).toString('base64')}` }),
+      },
+      agent: false,
+    });
+    const late = setTimeout(() => asked.destroy(new Error('no tunnel in time')), timeoutMs);
+    const end = (): void => clearTimeout(late);
+    asked.once('connect', (answer, socket) => {
+      end();
+      if (answer.statusCode === 200) return resolve(socket as Socket);
+      socket.destroy();
+      reject(new Error('the proxy refused'));
+    });
+    // Any other answer than to CONNECT is none.
+    asked.once('response', (answer) => {
+      end();
+      answer.destroy();
+      reject(new Error('the proxy refused'));
+    });
+    asked.once('error', (error) => {
+      end();
+      reject(error);
+    });
+    asked.end();
+  });
 }
 
 function start(origin: Origin, exchange: Exchange): void {

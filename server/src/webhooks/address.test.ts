@@ -5,6 +5,7 @@ const strict: AddressRules = {
   allowCidrs: [],
   denyCidrs: ['8.8.4.0/24', '2001:4860::/32'],
   allowInsecureLocal: false,
+  proxy: null,
   ownHosts: ['pix.example.org'],
   ownPort: 3000,
 };

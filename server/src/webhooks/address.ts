@@ -18,6 +18,8 @@ export interface AddressRules {
   denyCidrs: readonly string[];
   /** Test accounts may use `http` to this machine's loopback. */
   allowInsecureLocal: boolean;
+  /** Where deliveries go out through; null: straight. */
+  proxy: URL | null;
   /** Host names of our own. */
   ownHosts: readonly string[];
   ownPort: number;
@@ -137,6 +139,7 @@ export function createAddresses(rules: AddressRules, net: Pick<Net, 'lookup' | '
   const routeFor = (account: { test: boolean }): Route => ({
     resolve: (hostname) => resolve(hostname, account),
     connectTimeoutMs: 5_000,
+    proxy: rules.proxy,
     // An endpoint has five deliveries under way at most: this bound is for a host that many merchants share.
     connectionsPerOrigin: 1_000,
     connectionLifeMs: 5 * 60_000,

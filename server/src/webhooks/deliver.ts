@@ -79,7 +79,9 @@ const lingerMs = 1_000;
 /** How old what is known of an endpoint may become while its queue is full. */
 const refreshMs = 1_000;
 /** Deliveries of a lane that wait in memory for one of its places. */
-const queueMost = 64;
+const queueMost = 128;
+/** Between two looks for work, and between two writes of outcomes, so that a busy endpoint is served in crowds. */
+const paceMs = 20;
 const attemptMs = 15_000;
 const answerMost = 64 * 1024;
 const snippetMost = 1024;
@@ -119,6 +121,8 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
   let stopping = false;
   let renewedAt = clock.monotonicMs();
   let refreshedAt = renewedAt;
+  let steppedAt = Number.NEGATIVE_INFINITY;
+  let wroteAt = Number.NEGATIVE_INFINITY;
   let ended: Ended[] = [];
   let writing: Promise<void> | null = null;
   let reading = false;
@@ -130,6 +134,11 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
 
   async function step(): Promise<boolean> {
     if (stopping) return false;
+    // Every place that becomes free rings: without a pace a look for lanes was made for every fifth delivery.
+    const early = steppedAt + paceMs - clock.monotonicMs();
+    if (early > 0) await clock.sleep(early);
+    if (stopping) return false;
+    steppedAt = clock.monotonicMs();
     await renewHeld();
     const now = clock.now();
     if (lanes.size < lanesMost) {
@@ -352,6 +361,9 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
     // What ends within one turn of the event loop is written together from the start.
     await Promise.resolve();
     while (ended.length > 0) {
+      const early = wroteAt + paceMs - clock.monotonicMs();
+      if (early > 0 && !stopping) await clock.sleep(early);
+      wroteAt = clock.monotonicMs();
       const batch = ended.slice(0, 1_000);
       try {
         await write(batch);

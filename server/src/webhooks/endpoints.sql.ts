@@ -265,6 +265,15 @@ export interface Unwell {
   told: number;
 }
 
+const selectDeleted: Statement = {
+  name: 'webhook_deleted_since',
+  text: `SELECT 1 FROM webhook_endpoint WHERE account_id = $1 AND deleted_at > $2 LIMIT 1`,
+};
+
+/** Whether an endpoint of the account was removed since then. */
+export const wasDeletedSince = async (tx: Queries, accountId: string, sinceMs: number): Promise<boolean> =>
+  (await tx.run(selectDeleted, [accountId, timestamp(sinceMs)])).length > 0;
+
 const claimUnwell: Statement = {
   name: 'webhook_claim_unwell',
   text: `WITH due AS (

@@ -28,6 +28,7 @@ import {
   updateEndpoint,
   updateSecrets,
   wakeDelivering,
+  wasDeletedSince,
 } from './endpoints.sql.ts';
 import { isFailing } from './schedule.ts';
 import { descriptionMost } from './schema.ts';
@@ -85,7 +86,7 @@ export async function getEndpoint(house: { sql: Sql }, holder: KeyHolder, id: st
 /**
  * Registers an endpoint. Its secret is in this answer and nowhere else: a repeat is answered without it, since a secret that may
  * be asked for again is not shown once. Whoever lost the answer rotates.
- * @throws ApiError `webhook_url_not_allowed`, `webhook_limit_reached`, `operation_not_found`, `idempotency_conflict`,
+ * @throws ApiError `webhook_url_not_allowed`, `webhook_limit_reached`, `rate_limited`, `operation_not_found`, `idempotency_conflict`,
  *   `request_key_consumed`
  */
 export async function createEndpoint(
@@ -128,6 +129,8 @@ export async function createEndpoint(
       throw refuse('webhook_limit_reached');
     const id = house.ids.uuid();
     const now = house.clock.now();
+    // One that takes the place of another is a changed address by another name; the first ten of an account are not.
+    if (await wasDeletedSince(tx, accountId, now - hourMs)) await countUrlChange(tx, accountId, now);
     const secret = makeSecret(house.ids);
     const endpoint: Endpoint = {
       accountId,

@@ -59,7 +59,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     },
     wanted: wantedTypes(house),
     addresses: createAddresses(
-      { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, ownHosts: [], ownPort: 3000 },
+      { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
     ),
     readiness: async () => [],

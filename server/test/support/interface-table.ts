@@ -643,6 +643,7 @@ export const interfaceTable: readonly Sentence[] = [
         'a rolled key goes on for its overlap beside the new one, then it is 401 api_key_expired',
         'a key with a list of addresses is 403 ip_not_allowed from elsewhere',
         'a key that may send money rests after 180 days without use',
+        'a key that nobody used for 90 days is told of once',
       ],
     },
   },

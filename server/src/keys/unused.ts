@@ -1,0 +1,71 @@
+import type { Log } from '../log.ts';
+import type { Letter, Mail } from '../mail.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import { claimUnusedKeys, findKeepers, markWarned, type UnusedKey } from './keys.sql.ts';
+import { restsAt } from './keys.ts';
+
+const unusedMs = 90 * 86_400_000;
+const claimMs = 600_000;
+const lookAgainMs = 3600_000;
+const keysAtOnce = 100;
+
+/**
+ * Tells whoever looks after an account's keys of each that nobody has used for 90 days: half the time after which a key that may send
+ * money rests. Once until it is used or woken again; keys that rest are judged by the same dates (`restsAt`), with or without this mail.
+ *
+ * A mail is noted after it was sent: a process that dies in between sends it twice rather than never.
+ */
+export function createUnusedKeys(house: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+  step(): Promise<boolean>;
+} {
+  const { sql, clock, mail, log } = house;
+  let lookAtMs = Number.NEGATIVE_INFINITY;
+
+  async function warn(key: UnusedKey): Promise<void> {
+    const people = await findKeepers(sql, key.accountId);
+    // An account that nobody has signed in to: whoever runs the installation knows whom to call.
+    for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...letterOf(key) });
+    await markWarned(sql, key.id, clock.now());
+  }
+
+  return {
+    /** One round; true when there may be more at once. Days are nothing to hurry for: it looks once an hour. */
+    step: async () => {
+      if (clock.monotonicMs() < lookAtMs) return false;
+      const now = clock.now();
+      const unused = await claimUnusedKeys(sql, now, {
+        since: now - unusedMs,
+        until: now + claimMs,
+        most: keysAtOnce,
+      });
+      for (const key of unused) {
+        await warn(key).catch((error: unknown) =>
+          log.error({ err: error, keyId: key.id }, 'nobody could be told of an unused key'),
+        );
+      }
+      const more = unused.length === keysAtOnce;
+      if (!more) lookAtMs = clock.monotonicMs() + lookAgainMs;
+      return more;
+    },
+  };
+}
+
+function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
+  const { accountName, accountId, id, name, permissions, usedAt } = key;
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const sends = permissions.includes('transfers');
+  return {
+    subject: 'An API key has not been used for 90 days',
+    text: [
+      `Account: ${accountName} (${accountId})`,
+      `Key: ${name} (${id}), ${permissions.join(', ')}`,
+      `Last used, made or woken: ${day(usedAt)}`,
+      '',
+      'Revoke it if nothing needs it any more: a key that nobody uses is nothing but a risk.',
+      ...(sends
+        ? [`It may send money, so it rests from ${day(restsAt(usedAt))} on, until somebody wakes it.`]
+        : []),
+    ].join('\r\n'),
+  };
+}
