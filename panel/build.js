@@ -53,6 +53,8 @@ async function compress(folder) {
 
 const sources = await hashOfSources();
 if ((await readFile(stamp, 'utf8').catch(() => '')) !== sources) {
+  // Whoever starts this may have `test` or `development` there (a test run has), and Vite would take React's development build.
+  process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
   // Warnings are of libraries' own "use client" lines, a screen of them for every file: of no use to anybody here.
   // Apart until it is whole: whoever reads `dist` meanwhile finds the old pages, and two builds at once do not mix.

@@ -152,6 +152,10 @@ const routes = root.addChildren([
     lazyRouteComponent(() => import('./pages/secrets.tsx'), 'NewPassword'),
   ),
   open(
+    '/novo-email',
+    lazyRouteComponent(() => import('./pages/secrets.tsx'), 'NewEmail'),
+  ),
+  open(
     '/convite',
     lazyRouteComponent(() => import('./pages/secrets.tsx'), 'Invitation'),
   ),

@@ -50,7 +50,15 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    Modal: { defaultProps: { centered: true, radius: 'lg', overlayProps: { backgroundOpacity: 0.45 } } },
+    Modal: {
+      defaultProps: {
+        centered: true,
+        radius: 'lg',
+        overlayProps: { backgroundOpacity: 0.45 },
+        // Its head is a `header`, which would be a second banner of the page.
+        attributes: { header: { role: 'presentation' } },
+      },
+    },
     Button: { defaultProps: { radius: 'md' } },
     Skeleton: { defaultProps: { radius: 'md' } },
   },

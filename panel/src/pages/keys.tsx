@@ -1,4 +1,14 @@
-import { Alert, Button, Checkbox, Modal, SegmentedControl, Switch, TextInput } from '@mantine/core';
+import {
+  Alert,
+  Button,
+  Checkbox,
+  Modal,
+  NativeSelect,
+  SegmentedControl,
+  Switch,
+  Textarea,
+  TextInput,
+} from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useState } from 'react';
 import { ask } from '../api/client.ts';
@@ -15,13 +25,20 @@ interface Key {
   id: string;
   name: string;
   permissions: Permission[];
+  ips: string[];
   createdAt: string;
   expiresAt: string | null;
+  rolledTo: string | null;
   revokedAt: string | null;
   lastUsedAt: string | null;
+  lastUsedIp: string | null;
 }
 
-type Open = { what: 'create' } | { what: 'roll' | 'revoke'; of: Key } | { what: 'made'; key: string } | null;
+type Open =
+  | { what: 'create' }
+  | { what: 'roll' | 'revoke' | 'narrow'; of: Key }
+  | { what: 'made'; key: string }
+  | null;
 
 const isOver = (key: Key) =>
   key.revokedAt !== null || (key.expiresAt !== null && Date.parse(key.expiresAt) <= Date.now());
@@ -66,6 +83,7 @@ export function Keys() {
                 mb="sm"
               />
             )}
+            {shown.length === 0 && <p className="soft">{words.keys.noneActive}</p>}
             <ul className="moves">
               {shown.map((key) => (
                 <KeyRow key={key.id} of={key} open={setOpen} />
@@ -80,6 +98,7 @@ export function Keys() {
       {open?.what === 'roll' && (
         <RollDialog of={open.of} close={() => setOpen(null)} made={(key) => setOpen({ what: 'made', key })} />
       )}
+      {open?.what === 'narrow' && <NarrowDialog of={open.of} close={() => setOpen(null)} />}
       {open?.what === 'revoke' && <RevokeDialog of={open.of} close={() => setOpen(null)} />}
       {open?.what === 'made' && <OnceDialog secret={open.key} close={() => setOpen(null)} />}
     </>
@@ -95,15 +114,15 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
       <div style={{ minWidth: 0 }}>
         <strong>{of.name}</strong>{' '}
         <span
-          className={`status ${over ? 'rest' : of.expiresAt ? 'wait' : 'good'}`}
-          style={{ marginLeft: 8 }}
+          className={`status ${over ? 'rest' : of.rolledTo ? 'wait' : 'good'}`}
+          style={{ marginLeft: 8, whiteSpace: 'normal' }}
         >
           {of.revokedAt
             ? words.keys.revoked
             : over
               ? words.keys.expired
               : of.expiresAt
-                ? words.keys.ends(dateTime(of.expiresAt, language))
+                ? (of.rolledTo ? words.keys.replaced : words.keys.ends)(dateTime(of.expiresAt, language))
                 : words.keys.active}
         </span>
         <div className="soft" style={{ fontSize: 14 }}>
@@ -113,11 +132,22 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
         <div className="soft" style={{ fontSize: 14 }}>
           {words.common.created} <When at={of.createdAt} /> · {words.keys.lastUse}:{' '}
           {of.lastUsedAt ? <When at={of.lastUsedAt} /> : words.common.never}
+          {of.lastUsedIp && <span className="num"> {words.keys.usedFrom(of.lastUsedIp)}</span>}
         </div>
+        {of.ips.length > 0 && (
+          <div className="soft num" style={{ fontSize: 14 }}>
+            {words.keys.onlyFrom(of.ips.join(', '))}
+          </div>
+        )}
       </div>
       {!over && may('keys') && (
-        <div style={{ display: 'flex', gap: 6 }}>
-          {of.expiresAt === null && (
+        <div style={{ display: 'flex', gap: 6, flexWrap: 'wrap' }}>
+          {of.permissions.length > 1 && (
+            <Button size="sm" variant="subtle" onClick={() => open({ what: 'narrow', of })}>
+              {words.keys.narrow}
+            </Button>
+          )}
+          {of.rolledTo === null && (
             <Button size="sm" variant="default" onClick={() => open({ what: 'roll', of })}>
               {words.keys.roll}
             </Button>
@@ -133,10 +163,18 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
 
 function CreateDialog({ close, made }: { close: () => void; made: (key: string) => void }) {
   const words = useWords();
-  const { api, account, may } = useScope();
+  const { api, account, session, may } = useScope();
   const queries = useQueryClient();
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<string[]>(['read', 'charges']);
+  const [days, setDays] = useState<string | null>(null);
+  const [ipText, setIpText] = useState('');
+  const moves = chosen.includes('transfers');
+  // A key that can empty a balance ends by itself, unless somebody says otherwise.
+  const lives = days ?? (moves ? '365' : '0');
+  const ips = ipText.split(/[\s,;]+/).filter((one) => one !== '');
+  const wrongIp = ips.find((one) => !looksLikeNetwork(one));
+  const factorMissing = moves && !account.test && !session.secondFactor;
   const [error, setError] = useState<unknown>(null);
   const [busy, setBusy] = useState(false);
   async function submit(event: FormEvent) {
@@ -144,7 +182,12 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
     setBusy(true);
     setError(null);
     try {
-      const body = { name, permissions: permissions.filter((one) => chosen.includes(one)) };
+      const body = {
+        name,
+        permissions: permissions.filter((one) => chosen.includes(one)),
+        ...(lives !== '0' && { expiresInDays: Number(lives) }),
+        ...(ips.length > 0 && { ips }),
+      };
       const { key } = await ask(() => api.POST('/keys', { body }));
       void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
       made(key);
@@ -185,14 +228,113 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
             ))}
           </div>
         </Checkbox.Group>
-        {chosen.includes('transfers') && (
+        {moves && (
           <Alert color="red" variant="light" icon={<Icon name="warning" />}>
             {words.keys.transfersWarning}
+            {factorMissing && <strong> {words.keys.needsFactor}</strong>}
           </Alert>
         )}
+        <NativeSelect
+          label={words.keys.lives}
+          description={words.keys.livesHint}
+          data={['30', '90', '180', '365', '0'].map((value) => ({
+            value,
+            label: words.keys.lifetimes[value] ?? value,
+          }))}
+          value={lives}
+          onChange={(event) => setDays(event.currentTarget.value)}
+        />
+        <Textarea
+          label={`${words.keys.ips} (${words.common.optional})`}
+          description={words.keys.ipsHint}
+          autosize
+          minRows={2}
+          maxRows={6}
+          spellCheck={false}
+          value={ipText}
+          onChange={(event) => setIpText(event.currentTarget.value)}
+          error={wrongIp ? words.keys.ipsInvalid(wrongIp) : ips.length > 20 ? words.keys.ipsMany : null}
+        />
         <FormError error={error} />
-        <Button type="submit" loading={busy} disabled={name.trim() === '' || chosen.length === 0}>
+        <Button
+          type="submit"
+          loading={busy}
+          disabled={
+            name.trim() === '' ||
+            chosen.length === 0 ||
+            wrongIp !== undefined ||
+            ips.length > 20 ||
+            factorMissing
+          }
+        >
           {words.keys.create}
+        </Button>
+      </form>
+    </Modal>
+  );
+}
+
+/** As far as can be seen without asking: the service decides. */
+const looksLikeNetwork = (text: string): boolean =>
+  /^\d{1,3}(\.\d{1,3}){3}(\/\d{1,2})?$/.test(text) || /^[0-9a-f:.]*:[0-9a-f:.]*(\/\d{1,3})?$/i.test(text);
+
+/** Permissions are taken away here and never added. */
+function NarrowDialog({ of, close }: { of: Key; close: () => void }) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const [left, setLeft] = useState<string[]>(of.permissions);
+  const [error, setError] = useState<unknown>(null);
+  const [busy, setBusy] = useState(false);
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      const kept = of.permissions.filter((one) => left.includes(one));
+      await ask(() =>
+        api.PATCH('/keys/{id}', { params: { path: { id: of.id } }, body: { permissions: kept } }),
+      );
+      await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
+      close();
+    } catch (problem) {
+      setError(problem);
+      setBusy(false);
+    }
+  }
+  return (
+    <Modal
+      opened
+      onClose={close}
+      title={words.keys.narrowTitle(of.name)}
+      closeButtonProps={{ 'aria-label': words.common.close }}
+    >
+      <form className="stack" onSubmit={submit}>
+        <Checkbox.Group
+          label={words.keys.permissions}
+          description={words.keys.narrowLead}
+          value={left}
+          onChange={setLeft}
+          error={left.length === 0 ? words.keys.noneLeft : null}
+        >
+          <div className="stack" style={{ gap: 10, margin: '10px 0' }}>
+            {of.permissions.map((one) => (
+              <Checkbox
+                key={one}
+                value={one}
+                label={words.keys.permissionNames[one]}
+                description={words.keys.permissionAbout[one]}
+              />
+            ))}
+          </div>
+        </Checkbox.Group>
+        <FormError error={error} />
+        <Button
+          type="submit"
+          loading={busy}
+          disabled={left.length === 0 || left.length === of.permissions.length}
+        >
+          {words.keys.narrowSave}
         </Button>
       </form>
     </Modal>
@@ -267,6 +409,7 @@ function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (ke
         <p style={{ margin: 0 }}>{words.keys.rollLead}</p>
         <SegmentedControl
           fullWidth
+          orientation="vertical"
           aria-label={words.keys.rollLead}
           data={Object.entries(words.keys.overlaps).map(([value, label]) => ({ value, label }))}
           value={hours}

@@ -3,7 +3,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { ask, Problem } from '../api/client.ts';
-import { dateTime, money, pixKeyText } from '../format.ts';
+import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
@@ -88,12 +88,12 @@ export function NewTransfer() {
       </>
     );
   }
-  if (!account.test && !session.twoFactorEnabled && session.passkeys === 0) {
+  if (!account.test && !session.secondFactor) {
     return (
       <>
         <PageHead title={words.transfers.new} />
         <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
-          <p>{words.transfers.needsFactor}</p>
+          <p>{session.passkeys > 0 ? words.security.passkeyAlone : words.transfers.needsFactor}</p>
           <Button component={Link} to="/seguranca">
             {words.transfers.setUp}
           </Button>
@@ -187,9 +187,12 @@ export function NewTransfer() {
   );
 }
 
+const draftLifeMs = 30 * 60_000;
+const draftEnd = (createdAt: string): string => new Date(Date.parse(createdAt) + draftLifeMs).toISOString();
+
 /** The draft, and the code of the mail that makes it a transfer; then what became of it. */
 export function TransferCode() {
-  const words = useWords();
+  const { words, language } = useText();
   const { api, account, session } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const queries = useQueryClient();
@@ -225,6 +228,7 @@ export function TransferCode() {
       return left > 0 ? words.transfers.wrongCode(left) : words.transfers.locked;
     }
     if (problem.code === 'code_expired') return words.transfers.codeExpired;
+    if (problem.code === 'rate_limited') return words.transfers.noMoreCodes;
     return words.reasons[problem.code] ?? problem;
   }
 
@@ -266,6 +270,9 @@ export function TransferCode() {
         </dl>
         <hr style={{ border: 0, borderTop: '1px solid var(--line)', width: '100%', margin: 0 }} />
         <p style={{ margin: 0 }}>{words.transfers.codeLead(session.email)}</p>
+        <p className="soft" style={{ margin: 0 }}>
+          {words.transfers.validFor(time(draftEnd(record.createdAt), language).slice(0, 5))}
+        </p>
         <PinInput
           length={6}
           type="number"
@@ -335,13 +342,17 @@ function Outcome({
   const words = useWords();
   const good = status === 'completed';
   const bad = status === 'cancelled' || status === 'failed';
+  // Given up, run out or tried too often: nobody refused anything.
+  const ended = reason?.startsWith('draft_');
   const title = good
     ? words.transfers.done
-    : bad
-      ? words.transfers.refused
-      : status === 'unknown'
-        ? words.transfers.unknown
-        : words.transfers.processing;
+    : ended
+      ? words.transfers.cancelled
+      : bad
+        ? words.transfers.refused
+        : status === 'unknown'
+          ? words.transfers.unknown
+          : words.transfers.processing;
   return (
     <>
       <PageHead title={title} />
@@ -354,6 +365,7 @@ function Outcome({
         </p>
         <Status status={status} kind="transfer" />
         {reason && <p>{words.reasons[reason] ?? reason}</p>}
+        {ended && <p className="soft">{words.transfers.cancelledLead}</p>}
         {status === 'unknown' && <p className="soft">{words.transfers.unknownLead}</p>}
         <div style={{ display: 'flex', gap: 10, justifyContent: 'center', marginTop: 20, flexWrap: 'wrap' }}>
           <Button component={Link} to={`/pagamentos/${id}`} variant="default">

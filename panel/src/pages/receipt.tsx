@@ -7,7 +7,7 @@ import { Icon } from '../ui/icons.tsx';
 import { PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { useDetail } from './payment.tsx';
 
-/** A page to print, and so to keep as a PDF. */
+/** A page to print; the same as a PDF comes from the server. */
 export function Receipt() {
   const { words, language } = useText();
   const { account } = useScope();
@@ -39,7 +39,18 @@ export function Receipt() {
     <>
       <div className="noprint">
         <PageHead title={words.receipt.title}>
-          <Button leftSection={<Icon name="print" size={18} />} onClick={() => window.print()}>
+          <Button
+            component="a"
+            href={`/panel/api/accounts/${account.id}/records/${record.id}/receipt.pdf?language=${language}`}
+            leftSection={<Icon name="download" size={18} />}
+          >
+            {words.receipt.pdf}
+          </Button>
+          <Button
+            variant="default"
+            leftSection={<Icon name="print" size={18} />}
+            onClick={() => window.print()}
+          >
             {words.receipt.print}
           </Button>
         </PageHead>

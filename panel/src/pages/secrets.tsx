@@ -85,6 +85,49 @@ export function NewPassword() {
   );
 }
 
+/** The link in the mail to a new address: the press makes it theirs, since mail programs open links by themselves. */
+export function NewEmail() {
+  const words = useWords();
+  const [token] = useState(secretOfLink);
+  const [error, setError] = useState<unknown>(null);
+  const [done, setDone] = useState(false);
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setError(null);
+    try {
+      await ask(() => person.POST('/email/confirm', { body: { token } }));
+      setDone(true);
+    } catch (problem) {
+      setError(problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem);
+    }
+  }
+  return (
+    <Gate title={words.signIn.newEmailTitle}>
+      <form className="stack" onSubmit={submit}>
+        <div>
+          <h1>{words.signIn.newEmailTitle}</h1>
+          <p className="soft" style={{ margin: 0 }}>
+            {words.signIn.newEmailLead}
+          </p>
+        </div>
+        {done ? (
+          <Alert color="mata" role="status">
+            {words.signIn.newEmailDone}
+          </Alert>
+        ) : (
+          <>
+            <FormError error={error} />
+            <Button type="submit" size="md">
+              {words.signIn.newEmailSubmit}
+            </Button>
+          </>
+        )}
+        <BackToSignIn />
+      </form>
+    </Gate>
+  );
+}
+
 export function Invitation() {
   const words = useWords();
   const [token] = useState(secretOfLink);

@@ -20,7 +20,10 @@ export function Security() {
           <Totp />
           <Passkeys />
         </div>
-        <Password />
+        <div className="cols">
+          <Password />
+          <Email />
+        </div>
         <Sessions />
       </div>
     </>
@@ -209,6 +212,11 @@ function Passkeys() {
   };
   async function add() {
     setError(null);
+    const { hostname, origin } = window.location;
+    if (hostname === '127.0.0.1' || hostname === '[::1]') {
+      setError(words.security.passkeyNeedsName(origin.replace(hostname, 'localhost')));
+      return;
+    }
     try {
       const { startRegistration } = await import('@simplewebauthn/browser');
       const optionsJSON = await authCall<Parameters<typeof startRegistration>[0]['optionsJSON']>(
@@ -332,6 +340,69 @@ function Password() {
   );
 }
 
+function Email() {
+  const words = useWords();
+  const { session } = useScope();
+  const [email, setEmail] = useState('');
+  const [error, setError] = useState<unknown>(null);
+  const [sentTo, setSentTo] = useState<string | null>(null);
+  const [busy, setBusy] = useState(false);
+  async function submit(event: FormEvent) {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    setSentTo(null);
+    try {
+      const wanted = email.trim().toLowerCase();
+      await ask(() => person.POST('/email', { body: { email: wanted } }));
+      setEmail('');
+      setSentTo(wanted);
+    } catch (problem) {
+      setError(problem);
+    } finally {
+      setBusy(false);
+    }
+  }
+  return (
+    <section className="card" aria-labelledby="email">
+      <h2 id="email">{words.security.email}</h2>
+      <form className="stack narrow" onSubmit={submit}>
+        <div>
+          <p style={{ margin: '0 0 4px' }}>{words.security.emailNow(session.email)}</p>
+          <p className="soft" style={{ margin: 0 }}>
+            {words.security.emailLead}
+          </p>
+        </div>
+        <TextInput
+          label={words.security.newEmail}
+          type="email"
+          autoComplete="off"
+          required
+          withAsterisk={false}
+          maxLength={254}
+          value={email}
+          onChange={(event) => setEmail(event.currentTarget.value)}
+        />
+        <FormError error={error} />
+        {sentTo && (
+          <Alert color="mata" role="status">
+            {words.security.emailSent(sentTo)}
+          </Alert>
+        )}
+        <Button
+          type="submit"
+          variant="default"
+          loading={busy}
+          disabled={!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email.trim())}
+          style={{ alignSelf: 'flex-start' }}
+        >
+          {words.security.changeEmail}
+        </Button>
+      </form>
+    </section>
+  );
+}
+
 function Sessions() {
   const { words, language } = useText();
   const queries = useQueryClient();
@@ -378,15 +449,27 @@ function Sessions() {
               </li>
             ))}
           </ul>
-          {data.sessions.length > 1 && (
+          <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap', marginTop: 12 }}>
+            {data.sessions.length > 1 && (
+              <Button
+                variant="default"
+                onClick={() => void ask(() => person.POST('/sessions/end-others', { body: {} })).then(after)}
+              >
+                {words.security.endOthers}
+              </Button>
+            )}
             <Button
               variant="default"
-              mt="sm"
-              onClick={() => void ask(() => person.POST('/sessions/end-others', { body: {} })).then(after)}
+              c="red.8"
+              onClick={() =>
+                void ask(() => person.POST('/sessions/end-all', { body: {} })).then(() => {
+                  queries.setQueryData(['session'], null);
+                })
+              }
             >
-              {words.security.endOthers}
+              {words.security.endAll}
             </Button>
-          )}
+          </div>
         </>
       )}
     </section>

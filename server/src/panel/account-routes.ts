@@ -3,7 +3,6 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { refuse } from '../http/errors.ts';
 import { IdParams } from '../http/schema.ts';
-import { createKey, listKeys, revokeKey, rollKey } from '../keys/keys.ts';
 import type { Payment } from '../payments/payment.ts';
 import { isoOf } from '../payments/view.ts';
 import { type CsvForm, csvLine } from './csv.ts';
@@ -15,16 +14,12 @@ import { changeRole, dismiss, invite } from './members.ts';
 import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
 import { findEventsOf, findLinesOf, findRecordsById, findStatement } from './records.sql.ts';
 import { everyRecord, listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
-import { mayGrant, mayManage } from './roles.ts';
+import { mayManage } from './roles.ts';
 import {
   DetailSchema,
   Done,
   InviteBody,
-  KeyListSchema,
-  KeyParams,
   MemberListSchema,
-  NewKeyBody,
-  NewKeySchema,
   Nothing,
   OverviewQuery,
   OverviewSchema,
@@ -32,12 +27,11 @@ import {
   RecordListSchema,
   RecordQuery,
   RoleBody,
-  RollBody,
   StatementCsvQuery,
   StatementQuery,
   StatementSchema,
 } from './schema.ts';
-import { note, type PanelFacts, requireSecondFactor } from './session.ts';
+import { note, type PanelFacts } from './session.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -246,102 +240,6 @@ export function accountScopeRoutes(
     },
   );
 
-  // --------------------------------------------------------------------------------------------------------------- keys
-
-  api.get(
-    '/keys',
-    { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
-    async ({ member }) => ({
-      keys: (await listKeys(house, member.accountId)).map((key) => ({
-        ...key,
-        createdAt: isoOf(key.createdAt),
-        expiresAt: instant(key.expiresAt),
-        revokedAt: instant(key.revokedAt),
-        lastUsedAt: instant(key.lastUsedAt),
-      })),
-    }),
-  );
-
-  api.post(
-    '/keys',
-    {
-      schema: { tags, summary: 'Create an API key', body: NewKeyBody, response: { 201: NewKeySchema } },
-      config: asks('keys', true),
-    },
-    async (request, reply) => {
-      const { member, body } = request;
-      if (!body.permissions.every((permission) => mayGrant(member.role, permission))) {
-        throw new PanelError('role_denied');
-      }
-      if (body.permissions.includes('transfers')) requireSecondFactor(member);
-      const active = (await listKeys(house, member.accountId)).filter(
-        (key) => key.revokedAt === null && (key.expiresAt === null || key.expiresAt > clock.now()),
-      );
-      if (active.length >= 20) throw new PanelError('key_limit_reached');
-      if (active.some((key) => key.name === body.name)) throw new PanelError('key_name_taken');
-      const made = await createKey(house, { accountId: member.accountId, ...body });
-      await note(house, request, 'key.created', { id: made.id, permissions: body.permissions });
-      if (body.permissions.includes('transfers')) {
-        mails
-          .keyCreated(member.person.email, {
-            accountName: member.accountName,
-            name: body.name,
-            by: member.person.email,
-          })
-          .catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
-      }
-      return reply.code(201).send(made);
-    },
-  );
-
-  api.post(
-    '/keys/:id/roll',
-    {
-      schema: {
-        tags,
-        summary: 'Replace an API key by one with the same name and permissions',
-        params: KeyParams,
-        body: RollBody,
-        response: { 201: NewKeySchema },
-      },
-      config: asks('keys', true),
-    },
-    async (request, reply) => {
-      const { member, params, body } = request;
-      const key = (await listKeys(house, member.accountId)).find((one) => one.id === params.id);
-      if (!key) throw new PanelError('not_found');
-      if (!key.permissions.every((permission) => mayGrant(member.role, permission))) {
-        throw new PanelError('role_denied');
-      }
-      if (key.permissions.includes('transfers')) requireSecondFactor(member);
-      const made = await rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000);
-      await note(house, request, 'key.rolled', { from: params.id, to: made.id });
-      return reply.code(201).send(made);
-    },
-  );
-
-  api.delete(
-    '/keys/:id',
-    {
-      schema: {
-        tags,
-        summary: 'Revoke an API key',
-        params: KeyParams,
-        body: Nothing,
-        response: { 200: Done },
-      },
-      config: asks('keys'),
-    },
-    async (request) => {
-      const { member, params } = request;
-      const key = (await listKeys(house, member.accountId)).find((one) => one.id === params.id);
-      if (!key) throw new PanelError('not_found');
-      await revokeKey(house, params.id);
-      await note(house, request, 'key.revoked', { id: params.id });
-      return { ok: true as const };
-    },
-  );
-
   // ------------------------------------------------------------------------------------------------------------ members
 
   api.get(
@@ -457,8 +355,6 @@ const recordColumns = [
   'requestKey',
 ];
 const lineColumns = ['seq', 'postedAt', 'kind', 'paymentId', 'available', 'reserved', 'held', 'balanceAfter'];
-
-const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
 
 function sendCsv(
   request: FastifyRequest,

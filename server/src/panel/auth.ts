@@ -1,23 +1,27 @@
 import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
-import { APIError, createAuthMiddleware } from 'better-auth/api';
+import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
-import { addressHeader, authPath } from './auth-calls.ts';
+import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
 import type { PanelHouse } from './house.ts';
 import { panelMails } from './mails.ts';
-import { freezeUser } from './members.sql.ts';
+import { findEmail, freezeUser } from './members.sql.ts';
 import { hashPassword, isGuessable, isPassword, passwordLength } from './password.ts';
 
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
-export const freezeMs = 24 * hour * 1000;
 
 export function createAuth(house: PanelHouse) {
   const { config, clock, ids, sql, secrets, log } = house;
   const url = new URL(config.publicUrl);
   const overTls = url.protocol === 'https:';
+  // A passkey belongs to a name and never to an address (WebAuthn 3, 5.1.2: a valid domain).
+  const rpID = /^(?:127\.|\[::1\])/.test(url.hostname) ? 'localhost' : url.hostname;
   const mails = panelMails(house);
+  /** Of the person whose secret it is, so that a new password is not their address. */
+  const emailOfReset = async (token: unknown): Promise<string | null> =>
+    typeof token === 'string' ? findEmail(sql, `reset-password:${token}`) : null;
   return betterAuth({
     appName: 'vintem',
     baseURL: url.origin,
@@ -53,16 +57,19 @@ export function createAuth(house: PanelHouse) {
     plugins: [
       twoFactor({
         issuer: 'vintem',
-        // Five wrong codes lock the second factor for a quarter of an hour.
+        // Five wrong codes lock the second factor for a quarter of an hour, over however many sign-ins.
+        accountLockout: { enabled: true, maxFailedAttempts: 5, durationSeconds: 900 },
         backupCodeOptions: { amount: 10 },
       }),
-      passkey({ rpID: url.hostname, rpName: 'vintem', origin: [...house.origins] }),
+      passkey({ rpID, rpName: 'vintem', origin: [...house.origins] }),
     ],
     hooks: {
       before: createAuthMiddleware(async (ctx) => {
         const password: unknown = ctx.body?.newPassword;
         if (typeof password !== 'string' || !/^\/(reset|change)-password$/.test(ctx.path)) return;
-        if (isGuessable(password, '')) {
+        const signedIn = await getSessionFromCtx(ctx).catch(() => null);
+        const email = signedIn?.user.email ?? (await emailOfReset(ctx.body?.token));
+        if (isGuessable(password, email ?? '')) {
           throw new APIError('BAD_REQUEST', { code: 'WEAK_PASSWORD', message: 'easy to guess' });
         }
       }),

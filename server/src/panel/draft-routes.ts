@@ -1,12 +1,13 @@
 import { Type } from 'typebox';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import { refuseFields } from '../http/errors.ts';
+import { ApiError, refuseFields } from '../http/errors.ts';
 import { Body, IdParams } from '../http/schema.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewOf } from '../payments/view.ts';
 import { cancelDraft, confirmDraft, createDraft, resendCode } from '../transfers/draft.ts';
 import { normalisePixKey } from '../transfers/pix-key.ts';
 import { TransferBody } from '../transfers/schema.ts';
+import { attempts } from './attempts.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import { Done, Nothing } from './schema.ts';
@@ -29,6 +30,10 @@ const config = {
  */
 export function draftRoutes(api: ApiScope, house: PanelHouse): void {
   const tags = ['Drafts'];
+  // Five tries end a draft, but a person may write many: their wrong codes count together, and so do those of an address.
+  const wrongCodes = attempts(house.clock);
+  // An office has one address for many people.
+  const wrongFrom = attempts(house.clock, 30);
 
   api.post(
     '/drafts',
@@ -47,7 +52,14 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
       const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key' }]);
       const wanted = { ...body, pixKey: pixKey.key };
-      const payment = await createDraft(house, caller, wanted, member.person.email, request.ip);
+      const payment = await createDraft(
+        house,
+        caller,
+        wanted,
+        member.person.email,
+        request.ip,
+        member.person.id,
+      );
       await note(house, request, 'draft.created', { paymentId: payment.id });
       return reply.code(201).send(viewOf(payment, request.language));
     },
@@ -68,7 +80,17 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
     async (request) => {
       const { member, caller, params, body } = request;
       requireMayTransfer(house, member);
-      const payment = await confirmDraft(house, caller, params.id, body.code);
+      wrongCodes.require(member.person.userId);
+      wrongFrom.require(request.ip);
+      const payment = await confirmDraft(house, caller, params.id, body.code, member.person.id).catch(
+        (error: unknown) => {
+          if (error instanceof ApiError && error.code === 'invalid_code') {
+            wrongCodes.count(member.person.userId);
+            wrongFrom.count(request.ip);
+          }
+          throw error;
+        },
+      );
       await note(house, request, 'draft.confirmed', { paymentId: payment.id });
       return viewOf(payment, request.language);
     },
@@ -97,7 +119,7 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
     },
     async (request) => {
       requireMayTransfer(house, request.member);
-      await resendCode(house, request.caller, request.params.id, request.ip);
+      await resendCode(house, request.caller, request.params.id, request.ip, request.member.person.id);
       return { ok: true as const };
     },
   );

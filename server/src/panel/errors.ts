@@ -20,13 +20,13 @@ const catalogue = {
   },
   second_factor_required: {
     status: 403,
-    en: 'Set up an authenticator app or a passkey first (Security).',
-    pt: 'Configure antes um aplicativo autenticador ou uma passkey (Segurança).',
+    en: 'Set up an authenticator app first, or sign in with your passkey (Security).',
+    pt: 'Configure antes um aplicativo autenticador, ou entre com sua passkey (Segurança).',
   },
   transfers_frozen: {
     status: 403,
-    en: 'Transfers from the panel wait for 24 hours after a password reset.',
-    pt: 'Transferências pelo painel ficam suspensas por 24 horas após a troca da senha.',
+    en: 'Transfers from the panel wait for 24 hours after a password or e-mail change.',
+    pt: 'Transferências pelo painel ficam suspensas por 24 horas após a troca da senha ou do e-mail.',
   },
   wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
   weak_password: {
@@ -38,6 +38,21 @@ const catalogue = {
     status: 400,
     en: 'This invitation has expired or was used. Ask for another one.',
     pt: 'Este convite expirou ou já foi usado. Peça outro.',
+  },
+  link_invalid: {
+    status: 400,
+    en: 'This link has expired or was used. Ask for another one.',
+    pt: 'Este endereço expirou ou já foi usado. Peça outro.',
+  },
+  receipt_not_yet: {
+    status: 400,
+    en: 'The receipt exists once the Pix is settled.',
+    pt: 'O comprovante existe depois que o Pix é liquidado.',
+  },
+  key_refused: {
+    status: 400,
+    en: 'The key cannot be made like this. Check its name, addresses and how long it lives.',
+    pt: 'A chave não pode ser feita assim. Confira o nome, os endereços e a validade.',
   },
   already_member: {
     status: 400,

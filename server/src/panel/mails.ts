@@ -9,6 +9,12 @@ const roleNames: Readonly<Record<Role, string>> = {
   viewer: 'leitura',
 };
 
+const saoPaulo = new Intl.DateTimeFormat('pt-BR', {
+  timeZone: 'America/Sao_Paulo',
+  dateStyle: 'short',
+  timeStyle: 'short',
+});
+
 /** The panel's own mails, in Portuguese with English below. The address of a link is never taken from a request. */
 export function panelMails({ config, mail }: Pick<PanelHouse, 'config' | 'mail'>) {
   return {
@@ -53,16 +59,77 @@ ${invitationLink(config.publicUrl, invite.token)}
 You were invited to the account ${invite.accountName}. Open the address above within 7 days and choose a password.
 `,
       }),
-    keyCreated: (to: string, key: { accountName: string; name: string; by: string }): Promise<void> =>
+    confirmEmail: (to: string, token: string): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: confirme seu novo e-mail',
+        text: `Para usar este e-mail no vintem, abra este endereço em até 1 hora:
+
+${config.publicUrl}/novo-email#${token}
+
+Todas as sessões serão encerradas e transferências pelo painel ficam suspensas por 24 horas.
+Se não foi você quem pediu, ignore esta mensagem: nada muda.
+
+—
+To use this address with vintem, open the link above within one hour. All sessions end and transfers from the panel wait for
+24 hours. If you did not ask for it, ignore this message.
+`,
+      }),
+    emailTaken: (to: string): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: este e-mail ja tem acesso',
+        text: `Alguém pediu para usar este e-mail no vintem, mas ele já pertence a uma pessoa aqui. Nada mudou.
+
+—
+Somebody asked to use this address with vintem, but it belongs to a person here already. Nothing has changed.
+`,
+      }),
+    emailWasChanged: (to: string, newEmail: string): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: seu e-mail foi trocado',
+        text: `O e-mail com que você entra no vintem passou a ser ${newEmail.replace(/^(.).*(@.*)$/, '$1***$2')}.
+Todas as sessões foram encerradas. Transferências pelo painel ficam suspensas por 24 horas.
+
+Se não foi você, fale agora com quem opera o serviço.
+
+—
+The address with which you sign in to vintem was changed. All sessions were ended and transfers from the panel wait for 24
+hours. If it was not you, talk to whoever runs the service now.
+`,
+      }),
+    newSignIn: (to: string, seen: { ip: string; browser: string; at: number }): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: novo acesso a sua conta',
+        text: `Alguém entrou no vintem com seu e-mail, de um lugar que ainda não conhecíamos:
+
+  Quando       ${saoPaulo.format(seen.at).replace(',', '')} (Brasília)
+  Endereço IP  ${seen.ip}
+  Navegador    ${seen.browser.replace(/[^\x20-\x7e]/g, '?')}
+
+Se não foi você, troque sua senha e encerre as sessões em Segurança: ${config.publicUrl}/seguranca
+
+—
+Somebody signed in to vintem with your address from a place that is new to us. If it was not you, change your password and end
+the sessions under Security.
+`,
+      }),
+    keyCreated: (
+      to: string,
+      key: { accountName: string; name: string; by: string; permissions: readonly string[] },
+    ): Promise<void> =>
       mail.send({
         to,
         subject: `vintem: nova chave de API em ${key.accountName}`,
-        text: `${key.by} criou a chave de API "${key.name}" na conta ${key.accountName}, com permissão para transferências.
+        text: `${key.by} criou a chave de API "${key.name}" na conta ${key.accountName}.
+Permissões: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (pode enviar Pix sem código)' : ''}.
 
 Se ninguém da sua equipe fez isso, revogue a chave em Integrações, Chaves.
 
 —
-${key.by} created the API key "${key.name}" with the permission to send transfers.
+${key.by} created the API key "${key.name}". If nobody of your team did, revoke it under Integrations, Keys.
 `,
       }),
   };

@@ -31,6 +31,8 @@ export interface SessionRow {
   language: 'pt-BR' | 'en';
   twoFactorEnabled: boolean;
   passkeys: number;
+  /** Signed in with a passkey, which is two factors in one. */
+  byPasskey: boolean;
   frozenUntil: number | null;
 }
 
@@ -38,7 +40,7 @@ const selectSession: Statement = {
   name: 'panel_session_read',
   text: `SELECT s.id, s.user_id AS "userId", s.created_at AS "createdAt", s.seen_at AS "seenAt",
       s.authenticated_at AS "authenticatedAt", u.email, u.name, u.language, u.two_factor_enabled AS "twoFactorEnabled",
-      (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, u.frozen_until AS "frozenUntil"
+      (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, s.by_passkey AS "byPasskey", u.frozen_until AS "frozenUntil"
     FROM panel_session s JOIN panel_user u ON u.id = s.user_id WHERE s.id = $1`,
 };
 
@@ -60,6 +62,29 @@ const authenticated: Statement = {
 
 export const markAuthenticated = (sql: Sql, id: string, nowMs: number): Promise<unknown> =>
   sql.tx((tx) => tx.run(authenticated, [id, timestamp(nowMs)]));
+
+const passkeyUsed: Statement = {
+  name: 'panel_session_by_passkey',
+  text: `UPDATE panel_session SET by_passkey = true WHERE id = $1`,
+};
+
+export const markByPasskey = (sql: Sql, id: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(passkeyUsed, [id]));
+
+const insertPlace: Statement = {
+  name: 'panel_place_insert',
+  text: `WITH before AS (SELECT count(*) AS places FROM panel_place WHERE user_id = $1),
+      added AS (INSERT INTO panel_place (user_id, place, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING RETURNING 1)
+    SELECT (SELECT count(*) FROM added) = 1 AND (SELECT places FROM before) > 0 AS strange`,
+};
+
+/** @returns whether the person has signed in before, and never from there */
+export const isStrangePlace = (sql: Sql, userId: string, place: Buffer, nowMs: number): Promise<boolean> =>
+  sql.tx(
+    async (tx) =>
+      (await tx.run<{ strange: boolean }>(insertPlace, [userId, place, timestamp(nowMs)]))[0]?.strange ===
+      true,
+  );
 
 const freeze: Statement = {
   name: 'panel_user_freeze',
@@ -110,6 +135,14 @@ const deleteOthers: Statement = {
 export const endOtherSessions = (sql: Sql, userId: string, id: string): Promise<unknown> =>
   sql.tx((tx) => tx.run(deleteOthers, [userId, id]));
 
+const deleteAll: Statement = {
+  name: 'panel_session_end_all',
+  text: `DELETE FROM panel_session WHERE user_id = $1`,
+};
+
+export const endEverySession = (sql: Sql, userId: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(deleteAll, [userId]));
+
 // ---------------------------------------------------------------------------------------------------------------- people
 
 export interface User {
@@ -125,6 +158,64 @@ const selectUser: Statement = {
 
 export const findUser = async (sql: Queries, email: string): Promise<User | undefined> =>
   (await sql.run<User>(selectUser, [email]))[0];
+
+const selectEmail: Statement = {
+  name: 'panel_email_of_reset',
+  text: `SELECT u.email FROM panel_verification v JOIN panel_user u ON u.id::text = v.value WHERE v.identifier = $1`,
+};
+
+/** Whose password a mailed secret would reset. */
+export const findEmail = async (sql: Queries, identifier: string): Promise<string | null> =>
+  (await sql.run<{ email: string }>(selectEmail, [identifier]))[0]?.email ?? null;
+
+const upsertNewEmail: Statement = {
+  name: 'panel_new_email_put',
+  text: `INSERT INTO panel_new_email (user_id, email, token_hash, expires_at) VALUES ($1, $2, $3, $4)
+    ON CONFLICT (user_id) DO UPDATE SET email = $2, token_hash = $3, expires_at = $4`,
+};
+
+/** The link before, if there was one, is void. */
+export const replaceNewEmail = (
+  tx: Queries,
+  wanted: { userId: string; email: string; tokenHash: Buffer; expiresAt: number },
+): Promise<unknown> =>
+  tx.run(upsertNewEmail, [wanted.userId, wanted.email, wanted.tokenHash, timestamp(wanted.expiresAt)]);
+
+const deleteNewEmail: Statement = {
+  name: 'panel_new_email_take',
+  text: `DELETE FROM panel_new_email n USING panel_user u
+    WHERE n.token_hash = $1 AND n.expires_at > $2 AND u.id = n.user_id
+    RETURNING n.user_id AS "userId", n.email, u.email AS "oldEmail"`,
+};
+
+export const takeNewEmail = async (
+  tx: Queries,
+  tokenHash: Buffer,
+  nowMs: number,
+): Promise<{ userId: string; email: string; oldEmail: string } | undefined> =>
+  (
+    await tx.run<{ userId: string; email: string; oldEmail: string }>(deleteNewEmail, [
+      tokenHash,
+      timestamp(nowMs),
+    ])
+  )[0];
+
+const setEmail: Statement = {
+  name: 'panel_user_email',
+  text: `UPDATE panel_user SET email = $2, frozen_until = $3, updated_at = $4 WHERE id = $1`,
+};
+
+/** Every session ends with it. */
+export async function updateEmail(
+  tx: Queries,
+  userId: string,
+  email: string,
+  frozenUntilMs: number,
+  nowMs: number,
+): Promise<void> {
+  await tx.run(setEmail, [userId, email, timestamp(frozenUntilMs), timestamp(nowMs)]);
+  await tx.run(deleteAll, [userId]);
+}
 
 const selectPassword: Statement = {
   name: 'panel_user_password',

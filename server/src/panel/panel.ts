@@ -12,15 +12,19 @@ import { paymentRoutes } from '../payments/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { accountScopeRoutes } from './account-routes.ts';
 import { pageRoutes } from './assets.ts';
+import { attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
-import { authPath, openCalls } from './auth-calls.ts';
+import { authPath, freshCalls, openCalls, passwordCalls, signInCalls } from './auth-calls.ts';
 import { draftRoutes } from './draft-routes.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
 import { originsOf, type PanelHouse } from './house.ts';
+import { keyRoutes } from './key-routes.ts';
 import { hasMailbox, mailboxRoutes } from './mailbox.ts';
 import { emailOf } from './members.ts';
-import { attempts, personRoutes } from './person-routes.ts';
+import { personRoutes } from './person-routes.ts';
+import { receiptRoutes } from './receipt-routes.ts';
 import { sessions as createSessions, type Sessions } from './session.ts';
+import { signedIn } from './sign-in-notice.ts';
 import { createUpdates } from './updates.ts';
 
 export const panelPath = '/panel/api';
@@ -103,6 +107,8 @@ export function mountPanel(
           webhookRoutes(account, { ...house, directory });
           eventRoutes(account, { ...house, cursorKey: house.secrets.derive('panel cursors') });
           draftRoutes(account, house);
+          keyRoutes(account, house);
+          receiptRoutes(account, house);
           accountScopeRoutes(account, house, useCases.refreshIfOverdue);
           const updates = createUpdates(house);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
@@ -143,21 +149,27 @@ function authRoutes(
       const call = `${request.method} ${path.pathname.slice(authPath.length)}`;
       if (!openCalls.has(call)) throw new PanelError('not_found');
       sessions.requireOrigin(request);
-      // Whoever adds or removes a way to sign in has just proved who they are.
-      if (/generate-register-options|delete-passkey/.test(call)) {
+      if (freshCalls.has(call)) {
         const person = await sessions.personOf(request);
         sessions.requireFresh(person);
       }
-      const email = signInEmail(call, request.body);
-      if (email !== null && house.config.rateLimits) signIns.take(email);
+      // Whoever found a session open shall not try passwords there.
+      const guesses = passwordCalls.has(call) ? call + (await sessions.personOf(request)).userId : null;
+      if (guesses !== null) signIns.take(guesses);
+      const email = emailIn(call, request.body);
+      if (email !== null && house.config.rateLimits) signIns.take(call + email);
       const answer = await (await auth()).handler(
         new Request(new URL(path.pathname + path.search, house.config.publicUrl), {
           method: request.method,
           headers: sessions.headersOf(request),
-          ...(request.method === 'POST' ? { body: JSON.stringify(request.body ?? {}) } : {}),
+          ...(request.method === 'POST' ? { body: JSON.stringify(bodyOf(request.body)) } : {}),
         }),
       );
-      if (email !== null && answer.ok) signIns.forget(email);
+      if (guesses !== null && answer.ok) signIns.forget(guesses);
+      // Asking for a password reset always goes well, and so it never forgets.
+      if (email !== null && answer.ok && signInCalls.has(call)) signIns.forget(call + email);
+      if (answer.ok && signInCalls.has(call))
+        await signedIn(house, await auth(), sessions, request, call, answer);
       for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
       return reply
         .code(answer.status)
@@ -167,8 +179,14 @@ function authRoutes(
   });
 }
 
-function signInEmail(call: string, body: unknown): string | null {
-  if (call !== 'POST /sign-in/email') return null;
+/** No device is trusted for a month: a second factor is asked for at each sign-in. */
+function bodyOf(body: unknown): unknown {
+  const { trustDevice: _, ...rest } = (body ?? {}) as { trustDevice?: unknown };
+  return rest;
+}
+
+function emailIn(call: string, body: unknown): string | null {
+  if (call !== 'POST /sign-in/email' && call !== 'POST /request-password-reset') return null;
   const { email } = (body ?? {}) as { email?: unknown };
   return typeof email === 'string' ? emailOf(email) : null;
 }

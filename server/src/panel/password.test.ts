@@ -23,6 +23,9 @@ test.each([
   'abcdefghijklm',
   'qwerty123456',
   'maria.silva2024',
+  'ghjcnjgfhjkm',
+  'Unbelievable',
+  'counterstrike1!',
   'maria.silva@loja.example',
 ])('%s can be guessed', (password) => {
   expect(isGuessable(password, 'maria.silva@loja.example')).toBe(true);

@@ -1,10 +1,12 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { isoOf } from '../payments/view.ts';
-import type { Clock } from '../ports/clock.ts';
+import { attempts } from './attempts.ts';
+import { askForEmail, confirmEmail } from './email-change.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import {
+  endEverySession,
   endOtherSessions,
   endSession,
   findInvitation,
@@ -21,6 +23,7 @@ import { abilitiesOf } from './roles.ts';
 import {
   AcceptBody,
   Done,
+  EmailBody,
   InvitationBody,
   InvitationSchema,
   Nothing,
@@ -29,7 +32,7 @@ import {
   SessionListSchema,
   SessionSchema,
 } from './schema.ts';
-import type { Sessions } from './session.ts';
+import { hasSecondFactor, type Sessions } from './session.ts';
 
 const config: { api: RouteFacts } = {
   api: { permissions: ['read'], policy: 'reads', operation: 'syntax' },
@@ -46,6 +49,7 @@ export function personRoutes(
   const tags = ['Person'];
   const passwords = attempts(clock);
   const invitations = attempts(clock);
+  const emails = attempts(clock);
 
   api.get(
     '/session',
@@ -59,6 +63,7 @@ export function personRoutes(
         language: person.language,
         twoFactorEnabled: person.twoFactorEnabled,
         passkeys: person.passkeys,
+        secondFactor: hasSecondFactor(person),
         frozenUntil:
           person.frozenUntil !== null && person.frozenUntil > clock.now() ? isoOf(person.frozenUntil) : null,
         sessionId: person.id,
@@ -158,6 +163,50 @@ export function personRoutes(
     },
   );
 
+  api.post(
+    '/sessions/end-all',
+    { schema: { tags, summary: 'End every session', body: Nothing, response: { 200: Done } }, config },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      await endEverySession(sql, person.userId);
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/email',
+    {
+      schema: { tags, summary: 'Ask for another e-mail address', body: EmailBody, response: { 200: Done } },
+      config,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      sessions.requireFresh(person);
+      emails.take(person.userId);
+      await askForEmail(house, person, request.body.email);
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/email/confirm',
+    {
+      schema: {
+        tags,
+        summary: 'Confirm the new address with the secret of its mail',
+        body: InvitationBody,
+        response: { 200: Done },
+      },
+      config,
+    },
+    async (request) => {
+      sessions.requireOrigin(request);
+      invitations.take(request.ip);
+      await confirmEmail(house, request.body.token);
+      return { ok: true as const };
+    },
+  );
+
   // The secret of an invitation comes in a body: it shall be in no address and no log.
   api.post(
     '/invitations/look',
@@ -194,25 +243,4 @@ export function personRoutes(
       return { ok: true as const };
     },
   );
-}
-
-const attemptsAtMost = 10;
-const attemptsWithinMs = 15 * 60_000;
-
-/** Ten within a quarter of an hour, for each of whatever is counted by. @throws PanelError `too_many_attempts` */
-export function attempts(clock: Clock): { take(who: string): void; forget(who: string): void } {
-  const made = new Map<string, number[]>();
-  return {
-    take: (who) => {
-      const now = clock.monotonicMs();
-      const recent = (made.get(who) ?? []).filter((at) => now - at < attemptsWithinMs);
-      if (recent.length >= attemptsAtMost) throw new PanelError('too_many_attempts');
-      made.set(who, [...recent, now]);
-      if (made.size > 10_000)
-        for (const [one, at] of made) if (now - (at.at(-1) ?? 0) > attemptsWithinMs) made.delete(one);
-    },
-    forget: (who) => {
-      made.delete(who);
-    },
-  };
 }

@@ -23,6 +23,7 @@ export const SessionSchema = Type.Object({
   language: OneOf(['pt-BR', 'en'], 'Language of the panel'),
   twoFactorEnabled: Type.Boolean(),
   passkeys: Count('Passkeys of this person'),
+  secondFactor: Type.Boolean({ description: 'Two factors stand behind this session' }),
   frozenUntil: NullableTime('Transfers from the panel wait until then'),
   sessionId: Uuid('This session'),
   csrf: Type.String({ description: 'Sent as X-CSRF-Token with every change' }),
@@ -50,6 +51,9 @@ const Token = Type.String({ minLength: 20, maxLength: 100, description: 'Secret 
 const Password = Type.String({ minLength: 1, maxLength: passwordLength.maximum, description: 'Password' });
 const PersonName = Text('Name', { minLength: 2, maxLength: 80, 'x-trim': true });
 
+export const EmailBody = Body({
+  email: Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' }),
+});
 export const InvitationBody = Body({ token: Token });
 export const AcceptBody = Body({
   token: Token,
@@ -244,10 +248,14 @@ export const KeyListSchema = Type.Object({
       id: Type.String({ description: 'Public part of the key' }),
       name: Type.String(),
       permissions: Permissions,
+      ips: Type.Array(Type.String(), { description: 'Addresses and networks; empty: from everywhere' }),
       createdAt: Time('Creation'),
-      expiresAt: NullableTime('End of an old key that was rolled'),
+      expiresAt: NullableTime('End'),
+      rolledTo: NullableText('The key that follows it'),
       revokedAt: NullableTime('Revocation'),
       lastUsedAt: NullableTime('Last use, to the minute'),
+      lastUsedIp: NullableText('Last use: from where'),
+      lastUsedAgent: NullableText('Last use: the first word of User-Agent'),
     }),
   ),
 });
@@ -255,6 +263,21 @@ export const KeyListSchema = Type.Object({
 export const NewKeyBody = Body({
   name: Text('Name', { minLength: 1, maxLength: 64, 'x-trim': true }),
   permissions: Type.Array(OneOf(permissions, 'Permission'), { minItems: 1, maxItems: permissions.length }),
+  expiresInDays: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650, description: 'Default: for ever' })),
+  ips: Type.Optional(
+    Type.Array(Type.String({ maxLength: 50 }), {
+      maxItems: 20,
+      description: 'Addresses and networks; default: everywhere',
+    }),
+  ),
+});
+
+export const NarrowBody = Body({
+  permissions: Type.Array(OneOf(permissions, 'Permission'), {
+    minItems: 1,
+    maxItems: permissions.length,
+    description: 'What is left: some of those that it has',
+  }),
 });
 
 export const NewKeySchema = Type.Object({

@@ -135,11 +135,11 @@ export function sessions(
       if (!may(membership.role, facts.needs)) throw new PanelError('role_denied');
       const now = house.clock.now();
       const changes = request.method !== 'GET' && request.method !== 'HEAD';
-      if (changes && facts.needs !== 'read' && now - Math.max(lastSeen(person), lastProof(person)) > idleMs) {
-        throw new PanelError('reauthentication_required');
-      }
+      const idle = now - Math.max(lastSeen(person), lastProof(person)) > idleMs;
+      if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
-      if (now - lastSeen(person) > touchEveryMs) await touchSession(house.sql, person.id, now);
+      // What was idle stays so until the password was given: a page that is only looked at does not wake it.
+      if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(house.sql, person.id, now);
       request.member = { ...membership, person };
       request.caller = await callerOf(request, membership, directory);
     },
@@ -165,9 +165,15 @@ async function callerOf(
   };
 }
 
+/**
+ * Whether two factors stand behind this session. With an authenticator app every sign-in by password asks for it; who has passkeys
+ * alone can still sign in by password, and has shown one factor then.
+ */
+export const hasSecondFactor = (person: SessionRow): boolean => person.twoFactorEnabled || person.byPasskey;
+
 /** Money and what leads to it: a second factor, but in test accounts. @throws PanelError */
 export function requireSecondFactor({ test, person }: Member): void {
-  if (test || person.twoFactorEnabled || person.passkeys > 0) return;
+  if (test || hasSecondFactor(person)) return;
   throw new PanelError('second_factor_required');
 }
 

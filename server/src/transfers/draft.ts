@@ -1,6 +1,7 @@
 import { type BinaryLike, scrypt, timingSafeEqual } from 'node:crypto';
 import type { House } from '../house.ts';
 import type { Caller } from '../http/auth.ts';
+import { answerWithinMs, before } from '../http/deadline.ts';
 import { type ErrorCode, refuse } from '../http/errors.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { findOperation } from '../operations/operations.sql.ts';
@@ -10,16 +11,7 @@ import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
 import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
 import { takenKeys } from '../request-keys/taken.sql.ts';
-import {
-  acceptWithinMs,
-  admissionReads,
-  admit,
-  begin,
-  sent,
-  stateAllows,
-  stateReads,
-  wayOf,
-} from '../settlement/accept.ts';
+import { admissionReads, admit, begin, sent, stateAllows, stateReads, wayOf } from '../settlement/accept.ts';
 import { announce } from '../settlement/announce.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
@@ -31,7 +23,8 @@ import type { TransferRequest } from './routes.ts';
  * Transfers that a person asks for, confirmed by a code from their mail.
  *
  * A draft is a payment in state `draft`: it has its fee and its request key, and reserves nothing. Its code is six digits, good for
- * ten minutes, for this draft and nothing else: amount, key and operation of a payment never change. Five wrong codes or
+ * ten minutes, for this draft and nothing else: amount, key and operation of a payment never change. A draft of the panel is
+ * confirmed in the session that asked for the code, and by no API key. Five wrong codes or
  * thirty minutes end the draft. What is stored of the code is a scrypt hash; the code itself stands in the mail and nowhere
  * else, no log included.
  *
@@ -54,6 +47,7 @@ const sends = 3;
  * @param request normalised
  * @param email where the code goes
  * @param ip from where it was asked for, to be shown in the mail
+ * @param session of the person who asks: the code is good in that session alone
  * @throws ApiError `idempotency_conflict`, `account_disabled`, `withdrawals_blocked`, `withdrawals_paused`,
  *         `amount_out_of_limits`, `amount_below_fee`, `operation_not_found`
  */
@@ -63,6 +57,7 @@ export async function createDraft(
   request: TransferRequest,
   email: string,
   ip?: string,
+  session?: string,
 ): Promise<Payment> {
   const { accountId, operationId } = caller;
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
@@ -75,10 +70,10 @@ export async function createDraft(
   const chain = { accountId, chainId: operationId };
   const token = house.ids.uuid();
   const sealedKey = house.secrets.seal(pixKey, id);
-  const made = await newCode(house, id);
+  const made = await newCode(house, id, session);
   const { payment, fresh } = await house.till.submit<{ payment: Payment; fresh: boolean }>({
     token,
-    deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+    deadlineMs: house.clock.monotonicMs() + answerWithinMs,
     chains: [chain],
     reads: [read(payments, key), read(drafts, key), read(takenKeys, taken), ...stateReads(caller)],
     eventRefs: [],
@@ -143,7 +138,8 @@ export async function createDraft(
 }
 
 /**
- * Mails another code, which ends the one before. The tries that are left stay as they are.
+ * Mails another code, which ends the one before and is good in the session that asked for it. The tries that are left stay as
+ * they are.
  * @throws ApiError `payment_not_found`, `not_a_draft`, `rate_limited` after three mails
  */
 export async function resendCode(
@@ -151,8 +147,9 @@ export async function resendCode(
   caller: Caller,
   paymentId: string,
   ip?: string,
+  session?: string,
 ): Promise<Payment> {
-  const made = await newCode(house, paymentId);
+  const made = await newCode(house, paymentId, session);
   const { payment, draft } = await submitOnDraft<{ payment: Payment; draft: Draft }>(
     house,
     caller,
@@ -191,6 +188,7 @@ export async function confirmDraft(
   caller: Caller,
   paymentId: string,
   code: string,
+  session?: string,
 ): Promise<Payment> {
   const way = wayOf(house, caller, 'transfer', house.settings.transferWaitMs);
   const { accountId, operationId } = caller;
@@ -198,12 +196,12 @@ export async function confirmDraft(
   const key = paymentKey(accountId, paymentId);
   for (;;) {
     // The hash takes some 50 ms: made before the lock, under the salt of this moment.
-    const [stored] = await drafts.read(house.sql, [key]);
-    const given = stored && (await hashOf(house, paymentId, code, stored.codeSalt));
+    const [stored] = await before(house.clock, way.acceptByMs, drafts.read(house.sql, [key]));
+    const given = stored && (await hashOf(house, { paymentId, session, code }, stored.codeSalt));
     const token = house.ids.uuid();
     const confirmed = await house.till.submit<Confirmed>({
       token,
-      deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+      deadlineMs: way.acceptByMs,
       chains: [chain],
       reads: [read(payments, key), read(drafts, key), ...admissionReads(caller, way)],
       eventRefs: [],
@@ -299,7 +297,7 @@ export async function expireDrafts(house: House): Promise<boolean> {
       const key = paymentKey(accountId, paymentId);
       return house.till.submit<void>({
         token: house.ids.uuid(),
-        deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+        deadlineMs: house.clock.monotonicMs() + answerWithinMs,
         chains: [{ accountId, chainId: operationId }],
         reads: [read(payments, key), read(drafts, key)],
         eventRefs: [],
@@ -334,7 +332,7 @@ function submitOnDraft<Answer>(
   const key = paymentKey(accountId, paymentId);
   return house.till.submit<Answer>({
     token: house.ids.uuid(),
-    deadlineMs: house.clock.monotonicMs() + acceptWithinMs,
+    deadlineMs: house.clock.monotonicMs() + answerWithinMs,
     chains: [{ accountId, chainId: operationId }],
     reads: [read(payments, key), read(drafts, key)],
     eventRefs: [],
@@ -407,10 +405,11 @@ async function mailCode(
 async function newCode(
   house: DraftHouse,
   paymentId: string,
+  session: string | undefined,
 ): Promise<{ code: string; salt: Buffer; hash: Buffer }> {
   const code = sixDigits(house.ids);
   const salt = house.ids.bytes(16);
-  return { code, salt, hash: await hashOf(house, paymentId, code, salt) };
+  return { code, salt, hash: await hashOf(house, { paymentId, session, code }, salt) };
 }
 
 /** Every code equally often: numbers from the last, incomplete million of 32 bits are drawn again. */
@@ -423,13 +422,17 @@ export function sixDigits(ids: Ids): string {
 }
 
 /**
- * scrypt with 16 MiB, some 50 ms of a core, over the code, its draft and a secret of the installation. A million codes are soon
+ * scrypt with 16 MiB, some 50 ms of a core, over the code, its draft, the session and a secret of the installation. A million codes are soon
  * tried against any hash: without the secret, whoever copies the database tries them at leisure.
  */
-function hashOf(house: DraftHouse, paymentId: string, code: string, salt: BinaryLike): Promise<Buffer> {
+function hashOf(
+  house: DraftHouse,
+  { paymentId, session = '', code }: { paymentId: string; session: string | undefined; code: string },
+  salt: BinaryLike,
+): Promise<Buffer> {
   const secret = house.secrets.derive('draft codes').toString('base64');
   return new Promise((resolve, reject) => {
-    scrypt(`${secret}:${paymentId}:${code}`, salt, 32, { N: 16_384, r: 8, p: 1 }, (error, hash) =>
+    scrypt(`${secret}:${paymentId}:${session}:${code}`, salt, 32, { N: 16_384, r: 8, p: 1 }, (error, hash) =>
       error ? reject(error) : resolve(hash),
     );
   });

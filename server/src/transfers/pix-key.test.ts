@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PixKeyType } from '../provider/provider.ts';
-import { existsInDict, normalisePixKey } from './pix-key.ts';
+import { existsInDict, maskedPixKey, normalisePixKey } from './pix-key.ts';
 
 const uuid = '123e4567-e89b-12d3-a456-426614174000';
 
@@ -70,4 +70,18 @@ describe('what the directory can hold', () => {
   ])('%s %s: %s', (type, key, possible) => {
     expect(existsInDict(type, key)).toBe(possible);
   });
+});
+
+test.each([
+  ['maria@example.com', 'ma***@example.com'],
+  ['ma@example.com', 'm***@example.com'],
+  ['m@example.com', '***@example.com'],
+  ['@example.com', '***.com'],
+  ['12345678909', '***8909'],
+])('%s is shown as %s, never whole', (key, shown) => {
+  expect(maskedPixKey(key)).toBe(shown);
+});
+
+test('a key of three characters is long enough, and only e-mail and random keys change to lower case', () => {
+  expect(normalisePixKey('EMAIL', 'A@B')).toEqual({ ok: true, key: 'a@b' });
 });

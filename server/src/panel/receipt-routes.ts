@@ -1,0 +1,42 @@
+import { Type } from 'typebox';
+import type { ApiScope } from '../http/edge.ts';
+import { refuse } from '../http/errors.ts';
+import { IdParams, OneOf } from '../http/schema.ts';
+import { PanelError } from './errors.ts';
+import type { PanelHouse } from './house.ts';
+import { hasReceipt, receiptPdf } from './receipt.ts';
+import { findRecordsById } from './records.sql.ts';
+import { operationsOf } from './records.ts';
+
+const Query = Type.Object(
+  { language: Type.Optional(OneOf(['pt-BR', 'en'], 'Language of the receipt')) },
+  { additionalProperties: false },
+);
+
+/** The receipt of a settled payment as a file to keep and to send on. */
+export function receiptRoutes(api: ApiScope, house: PanelHouse): void {
+  api.get(
+    '/records/:id/receipt.pdf',
+    { schema: { params: IdParams('Payment'), querystring: Query }, config: { panel: { needs: 'read' } } },
+    async (request, reply) => {
+      const { member, params, query } = request;
+      const names = await operationsOf(house, member.accountId, undefined);
+      const [payment] = await findRecordsById(house.sql, member.accountId, [params.id], [...names.keys()]);
+      if (!payment) throw refuse('payment_not_found');
+      if (!hasReceipt(payment)) throw new PanelError('receipt_not_yet');
+      const facts = {
+        accountName: member.accountName,
+        operationName: names.get(payment.operationId) ?? '',
+        pixKey: payment.pixKey === null ? null : house.secrets.open(payment.pixKey, payment.id).toString(),
+        test: member.test,
+      };
+      const pdf = await receiptPdf(payment, facts, query.language ?? 'pt-BR');
+      return reply
+        .type('application/pdf')
+        .header('content-disposition', `attachment; filename="comprovante-${payment.id}.pdf"`)
+        .header('cache-control', 'no-store')
+        .header('x-content-type-options', 'nosniff')
+        .send(pdf);
+    },
+  );
+}
