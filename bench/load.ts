@@ -15,6 +15,8 @@ export interface Plan {
   calls:
     | { kind: 'transfers'; targets: readonly Target[]; amountCents: number }
     | { kind: 'reads'; targets: readonly (Target & { paymentId: string })[] }
+    /** The first page of an operation's payments. */
+    | { kind: 'lists'; targets: readonly Target[] }
     /** A transfer until its `transfer.completed` has arrived at the endpoint that this process listens on. */
     | { kind: 'lives'; targets: readonly Target[]; amountCents: number };
   callers: number;
@@ -106,12 +108,13 @@ async function run(plan: Plan): Promise<LoadResult> {
   function start(startedMs: number, done: () => void): void {
     const target = calls.targets[turn++ % calls.targets.length] as Target & { paymentId?: string };
     const headers = { authorization: `Bearer ${target.key}`, 'x-service-operation': target.operationId };
-    if (calls.kind === 'reads') {
+    if (calls.kind === 'reads' || calls.kind === 'lists') {
       const call = new Call(() => {
         note(call, startedMs);
         done();
       });
-      pool.dispatch({ path: `${base}/payments/${target.paymentId}`, method: 'GET', headers }, call);
+      const path = calls.kind === 'lists' ? `${base}/payments` : `${base}/payments/${target.paymentId}`;
+      pool.dispatch({ path, method: 'GET', headers }, call);
       return;
     }
     const call = new Call(() => {

@@ -17,38 +17,38 @@ import pg from 'pg';
 import { readConfig } from '../server/src/config.ts';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { createLog } from '../server/src/log.ts';
-import type { LoadMessage, LoadResult, Plan } from './load.ts';
-import {
-  cpuSecondsOf,
-  freePort,
-  memoryOf,
-  runProgram,
-  startPart,
-  startProgram,
-  stopAll,
-} from './processes.ts';
-import { aimsOf, type Cost, type Row, tableOf } from './report.ts';
+import { driveLoad, type Measured } from './drive.ts';
+import { measureGrowth, measureMemory } from './growth.ts';
+import type { Plan } from './load.ts';
+import { freePort, memoryOf, runProgram, startPart, startProgram, stopAll } from './processes.ts';
+import { aimsOf, type Cost, markdownOf, type Row, tableOf } from './report.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
-import { createMerchant, openWorld, targetsOf } from './world.ts';
+import { createMerchant, type Merchant, openWorld, targetsOf } from './world.ts';
 
-/** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`. */
+/** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`; `--stored N,N`: growth. */
 const { values } = parseArgs({
   options: {
     quick: { type: 'boolean', default: false },
     json: { type: 'string' },
+    markdown: { type: 'string' },
     rounds: { type: 'string' },
     seconds: { type: 'string' },
     only: { type: 'string' },
     lives: { type: 'string', default: '1024' },
+    stored: { type: 'string' },
+    sustain: { type: 'string', default: '60' },
     profile: { type: 'string' },
   },
 });
+const stored = values.stored?.split(',').map(Number);
 const rounds = Number(values.rounds ?? (values.quick ? 1 : 3));
 const measuredMs = 1000 * Number(values.seconds ?? (values.quick ? 2 : 8));
-const warmupMs = values.quick ? 1_000 : 3_000;
+const warmupMs = values.quick ? 500 : 2_000;
+/** Before the first row: until the code is compiled that is run a million times, a fifth of the service's CPU is the compiler's. */
+const compileMs = values.quick ? 4_000 : 15_000;
 const only = values.only?.split(',');
 const wants = (row: string): boolean =>
-  only?.some((name) => row.startsWith(name) || name.startsWith(row)) ?? true;
+  stored === undefined && (only?.some((name) => row.startsWith(name) || name.startsWith(row)) ?? true);
 
 const dataDir = mkdtempSync(join(tmpdir(), 'vintem-bench-'));
 // As root the server of the database runs as another user, who has to pass through.
@@ -56,10 +56,6 @@ chmodSync(dataDir, 0o711);
 const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const amountCents = 1_000;
 const enough = 1_000_000_000_000;
-
-interface Measured extends LoadResult {
-  cost: Cost | null;
-}
 
 async function main(): Promise<void> {
   const log = createLog('warn');
@@ -106,6 +102,7 @@ async function main(): Promise<void> {
     ),
   );
   const living = await createMerchant(livesWorld, 'Lives', 10, enough);
+  const growing = stored ? await createMerchant(world, 'Growth', 10, enough, 1) : null;
   say('accounts and balances are there');
   const tpcb = new Map<number, string>();
   for (const scale of [1, 50])
@@ -139,49 +136,12 @@ async function main(): Promise<void> {
   const load = await startPart<{ url: string }>('./load.ts');
   const tpcbClients = [await startPart('./tpcb.ts'), await startPart('./tpcb.ts')];
 
-  function drive(plan: Plan, service: number | null, simulator?: number | null): Promise<Measured> {
-    const pids = {
+  const drive = (plan: Plan, service: number | null, simulator: number | null = null): Promise<Measured> =>
+    driveLoad(load, plan, {
       service,
       postgres: service === null || service === empty.pid ? null : postmaster,
-      simulator: simulator ?? null,
-      load: load.pid,
-    };
-    const cpu = (): Record<string, number> =>
-      Object.fromEntries(
-        Object.entries(pids).flatMap(([name, pid]) => (pid === null ? [] : [[name, cpuSecondsOf(pid)]])),
-      );
-    return new Promise((resolve, reject) => {
-      let before: Record<string, number> = {};
-      let used: Record<string, number> = {};
-      const listen = (message: LoadMessage): void => {
-        if (message.type === 'begin') before = cpu();
-        if (message.type === 'end') {
-          const after = cpu();
-          used = Object.fromEntries(
-            Object.keys(after).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]),
-          );
-        }
-        if (message.type !== 'result') return;
-        load.child.off('message', listen);
-        load.child.off('exit', lost);
-        const { result } = message;
-        const failed = Object.entries(result.failures);
-        if (failed.length > 0) say(`  answers that were none: ${JSON.stringify(result.failures)}`);
-        if (result.count === 0) {
-          reject(new Error('nothing was answered'));
-          return;
-        }
-        const each = Object.fromEntries(
-          Object.entries(used).map(([name, seconds]) => [name, (seconds / result.count) * 1e6]),
-        );
-        resolve({ ...result, cost: { microsecondsEach: each } });
-      };
-      load.child.on('message', listen);
-      const lost = () => reject(new Error('the load generator ended'));
-      load.child.once('exit', lost);
-      load.child.send(plan);
+      simulator,
     });
-  }
 
   const answeredFile = join(dataDir, 'answered');
   const livesFile = join(dataDir, 'answered-lives');
@@ -202,6 +162,19 @@ async function main(): Promise<void> {
     amountCents,
   });
 
+  /** Every kind of request until its code is compiled. What it answers is checked afterwards like everything else. */
+  async function warmUp(merchant: Merchant): Promise<void> {
+    const targets = targetsOf([merchant]).slice(0, 1);
+    const short = { warmupMs: 0, measuredMs: compileMs / 5 };
+    await drive({ ...plan(transfers(targets), 64), ...short, measuredMs: (compileMs * 2) / 5 }, api.pid);
+    const reads = { kind: 'reads', targets: storedOf(answeredFile, [merchant]) } as const;
+    await drive({ ...plan(reads, 64), ...short }, api.pid);
+    await drive({ ...plan(transfers(targets), 64, empty.told.url), ...short }, empty.pid);
+    await drive({ ...plan(someReads(targets), 64, empty.told.url), ...short }, empty.pid);
+    if (direct) await drive({ ...plan(transfers(targets), 64, direct.told.url), ...short }, direct.pid);
+    say('warm');
+  }
+
   // ------------------------------------------------------------------------------------------------------------- rounds
 
   const runs = new Map<string, Measured[]>();
@@ -214,7 +187,31 @@ async function main(): Promise<void> {
     );
   }
 
-  for (let round = 1; round <= rounds; round++) {
+  if (growing && stored) {
+    const needs = {
+      world,
+      merchant: growing,
+      admin,
+      databaseUrl: server.url,
+      apiUrl,
+      servicePid: api.pid,
+      settings: { ...settings, DATABASE_URL: server.url },
+      drive: (calls: Plan['calls'], measuredMs: number) => drive({ ...plan(calls, 64), measuredMs }, api.pid),
+      say,
+    };
+    await warmUp(growing);
+    rows.push(
+      ...(await measureGrowth(needs, stored)),
+      ...(await measureMemory(needs, Number(values.sustain))),
+    );
+  } else if (
+    only === undefined ||
+    only.some((name) => !'lives'.startsWith(name) && !'start'.startsWith(name))
+  ) {
+    await warmUp(hot);
+  }
+
+  for (let round = 1; stored === undefined && round <= rounds; round++) {
     say(`round ${round} of ${rounds}`);
     await measure('empty POST', () => drive(plan(transfers(hotTargets), 64, empty.told.url), empty.pid));
     await measure('hot 64', () => drive(plan(transfers(hotTargets), 64), api.pid));
@@ -244,39 +241,42 @@ async function main(): Promise<void> {
     }
     await measure('empty GET', () => drive(plan(someReads(hotTargets), 64, empty.told.url), empty.pid));
     await measure('GET payment', () =>
-      drive(plan({ kind: 'reads', targets: storedOf(answeredFile, hot, spread) }, 64), api.pid),
+      drive(plan({ kind: 'reads', targets: storedOf(answeredFile, [hot, ...spread]) }, 64), api.pid),
     );
-    await measure('lives', async () => {
-      const simulatorPort = await freePort();
-      const livesPort = await freePort();
-      const whole = await startProgram(
-        ['start'],
-        {
-          ...settings,
-          ...profile,
-          PORT: `${livesPort}`,
-          SIMULATOR_PORT: `${simulatorPort}`,
-          DATABASE_URL: livesUrl,
-          TRANSFER_WAIT_MS: '0',
-        },
-        'vintem ready',
-      );
-      const url = `http://127.0.0.1:${livesPort}`;
-      await register(url, living.key, load.told.url);
-      const simulator = childOf(whole.pid);
-      const result = await drive(
+  }
+
+  if (wants('lives')) {
+    const simulatorPort = await freePort();
+    const livesPort = await freePort();
+    const whole = await startProgram(
+      ['start'],
+      {
+        ...settings,
+        ...profile,
+        PORT: `${livesPort}`,
+        SIMULATOR_PORT: `${simulatorPort}`,
+        DATABASE_URL: livesUrl,
+        TRANSFER_WAIT_MS: '0',
+      },
+      'vintem ready',
+    );
+    const url = `http://127.0.0.1:${livesPort}`;
+    await register(url, living.key, load.told.url);
+    const simulator = childOf(whole.pid);
+    const lives = (warmupMs: number): Promise<Measured> =>
+      drive(
         {
           ...plan({ kind: 'lives', targets: targetsOf([living]), amountCents }, Number(values.lives), url),
           connections: 64,
-          warmupMs: warmupMs + 2_000,
+          warmupMs,
           answeredFile: livesFile,
         },
         whole.pid,
         simulator,
       );
-      await whole.stop();
-      return result;
-    });
+    for (let round = 1; round <= rounds; round++)
+      await measure('lives', () => lives(round === 1 ? compileMs : 2_000));
+    await whole.stop();
   }
 
   for (const [name, all] of runs) {
@@ -301,7 +301,7 @@ async function main(): Promise<void> {
 
   const checks: { name: string; ok: boolean; detail: string }[] = [];
   for (const [name, url, file, merchants] of [
-    ['accepted', server.url, answeredFile, [hot, ...spread]],
+    ['accepted', server.url, answeredFile, [hot, ...spread, ...(growing ? [growing] : [])]],
     ['lives', livesUrl, livesFile, [living]],
   ] as const) {
     if (!existsSync(file)) continue;
@@ -361,6 +361,7 @@ async function main(): Promise<void> {
   };
   const aims = aimsOf(rows);
   process.stdout.write(tableOf({ machine, rows, aims, checks }));
+  if (values.markdown) writeFileSync(values.markdown, markdownOf(rows, aims));
   if (values.json)
     writeFileSync(
       values.json,
@@ -377,13 +378,9 @@ const someReads = (targets: ReturnType<typeof targetsOf>): Plan['calls'] => ({
 });
 
 /** Payments that were answered before, at most 2,000 of them. */
-function storedOf(
-  file: string,
-  hot: { key: string; operationIds: string[] },
-  spread: readonly { key: string; operationIds: string[] }[],
-) {
+function storedOf(file: string, merchants: readonly Merchant[]) {
   const keys = new Map(
-    [hot, ...spread].flatMap(({ key, operationIds }) => operationIds.map((id) => [id, key] as const)),
+    merchants.flatMap(({ key, operationIds }) => operationIds.map((id) => [id, key] as const)),
   );
   const lines = readFileSync(file, 'utf8').trim().split('\n');
   const step = Math.max(1, Math.floor(lines.length / 2_000));

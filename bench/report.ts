@@ -104,6 +104,42 @@ export function tableOf(report: {
   ].join('\n');
 }
 
+/** The two tables as README.md beside this has them. */
+export function markdownOf(rows: readonly Row[], aims: readonly Aim[]): string {
+  const parts = ['service', 'postgres', 'simulator', 'load'];
+  const row = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
+  return [
+    row(['Row', 'Median', 'p50 / p95 / p99 ms', 'CPU µs each', 'service / postgres / simulator / load %']),
+    row(Array.from({ length: 5 }, () => '---')),
+    ...rows.map(({ name, value, unit, p50, p95, p99, cost }) => {
+      const each = cost?.microsecondsEach ?? {};
+      const total = Object.values(each).reduce((sum, one) => sum + one, 0);
+      const share = (part: string): string =>
+        each[part] === undefined ? '–' : String(Math.round((100 * each[part]) / total));
+      const latencies = [p50, p95, p99].map(figure);
+      return row([
+        name,
+        `${figure(value)} ${unit}`,
+        latencies[0] === '' ? '' : latencies.join(' / '),
+        total > 0 ? figure(total) : '',
+        total > 0 ? parts.map(share).join(' / ') : '',
+      ]);
+    }),
+    '',
+    row(['Aim', 'Is', 'Should be', '']),
+    row(Array.from({ length: 4 }, () => '---')),
+    ...aims.map(({ name, is, aim, kind, unit, reached }) =>
+      row([
+        name,
+        `${figure(is)} ${unit}`,
+        `${kind === 'least' ? '≥' : '≤'} ${aim} ${unit}`,
+        reached ? 'reached' : 'not reached',
+      ]),
+    ),
+    '',
+  ].join('\n');
+}
+
 function figure(value: number | undefined): string {
   if (value === undefined || !Number.isFinite(value)) return '';
   if (Math.abs(value) >= 100) return String(Math.round(value));

@@ -50,16 +50,18 @@ export async function openWorld(config: Config, url: string): Promise<World> {
 
 export interface Merchant {
   accountId: string;
+  accountNumber: number;
   key: string;
   operationIds: string[];
 }
 
-/** An account with a key of every permission and `operations` operations that hold `eachCents`. */
+/** An account with a key of every permission and `operations` operations, of which the first `credited` hold `eachCents`. */
 export async function createMerchant(
   { house, sql }: World,
   name: string,
   operations: number,
   eachCents: number,
+  credited: number = operations,
 ): Promise<Merchant> {
   const { ownerId: accountId, operationId } = await createAccount(house, {
     name,
@@ -87,42 +89,45 @@ export async function createMerchant(
     operationIds.push(created.operation.id);
   }
   await Promise.all(
-    operationIds.map((id) => credit(house, { accountId, accountNumber, operationId: id }, eachCents)),
+    operationIds
+      .slice(0, credited)
+      .map((operationId) => credit(house, { accountId, accountNumber, operationId }, eachCents)),
   );
-  return { accountId, key, operationIds };
+  return { accountId, accountNumber, key, operationIds };
 }
 
 export const targetsOf = (merchants: readonly Merchant[]): Target[] =>
   merchants.flatMap(({ key, operationIds }) => operationIds.map((operationId) => ({ key, operationId })));
 
-/**
- * A balance, as the service itself would come by it: a charge that was paid, through the state machine, the till, the journal and
- * its chain. Only the provider is left out, and the limit of a single charge: what it holds would be thousands of them.
- */
-async function credit(
+export interface Owner {
+  accountId: string;
+  accountNumber: number;
+  operationId: string;
+}
+
+/** A payment as it is when it comes to be, before anything happened to it. */
+export function newPayment(
   house: House,
-  of: { accountId: string; accountNumber: number; operationId: string },
-  amountCents: number,
-): Promise<void> {
+  of: Owner,
+  own: Pick<Payment, 'kind' | 'amountCents' | 'feeCents'>,
+  now: number,
+  pixKey: Buffer | null,
+): Payment {
   const { accountId, accountNumber, operationId } = of;
   const requestKey = crypto.randomUUID();
   const id = paymentIdFor(house.identity, { id: accountId, number: accountNumber }, requestKey);
-  const now = house.clock.now();
-  const token = house.ids.uuid();
-  const charge: Payment = {
+  return {
+    ...own,
     accountId,
     id,
     operationId,
-    kind: 'deposit',
     status: 'unknown',
-    amountCents,
-    feeCents: 0,
     requestKey,
-    fingerprint: fingerprintOf(house.identity, { amountCents, operationId }),
+    fingerprint: fingerprintOf(house.identity, { amountCents: own.amountCents, operationId }),
     description: 'bench',
-    payerName: 'bench',
-    pixKey: null,
-    pixKeyType: null,
+    payerName: pixKey ? null : 'bench',
+    pixKey,
+    pixKeyType: pixKey ? 'EMAIL' : null,
     createdAt: now,
     updatedAt: now,
     settledAt: null,
@@ -136,8 +141,18 @@ async function credit(
     netAmountCents: null,
     returnedCents: 0,
     history: [{ status: 'unknown', at: new Date(now).toISOString(), cause: { by: 'api', id: 'bench' } }],
-    command: token,
+    command: house.ids.uuid(),
   };
+}
+
+/**
+ * A balance, as the service itself would come by it: a charge that was paid, through the state machine, the till, the journal and
+ * its chain. Only the provider is left out, and the limit of a single charge: what it holds would be thousands of them.
+ */
+export async function credit(house: House, of: Owner, amountCents: number): Promise<void> {
+  const now = house.clock.now();
+  const charge = newPayment(house, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
+  const { accountId, operationId, id, command: token } = charge;
   const chain = { accountId, chainId: operationId };
   await house.till.submit({
     token,

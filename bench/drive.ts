@@ -1,0 +1,53 @@
+import type { ChildProcess } from 'node:child_process';
+import type { LoadMessage, LoadResult, Plan } from './load.ts';
+import { cpuSecondsOf } from './processes.ts';
+import type { Cost } from './report.ts';
+
+export interface Measured extends LoadResult {
+  cost: Cost | null;
+}
+
+/** Lets the generator work a plan off, and adds up what it cost the processes between its `begin` and its `end`. */
+export function driveLoad(
+  load: { child: ChildProcess; pid: number },
+  plan: Plan,
+  of: { service: number | null; postgres: number | null; simulator: number | null },
+): Promise<Measured> {
+  const pids = Object.entries({ ...of, load: load.pid });
+  const cpu = (): Record<string, number> =>
+    Object.fromEntries(pids.flatMap(([name, pid]) => (pid === null ? [] : [[name, cpuSecondsOf(pid)]])));
+  return new Promise((resolve, reject) => {
+    let before: Record<string, number> = {};
+    let used: Record<string, number> = {};
+    const listen = (message: LoadMessage): void => {
+      if (message.type === 'begin') before = cpu();
+      if (message.type === 'end') {
+        const after = cpu();
+        used = Object.fromEntries(
+          Object.keys(after).map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)]),
+        );
+      }
+      if (message.type !== 'result') return;
+      load.child.off('message', listen);
+      load.child.off('exit', lost);
+      const { result } = message;
+      const failed = Object.entries(result.failures);
+      if (failed.length > 0)
+        process.stderr.write(`  answers that were none: ${JSON.stringify(result.failures)}\n`);
+      if (result.count === 0) {
+        reject(new Error('nothing was answered'));
+        return;
+      }
+      // `start` is the parent of the simulator, which counts apart.
+      if (used.service !== undefined && used.simulator !== undefined) used.service -= used.simulator;
+      const each = Object.fromEntries(
+        Object.entries(used).map(([name, seconds]) => [name, (seconds / result.count) * 1e6]),
+      );
+      resolve({ ...result, cost: { microsecondsEach: each } });
+    };
+    const lost = () => reject(new Error('the load generator ended'));
+    load.child.on('message', listen);
+    load.child.once('exit', lost);
+    load.child.send(plan);
+  });
+}

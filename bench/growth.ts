@@ -1,0 +1,159 @@
+import type pg from 'pg';
+import { claimDue, countDue } from '../server/src/settlement/intents.sql.ts';
+import type { Measured } from './drive.ts';
+import type { Plan } from './load.ts';
+import { memoryOf, runProgram } from './processes.ts';
+import type { Row } from './report.ts';
+import { storeTransfers } from './store.ts';
+import type { Merchant, World } from './world.ts';
+
+interface Needs {
+  world: World;
+  merchant: Merchant;
+  /** The superuser's. */
+  admin: pg.Client;
+  databaseUrl: string;
+  apiUrl: string;
+  servicePid: number;
+  /** Of the program, for `verify`. */
+  settings: Record<string, string>;
+  drive(calls: Plan['calls'], measuredMs: number): Promise<Measured>;
+  say(text: string): void;
+}
+
+const amountCents = 1_000;
+
+/**
+ * What things cost with so many payments stored, in one database that grows: transfers, a list, lookups all over, the claim of the
+ * follow-up, the deletion of an operation with its share of the payments, and `verify`. The shares of the operations are equal.
+ */
+export async function measureGrowth(needs: Needs, stored: readonly number[]): Promise<Row[]> {
+  const { world, merchant, admin, databaseUrl, drive, say } = needs;
+  const { accountId, accountNumber, key } = merchant;
+  const operationIds = [...merchant.operationIds];
+  const rows: Row[] = [];
+  const known: { paymentId: string; operationId: string }[] = [];
+  let there = 0;
+  for (const wanted of stored) {
+    const began = performance.now();
+    const missing = wanted - there;
+    if (missing > 0) {
+      const share = Math.floor(missing / operationIds.length);
+      for (const [at, operationId] of operationIds.entries()) {
+        const count = at === 0 ? missing - share * (operationIds.length - 1) : share;
+        const ids = await storeTransfers(
+          world,
+          databaseUrl,
+          { accountId, accountNumber, operationId },
+          count,
+        );
+        const step = Math.max(1, Math.floor((ids.length * operationIds.length) / 10_000));
+        for (let one = 0; one < ids.length; one += step) {
+          known.push({ paymentId: ids[one] as string, operationId });
+        }
+      }
+      there = wanted;
+      // What autovacuum would have come to by the time that so many payments take to come in.
+      await admin.query('VACUUM (ANALYZE) vintem.payment, vintem.journal, vintem.event, vintem.balance');
+      await admin.query('CHECKPOINT');
+    }
+    const seconds = (performance.now() - began) / 1000;
+    say(`${there} payments are stored (${seconds.toFixed(0)} s)`);
+    const name = (what: string): string => `${what}, ${there} stored`;
+    const add = (what: string, run: Measured): void => {
+      const { perSecond, p50, p95, p99, cost } = run;
+      rows.push({
+        name: name(what),
+        unit: '/s',
+        value: perSecond,
+        runs: [perSecond],
+        p50,
+        p95,
+        p99,
+        ...(cost ? { cost } : {}),
+      });
+      say(`  ${what}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`);
+    };
+    const addTime = (what: string, ms: number): void => {
+      rows.push({ name: name(what), unit: 'ms', value: ms, runs: [ms] });
+      say(`  ${what}: ${ms.toFixed(2)} ms`);
+    };
+    const [first] = operationIds;
+    if (first === undefined) throw new Error('no operation is left');
+    const targets = [{ key, operationId: first }];
+    // After a checkpoint the first change of every page is written with the whole of it: a debt of some seconds in half an hour.
+    if (missing > 0) await drive({ kind: 'transfers', targets, amountCents }, 10_000);
+    add('hot 64', await drive({ kind: 'transfers', targets, amountCents }, 8_000));
+    add('list of 100', await drive({ kind: 'lists', targets }, 4_000));
+    if (known.length > 0) {
+      const everywhere = shuffled(known.filter(({ operationId }) => operationIds.includes(operationId)));
+      const reads = everywhere.map((one) => ({ ...one, key }));
+      add('GET payment', await drive({ kind: 'reads', targets: reads }, 4_000));
+    }
+    addTime('follow-up: look and claim', await timeClaim(world));
+    const gone = operationIds.pop();
+    if (gone !== undefined) addTime('deletion of an operation', await timeDeletion(needs, gone));
+    const verifyBegan = performance.now();
+    const verified = await runProgram(['verify', '--json'], needs.settings);
+    if (verified.code !== 0) throw new Error(`verify: ${verified.out.slice(0, 400)}`);
+    addTime('verify of all since the last', performance.now() - verifyBegan);
+    const sizes = await admin.query<{ size: string }>(
+      `SELECT pg_size_pretty(pg_database_size(current_database())) AS size`,
+    );
+    say(`  the database has ${sizes.rows[0]?.size}`);
+  }
+  return rows;
+}
+
+/** Resident memory of the service while one and the same load goes on: at the beginning, and at the end of each quarter. */
+export async function measureMemory(needs: Needs, seconds: number): Promise<Row[]> {
+  const { merchant, drive, servicePid, say } = needs;
+  const targets = [{ key: merchant.key, operationId: merchant.operationIds[0] as string }];
+  const megabytes = (): number => memoryOf(servicePid) / 1e6;
+  const rss = [megabytes()];
+  let count = 0;
+  for (let quarter = 0; quarter < 4; quarter++) {
+    const run = await drive({ kind: 'transfers', targets, amountCents }, (seconds * 1000) / 4);
+    count += run.count;
+    rss.push(megabytes());
+  }
+  say(`memory over ${count} transfers: ${rss.map((one) => one.toFixed(0)).join(', ')} MB`);
+  return [
+    {
+      name: `service memory over ${count} transfers in ${seconds} s`,
+      unit: 'MB',
+      value: rss.at(-1) as number,
+      runs: rss,
+    },
+  ];
+}
+
+async function timeClaim({ house }: World): Promise<number> {
+  const times: number[] = [];
+  for (let turn = 0; turn < 50; turn++) {
+    const began = performance.now();
+    const now = house.clock.now();
+    await countDue(house.sql, 'simulator', now, 4);
+    await claimDue(house.sql, 'simulator', 1, now, now, 100);
+    times.push(performance.now() - began);
+  }
+  return times.sort((one, other) => one - other)[times.length >> 1] as number;
+}
+
+async function timeDeletion({ apiUrl, merchant }: Needs, operationId: string): Promise<number> {
+  const began = performance.now();
+  const answer = await fetch(`${apiUrl}/api/v1/public/operations/${operationId}`, {
+    method: 'DELETE',
+    headers: { authorization: `Bearer ${merchant.key}`, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  if (answer.status !== 200) throw new Error(`the operation was not deleted: ${await answer.text()}`);
+  return performance.now() - began;
+}
+
+function shuffled<One>(list: readonly One[]): One[] {
+  return list
+    .map((one) => ({ one, at: Math.random() }))
+    .sort((one, other) => one.at - other.at)
+    .map(({ one }) => one);
+}
