@@ -138,7 +138,7 @@ export const bugs: Bug[] = [
     file: state,
     line: 'if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;',
     with: '',
-    rig: 'search',
+    rig: 'simulation',
   },
   {
     name: 'a report with another amount settles',

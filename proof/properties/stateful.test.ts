@@ -4,6 +4,7 @@ import { type Api, runApi } from '../../server/src/api.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { openHouse } from '../../server/src/house.ts';
+import { revokeKey } from '../../server/src/keys/keys.ts';
 import { createLog } from '../../server/src/log.ts';
 import { freePort } from '../../server/test/support/program.ts';
 import {
@@ -39,6 +40,12 @@ interface Real {
   /** Alternates between the two processes. */
   call: Call;
   pay(id: string): Promise<void>;
+  /** How the provider's deliveries come from now on. */
+  deliver(webhook: 'send' | 'duplicate' | 'reorder'): Promise<void>;
+  /** A call with a key of its own, and what revokes it. */
+  withOwnKey(): Promise<{ call: Call; revoke(): Promise<void> }>;
+  /** Of another account. */
+  foreign: { operationId: string; paymentId: string };
 }
 type Command = fc.AsyncCommand<Model, Real>;
 
@@ -80,7 +87,7 @@ const commands = [
     .tuple(
       fc.nat(9),
       fc.integer({ min: 1_000, max: 4_000 }),
-      fc.constantFrom('complete', 'refuse-in-answer', 'stay-pending'),
+      fc.constantFrom('complete', 'refuse-in-answer', 'stay-pending', 'lose-answer'),
     )
     .map(([n, amountCents, behaviour]) =>
       command(
@@ -208,6 +215,76 @@ const commands = [
       },
     ),
   ),
+  fc.nat(9).map((n) =>
+    command(
+      `list those of ${n}`,
+      () => true,
+      async (model, real) => {
+        const operation = nth(live(model), n);
+        const listed = await real.call('GET', '/payments?limit=100', undefined, operation.id);
+        expect(listed.status).toBe(200);
+        expect(listed.body.payments.map(({ id }: { id: string }) => id).sort()).toEqual(
+          model.payments
+            .filter((known) => known.operation === operation)
+            .map(({ id }) => id)
+            .sort(),
+        );
+      },
+    ),
+  ),
+  fc.tuple(fc.nat(20), fc.constantFrom('Loja do Centro', 'Loja da Praia')).map(([n, name]) =>
+    command(
+      `name operation ${n} ${name}`,
+      () => true,
+      async (model, real) => {
+        const { id, deleted } = nth(model.operations, n);
+        const answer = await real.call('PATCH', `/operations/${id}`, { name });
+        expect(answer.status).toBe(deleted ? 404 : 200);
+        if (!deleted) expect(answer.body.name).toBe(name);
+      },
+    ),
+  ),
+  fc.constantFrom('send', 'duplicate', 'reorder').map((webhook) =>
+    command(
+      `deliveries: ${webhook}`,
+      () => true,
+      async (_, real) => real.deliver(webhook as 'send' | 'duplicate' | 'reorder'),
+    ),
+  ),
+  fc.constant(0).map(() =>
+    command(
+      'use a key and revoke it',
+      () => true,
+      async (model, real) => {
+        const { call, revoke } = await real.withOwnKey();
+        expect((await call('GET', '/operations')).status).toBe(200);
+        await revoke();
+        // What is only read may still be shown for a second; money is decided on the key as it stands under the lock.
+        const operation = nth(live(model), 0);
+        expect(
+          (await call('POST', '/pix/transfers', transferOf(1_000, 'complete'), operation.id)).status,
+        ).toBe(401);
+        expect(await balanceOf(real, operation)).toBe(operation.cents);
+      },
+    ),
+  ),
+  fc.nat(9).map((n) =>
+    command(
+      'use what another account has',
+      () => true,
+      async (model, real) => {
+        const operation = nth(live(model), n);
+        const { operationId, paymentId } = real.foreign;
+        const answers = [
+          await real.call('GET', `/payments/${paymentId}`, undefined, operation.id),
+          await real.call('POST', '/pix/transfers', transferOf(1_000, 'complete'), operationId),
+          await real.call('PATCH', `/operations/${operationId}`, { name: 'Minha loja' }),
+          await real.call('DELETE', `/operations/${operationId}`, {}),
+        ];
+        expect(answers.map(({ status }) => status)).toEqual([404, 404, 404, 404]);
+      },
+    ),
+  ),
 ];
 
 const transferOf = (amountCents: number, behaviour: string) => ({
@@ -221,10 +298,13 @@ const transferOf = (amountCents: number, behaviour: string) => ({
 describe('two processes over one database', () => {
   let service: Service;
   let second: Api;
+  let foreign: Real['foreign'];
   let closeSecond: () => Promise<void>;
 
   beforeAll(async () => {
     service = await openService();
+    const stranger = await service.newMerchant();
+    foreign = { operationId: stranger.operationId, paymentId: (await stranger.charge()).body.id };
     const pool = openPool({ url: service.database.url, log: createLog('silent'), name: 'second' });
     const config = readConfig({
       PORT: String(await freePort()),
@@ -259,6 +339,19 @@ describe('two processes over one database', () => {
     const call = both(merchant);
     return {
       call,
+      foreign,
+      deliver: async (webhook) => {
+        await service.simulator.control('PUT', '/control/behaviour', { webhook });
+      },
+      withOwnKey: async () => {
+        const key = await service.newKey(merchant.ownerId);
+        return {
+          call: callWith(`${service.url}/api/v1/public`, key),
+          revoke: async () => {
+            await revokeKey(service.house, key.split('_')[2] ?? '');
+          },
+        };
+      },
       pay: async (id) => {
         await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
         for (const deadline = Date.now() + 10_000; ; ) {
@@ -289,6 +382,7 @@ describe('two processes over one database', () => {
       }),
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: true },
     );
+    await service.simulator.control('DELETE', '/control/behaviour');
   }, 180_000);
 
   it('calls at once give what some order of them would have given', async () => {

@@ -395,3 +395,22 @@ describe('any sequence of movements', () => {
     }
   }
 });
+
+describe('what was taken out of suspense beyond what stood there', () => {
+  it('is taken from the operation, and what is missing becomes a debt', () => {
+    expect(post(balance({ available: 300 }), { kind: 'reclaim', amountCents: 1000 })).toEqual({
+      lines: { suspense: 1000, available: -300, receivable: -700 },
+      balance: balance({ receivable: 700 }),
+    });
+  });
+
+  it('may be a fee as large as the amount, and no larger', () => {
+    expect(post(emptyBalance, { kind: 'claim', amountCents: 25, feeCents: 25 }).lines).toEqual({
+      suspense: -25,
+      feeRevenue: 25,
+    });
+    expect(() => decide(emptyBalance, { kind: 'claim', amountCents: 25, feeCents: 26 })).toThrow(
+      'a fee of 26 on 25',
+    );
+  });
+});

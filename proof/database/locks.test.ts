@@ -1,0 +1,527 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
+import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
+import { openPool } from '../../server/src/db/pool.ts';
+import { becomePublisher } from '../../server/src/events/publish.sql.ts';
+import { claimUnusedKeys } from '../../server/src/keys/keys.sql.ts';
+import { lockBalances } from '../../server/src/ledger/ledger.sql.ts';
+import { createLog } from '../../server/src/log.ts';
+import { authStore } from '../../server/src/panel/auth-store.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import type { Queries, Sql, Statement, Transaction } from '../../server/src/ports/sql.ts';
+import {
+  claimDue,
+  claimDueNeighbours,
+  claimOverdue,
+  makeDue,
+} from '../../server/src/settlement/intents.sql.ts';
+import { prepareLimits, takeSend } from '../../server/src/settlement/limit.ts';
+import { endRestore, pauseAfterRestore } from '../../server/src/settlement/pause.ts';
+import { stepRetention } from '../../server/src/settlement/retention.ts';
+import {
+  claimLanes,
+  leaveLanes,
+  noteHealth,
+  renewLanes,
+  wakeLanes,
+} from '../../server/src/webhooks/deliveries.sql.ts';
+import { claimUnwellEndpoints } from '../../server/src/webhooks/endpoints.sql.ts';
+import { createDatabase, type TestDatabase } from '../../server/test/support/database.ts';
+
+/**
+ * What the row locks are for. Each lock of the service has a law here that two connections try: it must hold with the lock, and
+ * must break when the lock's clause is taken out of the statement (else nothing shows what it is good for). A lock of the source
+ * without a law here fails the rig.
+ */
+const clause = /\s+FOR (?:NO KEY )?UPDATE(?: OF \w+)?(?: SKIP LOCKED)?/;
+
+interface World {
+  db: TestDatabase;
+  /** The service's port, with the lock or without it. */
+  sql: Sql;
+  now: number;
+  account: string;
+  operation: string;
+}
+
+/** Says whether the law held. */
+type Law = (world: World) => Promise<boolean>;
+
+const ids = systemIds(systemClock);
+const clock = systemClock;
+const day = 86_400_000;
+const at = (ms: number): string => new Date(ms).toISOString();
+const first = '0190a000-0000-7000-8000-000000000001';
+const last = '0190a000-0000-7000-8000-000000000002';
+const stamp = { name: 'locks.wait', text: "SET LOCAL lock_timeout = '150ms'" };
+
+/** What another transaction does while `mine` is open: its answer, or `waits` when it would have to wait for ours. */
+async function beside<T>(
+  sql: Sql,
+  mine: (tx: Transaction) => Promise<unknown>,
+  other: (tx: Transaction) => Promise<T>,
+): Promise<T | 'waits'> {
+  const tx = await sql.begin();
+  try {
+    await mine(tx);
+    return await sql.tx(async (second) => {
+      await second.run(stamp);
+      return other(second);
+    });
+  } catch (error) {
+    if ((error as { code?: unknown }).code === '55P03') return 'waits';
+    throw error;
+  } finally {
+    await tx.rollback();
+  }
+}
+
+/** What `other` does that begins while `change` is not yet committed, and ends after. */
+async function after<T>(
+  world: World,
+  change: string,
+  values: unknown[],
+  other: () => Promise<T>,
+): Promise<T> {
+  const tx = await world.db.sql.begin();
+  await tx.run({ name: `locks.${change.length}`, text: change }, values);
+  const pending = other();
+  await until(async () => {
+    const [row] = await world.db.admin<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return (row?.n ?? 0) > 0;
+  });
+  await tx.commit();
+  return pending;
+}
+
+async function until(holds: () => Promise<boolean>): Promise<void> {
+  for (const deadline = Date.now() + 5_000; !(await holds()); await clock.sleep(5))
+    if (Date.now() > deadline) throw new Error('nobody waits for the lock');
+}
+
+const intents = ({ db, now, account, operation }: World): Promise<unknown> =>
+  db.admin(
+    `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+        failures, absences, known, refused, created_at)
+      SELECT $1, p, $2, 'simulator', 'transfer', 1, 'awaiting', p, 1, $3, $3, 0, 0, false, false, $3
+      FROM unnest($4::uuid[]) AS p`,
+    [account, operation, at(now - 1_000), [first, last]],
+  );
+
+/** The second in key order stands first on the page, so that only the clause makes the first one locked first. */
+const lanes = async ({ db, now, account }: World, owner: string | null = null): Promise<void> => {
+  for (const id of [last, first]) {
+    await db.admin(
+      `INSERT INTO webhook_endpoint (account_id, id, url, events, schema_version, enabled, secret, secret_hint, created_at, updated_at,
+          failing_since, tell_after)
+        VALUES ($1, $2, 'https://x', '{*}', 1, true, '\\x00', 'x', $3, $3, $3, $3)`,
+      [account, id, at(now - 1_000)],
+    );
+    await db.admin(
+      `INSERT INTO webhook_lane (account_id, endpoint_id, due_at, owner, lease_until) VALUES ($1, $2, $3, $4, $5)`,
+      [account, id, at(now - 1_000), owner, owner && at(now + 1_000)],
+    );
+  }
+};
+const keysOf = (account: string) => [last, first].map((endpointId) => ({ accountId: account, endpointId }));
+
+/** Two claimers: the second neither waits nor gets what the first has. */
+const shared =
+  <Row>(
+    prepare: (world: World) => Promise<unknown>,
+    claim: (tx: Queries, world: World) => Promise<Row[]>,
+  ): Law =>
+  async (world) => {
+    await prepare(world);
+    let mine: Row[] = [];
+    const theirs = await beside(
+      world.sql,
+      async (tx) => {
+        mine = await claim(tx, world);
+      },
+      (tx) => claim(tx, world),
+    );
+    expect(mine.length).toBeGreaterThan(0);
+    return theirs !== 'waits' && !theirs.some((row) => JSON.stringify(mine).includes(JSON.stringify(row)));
+  };
+
+/**
+ * Whoever waits for the first row in key order has not locked the second, whatever the plan: so two of them cannot wait for each
+ * other.
+ */
+const inOrder =
+  (table: string, key: string, run: (tx: Queries, world: World) => Promise<unknown>): Law =>
+  async (world) => {
+    await lanes(world, first);
+    const lock = `SELECT FROM ${table} WHERE account_id = $1 AND ${key} = $2 FOR UPDATE`;
+    const held = await world.db.sql.begin();
+    await held.run({ name: `locks.first.${table}`, text: lock }, [world.account, first]);
+    const pending = world.sql.tx(async (tx) => {
+      await tx.run({
+        name: 'locks.plan',
+        text: `SELECT set_config(name, 'off', true) FROM pg_settings
+          WHERE name IN ('enable_nestloop', 'enable_mergejoin', 'enable_indexscan', 'enable_bitmapscan')`,
+      });
+      await run(tx, world);
+    });
+    await until(async () => {
+      const [row] = await world.db.admin<{ n: number }>(
+        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return (row?.n ?? 0) > 0;
+    });
+    const free = await world.db.admin(
+      `SELECT FROM ${table} WHERE account_id = $1 AND ${key} = $2 FOR UPDATE SKIP LOCKED`,
+      [world.account, last],
+    );
+    await held.commit();
+    await pending;
+    return free.length === 1;
+  };
+
+/** As much of the second factor's schema as a counted failure needs. */
+const secondFactor = {
+  id: 'two-factor',
+  schema: { twoFactor: { fields: { failedVerificationCount: { type: 'number', required: false } } } },
+};
+const adapter = ({ sql }: World) =>
+  (
+    authStore({ sql, ids }) as unknown as (
+      options: object,
+    ) => Record<'consumeOne' | 'incrementOne', (given: object) => Promise<unknown>>
+  )({ plugins: [secondFactor] });
+
+/** By the file and the statement's name, each with the law that only it keeps. */
+const laws: Record<string, [law: string, Law]> = {
+  'settlement/intents.sql.ts intent_claim': [
+    'two workers take different payments, and neither waits',
+    shared(intents, (tx, { now }) => claimDue(tx, 'simulator', 1, now, now + 5_000, 1)),
+  ],
+  'settlement/intents.sql.ts intent_claim_neighbours': [
+    'two listings take different payments, and neither waits',
+    shared(intents, (tx, { now }) => claimDueNeighbours(tx, 'simulator', 1, now, now + 5_000, 2)),
+  ],
+  'settlement/intents.sql.ts intent_claim_one': [
+    'who looks a payment up does not wait for the worker that has it',
+    shared(intents, async (tx, { now, account }) => {
+      const taken = await claimOverdue(tx, account, first, now, now + 5_000);
+      return taken ? [taken] : [];
+    }),
+  ],
+  'settlement/intents.sql.ts intent_give_back': [
+    'giving rows back does not wait for who has them locked',
+    async (world) => {
+      await intents(world);
+      const rows = [{ accountId: world.account, paymentId: first }];
+      return (
+        (await beside(
+          world.sql,
+          (tx) => claimDue(tx, 'simulator', 1, world.now, world.now + 5_000, 2),
+          (tx) => makeDue(tx, rows, world.now),
+        )) !== 'waits'
+      );
+    },
+  ],
+  'settlement/retention.ts inbound_prune': [
+    'who removes old deliveries does not wait for another that does',
+    async (world) => {
+      await world.db.admin(
+        `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at)
+          VALUES ('00000000-0000-7000-8000-000000000000', 'simulator', now(), '', false, now())`,
+      );
+      const prune = (tx: Transaction) => stepRetention({ sql: tx as unknown as Sql, clock });
+      return (await beside(world.sql, prune, prune)) !== 'waits';
+    },
+  ],
+  'settlement/limit.ts ${table}_take': [
+    'two that ask for a slot get two, at once',
+    async (world) => {
+      await prepareLimits(world.db.sql, 'simulator', 2);
+      const send = (tx: Transaction) => takeSend({ sql: tx as unknown as Sql, clock }, 'simulator', 2, 5_000);
+      const slot = await beside(world.sql, send, send);
+      return slot !== 'waits' && slot !== null;
+    },
+  ],
+  'settlement/pause.ts pause_read': [
+    'the end of a restore does not undo the pause that an operator has just begun',
+    async (world) => {
+      await world.db.sql.tx((tx) => pauseAfterRestore(tx, world.now));
+      const operator = { sql: world.sql, clock, ids, log: createLog('silent'), actor: 'me' };
+      await after(
+        world,
+        'UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2',
+        [at(world.now + 5_000), 'stolen key'],
+        () => endRestore(operator),
+      );
+      const [row] = await world.db.admin<{ reason: string | null }>(
+        'SELECT withdrawals_paused_reason AS reason FROM installation',
+      );
+      return row?.reason === 'stolen key';
+    },
+  ],
+  'events/publish.sql.ts publish_lock': [
+    'there is one publisher, and nobody waits to be it',
+    async ({ sql }) => (await beside(sql, becomePublisher, becomePublisher)) === false,
+  ],
+  'ledger/ledger.sql.ts balance_lock': [
+    'one flush at a time has an operation',
+    async ({ sql, account, operation }) => {
+      const take = (tx: Transaction) => lockBalances(tx, [{ accountId: account, chainId: operation }]);
+      return (await beside(sql, take, take)) === 'waits';
+    },
+  ],
+  'accounts/lock.sql.ts account_lock_balances': [
+    'whoever changes an account stops every flush of its operations',
+    async ({ sql, account, operation }) =>
+      (await beside(
+        sql,
+        (tx) => lockAccount(tx, account),
+        (tx) => lockBalances(tx, [{ accountId: account, chainId: operation }]),
+      )) === 'waits',
+  ],
+  'accounts/lock.sql.ts account_lock': [
+    'whoever changes an account holds its row, before any balance row',
+    async (world) => {
+      const tx = await world.sql.begin();
+      await lockAccount(tx, world.account);
+      const free = await world.db.admin('SELECT FROM account WHERE id = $1 FOR NO KEY UPDATE SKIP LOCKED', [
+        world.account,
+      ]);
+      await tx.rollback();
+      return free.length === 0;
+    },
+  ],
+  'accounts/directory.ts account.first.lock': [
+    'of two first starts at once, one makes the test account',
+    async ({ db, sql }) => {
+      await db.admin(cleared);
+      let open = () => {};
+      const gate = new Promise<void>((resolve) => {
+        open = resolve;
+      });
+      const slow: Sql = {
+        ...sql,
+        run: (...given) => sql.run(...given),
+        begin: () => sql.begin(),
+        tx: async (work) => {
+          const tx = await sql.begin();
+          const result = await work(tx);
+          await gate;
+          await tx.commit();
+          return result;
+        },
+      };
+      const made = createFirstTestAccount({ sql: slow, clock, ids });
+      await until(async () => {
+        const [row] = await db.admin<{ n: number }>(
+          `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
+              AND query LIKE 'INSERT INTO balance%'`,
+        );
+        return (row?.n ?? 0) > 0;
+      });
+      const second = createFirstTestAccount({ sql, clock, ids });
+      await Promise.race([second, clock.sleep(300)]);
+      open();
+      return [await made, await second].filter((one) => one !== null).length === 1;
+    },
+  ],
+  'webhooks/deliveries.sql.ts lane_claim': [
+    'two processes take different lanes, and neither waits',
+    shared(lanes, (tx, { now }) => claimLanes(tx, first, now, now + 5_000, 1)),
+  ],
+  'webhooks/deliveries.sql.ts lane_renew': [
+    'a lane that another process has just taken is not renewed',
+    async (world) => {
+      await lanes(world, first);
+      const kept = await after(world, 'UPDATE webhook_lane SET owner = $1', [last], () =>
+        renewLanes(world.sql, keysOf(world.account), first, world.now + 5_000),
+      );
+      return kept.length === 0;
+    },
+  ],
+  'webhooks/deliveries.sql.ts lane_leave': [
+    'a lane that another process has just taken is not given back',
+    async (world) => {
+      await lanes(world, first);
+      await after(world, 'UPDATE webhook_lane SET owner = $1', [last], () =>
+        leaveLanes(world.sql, keysOf(world.account), first),
+      );
+      return (await world.db.admin('SELECT FROM webhook_lane WHERE owner = $1', [last])).length === 2;
+    },
+  ],
+  'webhooks/deliveries.sql.ts lane_wake': [
+    'lanes are woken in key order',
+    inOrder('webhook_lane', 'endpoint_id', (tx, { account, now }) => wakeLanes(tx, keysOf(account), now)),
+  ],
+  'webhooks/deliveries.sql.ts webhook_note_health': [
+    'the health of endpoints is noted in key order',
+    inOrder('webhook_endpoint', 'id', (tx, { account, now }) =>
+      noteHealth(
+        tx,
+        keysOf(account).map((key) => ({
+          ...key,
+          recovered: false,
+          failedAttempts: 1,
+          failedDeliveries: 0,
+          firstFailureAt: now,
+        })),
+        now,
+      ),
+    ),
+  ],
+  'webhooks/endpoints.sql.ts webhook_claim_unwell': [
+    'two processes do not write the same mail, and neither waits',
+    shared(lanes, (tx, { now }) => claimUnwellEndpoints(tx, now, now + day)),
+  ],
+  'keys/keys.sql.ts key_claim_unused': [
+    'two processes do not warn of the same key, and neither waits',
+    shared(
+      ({ db, account }) =>
+        db.admin(
+          `INSERT INTO api_key (id, account_id, name, permissions, hash, pepper_id, created_at)
+            VALUES ('locks0000000', $1, 'x', '{read}', '\\x00', 'x', now() - interval '1 day')`,
+          [account],
+        ),
+      (tx, { now }) => claimUnusedKeys(tx, now, { since: now, until: now + day, most: 10 }),
+    ),
+  ],
+  'panel/auth-store.ts consumeOne': [
+    'of two codes for one purpose, two that consume at once get one each',
+    async (world) => {
+      for (const id of [first, last])
+        await world.db.admin(
+          `INSERT INTO panel_verification (id, identifier, value, expires_at, created_at, updated_at)
+            VALUES ($1, 'x', 'code', now() + interval '1 hour', now(), now())`,
+          [id],
+        );
+      const consume = () =>
+        adapter(world).consumeOne({
+          model: 'verification',
+          where: [{ field: 'identifier', value: 'x', operator: 'eq', connector: 'AND' }],
+        });
+      const got = await after(
+        world,
+        `DELETE FROM panel_verification WHERE ctid = (SELECT ctid FROM panel_verification WHERE identifier = $1 LIMIT 1)`,
+        ['x'],
+        async () => consume(),
+      );
+      return got !== null && got !== undefined;
+    },
+  ],
+  'panel/auth-store.ts incrementOne': [
+    'a count does not pass its limit, however many count at once',
+    async (world) => {
+      await world.db.admin(
+        `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at) VALUES ($1, 'x', 'x@example.com', true, now(), now())`,
+        [first],
+      );
+      await world.db.admin(
+        `INSERT INTO panel_two_factor (id, user_id, secret, backup_codes, failed_verification_count) VALUES ($1, $1, 'x', 'x', 4)`,
+        [first],
+      );
+      await after(
+        world,
+        'UPDATE panel_two_factor SET failed_verification_count = 5 WHERE id = $1',
+        [first],
+        async () =>
+          adapter(world).incrementOne({
+            model: 'twoFactor',
+            where: [{ field: 'failedVerificationCount', value: 5, operator: 'lt', connector: 'AND' }],
+            increment: { failedVerificationCount: 1 },
+          }),
+      );
+      const [row] = await world.db.admin<{ n: number }>(
+        'SELECT failed_verification_count AS n FROM panel_two_factor',
+      );
+      return row?.n === 5;
+    },
+  ],
+};
+
+const source = fileURLToPath(new URL('../../server/src/', import.meta.url));
+
+/** Every lock of the source, by its file and the name of its statement. */
+function locksOfTheSource(): string[] {
+  const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((file) =>
+    file.endsWith('.ts'),
+  );
+  return files.flatMap((file) => {
+    const text = readFileSync(`${source}${file}`, 'utf8').replace(/^\s*(\/?\*|\/\/).*$/gm, '');
+    return [...text.matchAll(/\bFOR (?:NO KEY )?(?:UPDATE|SHARE)\b/g)].map(({ index }) => {
+      const names = [...text.slice(0, index).matchAll(/name: ['`]([^'`]+)['`]|(\w+One): async/g)];
+      const name = names.at(-1);
+      return `${file.replaceAll('\\', '/')} ${name?.[1] ?? name?.[2]}`;
+    });
+  });
+}
+
+/** The port with the lock taken out of one statement. */
+function without(sql: Sql, key: string): Sql {
+  const name = key.split(' ')[1] ?? '';
+  const pattern = new RegExp(`^${name.replace(/\$\{\w+\}/, '\\w+').replaceAll('.', '\\.')}$`);
+  const bare = (statement: Statement): Statement =>
+    pattern.test(statement.name) || (name.endsWith('One') && clause.test(statement.text))
+      ? { name: `${statement.name}.bare`, text: statement.text.replace(clause, '') }
+      : statement;
+  const queries =
+    (of: Queries): Queries['run'] =>
+    (statement, values) =>
+      of.run(bare(statement), values);
+  const transaction = (tx: Transaction): Transaction => ({
+    run: queries(tx),
+    commit: () => tx.commit(),
+    rollback: () => tx.rollback(),
+  });
+  return {
+    run: queries(sql),
+    begin: async () => transaction(await sql.begin()),
+    tx: (work) => sql.tx((tx) => work(transaction(tx))),
+  };
+}
+
+/** Everything that a law has written. */
+const cleared = `TRUNCATE intent, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+  DELETE FROM panel_user;
+  DELETE FROM api_key;
+  DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);
+  DELETE FROM operation;
+  DELETE FROM account WHERE number > 0`;
+
+describe('row locks', () => {
+  let db: TestDatabase;
+  let pool: Sql & { close(): Promise<void> };
+
+  beforeAll(async () => {
+    db = await createDatabase();
+    pool = openPool({ url: db.url, log: createLog('silent'), name: 'locks' });
+  });
+  afterAll(async () => {
+    await pool.close();
+    await db.drop();
+  });
+
+  async function holds(key: string, law: Law, locked: boolean): Promise<boolean> {
+    await db.admin(cleared);
+    const made = await createFirstTestAccount({ sql: db.sql, clock, ids });
+    if (!made) throw new Error('there is an account already');
+    const sql = locked ? pool : without(pool, key);
+    return law({ db, sql, now: Date.now(), account: made.ownerId, operation: made.operationId });
+  }
+
+  it('have a law for each lock of the source, and none besides', () => {
+    expect([...new Set(locksOfTheSource())].sort()).toEqual(Object.keys(laws).sort());
+  });
+
+  it.each(Object.entries(laws).map(([key, [law, tried]]) => ({ key, law, tried })))(
+    '$law ($key)',
+    async ({ key, tried }) => {
+      expect(await holds(key, tried, true), 'with the lock').toBe(true);
+      expect(await holds(key, tried, false), 'without the lock').toBe(false);
+    },
+  );
+});

@@ -1,0 +1,13 @@
+import { defineConfig } from 'vitest/config';
+
+/** The pure tests that stand beside what is mutated. */
+export default defineConfig({
+  test: {
+    include: [
+      'server/src/{payments,ledger,request-keys,transfers}/*.test.ts',
+      'server/src/settlement/reading.test.ts',
+      'server/src/webhooks/sign.test.ts',
+      'server/src/{money,hmac}.test.ts',
+    ],
+  },
+});
