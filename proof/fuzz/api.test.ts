@@ -1,3 +1,4 @@
+import { request as httpRequest } from 'node:http';
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -113,6 +114,33 @@ describe('whatever is sent', () => {
     return status;
   }
 
+  /** The status that comes while most of an announced body has not been sent. */
+  function refusalOf(route: Route, body: string): Promise<number | undefined> {
+    requests++;
+    return new Promise((resolve, reject) => {
+      const request = httpRequest(
+        `${service.url}/api/v1/public${route.path.replaceAll(/\{\w+\}/g, paymentId)}`,
+        {
+          method: route.method,
+          timeout: 15_000,
+          headers: {
+            authorization: `Bearer ${merchant.key}`,
+            'content-type': 'application/json',
+            'content-length': Buffer.byteLength(body),
+          },
+        },
+        (answer) => {
+          resolve(answer.statusCode);
+          request.destroy();
+        },
+      );
+      request.once('timeout', () => request.destroy(new Error('no answer within 15 s')));
+      request.once('error', reject);
+      // The announced length is enough for an answer: nothing more is sent.
+      request.write(body.slice(0, 1_000));
+    });
+  }
+
   /** Bodies that break exactly one thing of a right one. */
   function mutants({ properties = {}, required = [], examples = [] }: Schema): [string, string][] {
     const right = {
@@ -157,7 +185,15 @@ describe('whatever is sent', () => {
         `${text.slice(0, -1)},${JSON.stringify(first)}:${JSON.stringify((right as Record<string, unknown>)[first])}}`,
       ]);
     }
+    // JSON.stringify writes −0 as 0, so it is put in as text.
+    for (const [name, schema] of Object.entries(properties))
+      if (schema.type === 'integer' && (schema.minimum ?? 0) > 0)
+        wrong.push([
+          `${name}=-0`,
+          JSON.stringify({ ...right, [name]: 0 }).replace(`"${name}":0`, `"${name}":-0`),
+        ]);
     for (const text of [
+      `${'{"a":'.repeat(2_000)}1${'}'.repeat(2_000)}`,
       '[]',
       'null',
       '7',
@@ -190,6 +226,25 @@ describe('whatever is sent', () => {
       expect(await ask(route, JSON.stringify({ x: 'x'.repeat(1_000_000) })), route.path).toBe(413);
       expect(await ask(route, 'a=1', 'application/x-www-form-urlencoded'), route.path).toBe(415);
       expect(await ask(route, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), route.path).toBe(400);
+    }
+  }, 60_000);
+
+  it('a body of 10 MB is refused before it was read', async () => {
+    const body = JSON.stringify({ x: 'x'.repeat(10_000_000) });
+    for (const route of routes) if (route.body) expect(await refusalOf(route, body), route.path).toBe(413);
+  }, 60_000);
+
+  it('what turns the direction of text is text like any other, or a 400', async () => {
+    for (const route of routes) {
+      const { properties = {}, examples = [] } = route.body ?? {};
+      for (const [name, schema] of Object.entries(properties)) {
+        if (schema.type !== 'string' || schema.enum || schema.format) continue;
+        const requestKey = 'requestKey' in properties ? { requestKey: crypto.randomUUID() } : {};
+        await ask(
+          route,
+          JSON.stringify({ ...examples[0], ...requestKey, [name]: '\u202egpj.fdp\u202c\u2066x' }),
+        );
+      }
     }
   }, 60_000);
 

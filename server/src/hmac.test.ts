@@ -25,6 +25,8 @@ test('one after the other under one key does not mix them', () => {
   );
 });
 
-test('a key longer than a block is refused', () => {
+test('a key of exactly a block is none that is too long, a longer one is refused', () => {
+  const key = Buffer.alloc(64, 7);
+  expect(hmacSha256(key)('x')).toEqual(createHmac('sha256', key).update('x').digest());
   expect(() => hmacSha256(Buffer.alloc(65))).toThrow(RangeError);
 });

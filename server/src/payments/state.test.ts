@@ -750,11 +750,71 @@ describe('what is kept of a step', () => {
     expect(step.payment).toMatchObject({ paidAt: now - 500, endToEnd: 'E1', settledAt: now });
   });
 
+  it('what ends otherwise for a deleted operation is told to nobody either', () => {
+    const refused: PaymentEvent = { type: 'refused', reason: 'provider_refused' };
+    expect(by(charge('pending'), { type: 'chargeRemoved' }, { operationDeleted: true }).events).toEqual([]);
+    expect(by(transfer('pending'), refused, { operationDeleted: true }).events).toEqual([]);
+  });
+
   it('a reserve and its release are posted under no reference but the payment', () => {
     const references = [
       by(transfer('draft'), { type: 'confirmed' }),
       by(transfer('pending'), { type: 'refused', reason: 'provider_refused' }),
     ].flatMap(({ postings }) => postings.map(({ reference }) => reference));
     expect(references).toEqual(['', '']);
+  });
+
+  it('what a query tells anew of a waiting charge is kept, and what is known already changes nothing', () => {
+    const asked = (news: object): Step | null =>
+      next(charge('pending'), { ...open, observedAt: now, ...news }, facts);
+    expect(asked({})).toBeNull();
+    expect(asked({ copyPaste: '000202' })?.payment).toMatchObject({
+      copyPaste: '000202',
+      expiresAt: deadline,
+      updatedAt: now,
+    });
+    expect(asked({ expiresAt: deadline + 1 })?.payment).toMatchObject({
+      copyPaste: '000201',
+      expiresAt: deadline + 1,
+      updatedAt: now,
+    });
+  });
+
+  it('the end-to-end id of a waiting transfer is kept, a new one too, and none takes it away', () => {
+    const reported = (status: PaymentStatus, endToEnd: string | null): Step | null =>
+      next(transfer(status), { type: 'payoutPending', ...payout, endToEnd }, facts);
+    expect(reported('unknown', 'E9')?.payment).toMatchObject({ status: 'pending', endToEnd: 'E9' });
+    expect(reported('pending', 'E8')?.payment).toMatchObject({
+      status: 'pending',
+      endToEnd: 'E8',
+      updatedAt: now,
+    });
+    expect(reported('pending', null)).toBeNull();
+    expect(reported('pending', 'E9')).toBeNull();
+  });
+
+  it('only what lies in suspense is given back out of it: all else is taken from the operation', () => {
+    const back = { type: 'debited', returnId: 'D1', amountCents: 400, at: now } as const;
+    const taken = (endToEnd: string, suspended: string | null) =>
+      by(
+        charge('paid'),
+        { ...back, endToEnd },
+        { posted: (kind, reference) => kind === eventKinds.suspense && reference === suspended },
+      ).postings.map(({ movement }) => movement.kind);
+    expect(taken('E1', null)).toEqual(['debit']);
+    expect(taken('E2', null)).toEqual(['debit']);
+    expect(taken('E2', 'E2')).toEqual(['suspend']);
+    expect(taken('E1', 'E1')).toEqual(['debit']);
+  });
+
+  it('an incident is named after what it is about, so that another one is another incident', () => {
+    const named = (payment: Payment, event: PaymentEvent) =>
+      by(payment, event).incidents.map(({ reference }) => reference);
+    const debit = { type: 'debited', returnId: 'D1', endToEnd: 'E1', amountCents: 400, at: now } as const;
+    expect(named(charge('paid'), debit)).toEqual(['debit:D1']);
+    const odd = chargeEvents['paid with another amount'] as PaymentEvent;
+    expect(named(charge('pending'), odd)).toEqual([`suspense:${base.id}:E2`]);
+    const other = transferEvents['completed with another amount'] as PaymentEvent;
+    expect(named(transfer('pending'), other)).toEqual([`mismatch:${base.id}`]);
   });
 });

@@ -1,0 +1,279 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccount } from '../../server/src/accounts/directory.ts';
+import { invite } from '../../server/src/panel/members.ts';
+import { type Ability, may, type Role, roles } from '../../server/src/panel/roles.ts';
+import { newPerson, openTab, type Tab } from '../../server/test/support/panel.ts';
+import { type Merchant, openService, type Service } from '../../server/test/support/service.ts';
+
+/**
+ * Who may call what in the panel: every route of its document, and the files and the stream beside it, × nobody, each role and
+ * another account's owner, with the exact status. A route without a row fails; so does an answer that holds an id of
+ * somebody else's account.
+ */
+interface Row {
+  /** `session`: whoever is signed in; `open`: everybody. */
+  needs: Ability | 'session' | 'open';
+  /** What those get who may, with `body`. */
+  allowed: number;
+  /** A body that is refused, where a right one would change what the next caller finds. */
+  body?: object;
+  query?: string;
+  /** What another account's owner gets, in the own account, for these ids, with `foreignBody`. */
+  foreign?: number;
+  foreignBody?: object;
+}
+
+const malformed = { body: { unknownProperty: 1 }, allowed: 400 } as const;
+const reads = { needs: 'read', allowed: 200 } as const;
+const hooks = { needs: 'webhooks', allowed: 200 } as const;
+const badHook = { needs: 'webhooks', ...malformed } as const;
+
+const ofPersons: Record<string, Row> = {
+  'GET /session': { needs: 'session', allowed: 200 },
+  'PATCH /profile': { needs: 'session', allowed: 200, body: {} },
+  'POST /reauthenticate': { needs: 'session', ...malformed },
+  'GET /sessions': { needs: 'session', allowed: 200 },
+  'DELETE /sessions/{id}': { needs: 'session', ...malformed },
+  'POST /sessions/end-others': { needs: 'session', ...malformed },
+  'POST /sessions/end-all': { needs: 'session', ...malformed },
+  'POST /email': { needs: 'session', ...malformed },
+  'POST /email/confirm': { needs: 'open', ...malformed },
+  'POST /invitations/look': { needs: 'open', ...malformed },
+  'POST /invitations/accept': { needs: 'open', ...malformed },
+  // Of a test installation, for whoever sits at the machine: the mail that one needs to sign in is among them.
+  'GET /mailbox': { needs: 'open', allowed: 200 },
+};
+
+/** What a caller without a session sends: were it malformed, its shape would be refused before the session is looked at. */
+const right: Record<string, object> = {
+  'POST /reauthenticate': { password: 'girafa azul de patins' },
+  'DELETE /sessions/{id}': {},
+  'POST /sessions/end-others': {},
+  'POST /sessions/end-all': {},
+  'POST /email': { email: 'outra@loja.example' },
+};
+
+const ofAccounts: Record<string, Row> = {
+  'POST /pix/charges': { needs: 'charges', ...malformed },
+  'GET /payments/{id}': { ...reads, foreign: 404 },
+  'GET /payments': reads,
+  'GET /account': reads,
+  'GET /operations': reads,
+  'POST /operations': { needs: 'operations', ...malformed },
+  'PATCH /operations/{id}': { needs: 'operations', allowed: 200, body: { name: 'Outro nome' }, foreign: 404 },
+  // The only one stays.
+  'DELETE /operations/{id}': { needs: 'operations', allowed: 400, body: {}, foreign: 404 },
+  'GET /webhooks': hooks,
+  'POST /webhooks': badHook,
+  'GET /webhooks/event-types': hooks,
+  'GET /webhooks/{id}': { ...hooks, foreign: 404 },
+  'PATCH /webhooks/{id}': { ...hooks, body: { description: 'x' }, foreign: 404 },
+  'DELETE /webhooks/{id}': { ...badHook, foreign: 404, foreignBody: {} },
+  'POST /webhooks/{id}/rotate-secret': { ...badHook, foreign: 404, foreignBody: {} },
+  'POST /webhooks/{id}/test': { ...badHook, foreign: 404, foreignBody: {} },
+  'GET /webhooks/{id}/deliveries': { ...hooks, foreign: 404 },
+  'GET /webhooks/{id}/deliveries/{deliveryId}': { ...hooks, allowed: 404, foreign: 404 },
+  'POST /webhooks/{id}/deliveries/{deliveryId}/retry': { ...hooks, allowed: 404, body: {}, foreign: 404 },
+  'POST /webhooks/{id}/replay': badHook,
+  // Narrower than for keys, of which `read` is enough: in the panel the log belongs to the endpoints.
+  'GET /events': hooks,
+  // A stream that was let through does not end: one that is asked for wrongly does.
+  'GET /events/stream': { needs: 'webhooks', allowed: 400, query: '?types=nothing' },
+  'GET /events/{id}': { needs: 'webhooks', allowed: 404, foreign: 404 },
+  'POST /drafts': { needs: 'transfers', ...malformed },
+  'POST /drafts/{id}/confirm': {
+    needs: 'transfers',
+    ...malformed,
+    foreign: 404,
+    foreignBody: { code: '000000' },
+  },
+  'POST /drafts/{id}/cancel': { needs: 'transfers', ...malformed, foreign: 404, foreignBody: {} },
+  'POST /drafts/{id}/resend': { needs: 'transfers', ...malformed, foreign: 404, foreignBody: {} },
+  'GET /keys': reads,
+  'POST /keys': { needs: 'keys', ...malformed },
+  'POST /keys/{id}/roll': { needs: 'keys', ...malformed, foreign: 404, foreignBody: { overlapHours: 0 } },
+  'PATCH /keys/{id}': { needs: 'keys', ...malformed, foreign: 404, foreignBody: { permissions: ['read'] } },
+  'DELETE /keys/{id}': { needs: 'keys', ...malformed, foreign: 404, foreignBody: {} },
+  'GET /overview': reads,
+  'GET /records': reads,
+  'GET /records/{id}': { ...reads, foreign: 404 },
+  'GET /statement': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /members': { needs: 'members', allowed: 200 },
+  'POST /members/invitations': { needs: 'members', ...malformed },
+  // Whoever withdraws what is not there has what was wanted.
+  'DELETE /members/invitations/{id}': { needs: 'members', ...malformed, foreign: 200, foreignBody: {} },
+  'PATCH /members/{id}': { needs: 'members', ...malformed, foreign: 404, foreignBody: { role: 'viewer' } },
+  'DELETE /members/{id}': { needs: 'members', ...malformed, foreign: 404, foreignBody: {} },
+  // Files and the stream are not in the document.
+  'GET /records/{id}/receipt.pdf': { needs: 'read', allowed: 400, foreign: 404 },
+  'GET /records.csv': reads,
+  'GET /statement.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /updates': reads,
+};
+
+const undocumented = [
+  'GET /records/{id}/receipt.pdf',
+  'GET /records.csv',
+  'GET /statement.csv',
+  'GET /updates',
+];
+
+type Caller = Role | 'nobody';
+
+describe('every route of the panel for every caller', () => {
+  let service: Service;
+  let shop: Merchant;
+  let strangerAccount: string;
+  let strangerOperation: string;
+  let stranger: Tab;
+  let deletedOperation: string;
+  const tabs = new Map<Caller, Tab>();
+  const ids = { payment: '', webhook: '', key: '', invitation: '', person: '' };
+  let cells = 0;
+
+  beforeAll(async () => {
+    service = await openService({ env: { WEBHOOK_ALLOW_CIDRS: '203.0.113.0/24' } });
+    shop = await service.newMerchant();
+    ids.payment = (await shop.charge()).body.id;
+    ids.key = shop.key.split('_')[2] ?? '';
+    const requestKey = () => crypto.randomUUID();
+    const hook = { url: 'https://203.0.113.7/hook', events: ['charge.paid'], requestKey: requestKey() };
+    ids.webhook = (await shop.call('POST', '/webhooks', hook)).body.id;
+    const made = await shop.call('POST', '/operations', { name: 'Vai embora', requestKey: requestKey() });
+    deletedOperation = made.body.id;
+    expect((await shop.call('DELETE', `/operations/${deletedOperation}`, {})).status).toBe(200);
+    tabs.set('nobody', openTab(service));
+    for (const role of roles) {
+      const email = `${role}@loja.example`;
+      await newPerson(service, shop.ownerId, email, role);
+      const tab = openTab(service);
+      expect((await tab.signIn(email)).status).toBe(200);
+      tabs.set(role, tab);
+    }
+    ids.invitation = (
+      await invite(service.house, { accountId: shop.ownerId, email: 'nova@loja.example', role: 'viewer' })
+    ).id;
+    const members = await tabOf('owner').call('GET', `/accounts/${shop.ownerId}/members`);
+    ids.person = members.body.members.find((one: { role: Role }) => one.role === 'viewer').userId;
+    const other = await createAccount(service.house, { name: 'Outra', test: true, connection: 'simulator' });
+    strangerAccount = other.ownerId;
+    strangerOperation = other.operationId;
+    await newPerson(service, strangerAccount, 'dona@outra.example');
+    stranger = openTab(service);
+    expect((await stranger.signIn('dona@outra.example')).status).toBe(200);
+  }, 90_000);
+  afterAll(async () => {
+    await service?.close();
+    const routes = Object.keys(ofPersons).length + Object.keys(ofAccounts).length;
+    process.stderr.write(`authorization matrix of the panel: ${routes} routes, ${cells} cells\n`);
+  });
+
+  const tabOf = (caller: Caller): Tab => tabs.get(caller) as Tab;
+
+  interface Asked {
+    account?: string;
+    body?: object | undefined;
+    operationId?: string;
+  }
+
+  /** The route with the shop's ids in it. */
+  async function ask(tab: Tab, route: string, { account = shop.ownerId, body, operationId }: Asked = {}) {
+    const [method = '', path = ''] = route.split(' ');
+    const row = ofAccounts[route] ?? ofPersons[route];
+    const id = path.startsWith('/webhooks')
+      ? ids.webhook
+      : path.startsWith('/operations')
+        ? shop.operationId
+        : path.startsWith('/keys')
+          ? ids.key
+          : path.startsWith('/members/invitations')
+            ? ids.invitation
+            : path.startsWith('/members')
+              ? ids.person
+              : path.startsWith('/payments') || path.startsWith('/records') || path.startsWith('/drafts')
+                ? ids.payment
+                : crypto.randomUUID();
+    const address = path.replace('{id}', id).replace('{deliveryId}', crypto.randomUUID());
+    const query = row?.query?.replace('{operation}', shop.operationId) ?? '';
+    const below = route in ofAccounts ? `/accounts/${account}` : '';
+    const sent = body ?? row?.body;
+    cells++;
+    const answer = await fetch(`${service.url}/panel/api${below}${address}${query}`, {
+      method,
+      headers: {
+        cookie: tab.cookie(),
+        origin: service.url,
+        'x-csrf-token': tab.csrf,
+        ...(sent && { 'content-type': 'application/json' }),
+        ...(operationId && { 'x-service-operation': operationId }),
+      },
+      ...(sent && { body: JSON.stringify(sent) }),
+    });
+    const endless = answer.headers.get('content-type')?.startsWith('text/event-stream');
+    if (endless) await answer.body?.cancel();
+    return { status: answer.status, text: endless ? '' : await answer.text() };
+  }
+
+  it('has a row for each route of the document, and none besides', async () => {
+    const document = (await tabOf('owner').call('GET', '/openapi.json')).body as {
+      paths: Record<string, object>;
+    };
+    const routes = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => ['get', 'post', 'put', 'patch', 'delete'].includes(method))
+        .map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    const known = [...Object.keys(ofPersons), ...Object.keys(ofAccounts)];
+    expect(routes.sort()).toEqual(known.filter((route) => !undocumented.includes(route)).sort());
+  });
+
+  it('refuses whoever is not signed in', async () => {
+    for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
+      const { status } = await ask(tabOf('nobody'), route, { body: right[route] });
+      expect(status, route).toBe(needs === 'open' ? allowed : 401);
+    }
+  }, 30_000);
+
+  it.each(roles)(
+    'lets %s do what the role may, and nothing else',
+    async (role) => {
+      for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
+        const mayCall = needs === 'open' || needs === 'session' || may(role, needs);
+        expect((await ask(tabOf(role), route)).status, route).toBe(mayCall ? allowed : 403);
+      }
+    },
+    30_000,
+  );
+
+  it('says to the owner of another account that there is none', async () => {
+    for (const [route, { foreignBody }] of Object.entries(ofAccounts))
+      expect((await ask(stranger, route, { body: foreignBody })).status, route).toBe(404);
+  }, 30_000);
+
+  it('shows nobody in their own account what is of another, and no id of it', async () => {
+    const secret = [shop.ownerId, shop.operationId, ...Object.values(ids)];
+    for (const [route, { foreign, foreignBody }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
+      const { status, text } = await ask(stranger, route, { account: strangerAccount, body: foreignBody });
+      if (foreign !== undefined) expect(status, route).toBe(foreign);
+      for (const id of secret) expect(text.includes(id), `${route} tells ${id}`).toBe(false);
+    }
+    const left = await tabOf('owner').call('GET', `/accounts/${shop.ownerId}/members`);
+    expect(left.body.invitations.map(({ id }: { id: string }) => id)).toEqual([ids.invitation]);
+    expect(left.body.members).toHaveLength(roles.length);
+  }, 30_000);
+
+  it.each([
+    ['not a UUID', 400],
+    ['of another account', 404],
+    ['deleted', 404],
+  ] as const)(
+    'with an operation in the header that is %s',
+    async (which, expected) => {
+      const operationId =
+        which === 'not a UUID' ? 'x' : which === 'deleted' ? deletedOperation : strangerOperation;
+      for (const route of Object.keys(ofAccounts))
+        expect((await ask(tabOf('owner'), route, { operationId })).status, route).toBe(expected);
+    },
+    30_000,
+  );
+});
