@@ -75,11 +75,10 @@ const ofAccounts: Record<string, Row> = {
   'GET /webhooks/{id}/deliveries/{deliveryId}': { ...hooks, allowed: 404, foreign: 404 },
   'POST /webhooks/{id}/deliveries/{deliveryId}/retry': { ...hooks, allowed: 404, body: {}, foreign: 404 },
   'POST /webhooks/{id}/replay': badHook,
-  // Narrower than for keys, of which `read` is enough: in the panel the log belongs to the endpoints.
-  'GET /events': hooks,
+  'GET /events': reads,
   // A stream that was let through does not end: one that is asked for wrongly does.
-  'GET /events/stream': { needs: 'webhooks', allowed: 400, query: '?types=nothing' },
-  'GET /events/{id}': { needs: 'webhooks', allowed: 404, foreign: 404 },
+  'GET /events/stream': { needs: 'read', allowed: 400, query: '?types=nothing' },
+  'GET /events/{id}': { needs: 'read', allowed: 404, foreign: 404 },
   'POST /drafts': { needs: 'transfers', ...malformed },
   'POST /drafts/{id}/confirm': {
     needs: 'transfers',

@@ -28,13 +28,23 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
   for (const { paymentId, result } of history)
     if (result === 'ok' && paymentId !== null)
       must(payments.has(paymentId.replaceAll('-', '')), `${paymentId} was acknowledged and is gone`);
-  // A refusal before any record leaves nothing behind.
-  const refusedOnly = new Map<string, boolean>();
-  for (const { requestKey, paymentId, result } of history) {
-    if (requestKey === null) continue;
-    const nothing = result === 'fail' && paymentId === null;
-    refusedOnly.set(requestKey, (refusedOnly.get(requestKey) ?? true) && nothing);
+  // Each request key is explained by one effect, and each transfer by one request key. Whose fate no client knows (a timeout is
+  // neither success nor failure, to the end) may stand for one transfer that no answer named; a refused key for none.
+  const keyOfId = new Map<string, string>();
+  for (const [requestKey, paymentId] of idOfKey) {
+    const other = keyOfId.get(paymentId);
+    must(other === undefined, `${paymentId} answers two request keys, ${other} and ${requestKey}`);
+    keyOfId.set(paymentId, requestKey);
   }
+  const open = new Set<string>();
+  for (const { requestKey, paymentId, result, call } of history)
+    if (call === 'transfer' && requestKey !== null && result === 'info' && paymentId === null)
+      if (!idOfKey.has(requestKey)) open.add(requestKey);
+  const unnamed = final.payments.filter(({ kind, id }) => kind !== 'deposit' && !keyOfId.has(id));
+  must(
+    unnamed.length <= open.size,
+    `${unnamed.length} transfers that nobody was told of, and ${open.size} requests without an answer`,
+  );
 
   // The provider's side and ours are the same.
   for (const payout of truth.payouts) {
@@ -94,6 +104,8 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
     `the provider holds ${truth.balanceCents}, we say ${received - sent}`,
   );
 
+  readsFit(history, final, must);
+
   // Each client sees a payment's state only go on, and a balance never below zero.
   const seen = new Map<string, { rank: number; says: string }>();
   for (const { client, paymentId, says, result, balanceCents, call } of history) {
@@ -108,6 +120,60 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
     seen.set(`${client} ${paymentId}`, { rank, says });
   }
   return faults;
+}
+
+/**
+ * The bank check: every balance that was read is one that the operation could have within the read's own window. At most what came in less the transfers that
+ * were acknowledged before the read began (one that ended cancelled may be back already); at least what came in less all
+ * that were asked for before it ended. Two transfers that both saw the same money, a lost update, read too high.
+ */
+function readsFit(
+  history: readonly Entry[],
+  final: Final,
+  must: (holds: boolean, what: string) => void,
+): void {
+  const statusOf = new Map(final.payments.map(({ id, status }) => [id, status]));
+  for (const operation of final.operations) {
+    const cameIn = final.payments
+      .filter(
+        ({ kind, status, operationId }) =>
+          kind === 'deposit' && status === 'paid' && operationId === operation.id,
+      )
+      .reduce((sum, { amountCents, feeCents }) => sum + amountCents - feeCents, 0);
+    const firstAsked = new Map<string, { at: number; cents: number }>();
+    const firstTold = new Map<string, { at: number; cents: number }>();
+    for (const {
+      call,
+      operationId,
+      requestKey,
+      invokedAt,
+      returnedAt,
+      result,
+      paymentId,
+      amountCents,
+    } of history) {
+      if (call !== 'transfer' || operationId !== operation.id || requestKey === null) continue;
+      const cents = amountCents ?? 0;
+      const asked = firstAsked.get(requestKey);
+      if (!asked || invokedAt < asked.at) firstAsked.set(requestKey, { at: invokedAt, cents });
+      if (result !== 'ok' || returnedAt === null || paymentId === null) continue;
+      if (statusOf.get(paymentId) === 'cancelled') continue;
+      const told = firstTold.get(requestKey);
+      if (!told || returnedAt < told.at) firstTold.set(requestKey, { at: returnedAt, cents });
+    }
+    const sumUntil = (of: Map<string, { at: number; cents: number }>, until: (at: number) => boolean) =>
+      [...of.values()].reduce((sum, { at, cents }) => sum + (until(at) ? cents : 0), 0);
+    for (const { call, operationId, invokedAt, returnedAt, balanceCents, client } of history) {
+      if (call !== 'account' || operationId !== operation.id || balanceCents === null || returnedAt === null)
+        continue;
+      const most = cameIn - sumUntil(firstTold, (at) => at < invokedAt);
+      const least = cameIn - sumUntil(firstAsked, (at) => at <= returnedAt);
+      must(
+        balanceCents <= most && balanceCents >= least,
+        `client ${client} read ${balanceCents} of ${operation.id}, between ${least} and ${most} were possible`,
+      );
+    }
+  }
 }
 
 const ranks: Record<string, number> = {

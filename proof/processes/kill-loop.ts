@@ -1,13 +1,14 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { type Random, random } from '../simulation/random.ts';
-import { checkHistory } from './check-history.ts';
-import { type Entry, type Final, historyIn, type Truth } from './history.ts';
+import pg from 'pg';
+import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { random } from '../simulation/random.ts';
+import { callWith, fund, restAndCheck, startClients } from './clients.ts';
 
 /**
  * Kill loops on the real program: `vintem start` under load, and in the middle of it kill -9 of the service, of PostgreSQL
@@ -22,23 +23,13 @@ export interface KillFigures {
   acknowledged: number;
   missing: number;
   faults: string[];
+  cutConnections: number;
   /** From a death to the first answer, ms. */
   servingAfterMs: number[];
   seconds: number;
 }
 
 const entry = fileURLToPath(new URL('../../server/src/launch.js', import.meta.url));
-const base = '/api/v1/public';
-const behaviours = [
-  'complete',
-  'complete',
-  'lose-answer',
-  'hang',
-  'refuse-later',
-  'refuse-in-answer',
-  'error-500-after-accepting',
-  'garbage',
-];
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function killLoop(options: {
@@ -54,9 +45,6 @@ export async function killLoop(options: {
   const [port, simulatorPort] = [await freePort(), await freePort()];
   const url = `http://127.0.0.1:${port}`;
   const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-  const historyPath = join(dataDir, 'history.ndjson');
-  writeFileSync(historyPath, '');
-  const history = historyIn(historyPath);
   const figures: KillFigures = {
     loops: 0,
     kills: {},
@@ -64,6 +52,7 @@ export async function killLoop(options: {
     unanswered: 0,
     acknowledged: 0,
     missing: 0,
+    cutConnections: 0,
     faults: [],
     servingAfterMs: [],
     seconds: 0,
@@ -123,121 +112,17 @@ export async function killLoop(options: {
     await start();
     const key = /vintem test key (vtm_test_\S+)/.exec(output)?.[1] ?? '';
     const call = callWith(url, key);
-    const main = (await call('GET', '/account')).body?.operationId as string;
-    const second = (await call('POST', '/operations', { name: 'Segunda', requestKey: crypto.randomUUID() }))
-      .body?.id as string;
-    const operations = [main, second];
-    for (const operationId of operations)
-      for (let time = 0; time < 3; time++) {
-        const charge = await call(
-          'POST',
-          '/pix/charges',
-          { amountCents: 200_000, payerName: 'Maria', requestKey: crypto.randomUUID() },
-          operationId,
-        );
-        await control(
-          simulatorUrl,
-          'POST',
-          `/control/charges/${String(charge.body?.id).replaceAll('-', '')}/pay`,
-        );
-      }
-
-    let stopping = false;
-    const clients = Array.from({ length: options.clients }, (_, client) =>
-      client_(client, random(options.seed * 1000 + client)),
-    );
-    async function client_(client: number, own: Random): Promise<void> {
-      const open: Entry[] = [];
-      while (!stopping) {
-        const operationId = own.pick(operations);
-        const what = own.below(10);
-        const again = open.length > 0 && what < 3 ? own.pick(open) : null;
-        if (what === 9) await record(client, 'account', operationId, null, null);
-        else if (what === 8 && open.some(({ paymentId }) => paymentId)) {
-          const one = own.pick(open.filter(({ paymentId }) => paymentId));
-          await record(client, 'payment', one.operationId, one.requestKey, one.paymentId);
-        } else {
-          const entry = await record(
-            client,
-            'transfer',
-            again?.operationId ?? operationId,
-            again?.requestKey ?? crypto.randomUUID(),
-            null,
-          );
-          if (again) again.paymentId ??= entry.paymentId;
-          else open.push(entry);
-        }
-      }
-      // The client does as it is told: what had no answer is repeated with the same key.
-      for (const entry of open) {
-        if (entry.paymentId !== null) continue;
-        for (let tries = 0; tries < 20; tries++) {
-          const repeated = await record(client, 'transfer', entry.operationId, entry.requestKey, null);
-          if (repeated.result !== 'info' && repeated.status !== 503) break;
-          await pause(500);
-        }
-      }
-    }
-
-    async function record(
-      client: number,
-      what: Entry['call'],
-      operationId: string,
-      requestKey: string | null,
-      paymentId: string | null,
-    ): Promise<Entry> {
-      const invokedAt = Date.now();
-      const entry: Entry = {
-        client,
-        invokedAt,
-        returnedAt: null,
-        call: what,
-        operationId,
-        requestKey,
-        paymentId,
-        amountCents: null,
-        result: 'info',
-        status: null,
-        says: null,
-        balanceCents: null,
-      };
-      try {
-        let answer: Answer;
-        if (what === 'transfer') {
-          // The behaviour is a function of the key, so that a repeat asks for the same.
-          const behaviour =
-            behaviours[Number.parseInt((requestKey ?? '0').slice(0, 4), 16) % behaviours.length];
-          const pixKey = `${behaviour}@simulator.example`;
-          entry.amountCents = 1_000;
-          answer = await call(
-            'POST',
-            '/pix/transfers',
-            { amountCents: 1_000, pixKey, pixKeyType: 'EMAIL', description: '', requestKey },
-            operationId,
-          );
-        } else if (what === 'payment')
-          answer = await call('GET', `/payments/${paymentId}`, undefined, operationId);
-        else answer = await call('GET', '/account', undefined, operationId);
-        const { status, body } = answer;
-        entry.returnedAt = Date.now();
-        entry.status = status;
-        entry.result = status < 300 ? 'ok' : status >= 500 ? 'info' : 'fail';
-        entry.says = ((status < 300 ? body?.status : body?.code) as string) ?? null;
-        entry.paymentId = ((status < 300 ? body?.id : body?.paymentId) as string) ?? paymentId;
-        entry.balanceCents = what === 'account' && status < 300 ? (body?.balanceCents as number) : null;
-      } catch {
-        await pause(50);
-      }
-      history.add(entry);
-      figures.calls++;
-      if (entry.result === 'info') figures.unanswered++;
-      if (entry.result === 'ok' && entry.paymentId) figures.acknowledged++;
-      return entry;
-    }
+    const operations = await fund(call, simulatorUrl);
+    const clients = startClients({
+      ...options,
+      call,
+      operations,
+      historyPath: join(dataDir, 'history.ndjson'),
+    });
 
     for (let loop = 0; loop < options.loops; loop++) {
       await pause(300 + chance.below(1_500));
-      const how = chance.pick(['everything', 'service', 'database', 'stop'] as const);
+      const how = chance.pick(['everything', 'service', 'database', 'connections', 'stop'] as const);
       figures.kills[how] = (figures.kills[how] ?? 0) + 1;
       const died = performance.now();
       const pid = (child as ChildProcess | null)?.pid;
@@ -246,6 +131,8 @@ export async function killLoop(options: {
         signal(pid, 'SIGSTOP');
         await pause(17_000);
         signal(pid, 'SIGCONT');
+      } else if (how === 'connections') {
+        figures.cutConnections += await cutConnections(dataDir, chance.below(3) + 1);
       } else {
         const gone = new Promise<void>((resolve) =>
           how === 'database' ? resolve() : (child as ChildProcess | null)?.once('exit', () => resolve()),
@@ -264,36 +151,12 @@ export async function killLoop(options: {
       if (how !== 'stop') figures.servingAfterMs.push(Math.round(performance.now() - died));
       figures.loops++;
       options.say(
-        `loop ${loop + 1}: ${how}, ${figures.calls} calls, serving after ${Math.round(performance.now() - died)} ms`,
+        `loop ${loop + 1}: ${how}, ${clients.counts.calls} calls, serving after ${Math.round(performance.now() - died)} ms`,
       );
     }
-    stopping = true;
-    await Promise.all(clients);
-
-    // At rest: what is open at the provider is decided, and everything ends.
-    let final: Final = { operations: [], payments: [] };
-    const deadline = Date.now() + 150_000;
-    for (;;) {
-      const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-      for (const { idEnvio, status } of truth.payouts)
-        if (status === 'pending')
-          await control(simulatorUrl, 'POST', `/control/payouts/${idEnvio}/complete`).catch(() => {});
-      final = await finalOf(call, operations);
-      if (final.payments.every(({ status }) => status !== 'unknown' && status !== 'pending')) break;
-      if (Date.now() > deadline) {
-        figures.faults.push('not everything came to an end within 150 s');
-        break;
-      }
-      await pause(1_000);
-    }
-    const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
-    writeFileSync(join(dataDir, 'truth.json'), JSON.stringify(truth));
-    writeFileSync(join(dataDir, 'final.json'), JSON.stringify(final));
-    const entries = readFileSync(historyPath, 'utf8')
-      .split('\n')
-      .filter((line) => line !== '')
-      .map((line) => JSON.parse(line) as Entry);
-    figures.faults.push(...checkHistory(entries, truth, final));
+    await clients.stop();
+    Object.assign(figures, clients.counts);
+    figures.faults.push(...(await restAndCheck(dataDir, call, simulatorUrl, operations)));
     figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
     const verified = spawnSync(process.execPath, [entry, 'verify', '--full', '--json'], {
       env: { ...process.env, DATA_DIR: dataDir, PORT: `${port}`, SIMULATOR_PORT: `${simulatorPort}` },
@@ -317,61 +180,26 @@ export async function killLoop(options: {
   return figures;
 }
 
-async function finalOf(call: Call, operations: readonly string[]): Promise<Final> {
-  const final: Final = { operations: [], payments: [] };
-  for (const operationId of operations) {
-    const account = (await call('GET', '/account', undefined, operationId)).body;
-    final.operations.push({
-      id: operationId,
-      balanceCents: account?.balanceCents as number,
-      reservedCents: account?.reservedWithdrawalCents as number,
-    });
-    for (let cursor: string | null = null; ; ) {
-      const page: Answer = await call(
-        'GET',
-        `/payments?limit=100${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`,
-        undefined,
-        operationId,
+/** Every session of the service's role is ended by the server, in the middle of whatever it was doing, so many times in a row. */
+async function cutConnections(dataDir: string, times: number): Promise<number> {
+  const url = await findEmbedded(dataDir);
+  if (url === null) return 0;
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  let cut = 0;
+  try {
+    for (let time = 0; time < times; time++) {
+      const { rowCount } = await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+          WHERE datname = current_database() AND pid <> pg_backend_pid()`,
       );
-      const listed = page.body as unknown as {
-        payments?: Final['payments'];
-        data?: Final['payments'];
-        nextCursor?: string | null;
-      };
-      final.payments.push(...(listed.payments ?? listed.data ?? []));
-      if (!listed.nextCursor) break;
-      cursor = listed.nextCursor;
+      cut += rowCount ?? 0;
+      await pause(200);
     }
+  } finally {
+    await client.end();
   }
-  return final;
-}
-
-interface Answer {
-  status: number;
-  body: Record<string, unknown> | null;
-}
-type Call = (method: string, path: string, body?: object, operationId?: string) => Promise<Answer>;
-
-const callWith =
-  (url: string, key: string): Call =>
-  async (method, path, body, operationId) => {
-    const answer = await fetch(url + base + path, {
-      method,
-      signal: AbortSignal.timeout(15_000),
-      headers: {
-        authorization: `Bearer ${key}`,
-        ...(body ? { 'content-type': 'application/json' } : {}),
-        ...(operationId ? { 'x-service-operation': operationId } : {}),
-      },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-    });
-    const text = await answer.text();
-    return { status: answer.status, body: text === '' ? null : JSON.parse(text) };
-  };
-
-async function control(url: string, method: string, path: string): Promise<Record<string, unknown>> {
-  const answer = await fetch(url + path, { method, signal: AbortSignal.timeout(15_000) });
-  return (await answer.json()) as Record<string, unknown>;
+  return cut;
 }
 
 async function freePort(): Promise<number> {

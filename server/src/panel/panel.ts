@@ -84,7 +84,9 @@ export function mountPanel(
             behindProxy: config.trustedProxies.length > 0,
           });
           account.addHook('onRoute', (route) => {
-            const needs = route.config?.api?.permissions[0] ?? 'read';
+            // One of them is enough, and everybody here may read.
+            const held = route.config?.api?.permissions ?? ['read'];
+            const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
             // Where events go is as good as a key: what changes it wants a fresh password.
             const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
             const facts = route.config?.panel ?? { needs, fresh };
