@@ -1,6 +1,12 @@
+import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { tryDefences } from './database/defences.ts';
+import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
+import { restoreRounds } from './processes/restore.ts';
+import { promoteStandby } from './processes/standby.ts';
 import { search } from './search/search.ts';
 import { long, quick } from './search/settings.ts';
 import { openDatabase } from './simulation/database.ts';
@@ -8,9 +14,9 @@ import { openStage } from './simulation/scenario.ts';
 import { simulate, summary } from './simulation/simulate.ts';
 
 /**
- * The long run of every rig: `npm run proof -- --minutes 20 [--seed N] [--json FILE]`. The state-space search and the
- * database's own defences take what they take; what is left is shared between the simulation, on seeds that nobody has
- * run yet, and the kill loops. Failing seeds are kept and run for ever.
+ * The long run of the rigs: `npm run proof -- --minutes 20 [--seed N] [--json FILE]`. Search, defences and one round of every rig with real
+ * processes take what they take, also beyond the minutes where those are few; further rounds and the simulation, on seeds that nobody has run
+ * yet, share what is left. Prints one table; exit code 1 when anything failed, with the line that repeats it.
  */
 const given = (name: string): string | undefined => {
   const at = process.argv.indexOf(`--${name}`);
@@ -20,60 +26,206 @@ const minutes = Number(given('minutes') ?? 20);
 const seed = Number(given('seed') ?? Math.floor(Date.now() / 1000) % 1_000_000_000);
 const began = Date.now();
 const leftMs = (): number => Math.max(0, began + minutes * 60_000 - Date.now());
-const failed: string[] = [];
-const section = (name: string): void => console.log(`\n== ${name}`);
+const commit = commitOf();
 
-section('state-space search');
-const searched = await search(minutes >= 10 ? [...quick, ...long] : quick, console.log);
-failed.push(...searched.failed.map((name) => `search: ${name}`));
+interface Row {
+  rig: string;
+  result: 'held' | 'FAILED' | 'not run';
+  seconds: number;
+  figures: string;
+  /** Empty when nothing failed. */
+  replay: string;
+  faults: string[];
+  data: unknown;
+}
+const rows: Row[] = [];
 
-section("the database's own defences");
-const bare = await openDatabase();
-const defences = await tryDefences(bare);
-await bare.close();
-const undefended = defences.filter(({ fault }) => fault !== null);
-for (const { constraint, fault } of undefended) failed.push(`database: ${constraint}: ${fault}`);
-console.log(
-  `${defences.length - undefended.length} of ${defences.length} constraints refuse, and do so alone`,
+/** One rig: what it throws is a failure as well, and the others still run. */
+async function rig<Figures>(
+  name: string,
+  replay: string,
+  work: () => Promise<Figures>,
+  told: (figures: Figures) => { figures: string; faults: string[]; notRun?: string | null },
+): Promise<void> {
+  console.log(`\n== ${name}`);
+  const started = Date.now();
+  const row: Row = { rig: name, result: 'held', seconds: 0, figures: '', replay: '', faults: [], data: null };
+  try {
+    const data = await work();
+    const { figures, faults, notRun } = told(data);
+    Object.assign(row, { data, figures: notRun ?? figures, faults });
+    if (notRun) row.result = 'not run';
+  } catch (error) {
+    row.faults = [`the rig ended: ${error instanceof Error ? error.message : error}`];
+    row.figures = row.faults[0] ?? '';
+  }
+  if (row.faults.length > 0)
+    Object.assign(row, { result: 'FAILED', replay: `git checkout ${commit.split(' ')[0]} && ${replay}` });
+  row.seconds = Math.round((Date.now() - started) / 1000);
+  rows.push(row);
+}
+
+const settings = minutes >= 10 ? [...quick, ...long] : quick;
+await rig(
+  'state-space search',
+  `node proof/search/search.ts${minutes >= 10 ? ' --long' : ''}`,
+  () => search(settings, console.log),
+  (found) => ({
+    figures: `${found.explored} settings, ${found.states} states, ${found.transitions} steps, ${found.plantedFound} of ${found.planted} wrong readings found`,
+    faults: found.failed,
+  }),
 );
 
-section('real processes');
-const loops = Math.max(2, Math.floor(minutes / 2));
-const killed = await killLoop({ seed, loops, clients: 8, say: console.log });
-failed.push(...killed.faults.map((fault) => `kill loop: ${fault}`));
-console.log(JSON.stringify({ ...killed, faults: killed.faults.length }));
+await rig(
+  "the database's own defences",
+  'node proof/database/defences.ts',
+  async () => {
+    const bare = await openDatabase();
+    try {
+      return await tryDefences(bare);
+    } finally {
+      await bare.close();
+    }
+  },
+  (tried) => {
+    const undefended = tried.filter(({ fault }) => fault !== null);
+    return {
+      figures: `${tried.length - undefended.length} of ${tried.length} constraints refuse, and do so alone`,
+      faults: undefended.map(({ constraint, fault }) => `${constraint}: ${fault}`),
+    };
+  },
+);
 
-section('simulation');
-const stage = await openStage(await openDatabase());
-const simulated = await simulate(stage, {
-  from: seed,
-  seeds: 1_000_000,
-  budgetMs: leftMs(),
-  mostFailures: 5,
-  say: console.log,
-  kept: true,
-  keepIn: new URL('./seeds/', import.meta.url),
-});
-await stage.close();
-failed.push(...simulated.failures.map(({ run }) => `simulation: seed ${run.seed}`));
-console.log(summary(simulated));
+// In proportion: a fifth of the minutes in kill loops (20 s each), a round of each other rig for every ten minutes.
+const rounds = Math.max(1, Math.floor(minutes / 10));
+const loops = Math.max(2, Math.floor((minutes * 60) / 5 / 20));
+await rig(
+  'kill loops',
+  `node proof/processes/kill-loop.ts --seed ${seed} --loops ${loops} --clients 8`,
+  () => killLoop({ seed, loops, clients: 8, say: console.log }),
+  (done) => ({
+    figures: `${done.loops} faults (${Object.entries(done.kills)
+      .map(([how, times]) => `${how} ${times}`)
+      .join(
+        ', ',
+      )}), ${done.calls} calls, ${done.unanswered} unanswered, ${done.acknowledged} acknowledged, ${done.missing} missing`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'frozen till',
+  `node proof/processes/frozen-till.ts --seed ${seed} --rounds ${rounds}`,
+  () => freezeTill({ seed, rounds, say: console.log }),
+  (done) => ({
+    figures: `${done.freezes} freezes, same operation served after ${done.sameServedAfterMs.join(', ')} ms, ${done.otherAnswered} answers for the other, ${done.otherInSharedFlush} of them in a shared flush, slowest ${done.otherSlowestMs} ms`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'standby promoted',
+  `node proof/processes/standby.ts --seed ${seed} --rounds ${rounds}`,
+  () => promoteStandby({ seed, rounds, clients: 8, say: console.log }),
+  (done) => ({
+    figures: `${done.promotions} promotions, ${done.acknowledged} acknowledged, ${done.missing} missing, serving after ${done.servingAfterMs.join(', ')} ms`,
+    faults: done.faults,
+    notRun: done.notRun,
+  }),
+);
+await rig(
+  'backup, restore, reconcile',
+  `node proof/processes/restore.ts --seed ${seed} --rounds ${rounds}`,
+  () => restoreRounds({ seed, rounds, clients: 6, say: console.log }),
+  (done) => ({
+    figures: `${done.rounds} restores, ${done.acknowledged} acknowledged, ${done.lostInterval} lost with the database, ${done.postedByReconcile} posted by reconcile, ${done.repeated} keys repeated, ${done.paidTwice} paid twice`,
+    faults: done.faults,
+  }),
+);
+const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
+await script(
+  'disk full',
+  'proof/bad-days/disk-full.ts',
+  mayMount ? null : 'mounting a small disk needs Linux and root',
+);
+await script('clock jumps', 'proof/bad-days/clocks.ts', null);
 
+await rig(
+  'simulation',
+  `node proof/simulation/simulate.ts --from ${seed}`,
+  async () => {
+    const stage = await openStage(await openDatabase());
+    try {
+      return await simulate(stage, {
+        from: seed,
+        seeds: 1_000_000,
+        // The kept seeds and a few new ones in any case.
+        budgetMs: Math.max(30_000, leftMs()),
+        mostFailures: 5,
+        say: console.log,
+        kept: true,
+        keepIn: new URL('./seeds/', import.meta.url),
+      });
+    } finally {
+      await stage.close();
+    }
+  },
+  (done) => ({
+    figures: summary(done).replaceAll('\n', '; '),
+    faults: done.failures.map(({ run }) => `seed ${run.seed}: ${JSON.stringify(run)}`),
+  }),
+);
+
+const failed = rows.filter(({ result }) => result === 'FAILED');
+console.log(`\n| Rig | Result | Seconds | Figures |\n|---|---|---|---|`);
+for (const { rig, result, seconds, figures } of rows)
+  console.log(`| ${rig} | ${result} | ${seconds} | ${figures.replaceAll('|', '/')} |`);
+console.log(
+  `\n${failed.length === 0 ? 'nothing failed' : `${failed.length} rigs failed`}; commit ${commit}, seed ${seed}, ${((Date.now() - began) / 60_000).toFixed(1)} of ${minutes} minutes`,
+);
+for (const { rig, faults, replay } of failed) {
+  for (const fault of faults) console.log(`FAILED ${rig}: ${fault}`);
+  console.log(`again: ${replay}`);
+}
 const file = given('json');
 if (file) {
-  await mkdir(new URL('.', `file://${process.cwd()}/${file}`), { recursive: true });
-  const figures = {
-    seed,
-    minutes,
-    search: searched,
-    defences: { tried: defences.length, failed: undefended },
-    killed,
-    simulation: { ...simulated, failures: simulated.failures.map(({ run }) => run) },
-  };
-  await writeFile(file, `${JSON.stringify(figures, null, 2)}\n`);
+  await mkdir(dirname(resolve(file)), { recursive: true });
+  await writeFile(file, `${JSON.stringify({ commit, seed, minutes, rigs: rows }, null, 2)}\n`);
 }
-section('all together');
-for (const one of failed) console.log(`FAILED ${one}`);
-console.log(
-  `${failed.length === 0 ? 'nothing failed' : `${failed.length} failed`}, seed ${seed}, ${((Date.now() - began) / 60_000).toFixed(1)} min`,
-);
 process.exitCode = failed.length > 0 ? 1 : 0;
+
+/** A rig that is a program of its own: exit code 1 when something does not agree. */
+async function script(name: string, path: string, notRun: string | null): Promise<void> {
+  await rig(
+    name,
+    `node ${path}`,
+    () =>
+      notRun
+        ? Promise.resolve({ code: 0, printed: '' })
+        : new Promise<{ code: number | null; printed: string }>((done) => {
+            const child = spawn(process.execPath, [fileURLToPath(new URL(`../${path}`, import.meta.url))], {
+              stdio: ['ignore', 'pipe', 'inherit'],
+            });
+            let printed = '';
+            child.stdout.setEncoding('utf8').on('data', (text: string) => {
+              printed += text;
+            });
+            child.once('close', (code) => done({ code, printed }));
+          }),
+    ({ code, printed }) => ({
+      figures: printed.replaceAll(/\s+/g, ' ').slice(0, 600),
+      faults: code === 0 ? [] : [`ended with ${code}`],
+      notRun,
+    }),
+  );
+}
+
+function commitOf(): string {
+  try {
+    const git = (words: string[]) =>
+      execFileSync('git', words, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+    return (
+      git(['rev-parse', '--short', 'HEAD']) + (git(['status', '--porcelain']) === '' ? '' : ' (changed)')
+    );
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { command, freePort, newFolder, part } from '../bad-days/processes.ts';
+import { callWith, control, fund, pause, pixKeyOf, startClients } from './clients.ts';
+import type { Entry, Truth } from './history.ts';
+
+/**
+ * Backup, restore, reconcile: a copy is made under load, the load goes on (the lost interval), then the service ends and
+ * only the copy is left, with the provider's truth. Each round: `verify --full` on the restored copy (consistent, though made while
+ * running); every transfer is refused as paused until `reconcile` has ended; then every request key of the history is asked for once more,
+ * those of the lost interval too, and the provider may have accepted none of them twice.
+ *
+ *   node proof/processes/restore.ts [--seed N] [--rounds N]
+ */
+export interface RestoreFigures {
+  rounds: number;
+  acknowledged: number;
+  /** Acknowledged, and not in the copy: what was lost with the database. */
+  lostInterval: number;
+  pausedAnswers: number;
+  postedByReconcile: number;
+  repeated: number;
+  paidTwice: number;
+  faults: string[];
+}
+
+export async function restoreRounds(options: {
+  seed: number;
+  rounds: number;
+  clients: number;
+  say(line: string): void;
+}): Promise<RestoreFigures> {
+  const figures: RestoreFigures = {
+    rounds: 0,
+    acknowledged: 0,
+    lostInterval: 0,
+    pausedAnswers: 0,
+    postedByReconcile: 0,
+    repeated: 0,
+    paidTwice: 0,
+    faults: [],
+  };
+  for (let round = 0; round < options.rounds; round++) await restoreOnce(options, round, figures);
+  return figures;
+}
+
+async function restoreOnce(
+  options: { seed: number; clients: number; say(line: string): void },
+  round: number,
+  figures: RestoreFigures,
+): Promise<void> {
+  const must = (holds: boolean, what: string) => {
+    if (!holds) figures.faults.push(`round ${round + 1}: ${what}`);
+  };
+  const folder = await newFolder('restore');
+  const logFile = join(folder, 'log.jsonl');
+  const [port, simulatorPort] = [await freePort(), await freePort()];
+  const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
+  const envOn = (data: string) => {
+    const dataDir = join(folder, data);
+    mkdirSync(dataDir, { mode: 0o711 });
+    return {
+      DATA_DIR: dataDir,
+      // The secret is kept apart from the copy, and the provider's truth is not ours to lose.
+      VINTEM_SECRET: secret,
+      SIMULATOR_STATE: join(folder, 'simulator'),
+      PORT: `${port}`,
+      SIMULATOR_PORT: `${simulatorPort}`,
+      RATE_LIMITS: 'off',
+      LOG_LEVEL: 'error',
+    };
+  };
+  const secret = randomBytes(32).toString('base64');
+  const [first, second] = [envOn('first'), envOn('second')];
+  const before = part('start', { words: ['start'], env: first, ready: 'vintem ready', logFile });
+  const after = part('restored', { words: ['start'], env: second, ready: 'vintem ready', logFile });
+  try {
+    await before.start();
+    const key = /vintem test key (vtm_test_\S+)/.exec(before.output())?.[1] ?? '';
+    const call = callWith(`http://127.0.0.1:${port}`, key);
+    const operations = await fund(call, simulatorUrl);
+    const historyPath = join(folder, 'history.ndjson');
+    const clients = startClients({
+      call,
+      operations,
+      seed: options.seed + round,
+      clients: options.clients,
+      historyPath,
+    });
+    await pause(2_000);
+    const copy = join(folder, 'copy');
+    const made = await command(['backup', copy], first);
+    must(made.code === 0, `backup ended with ${made.code}: ${made.text.slice(0, 500)}`);
+    const atCopy = clients.counts.acknowledged;
+    for (let tries = 0; tries < 300 && clients.counts.acknowledged < atCopy + 40; tries++) await pause(100);
+    await clients.stop();
+    const transfers = new Map<string, Entry>();
+    const entries = readFileSync(historyPath, 'utf8').split('\n').filter(Boolean);
+    for (const entry of entries.map((line) => JSON.parse(line) as Entry)) {
+      if (entry.call !== 'transfer' || entry.requestKey === null) continue;
+      const known = transfers.get(entry.requestKey);
+      if (!known || known.paymentId === null) transfers.set(entry.requestKey, entry);
+    }
+    figures.acknowledged += [...transfers.values()].filter(({ paymentId }) => paymentId !== null).length;
+    before.signal('SIGTERM');
+    await before.exited();
+
+    // The old data folder is never looked at again.
+    const restored = await command(['restore', copy], second);
+    must(restored.code === 0, `restore ended with ${restored.code}: ${restored.text.slice(0, 500)}`);
+    await after.start();
+    const consistent = await command(['verify', '--full'], second);
+    must(consistent.code === 0, `verify of the copy ended with ${consistent.code}`);
+    let lost = 0;
+    const looked: Record<number, number> = {};
+    for (const { paymentId, operationId } of transfers.values()) {
+      if (paymentId === null) continue;
+      const { status } = await call('GET', `/payments/${paymentId}`, undefined, operationId);
+      looked[status] = (looked[status] ?? 0) + 1;
+      if (status === 404) lost++;
+    }
+    figures.lostInterval += lost;
+    must(
+      lost > 0,
+      `the interval after the copy held no transfer, so nothing was shown: ${JSON.stringify(looked)}`,
+    );
+    for (const { requestKey, operationId, pixKey } of [...transfers.values()].slice(-10).map(asked)) {
+      const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
+      const already = (body?.id ?? body?.paymentId) !== undefined;
+      must(
+        already || (status === 503 && body?.code === 'withdrawals_paused'),
+        `before reconcile a transfer was answered ${status} ${body?.code}`,
+      );
+      if (!already) figures.pausedAnswers++;
+    }
+    type Compared = { missing: number; unexpected: number; different: number; restoreEnded: boolean };
+    const compared = await command<Compared>(['reconcile'], second);
+    must(
+      compared.code === 0 && compared.json?.restoreEnded === true,
+      `reconcile ended with ${compared.code}: ${compared.text.slice(0, 500)}`,
+    );
+    figures.postedByReconcile += compared.json?.unexpected ?? 0;
+
+    for (const { requestKey, operationId, pixKey } of [...transfers.values()].map(asked)) {
+      const { status, body } = await call('POST', '/pix/transfers', order(requestKey, pixKey), operationId);
+      figures.repeated++;
+      const known = transfers.get(requestKey)?.paymentId;
+      const id = (body?.id ?? body?.paymentId) as string | undefined;
+      must(
+        known === null || known === undefined || id === undefined || id === known,
+        `${requestKey} was ${known} and is ${id}`,
+      );
+      must(status < 500, `a repeat was answered ${status} ${body?.code}`);
+    }
+    const deadline = Date.now() + 90_000;
+    for (;;) {
+      const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
+      for (const { idEnvio, status } of truth.payouts)
+        if (status === 'pending')
+          await control(simulatorUrl, 'POST', `/control/payouts/${idEnvio}/complete`).catch(() => {});
+      const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
+      if (accounts.every(({ body }) => body?.reservedWithdrawalCents === 0)) break;
+      if (Date.now() > deadline) {
+        must(false, 'reserves were left after 90 s');
+        break;
+      }
+      await pause(1_000);
+    }
+    const truth = (await control(simulatorUrl, 'GET', '/control/state')) as unknown as Truth;
+    const twice = truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1);
+    figures.paidTwice += twice.length;
+    for (const { idEnvio, timesAccepted } of twice) must(false, `${idEnvio} was paid ${timesAccepted} times`);
+    const ids = new Set([...transfers.values()].map(({ paymentId }) => paymentId?.replaceAll('-', '')));
+    const strangers = truth.payouts.filter(({ idEnvio }) => !ids.has(idEnvio)).length;
+    const unnamed = [...transfers.values()].filter(({ paymentId }) => paymentId === null).length;
+    must(strangers <= unnamed, `${strangers} payouts belong to no request key`);
+    const verified = await command(['verify', '--full'], second);
+    must(
+      verified.code === 0,
+      `verify at the end ended with ${verified.code}: ${verified.text.slice(0, 2_000)}`,
+    );
+    figures.rounds++;
+    options.say(
+      `restore ${round + 1}: ${transfers.size} transfers, ${lost} of them lost with the database, ${compared.json?.unexpected} posted by reconcile, ${twice.length} paid twice`,
+    );
+  } finally {
+    for (const one of [before, after]) {
+      if (!one.isRunning()) continue;
+      one.signal('SIGTERM');
+      await Promise.race([one.exited(), pause(10_000)]);
+      if (one.isRunning()) one.signal('SIGKILL');
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+const asked = (entry: Entry) => ({
+  requestKey: entry.requestKey as string,
+  operationId: entry.operationId,
+  pixKey: pixKeyOf(entry.requestKey as string),
+});
+
+const order = (requestKey: string, pixKey: string) => ({
+  amountCents: 1_000,
+  pixKey,
+  pixKeyType: 'EMAIL',
+  description: '',
+  requestKey,
+});
+
+if (import.meta.main) {
+  const given = (name: string, otherwise: number): number => {
+    const at = process.argv.indexOf(`--${name}`);
+    return at === -1 ? otherwise : Number(process.argv[at + 1]);
+  };
+  const figures = await restoreRounds({
+    seed: given('seed', 1),
+    rounds: given('rounds', 2),
+    clients: given('clients', 6),
+    say: console.log,
+  });
+  console.log(JSON.stringify(figures));
+  process.exitCode = figures.faults.length > 0 ? 1 : 0;
+}
