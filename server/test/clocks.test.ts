@@ -66,7 +66,7 @@ test('a lease that an early clock ends too soon lets nobody repeat before it has
   expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting' });
   // Queries of a process with the right time, before the end of the lease, count for nothing.
   await service.database.admin(
-    'UPDATE intent SET due_at = now(), absences = 0, absent_at = NULL WHERE payment_id = $1',
+    "UPDATE intent SET due_at = now() - interval '1 s', absences = 0, absent_at = NULL WHERE payment_id = $1",
     [id],
   );
   await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);

@@ -93,7 +93,7 @@ test('is neither opened nor probed by repeats of what never goes through while o
   // Each was sent once and not found twice: its repeat is due.
   await service.database.admin(
     `UPDATE intent SET state = 'awaiting', attempt = 1, absences = 2, attempt_ended_at = now(), absent_at = now(),
-       absent_since = now(), due_at = now() WHERE payment_id = ANY ($1)`,
+       absent_since = now(), due_at = now() - interval '1 s' WHERE payment_id = ANY ($1)`,
     [hopeless],
   );
   const repeats = async (aheadMs: number) => {
@@ -110,7 +110,7 @@ test('is neither opened nor probed by repeats of what never goes through while o
      ON CONFLICT (connection, call) DO UPDATE SET open = true, probe_at = excluded.probe_at`,
   );
   await service.database.admin(
-    `UPDATE intent SET state = 'awaiting', absences = 2, due_at = now() WHERE payment_id = ANY ($1)`,
+    `UPDATE intent SET state = 'awaiting', absences = 2, due_at = now() - interval '1 s' WHERE payment_id = ANY ($1)`,
     [hopeless],
   );
   // They go out all the same (the provider has just answered queries about them) and leave the turn to who is new.
@@ -122,7 +122,7 @@ test('is neither opened nor probed by repeats of what never goes through while o
   const good = await leave(service, merchant, 'complete');
   await service.database.admin(
     `UPDATE intent SET state = 'awaiting', attempt = 1, absences = 2, attempt_ended_at = now(), absent_at = now(),
-       absent_since = now(), due_at = now() WHERE payment_id = $1`,
+       absent_since = now(), due_at = now() - interval '1 s' WHERE payment_id = $1`,
     [good],
   );
   await service.database.admin(`UPDATE breaker SET open = true, probe_at = now() + interval '30 s'`);

@@ -223,3 +223,20 @@ describe('not found', () => {
     expect(told(absent, payment('deposit', 'pending'), refused).status).toBe('pending');
   });
 });
+
+describe('a report of a charge under our id that names another amount than ours', () => {
+  it.each(['open', 'paid', 'removed'] as const)(
+    'says nothing of money, and nothing of an end, when it is %s: only that it does not match',
+    (status) => {
+      const received = [{ txid: 'p', endToEnd: 'E1', amountCents: 9_000, paidAt: now, returns: [] }];
+      const report = charge({ status, amountCents: 9_000, received });
+      expect(
+        told(
+          queried({ outcome: 'found', report }),
+          payment('deposit', 'pending'),
+          intent({ kind: 'deposit' }),
+        ),
+      ).toEqual({ status: 'pending', postings: [], incidents: ['report_mismatch'] });
+    },
+  );
+});

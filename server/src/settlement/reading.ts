@@ -54,7 +54,7 @@ export function readObservation(
     case 'query': {
       const { outcome, startedAt } = observation;
       if (outcome.outcome === 'found') {
-        return reported(eventsOfReport(outcome.report, startedAt), payment, intent, capabilities);
+        return reported(eventsOfReport(outcome.report, payment, startedAt), payment, intent, capabilities);
       }
       if (outcome.outcome === 'unclear') {
         return {
@@ -85,13 +85,13 @@ export function readObservation(
         // The fence guards the intent, not the provider's word: "completed" after a release must not be swallowed. What an owner that
         // was overtaken may not do is end or judge an attempt.
         return outcome.outcome === 'accepted'
-          ? reported(eventsOfReport(outcome.report, null), payment, intent, capabilities)
+          ? reported(eventsOfReport(outcome.report, payment, null), payment, intent, capabilities)
           : null;
       }
       switch (outcome.outcome) {
         case 'accepted':
           return {
-            events: eventsOfReport(outcome.report, null),
+            events: eventsOfReport(outcome.report, payment, null),
             ending: { type: 'answered' },
             undecided: false,
           };
@@ -134,12 +134,18 @@ function reported(
   };
 }
 
-function eventsOfReport(report: ChargeReport | PayoutReport, observedAt: number | null): PaymentEvent[] {
+function eventsOfReport(
+  report: ChargeReport | PayoutReport,
+  asked: Payment,
+  observedAt: number | null,
+): PaymentEvent[] {
   if ('providerId' in report) return eventsOfPayout(report);
-  const paid = report.received.flatMap(eventsOfReceived);
   const { amountCents, expiresAt, copyPaste } = report;
-  if (report.status === 'open')
-    return [...paid, { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt }];
+  const open: PaymentEvent = { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt };
+  // A charge of another amount than ours is not ours: what it says to have received is not believed either.
+  if (amountCents !== asked.amountCents) return [open];
+  const paid = report.received.flatMap(eventsOfReceived);
+  if (report.status === 'open') return [...paid, open];
   return report.status === 'removed' ? [...paid, { type: 'chargeRemoved' }] : paid;
 }
 
