@@ -6,7 +6,7 @@ import { canonicalVersion, eventKinds, hashOf, type Journal } from '../server/sr
 import type { Posting } from '../server/src/ledger/till.ts';
 import type { Payment } from '../server/src/payments/payment.ts';
 import { next } from '../server/src/payments/state.ts';
-import { credit, newPayment, type Owner, type World } from './world.ts';
+import { benchPayment, credit, type Owner, type World } from './world.ts';
 
 const grossCents = 1_000;
 const feeCents = 25;
@@ -52,7 +52,13 @@ export async function storeTransfers(
   let [paymentText, journalText] = ['', ''];
   for (let at = 0; at < count; at++) {
     const now = began + at;
-    const asked = newPayment(house, of, { kind: 'transfer', amountCents: grossCents, feeCents }, now, sealed);
+    const asked = benchPayment(
+      house,
+      of,
+      { kind: 'transfer', amountCents: grossCents, feeCents },
+      now,
+      sealed,
+    );
     const step = next(
       asked,
       {

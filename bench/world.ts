@@ -8,7 +8,7 @@ import { permissions } from '../server/src/keys/permissions.ts';
 import { put } from '../server/src/ledger/till.ts';
 import { createLog } from '../server/src/log.ts';
 import { createOperation, operationDirectory } from '../server/src/operations/operations.ts';
-import type { Payment } from '../server/src/payments/payment.ts';
+import { newPayment, type Payment } from '../server/src/payments/payment.ts';
 import { payments } from '../server/src/payments/payments.sql.ts';
 import { next } from '../server/src/payments/state.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
@@ -106,7 +106,7 @@ export interface Owner {
 }
 
 /** A payment as it is when it comes to be, before anything happened to it. */
-export function newPayment(
+export function benchPayment(
   house: House,
   of: Owner,
   own: Pick<Payment, 'kind' | 'amountCents' | 'feeCents'>,
@@ -116,33 +116,24 @@ export function newPayment(
   const { accountId, accountNumber, operationId } = of;
   const requestKey = crypto.randomUUID();
   const id = paymentIdFor(house.identity, { id: accountId, number: accountNumber }, requestKey);
-  return {
-    ...own,
-    accountId,
-    id,
-    operationId,
-    status: 'unknown',
-    requestKey,
-    fingerprint: fingerprintOf(house.identity, { amountCents: own.amountCents, operationId }),
-    description: 'bench',
-    payerName: pixKey ? null : 'bench',
-    pixKey,
-    pixKeyType: pixKey ? 'EMAIL' : null,
-    createdAt: now,
-    updatedAt: now,
-    settledAt: null,
-    paidAt: null,
-    expiresAt: null,
-    copyPaste: null,
-    endToEnd: null,
-    notice: null,
-    reasonCode: null,
-    providerFeeCents: null,
-    netAmountCents: null,
-    returnedCents: 0,
-    history: [{ status: 'unknown', at: new Date(now).toISOString(), cause: { by: 'api', id: 'bench' } }],
-    command: house.ids.uuid(),
-  };
+  return newPayment(
+    {
+      ...own,
+      accountId,
+      id,
+      operationId,
+      requestKey,
+      fingerprint: fingerprintOf(house.identity, { amountCents: own.amountCents, operationId }),
+      description: 'bench',
+      payerName: pixKey ? null : 'bench',
+      pixKey,
+      pixKeyType: pixKey ? 'EMAIL' : null,
+      command: house.ids.uuid(),
+    },
+    'unknown',
+    now,
+    { by: 'api', id: 'bench' },
+  );
 }
 
 /**
@@ -151,7 +142,7 @@ export function newPayment(
  */
 export async function credit(house: House, of: Owner, amountCents: number): Promise<void> {
   const now = house.clock.now();
-  const charge = newPayment(house, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
+  const charge = benchPayment(house, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
   const { accountId, operationId, id, command: token } = charge;
   const chain = { accountId, chainId: operationId };
   await house.till.submit({

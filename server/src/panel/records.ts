@@ -2,7 +2,13 @@ import { cursorOf, placeOf } from '../http/cursor.ts';
 import type { Language } from '../http/errors.ts';
 import { refuse } from '../http/errors.ts';
 import { uuidOf } from '../http/validation.ts';
-import type { Payment, PaymentKind, PaymentStatus } from '../payments/payment.ts';
+import {
+  type Payment,
+  type PaymentKind,
+  type PaymentStatus,
+  paymentKinds,
+  paymentStatuses,
+} from '../payments/payment.ts';
 import { isoOf, viewOf } from '../payments/view.ts';
 import { paymentIdFor } from '../request-keys/claim.ts';
 import type { PanelHouse } from './house.ts';
@@ -31,18 +37,6 @@ interface Account {
   accountNumber: number;
 }
 
-const everyKind: PaymentKind[] = ['deposit', 'transfer'];
-const everyStatus: PaymentStatus[] = [
-  'draft',
-  'unknown',
-  'pending',
-  'paid',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-];
-
 /** How far one request looks for what a filter wants, per operation. */
 const scannedAtMost = 10_000;
 
@@ -70,8 +64,8 @@ export async function listRecords(
   const wanted: Wanted = {
     accountId: account.accountId,
     operationIds: operations,
-    kinds: filters.kind ? [filters.kind] : everyKind,
-    statuses: filters.status ?? everyStatus,
+    kinds: filters.kind ? [filters.kind] : paymentKinds,
+    statuses: filters.status ?? paymentStatuses,
     fromMs: filters.from === undefined ? null : Date.parse(filters.from),
     toMs: filters.to === undefined ? null : Date.parse(filters.to),
     below: null,

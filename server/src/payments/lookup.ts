@@ -14,7 +14,7 @@ import {
   type ListedPayment,
   type Stretch,
 } from './lookup.sql.ts';
-import type { Payment, PaymentKind, PaymentStatus } from './payment.ts';
+import { type Payment, type PaymentKind, type PaymentStatus, paymentStatuses } from './payment.ts';
 import type { ShownPayment } from './view.ts';
 
 export interface LookupHouse {
@@ -127,7 +127,7 @@ export async function listPayments(
         house.sql,
         caller,
         within,
-        { kinds, statuses: query.status ?? everyStatus },
+        { kinds, statuses: query.status ?? paymentStatuses },
         scannedAtMost,
         limit + 1,
       )
@@ -139,17 +139,6 @@ export async function listPayments(
   const reached = filtered ? await findPlace(house.sql, caller, within, scannedAtMost - 1) : undefined;
   return { payments, nextCursor: reached ? cursorAt(reached) : null };
 }
-
-const everyStatus: PaymentStatus[] = [
-  'draft',
-  'unknown',
-  'pending',
-  'paid',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-];
 
 function timeOf(field: string, text: string | undefined): number | null {
   if (text === undefined) return null;

@@ -1,16 +1,19 @@
 import type { PixKeyType, ReasonCode } from '../provider/provider.ts';
 
-export type PaymentKind = 'deposit' | 'transfer';
+export const paymentKinds = ['deposit', 'transfer'] as const;
+export type PaymentKind = (typeof paymentKinds)[number];
 
-export type PaymentStatus =
-  | 'draft'
-  | 'unknown'
-  | 'pending'
-  | 'paid'
-  | 'completed'
-  | 'failed'
-  | 'expired'
-  | 'cancelled';
+export const paymentStatuses = [
+  'draft',
+  'unknown',
+  'pending',
+  'paid',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+] as const;
+export type PaymentStatus = (typeof paymentStatuses)[number];
 
 /** Why a state was entered. There is no cause "somebody approved it". */
 export type Cause =
@@ -49,7 +52,7 @@ export interface Payment {
   fingerprint: Buffer;
   description: string;
   payerName: string | null;
-  /** Encrypted at rest: `keys/secrets.ts` opens it right before a send. */
+  /** Encrypted at rest: `secrets.ts` opens it right before a send. */
   pixKey: Buffer | null;
   pixKeyType: PixKeyType | null;
   createdAt: number;
@@ -68,6 +71,48 @@ export interface Payment {
   /** The token of the command that created it. */
   command: string;
 }
+
+/** What a payment has from its first moment on. */
+type Begun = Pick<
+  Payment,
+  | 'accountId'
+  | 'id'
+  | 'operationId'
+  | 'kind'
+  | 'amountCents'
+  | 'feeCents'
+  | 'requestKey'
+  | 'fingerprint'
+  | 'description'
+  | 'payerName'
+  | 'pixKey'
+  | 'pixKeyType'
+  | 'command'
+>;
+
+/** A payment in its first state; nothing is known from the provider yet. */
+export const newPayment = (
+  begun: Begun,
+  status: 'draft' | 'unknown',
+  now: number,
+  cause: Cause,
+): Payment => ({
+  ...begun,
+  status,
+  createdAt: now,
+  updatedAt: now,
+  settledAt: null,
+  paidAt: null,
+  expiresAt: null,
+  copyPaste: null,
+  endToEnd: null,
+  notice: null,
+  reasonCode: null,
+  providerFeeCents: null,
+  netAmountCents: null,
+  returnedCents: 0,
+  history: [{ status, at: new Date(now).toISOString(), cause }],
+});
 
 /** What the merchant is told beside the state; the words stand in `view.ts`, in both languages. */
 export type Notice =

@@ -1,18 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
-import { reasonCodes } from './payment.ts';
-
-const kinds = ['deposit', 'transfer'] as const;
-const statuses = [
-  'draft',
-  'unknown',
-  'pending',
-  'paid',
-  'completed',
-  'failed',
-  'expired',
-  'cancelled',
-] as const;
+import { paymentKinds, paymentStatuses, reasonCodes } from './payment.ts';
 
 /** Closed on purpose: the interface allows no other properties here. */
 const Card = Type.Unsafe<null>({
@@ -52,9 +40,9 @@ const paymentExample = {
 export const PaymentSchema = Type.Object(
   {
     id: Uuid('Id of the payment'),
-    kind: OneOf(kinds, 'deposit: a charge; transfer: a withdrawal'),
+    kind: OneOf(paymentKinds, 'deposit: a charge; transfer: a withdrawal'),
     amountCents: Cents('Amount of a charge, gross amount of a transfer'),
-    status: OneOf(statuses, 'State; confirmed by the settlement provider alone'),
+    status: OneOf(paymentStatuses, 'State; confirmed by the settlement provider alone'),
     createdAt: Time('Creation'),
     updatedAt: Time('Last change; strictly increasing per payment'),
     operationId: Uuid('Business operation that owns the payment'),
@@ -108,9 +96,9 @@ export const PaymentQuery = Type.Object(
       Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Payments per page' }),
     ),
     cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before' })),
-    kind: Type.Optional(OneOf(kinds, 'Only this kind')),
+    kind: Type.Optional(OneOf(paymentKinds, 'Only this kind')),
     status: Type.Optional(
-      Type.Array(OneOf(statuses, 'State'), { description: 'Only these states, separated by commas' }),
+      Type.Array(OneOf(paymentStatuses, 'State'), { description: 'Only these states, separated by commas' }),
     ),
     paymentMethod: Type.Optional(OneOf(['pix', 'card'], 'Only this method')),
     createdFrom: Type.Optional(Time('Created at or after; RFC 3339 with an offset or Z')),

@@ -6,7 +6,7 @@ import { refuse } from '../http/errors.ts';
 import { keyStates } from '../keys/key-state.sql.ts';
 import { eventKinds } from '../ledger/journal.ts';
 import { type Posting, put, type Read, read, type View, type Write } from '../ledger/till.ts';
-import type { Cause, Payment, PaymentReason } from '../payments/payment.ts';
+import { type Cause, newPayment, type Payment, type PaymentReason } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { next } from '../payments/state.ts';
 import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
@@ -155,35 +155,26 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
       const now = house.clock.now();
       const admission = admit(view, caller, way, balance.frozen, now);
       const cause: Cause = { by: 'api', id: caller.requestId };
-      const payment: Payment = {
-        accountId,
-        id,
-        operationId,
-        kind: order.kind,
-        status: 'unknown',
-        amountCents: order.amountCents,
-        feeCents: order.feeCents(admission.account),
-        requestKey: order.requestKey,
-        fingerprint,
-        description: order.description,
-        payerName: order.payerName,
-        pixKey: sealedKey,
-        pixKeyType: order.pixKey?.type ?? null,
-        createdAt: now,
-        updatedAt: now,
-        settledAt: null,
-        paidAt: null,
-        expiresAt: null,
-        copyPaste: null,
-        endToEnd: null,
-        notice: null,
-        reasonCode: null,
-        providerFeeCents: null,
-        netAmountCents: null,
-        returnedCents: 0,
-        history: [{ status: 'unknown', at: new Date(now).toISOString(), cause }],
-        command: token,
-      };
+      const payment = newPayment(
+        {
+          accountId,
+          id,
+          operationId,
+          kind: order.kind,
+          amountCents: order.amountCents,
+          feeCents: order.feeCents(admission.account),
+          requestKey: order.requestKey,
+          fingerprint,
+          description: order.description,
+          payerName: order.payerName,
+          pixKey: sealedKey,
+          pixKeyType: order.pixKey?.type ?? null,
+          command: token,
+        },
+        'unknown',
+        now,
+        cause,
+      );
       const reserve = { kind: 'reserve', grossCents: order.amountCents } as const;
       const postings: Posting[] =
         order.kind === 'deposit'

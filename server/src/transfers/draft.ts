@@ -5,7 +5,7 @@ import { answerWithinMs, before } from '../http/deadline.ts';
 import { type ErrorCode, refuse } from '../http/errors.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { findOperation } from '../operations/operations.sql.ts';
-import type { Cause, Payment } from '../payments/payment.ts';
+import { type Cause, newPayment, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -89,35 +89,26 @@ export async function createDraft(
       if (view.get(takenKeys, taken)) throw refuse('idempotency_conflict');
       const now = house.clock.now();
       const account = stateAllows(view, caller, 'transfer', balance.frozen, now);
-      const payment: Payment = {
-        accountId,
-        id,
-        operationId,
-        kind: 'transfer',
-        status: 'draft',
-        amountCents,
-        feeCents: withdrawalFeeOf(account, amountCents),
-        requestKey,
-        fingerprint,
-        description,
-        payerName: null,
-        pixKey: sealedKey,
-        pixKeyType,
-        createdAt: now,
-        updatedAt: now,
-        settledAt: null,
-        paidAt: null,
-        expiresAt: null,
-        copyPaste: null,
-        endToEnd: null,
-        notice: null,
-        reasonCode: null,
-        providerFeeCents: null,
-        netAmountCents: null,
-        returnedCents: 0,
-        history: [{ status: 'draft', at: new Date(now).toISOString(), cause: causeOf(caller) }],
-        command: token,
-      };
+      const payment = newPayment(
+        {
+          accountId,
+          id,
+          operationId,
+          kind: 'transfer',
+          amountCents,
+          feeCents: withdrawalFeeOf(account, amountCents),
+          requestKey,
+          fingerprint,
+          description,
+          payerName: null,
+          pixKey: sealedKey,
+          pixKeyType,
+          command: token,
+        },
+        'draft',
+        now,
+        causeOf(caller),
+      );
       const draft: Draft = {
         accountId,
         paymentId: id,
