@@ -98,8 +98,10 @@ describe('an attempt', () => {
       await callerOf(service, merchant),
       orderTo('refuse-in-answer'),
     );
+    // Its caller has waited long enough by that clock: the attempt is given back after the answer.
+    await until(async () => (await intentOf(service, payment.id))?.state === 'ready');
     expect(await seen(payment.id)).toBe(0);
-    expect(await intentOf(service, payment.id)).toMatchObject({ state: 'ready', attempt: 0 });
+    expect(await intentOf(service, payment.id)).toMatchObject({ attempt: 0 });
     await work(later(service.house, 60_000));
     expect(await statusOf(service, payment.id)).toBe('cancelled');
     expect(await reservedCents(merchant)).toBe(0);
@@ -325,51 +327,92 @@ describe('a repeat', () => {
   });
 });
 
+/** Payouts that the provider has completed without a word, and what asks after them a minute later, step by step. */
+async function sentAndUnheard(count: number) {
+  const merchant = await withMoney(40_000);
+  await service.simulator.behave({ webhook: 'drop' });
+  const ids = await Promise.all(Array.from({ length: count }, () => leave(service, merchant, 'complete')));
+  const followUp = createFollowUp(service.house, simulator);
+  while (await followUp.stepSends());
+  await followUp.idle();
+  await until(async () => (await Promise.all(ids.map(seen))).every((times) => times === 1));
+  await until(async () =>
+    (await Promise.all(ids.map((id) => service.simulator.payout(id)))).every(
+      (payout) => payout?.status === 'completed',
+    ),
+  );
+  const calls = { lists: 0, queries: 0, truncated: false, failing: false };
+  const provider: Provider = {
+    ...simulator,
+    listPayouts: async (window) => {
+      calls.lists++;
+      if (calls.failing) return { outcome: 'unclear', cause: 'server', detail: '500', retryAfterMs: null };
+      const outcome = await simulator.listPayouts(window);
+      return calls.truncated && outcome.outcome === 'listed'
+        ? { ...outcome, reports: [], complete: false }
+        : outcome;
+    },
+    queryPayout: (id) => {
+      calls.queries++;
+      return simulator.queryPayout(id);
+    },
+  };
+  let aheadMs = 60_000;
+  const now = () => service.house.clock.now() + aheadMs;
+  const house = withProvider({ ...service.house, clock: { ...service.house.clock, now } }, provider);
+  const asking = createFollowUp(house, provider);
+  const step = async (passesMs = 1_000) => {
+    aheadMs += passesMs;
+    await asking.stepQueries();
+    await asking.idle();
+  };
+  return { merchant, ids, calls, now, step };
+}
+
 describe('a listing', () => {
   test('that was too long is halved down to four, then single queries go on, and it grows again', async () => {
-    const merchant = await withMoney(40_000);
-    await service.simulator.behave({ webhook: 'drop' });
-    const ids = await Promise.all(Array.from({ length: 24 }, () => leave(service, merchant, 'complete')));
-    const followUp = createFollowUp(service.house, simulator);
-    while (await followUp.stepSends());
-    await followUp.idle();
-    await until(async () => (await Promise.all(ids.map(seen))).every((times) => times === 1));
-    let [truncated, lists, queries] = [true, 0, 0];
-    const short: Provider = {
-      ...simulator,
-      listPayouts: async (window) => {
-        lists++;
-        const outcome = await simulator.listPayouts(window);
-        return truncated && outcome.outcome === 'listed'
-          ? { ...outcome, reports: [], complete: false }
-          : outcome;
-      },
-      queryPayout: (id) => {
-        queries++;
-        return simulator.queryPayout(id);
-      },
-    };
-    let aheadMs = 60_000;
-    const moving = { ...service.house.clock, now: () => service.house.clock.now() + aheadMs };
-    const house = withProvider({ ...service.house, clock: moving }, short);
-    const asking = createFollowUp(house, short);
-    const step = async () => {
-      aheadMs += 1_000;
-      await asking.stepQueries();
-      await asking.idle();
-    };
+    const { merchant, ids, calls, step } = await sentAndUnheard(24);
+    calls.truncated = true;
     // 1000 halved eight times is under four; then it asks for one after the other.
-    for (let n = 0; n < 40 && queries < 5; n++) await step();
-    expect(lists).toBeGreaterThanOrEqual(8);
-    expect(lists).toBeLessThanOrEqual(12);
-    expect(queries).toBe(5);
-    truncated = false;
-    const before = lists;
-    aheadMs += 120_000;
+    for (let n = 0; n < 40 && calls.queries < 5; n++) await step();
+    expect(calls.lists).toBeGreaterThanOrEqual(8);
+    expect(calls.lists).toBeLessThanOrEqual(12);
+    expect(calls.queries).toBe(5);
+    calls.truncated = false;
+    const before = calls.lists;
+    await step(120_000);
     for (let n = 0; n < 60; n++) await step();
-    expect(lists).toBeGreaterThan(before);
-    await service.simulator.behave({});
+    expect(calls.lists).toBeGreaterThan(before);
     expect(await Promise.all(ids.map((id) => statusOf(service, id)))).toEqual(ids.map(() => 'completed'));
     expect(await reservedCents(merchant)).toBe(0);
+  });
+
+  test('that fails lets no payment wait longer: they are asked for one by one, and it is tried again', async () => {
+    const { ids, calls, step } = await sentAndUnheard(6);
+    calls.failing = true;
+    await step();
+    expect(calls).toMatchObject({ lists: 1, queries: 0 });
+    for (const id of ids) expect(await intentOf(service, id)).toMatchObject({ failures: 0 });
+    await step();
+    expect(calls).toMatchObject({ lists: 1, queries: 1 });
+    calls.failing = false;
+    await step(10_000);
+    expect(calls).toMatchObject({ lists: 2, queries: 1 });
+    expect(await Promise.all(ids.map((id) => statusOf(service, id)))).toEqual(ids.map(() => 'completed'));
+  });
+
+  test('ends those too that it mentions and that nobody asked for, and leaves what others have claimed', async () => {
+    const { ids, step, now } = await sentAndUnheard(7);
+    const [claimed, ...waiting] = ids.slice(4) as [string, string, string];
+    const put = (id: string, at: number) =>
+      service.database.admin(
+        `UPDATE intent SET due_at = '${new Date(at).toISOString()}' WHERE payment_id = '${id}'`,
+      );
+    for (const id of waiting) await put(id, now() + 3_600_000);
+    await put(claimed, now() + 25_000);
+    await step();
+    expect(await Promise.all(ids.map((id) => statusOf(service, id)))).toEqual(
+      ids.map((id) => (id === claimed ? 'pending' : 'completed')),
+    );
   });
 });

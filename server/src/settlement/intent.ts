@@ -106,7 +106,9 @@ export function waitAfterFailure(failures: number, jitter: number, retryAfterMs:
   return Math.max(Math.min(30 * minute, full - Math.floor((full / 2) * jitter)), patience(retryAfterMs));
 }
 
-const patience = (retryAfterMs: number | null): number => Math.min(retryAfterMs ?? 0, retryAfterMostMs);
+/** How long a provider's Retry-After is heeded, in milliseconds. */
+export const patience = (retryAfterMs: number | null): number =>
+  Math.min(retryAfterMs ?? 0, retryAfterMostMs);
 
 /** What is due for sending comes first: first sends, ended leases, repeats. They need no query of the shared limit. */
 export const sendPriority = 0;

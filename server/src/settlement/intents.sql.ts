@@ -172,6 +172,43 @@ export const claimDueNeighbours = (
 ): Promise<Intent[]> =>
   sql.run<Intent>(claimNeighbours, [connection, priority, time(now), time(untilMs), most, neighboursAmong]);
 
+const claimThese: Statement = {
+  name: 'intent_claim_mentioned',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id
+      FROM unnest($5::bigint[], $6::uuid[]) AS k (number, payment_id) JOIN account a USING (number)
+        JOIN intent i ON i.account_id = a.id AND i.payment_id = k.payment_id
+      WHERE i.connection = $1 AND i.kind = $2 AND i.state = 'awaiting' AND (i.due_at <= $3 OR i.due_at > $4)
+        AND (i.known OR i.kind = 'transfer')
+      LIMIT $7 FOR UPDATE OF i SKIP LOCKED) AS mentioned
+    WHERE i.account_id = mentioned.account_id AND i.payment_id = mentioned.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * The same for payments that a listing mentions and that nobody asked it for. Those due between now and `untilMs` are left: they
+ * are claimed by somebody, or will be asked after at once; and charges that the provider never told us of, since a listing reads
+ * their deadlines rightly only for those that it was asked for.
+ */
+export const claimMentioned = (
+  sql: Queries,
+  connection: string,
+  kind: PaymentKind,
+  now: number,
+  untilMs: number,
+  ids: readonly { accountNumber: number; id: string }[],
+  most: number,
+): Promise<Intent[]> =>
+  sql.run<Intent>(claimThese, [
+    connection,
+    kind,
+    time(now),
+    time(untilMs),
+    ids.map((one) => one.accountNumber),
+    ids.map((one) => one.id),
+    most,
+  ]);
+
 const claimOne: Statement = {
   name: 'intent_claim_one',
   text: `UPDATE intent i SET due_at = $4
