@@ -10,7 +10,8 @@ import { isoOf } from '../payments/view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
-import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/claim.ts';
+import { findKeyUse, insertKeyUse } from '../request-keys/taken.sql.ts';
 import { recordDivergences } from '../settlement/incident.ts';
 import {
   deleteRow,
@@ -22,9 +23,7 @@ import {
   findOperations,
   findSeq,
   findStates,
-  findTakenKey,
   insertOperation,
-  insertTakenKey,
   type JournalSums,
   type OperationRow,
   renameRow,
@@ -138,13 +137,10 @@ export async function createOperation(
   const outcome = await house.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     // A repeat is answered from what the first request asked for, so also after a rename.
-    const taken = await findTakenKey(tx, accountId, wanted.requestKey, paymentId);
-    if (taken) {
-      if (taken.resource === 'payment') throw refuse('idempotency_conflict', { paymentId: taken.resourceId });
-      if (taken.resource !== 'operation' || !sameRequest(taken.fingerprint, fingerprint)) {
-        throw refuse('idempotency_conflict');
-      }
-      const operation = await findOperation(tx, accountId, taken.resourceId);
+    const use = await findKeyUse(tx, accountId, wanted.requestKey, paymentId);
+    const made = madeEarlier(use, 'operation', fingerprint);
+    if (made !== undefined) {
+      const operation = await findOperation(tx, accountId, made);
       if (!operation) throw refuse('request_key_consumed');
       return { operation, replayed: true };
     }
@@ -171,7 +167,13 @@ export async function createOperation(
         createdAt: now,
         head: chainStart,
       }),
-      insertTakenKey(tx, accountId, wanted.requestKey, id, fingerprint, now),
+      insertKeyUse(
+        tx,
+        accountId,
+        wanted.requestKey,
+        { resource: 'operation', resourceId: id, fingerprint },
+        now,
+      ),
       ...announce(house, tx, holder, now, [['operation.created', operation]]),
     ]);
     return { operation, replayed: false };

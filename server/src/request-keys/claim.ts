@@ -1,5 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { hmacSha256 } from '../hmac.ts';
+import { refuse } from '../http/errors.ts';
 
 /**
  * What a repeated request means is decided here, once, for every kind of resource.
@@ -54,6 +55,28 @@ export function fingerprintOf(
 /** Whether a repeat asks for the same thing as the request that took the key. */
 export const sameRequest = (taken: Buffer, repeated: Buffer): boolean =>
   taken.length === repeated.length && timingSafeEqual(taken, repeated);
+
+/** What a request key was used for. */
+export interface KeyUse {
+  resource: 'payment' | 'operation' | 'webhook';
+  resourceId: string;
+  fingerprint: Buffer;
+}
+
+/**
+ * The resource that an earlier request with this key has made; undefined: the key is free.
+ *
+ * @throws ApiError `idempotency_conflict` when it was used for something else
+ */
+export function madeEarlier(
+  use: KeyUse | undefined,
+  resource: KeyUse['resource'],
+  fingerprint: Buffer,
+): string | undefined {
+  if (use === undefined) return undefined;
+  if (use.resource === resource && sameRequest(use.fingerprint, fingerprint)) return use.resourceId;
+  throw refuse('idempotency_conflict', use.resource === 'payment' ? { paymentId: use.resourceId } : {});
+}
 
 const macs = new WeakMap<Buffer, ReturnType<typeof hmacSha256>>();
 

@@ -5,7 +5,8 @@ import { answerWithinMs, before } from '../http/deadline.ts';
 import { refuse } from '../http/errors.ts';
 import { keyStates } from '../keys/key-state.sql.ts';
 import { eventKinds } from '../ledger/journal.ts';
-import { type Posting, put, type Read, read, type View, type Write } from '../ledger/till.ts';
+import type { BalanceRow } from '../ledger/ledger.sql.ts';
+import { type ChainKey, type Posting, put, type Read, read, type View, type Write } from '../ledger/till.ts';
 import { type Cause, newPayment, type Payment, type PaymentReason } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { next } from '../payments/state.ts';
@@ -119,6 +120,33 @@ export async function sent(house: House, way: Way, payment: Payment, fence: stri
   return answeredWithin(house, send(house, { ...attempt, traceparent: way.traceparent }), payment, way);
 }
 
+/** What `claimIn` reads. */
+export const claimReads = (accountId: string, paymentId: string, requestKey: string): Read[] => [
+  read(payments, paymentKey(accountId, paymentId)),
+  read(takenKeys, accountId + requestKey),
+];
+
+/**
+ * The balance of the operation, and the payment that an earlier request with this key has made.
+ * @throws ApiError `operation_not_found`; `idempotency_conflict` when the key was used for something else
+ */
+export function claimIn(
+  view: View,
+  chain: ChainKey,
+  paymentId: string,
+  requestKey: string,
+  fingerprint: Buffer,
+): { balance: Readonly<BalanceRow>; earlier: Payment | undefined } {
+  const { accountId } = chain;
+  const balance = view.balance(chain);
+  if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
+  const earlier = view.get(payments, paymentKey(accountId, paymentId));
+  if (earlier && !sameRequest(earlier.fingerprint, fingerprint))
+    throw refuse('idempotency_conflict', { paymentId });
+  if (!earlier && view.get(takenKeys, accountId + requestKey)) throw refuse('idempotency_conflict');
+  return { balance, earlier };
+}
+
 interface Committed extends Accepted {
   /** Ours to send with; null when a worker sends. */
   fence: string | null;
@@ -129,8 +157,6 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
   const { accountId, operationId } = caller;
   const id = paymentIdFor(house.identity, { id: accountId, number: caller.accountNumber }, order.requestKey);
   const fingerprint = fingerprintOf(house.identity, { ...order.asked, kind: order.kind, operationId });
-  const key = paymentKey(accountId, id);
-  const taken = accountId + order.requestKey;
   const chain = { accountId, chainId: operationId };
   const token = house.ids.uuid();
   const sealedKey = order.pixKey === null ? null : house.secrets.seal(order.pixKey.key, id);
@@ -138,20 +164,14 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
     token,
     deadlineMs: way.acceptByMs,
     chains: [chain],
-    reads: [read(payments, key), read(takenKeys, taken), ...admissionReads(caller, way)],
+    reads: [...claimReads(accountId, id, order.requestKey), ...admissionReads(caller, way)],
     eventRefs: [],
     decide: (view) => {
-      const balance = view.balance(chain);
-      if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
-      const earlier = view.get(payments, key);
+      const { balance, earlier } = claimIn(view, chain, id, order.requestKey, fingerprint);
       if (earlier) {
-        if (!sameRequest(earlier.fingerprint, fingerprint))
-          throw refuse('idempotency_conflict', { paymentId: id });
         const breakerOpen = view.get(breakerRows, breakerKey(way.connection, way.call))?.open ?? false;
         return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
       }
-      if (view.get(takenKeys, taken)) throw refuse('idempotency_conflict');
-
       const now = house.clock.now();
       const admission = admit(view, caller, way, balance.frozen, now);
       const cause: Cause = { by: 'api', id: caller.requestId };

@@ -9,9 +9,18 @@ import { type Cause, newPayment, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
-import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
-import { takenKeys } from '../request-keys/taken.sql.ts';
-import { admissionReads, admit, begin, sent, stateAllows, stateReads, wayOf } from '../settlement/accept.ts';
+import { fingerprintOf, paymentIdFor } from '../request-keys/claim.ts';
+import {
+  admissionReads,
+  admit,
+  begin,
+  claimIn,
+  claimReads,
+  sent,
+  stateAllows,
+  stateReads,
+  wayOf,
+} from '../settlement/accept.ts';
 import { announce } from '../settlement/announce.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
@@ -66,7 +75,6 @@ export async function createDraft(
   const asked = { amountCents, pixKey, pixKeyType, description, draft: true };
   const fingerprint = fingerprintOf(house.identity, { ...asked, kind: 'transfer', operationId });
   const key = paymentKey(accountId, id);
-  const taken = accountId + requestKey;
   const chain = { accountId, chainId: operationId };
   const token = house.ids.uuid();
   const sealedKey = house.secrets.seal(pixKey, id);
@@ -75,18 +83,11 @@ export async function createDraft(
     token,
     deadlineMs: house.clock.monotonicMs() + answerWithinMs,
     chains: [chain],
-    reads: [read(payments, key), read(drafts, key), read(takenKeys, taken), ...stateReads(caller)],
+    reads: [...claimReads(accountId, id, requestKey), read(drafts, key), ...stateReads(caller)],
     eventRefs: [],
     decide: (view) => {
-      const balance = view.balance(chain);
-      if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
-      const earlier = view.get(payments, key);
-      if (earlier) {
-        if (!sameRequest(earlier.fingerprint, fingerprint))
-          throw refuse('idempotency_conflict', { paymentId: id });
-        return { answer: { payment: earlier, fresh: false } };
-      }
-      if (view.get(takenKeys, taken)) throw refuse('idempotency_conflict');
+      const { balance, earlier } = claimIn(view, chain, id, requestKey, fingerprint);
+      if (earlier) return { answer: { payment: earlier, fresh: false } };
       const now = house.clock.now();
       const account = stateAllows(view, caller, 'transfer', balance.frozen, now);
       const payment = newPayment(

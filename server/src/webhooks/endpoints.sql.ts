@@ -182,44 +182,6 @@ export const disableEndpoint = (
     stopDelivering(tx, accountId, id),
   ]);
 
-// ------------------------------------------------------------------------------------------------------------ request keys
-
-/** Who took a request key: an operation or webhook by the table, a payment by its id. */
-export interface TakenKey {
-  resource: string;
-  resourceId: string;
-  fingerprint: Buffer;
-}
-
-const selectTaken: Statement = {
-  name: 'webhook_request_key',
-  text: `SELECT resource, resource_id AS "resourceId", fingerprint FROM request_key WHERE account_id = $1 AND request_key = $2
-    UNION ALL SELECT 'payment', id, fingerprint FROM payment WHERE account_id = $1 AND id = $3`,
-};
-
-export const findTakenKey = async (
-  tx: Queries,
-  accountId: string,
-  requestKey: string,
-  paymentId: string,
-): Promise<TakenKey | undefined> =>
-  (await tx.run<TakenKey>(selectTaken, [accountId, requestKey, paymentId]))[0];
-
-const takeKey: Statement = {
-  name: 'webhook_take_request_key',
-  text: `INSERT INTO request_key (account_id, request_key, resource, resource_id, fingerprint, created_at)
-    VALUES ($1, $2, 'webhook', $3, $4, $5)`,
-};
-
-export const insertTakenKey = (
-  tx: Queries,
-  accountId: string,
-  requestKey: string,
-  endpointId: string,
-  fingerprint: Buffer,
-  nowMs: number,
-): Promise<unknown> => tx.run(takeKey, [accountId, requestKey, endpointId, fingerprint, timestamp(nowMs)]);
-
 // ------------------------------------------------------------------------------------------------------------- URL changes
 
 const pruneChanges: Statement = {

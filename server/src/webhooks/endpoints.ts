@@ -10,7 +10,8 @@ import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql, Transaction } from '../ports/sql.ts';
-import { fingerprintOf, paymentIdFor, sameRequest } from '../request-keys/claim.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/claim.ts';
+import { findKeyUse, insertKeyUse } from '../request-keys/taken.sql.ts';
 import type { Secrets } from '../secrets.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
@@ -19,10 +20,8 @@ import {
   type Endpoint,
   findEndpoint,
   findEndpoints,
-  findTakenKey,
   findUrlChanges,
   insertEndpoint,
-  insertTakenKey,
   insertUrlChange,
   stopDelivering,
   updateEndpoint,
@@ -107,7 +106,7 @@ export async function createEndpoint(
   });
   const account = { id: accountId, number: holder.accountNumber };
   const paymentId = paymentIdFor(house.identity, account, wanted.requestKey);
-  const earlier = await house.sql.tx((tx) => findTakenKey(tx, accountId, wanted.requestKey, paymentId));
+  const earlier = await house.sql.tx((tx) => findKeyUse(tx, accountId, wanted.requestKey, paymentId));
   // Names are resolved before the lock, and a repeat asks nobody.
   if (!earlier) {
     await checkUrl(house, holder, wanted.url);
@@ -115,13 +114,10 @@ export async function createEndpoint(
   }
   const outcome = await house.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
-    const taken = await findTakenKey(tx, accountId, wanted.requestKey, paymentId);
-    if (taken) {
-      if (taken.resource === 'payment') throw refuse('idempotency_conflict', { paymentId: taken.resourceId });
-      if (taken.resource !== 'webhook' || !sameRequest(taken.fingerprint, fingerprint)) {
-        throw refuse('idempotency_conflict');
-      }
-      const endpoint = await findEndpoint(tx, accountId, taken.resourceId);
+    const use = await findKeyUse(tx, accountId, wanted.requestKey, paymentId);
+    const made = madeEarlier(use, 'webhook', fingerprint);
+    if (made !== undefined) {
+      const endpoint = await findEndpoint(tx, accountId, made);
       if (!endpoint || endpoint.deletedAt !== null) throw refuse('request_key_consumed');
       return { endpoint, secret: null, replayed: true };
     }
@@ -156,7 +152,13 @@ export async function createEndpoint(
     };
     await Promise.all([
       insertEndpoint(tx, endpoint),
-      insertTakenKey(tx, accountId, wanted.requestKey, id, fingerprint, now),
+      insertKeyUse(
+        tx,
+        accountId,
+        wanted.requestKey,
+        { resource: 'webhook', resourceId: id, fingerprint },
+        now,
+      ),
     ]);
     return { endpoint, secret, replayed: false };
   });
