@@ -4,12 +4,10 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEmbedded } from '../src/db/embedded.ts';
 import { childrenOf } from './support/command.ts';
-import { type Program, programOn } from './support/program.ts';
+import { type Program, programOn, testMerchant } from './support/program.ts';
 import {
   type Answer,
-  callWith,
   type Merchant,
-  merchantOf,
   openService,
   type Service,
   simulatorAt,
@@ -142,11 +140,7 @@ describe('a database that is', () => {
   beforeAll(async () => {
     program = await programOn();
     await program.start();
-    const key = /vintem test key (vtm_test_\S+)/.exec(program.output())?.[1] ?? '';
-    const call = callWith(`${program.url}/api/v1/public`, key);
-    const operationId = (await call('GET', '/account')).body.operationId;
-    const ownerId = (await call('GET', '/operations')).body.ownerId;
-    merchant = merchantOf({ ownerId, operationId, key, call }, simulatorAt(program.simulatorUrl));
+    ({ merchant } = await testMerchant(program));
     await merchant.receive(100_000);
   }, 60_000);
   afterAll(() => program?.remove(), 30_000);

@@ -1,7 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verify } from '../src/ledger/verify.ts';
 import type { PayoutReport, PixReturn, ReceivedPix } from '../src/provider/provider.ts';
-import { paymentIdFor } from '../src/request-keys/claim.ts';
 import { applyOutcome, type Observed } from '../src/settlement/apply-outcome.ts';
 import {
   type Action,
@@ -12,6 +10,7 @@ import {
 } from '../src/settlement/incident.ts';
 import type { Operator } from '../src/settlement/operator.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
+import { violationsOfBooks } from './support/verified.ts';
 
 let service: Service;
 
@@ -19,14 +18,9 @@ beforeAll(async () => {
   service = await openService();
 });
 afterAll(async () => {
-  const { house } = service;
-  const { checks } = await verify(house, {
-    accountId: null,
-    full: true,
-    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
-  });
+  const wrong = await violationsOfBooks(service);
   await service.close();
-  expect(checks.filter((check) => !check.ok)).toEqual([]);
+  expect(wrong).toEqual([]);
 });
 
 const operator = (): Operator => ({ ...service.house, actor: 'tester' });

@@ -6,15 +6,8 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findEmbedded } from '../src/db/embedded.ts';
-import { type Program, programOn } from './support/program.ts';
-import {
-  callWith,
-  type Merchant,
-  merchantOf,
-  type Simulator,
-  simulatorAt,
-  until,
-} from './support/service.ts';
+import { type Program, programOn, testMerchant } from './support/program.ts';
+import { type Merchant, type Simulator, until } from './support/service.ts';
 
 const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 let program: Program;
@@ -24,12 +17,7 @@ let merchant: Merchant;
 beforeAll(async () => {
   program = await programOn();
   await program.start();
-  const key = /vintem test key (vtm_test_\S+)/.exec(program.output())?.[1] ?? '';
-  const call = callWith(`${program.url}/api/v1/public`, key);
-  const operationId = (await call('GET', '/account')).body.operationId;
-  const ownerId = (await call('GET', '/operations')).body.ownerId;
-  simulator = simulatorAt(program.simulatorUrl);
-  merchant = merchantOf({ ownerId, operationId, key, call }, simulator);
+  ({ merchant, simulator } = await testMerchant(program));
 }, 60_000);
 afterAll(() => program?.remove(), 30_000);
 

@@ -1,13 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setConditions } from '../src/accounts/conditions.ts';
 import { placeHold, releaseHold } from '../src/accounts/holds.ts';
-import { type VerifyOptions, verify } from '../src/ledger/verify.ts';
-import { paymentIdFor } from '../src/request-keys/claim.ts';
 import { actions, listIncidents, resolveIncident } from '../src/settlement/incident.ts';
 import { type Operator, OperatorRefused } from '../src/settlement/operator.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
 import { truthOf } from './support/truth.ts';
+import { violationsOfBooks } from './support/verified.ts';
 
 /** Merchants, payers, the provider and operators, all at once and in any order; `verify` looks all the while. */
 const mixMs = Number(process.env.MIX_MS ?? 8_000);
@@ -35,17 +34,6 @@ const fates = [
 ];
 
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
-
-async function brokenOf(full: boolean, provider?: VerifyOptions['provider']): Promise<unknown[]> {
-  const { house } = service;
-  const { checks } = await verify(house, {
-    accountId: null,
-    full,
-    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
-    ...(provider ? { provider } : {}),
-  });
-  return checks.filter((check) => !check.ok);
-}
 
 test('whatever happens at once, every invariant holds at every moment, and in the end the provider agrees', {
   timeout: mixMs + 60_000,
@@ -118,7 +106,8 @@ test('whatever happens at once, every invariant holds at every moment, and in th
       while (goesOn()) await pick(deeds)();
     }),
     (async () => {
-      for (; goesOn(); passes++) expect(await brokenOf(passes % 2 === 0)).toEqual([]);
+      for (; goesOn(); passes++)
+        expect(await violationsOfBooks(service, { full: passes % 2 === 0 })).toEqual([]);
     })(),
   ]);
   expect(passes).toBeGreaterThan(1);
@@ -129,7 +118,9 @@ test('whatever happens at once, every invariant holds at every moment, and in th
   for (let each = 0; each < 2; each++) await reconcile(service.house, operator, { accountId: null, sinceMs });
   const brokenNow = async (): Promise<unknown[]> => {
     const truth = await truthOf(service.simulator);
-    return brokenOf(true, { ...truth, payouts: truth.payouts.filter((one) => one.status !== 'pending') });
+    return violationsOfBooks(service, {
+      provider: { ...truth, payouts: truth.payouts.filter((one) => one.status !== 'pending') },
+    });
   };
   // What the provider decided a moment ago is still on its way here.
   await until(async () => (await brokenNow()).length === 0).catch(() => {});

@@ -1,15 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
-import { verify } from '../src/ledger/verify.ts';
 import type { Provider } from '../src/provider/provider.ts';
-import { paymentIdFor } from '../src/request-keys/claim.ts';
 import { listIncidents, resolveIncident } from '../src/settlement/incident.ts';
 import { prepareLimits } from '../src/settlement/limit.ts';
 import type { Operator } from '../src/settlement/operator.ts';
 import { pauseAfterRestore } from '../src/settlement/pause.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
-import { truthOf } from './support/truth.ts';
+import { violations } from './support/verified.ts';
 
 // Without a worker nothing is followed up: what a comparison finds, it finds itself.
 let service: Service;
@@ -29,17 +27,6 @@ const compare = (accountId: string | null = null) =>
 const pay = (id: string) =>
   service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
 
-async function verified(): Promise<unknown[]> {
-  const { house } = service;
-  const { checks } = await verify(house, {
-    accountId: null,
-    full: true,
-    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
-    provider: await truthOf(service.simulator),
-  });
-  return checks.filter((check) => !check.ok);
-}
-
 test('what agrees is counted and left alone', async () => {
   await merchant.receive(10_000);
   const { body } = await merchant.transfer();
@@ -51,7 +38,7 @@ test('what agrees is counted and left alone', async () => {
     unexpected: 0,
     different: 0,
   });
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('what the provider has and we missed is posted, once', async () => {
@@ -64,7 +51,7 @@ test('what the provider has and we missed is posted, once', async () => {
   expect((await merchant.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
   expect((await merchant.call('GET', `/payments/${transfer.id}`)).body.status).toBe('completed');
   expect(await compare()).toMatchObject({ compared: 4, missing: 0 });
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('a completed transfer that came back unheard is posted as a return', async () => {
@@ -74,7 +61,7 @@ test('a completed transfer that came back unheard is posted as a return', async 
   const before = await merchant.balanceCents();
   expect(await compare()).toMatchObject({ missing: 1, different: 0 });
   expect(await merchant.balanceCents()).toBe(before + transfer.netAmountCents);
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('after a restore: what was lost is in suspense with an incident, and the pause ends', async () => {
@@ -108,7 +95,7 @@ test('after a restore: what was lost is in suspense with an incident, and the pa
   await claim();
   await service.simulator.behave({});
   expect(await compare()).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
@@ -144,7 +131,7 @@ test('a charge of before the window that was paid in it is found by the statemen
   expect(await reconcile(service.house, operator(), narrow)).toMatchObject({ compared: 1, missing: 1 });
   expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
   await service.simulator.behave({});
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('what is settled here and not listed there is told, and changes nothing', async () => {

@@ -1,11 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { verify } from '../src/ledger/verify.ts';
-import { paymentIdFor } from '../src/request-keys/claim.ts';
 import { pauseAfterRestore } from '../src/settlement/pause.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
 import { stepStatement } from '../src/settlement/statement.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
-import { truthOf } from './support/truth.ts';
+import { violations } from './support/verified.ts';
 
 // Without a worker nothing is followed up: what the statement tells, it tells alone.
 let service: Service;
@@ -33,17 +31,6 @@ async function turn(): Promise<void> {
   await stepStatement(service.house, provider);
 }
 
-async function verified(): Promise<unknown[]> {
-  const { house } = service;
-  const { checks } = await verify(house, {
-    accountId: null,
-    full: true,
-    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
-    provider: await truthOf(service.simulator),
-  });
-  return checks.filter((check) => !check.ok);
-}
-
 async function expiredCharge(): Promise<string> {
   const { body } = await merchant.charge({ amountCents: 700 });
   await control(`charges/${providerId(body.id)}/expire`);
@@ -60,7 +47,7 @@ test('an expired charge whose payment nobody told of is paid', async () => {
   await turn();
   expect(await statusOf(id)).toBe('paid');
   expect(await merchant.balanceCents()).toBe(before + 700);
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('what the books have costs one query, however many lines there are', async () => {
@@ -84,7 +71,7 @@ test('a completed transfer that came back unheard is posted as a return, once', 
   expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
   await turn();
   expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
-  expect(await verified()).toEqual([]);
+  expect(await violations(service)).toEqual([]);
 });
 
 test('one process at a time reads, and not before it is due', async () => {

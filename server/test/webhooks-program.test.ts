@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { type Program, programOn } from './support/program.ts';
+import { type Program, programOn, testMerchant } from './support/program.ts';
 import { openReceiver, type Receiver, verified } from './support/receiver.ts';
-import { callWith, type Merchant, merchantOf, simulatorAt, until } from './support/service.ts';
+import { type Merchant, until } from './support/service.ts';
 
 /** Webhooks of the whole program, in processes of its own: killed, started again, and followed from the command line. */
 
@@ -17,13 +17,7 @@ const children: ChildProcess[] = [];
 beforeAll(async () => {
   program = await programOn({ WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' });
   await program.start();
-  const key = /vintem test key (vtm_test_\S+)/.exec(program.output())?.[1] ?? '';
-  const call = callWith(`${program.url}/api/v1/public`, key);
-  const { ownerId, operations } = (await call('GET', '/operations')).body;
-  merchant = merchantOf(
-    { ownerId, operationId: operations[0].id, key, call },
-    simulatorAt(program.simulatorUrl),
-  );
+  ({ merchant } = await testMerchant(program));
 }, 60_000);
 afterEach(async () => {
   for (const child of children.splice(0)) child.kill('SIGTERM');

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { callWith, type Merchant, merchantOf, type Simulator, simulatorAt } from './service.ts';
 
 const entry = fileURLToPath(new URL('../../src/launch.js', import.meta.url));
 
@@ -93,6 +94,18 @@ export async function programOn(env: Record<string, string> = {}): Promise<Progr
     },
   };
   return program;
+}
+
+/** The merchant whose key a first start prints, and the provider beside it. */
+export async function testMerchant(program: Program): Promise<{ merchant: Merchant; simulator: Simulator }> {
+  const key = /vintem test key (vtm_test_\S+)/.exec(program.output())?.[1] ?? '';
+  const call = callWith(`${program.url}/api/v1/public`, key);
+  const { ownerId, operations } = (await call('GET', '/operations')).body;
+  const simulator = simulatorAt(program.simulatorUrl);
+  return {
+    merchant: merchantOf({ ownerId, operationId: operations[0].id, key, call }, simulator),
+    simulator,
+  };
 }
 
 async function postmasterOf(dataDir: string): Promise<number | null> {

@@ -1,16 +1,24 @@
 import type { Check } from '../../src/ledger/invariants.ts';
-import { verify } from '../../src/ledger/verify.ts';
+import { type Verified, type VerifyOptions, verify } from '../../src/ledger/verify.ts';
 import { paymentIdFor } from '../../src/request-keys/claim.ts';
 import type { Service } from './service.ts';
 import { truthOf } from './truth.ts';
 
-/** Every invariant over what a service has stored, compared with what its provider holds true: those that do not hold. */
-export async function violations({ house, simulator }: Service): Promise<Check[]> {
-  const { checks } = await verify(house, {
+/** `vintem verify --full` over all accounts of a service, or as the options say. */
+export const verified = ({ house }: Service, options: Partial<VerifyOptions> = {}): Promise<Verified> =>
+  verify(house, {
     accountId: null,
     full: true,
     idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
-    provider: await truthOf(simulator),
+    ...options,
   });
-  return checks.filter((check) => !check.ok);
-}
+
+/** The invariants that do not hold over what a service has stored. */
+export const violationsOfBooks = async (
+  service: Service,
+  options: Partial<VerifyOptions> = {},
+): Promise<Check[]> => (await verified(service, options)).checks.filter((check) => !check.ok);
+
+/** The same, compared with what its provider holds true. */
+export const violations = async (service: Service): Promise<Check[]> =>
+  violationsOfBooks(service, { provider: await truthOf(service.simulator) });
