@@ -2,7 +2,6 @@ import {
   Alert,
   Button,
   Checkbox,
-  Modal,
   NativeSelect,
   SegmentedControl,
   Switch,
@@ -10,13 +9,15 @@ import {
   TextInput,
 } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Copy, Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 const permissions = ['read', 'charges', 'transfers', 'operations', 'webhooks'] as const;
 type Permission = (typeof permissions)[number];
@@ -100,7 +101,16 @@ export function Keys() {
       )}
       {open?.what === 'narrow' && <NarrowDialog of={open.of} close={() => setOpen(null)} />}
       {open?.what === 'revoke' && <RevokeDialog of={open.of} close={() => setOpen(null)} />}
-      {open?.what === 'made' && <OnceDialog secret={open.key} close={() => setOpen(null)} />}
+      {open?.what === 'made' && (
+        <OnceDialog
+          title={words.keys.onceTitle}
+          lead={words.keys.onceLead}
+          secret={open.key}
+          testId="new-key"
+          stored={words.keys.stored}
+          close={() => setOpen(null)}
+        />
+      )}
     </>
   );
 }
@@ -175,35 +185,20 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
   const ips = ipText.split(/[\s,;]+/).filter((one) => one !== '');
   const wrongIp = ips.find((one) => !looksLikeNetwork(one));
   const factorMissing = moves && !account.test && !session.secondFactor;
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const body = {
-        name,
-        permissions: permissions.filter((one) => chosen.includes(one)),
-        ...(lives !== '0' && { expiresInDays: Number(lives) }),
-        ...(ips.length > 0 && { ips }),
-      };
-      const { key } = await ask(() => api.POST('/keys', { body }));
-      void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-      made(key);
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const create = useAction(async () => {
+    const body = {
+      name,
+      permissions: permissions.filter((one) => chosen.includes(one)),
+      ...(lives !== '0' && { expiresInDays: Number(lives) }),
+      ...(ips.length > 0 && { ips }),
+    };
+    const { key } = await ask(() => api.POST('/keys', { body }));
+    void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
+    made(key);
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.keys.new}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      <form className="stack" onSubmit={submit}>
+    <Dialog title={words.keys.new} close={close}>
+      <form className="stack" onSubmit={create.submit}>
         <TextInput
           data-autofocus
           label={words.common.name}
@@ -255,10 +250,10 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
           onChange={(event) => setIpText(event.currentTarget.value)}
           error={wrongIp ? words.keys.ipsInvalid(wrongIp) : ips.length > 20 ? words.keys.ipsMany : null}
         />
-        <FormError error={error} />
+        <FormError error={create.error} />
         <Button
           type="submit"
-          loading={busy}
+          loading={create.busy}
           disabled={
             name.trim() === '' ||
             chosen.length === 0 ||
@@ -270,7 +265,7 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
           {words.keys.create}
         </Button>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -284,32 +279,17 @@ function NarrowDialog({ of, close }: { of: Key; close: () => void }) {
   const { api, account } = useScope();
   const queries = useQueryClient();
   const [left, setLeft] = useState<string[]>(of.permissions);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const kept = of.permissions.filter((one) => left.includes(one));
-      await ask(() =>
-        api.PATCH('/keys/{id}', { params: { path: { id: of.id } }, body: { permissions: kept } }),
-      );
-      await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-      close();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const narrow = useAction(async () => {
+    const kept = of.permissions.filter((one) => left.includes(one));
+    await ask(() =>
+      api.PATCH('/keys/{id}', { params: { path: { id: of.id } }, body: { permissions: kept } }),
+    );
+    await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
+    close();
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.keys.narrowTitle(of.name)}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      <form className="stack" onSubmit={submit}>
+    <Dialog title={words.keys.narrowTitle(of.name)} close={close}>
+      <form className="stack" onSubmit={narrow.submit}>
         <Checkbox.Group
           label={words.keys.permissions}
           description={words.keys.narrowLead}
@@ -328,49 +308,16 @@ function NarrowDialog({ of, close }: { of: Key; close: () => void }) {
             ))}
           </div>
         </Checkbox.Group>
-        <FormError error={error} />
+        <FormError error={narrow.error} />
         <Button
           type="submit"
-          loading={busy}
+          loading={narrow.busy}
           disabled={left.length === 0 || left.length === of.permissions.length}
         >
           {words.keys.narrowSave}
         </Button>
       </form>
-    </Modal>
-  );
-}
-
-/** The only place where a key can ever be read: it closes by the button alone, and only once somebody says that it is stored. */
-function OnceDialog({ secret, close }: { secret: string; close: () => void }) {
-  const words = useWords();
-  const [stored, setStored] = useState(false);
-  return (
-    <Modal
-      opened
-      onClose={() => {}}
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
-      title={words.keys.onceTitle}
-      size="lg"
-    >
-      <div className="stack">
-        <p style={{ margin: 0 }}>{words.keys.onceLead}</p>
-        <div className="code" data-testid="new-key">
-          {secret}
-        </div>
-        <Copy value={secret} label={words.common.copy} />
-        <Checkbox
-          label={words.keys.stored}
-          checked={stored}
-          onChange={(event) => setStored(event.currentTarget.checked)}
-        />
-        <Button variant="default" disabled={!stored} onClick={close}>
-          {words.keys.done}
-        </Button>
-      </div>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -379,32 +326,18 @@ function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (ke
   const { api, account } = useScope();
   const queries = useQueryClient();
   const [hours, setHours] = useState('24');
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  async function roll() {
-    setBusy(true);
-    setError(null);
-    try {
-      const { key } = await ask(() =>
-        api.POST('/keys/{id}/roll', {
-          params: { path: { id: of.id } },
-          body: { overlapHours: Number(hours) },
-        }),
-      );
-      void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-      made(key);
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const roll = useAction(async () => {
+    const { key } = await ask(() =>
+      api.POST('/keys/{id}/roll', {
+        params: { path: { id: of.id } },
+        body: { overlapHours: Number(hours) },
+      }),
+    );
+    void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
+    made(key);
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.keys.rollTitle(of.name)}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
+    <Dialog title={words.keys.rollTitle(of.name)} close={close}>
       <div className="stack">
         <p style={{ margin: 0 }}>{words.keys.rollLead}</p>
         <SegmentedControl
@@ -415,12 +348,12 @@ function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (ke
           value={hours}
           onChange={setHours}
         />
-        <FormError error={error} />
-        <Button loading={busy} onClick={() => void roll()}>
+        <FormError error={roll.error} />
+        <Button loading={roll.busy} onClick={() => roll.run()}>
           {words.keys.roll}
         </Button>
       </div>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -428,38 +361,25 @@ function RevokeDialog({ of, close }: { of: Key; close: () => void }) {
   const words = useWords();
   const { api, account } = useScope();
   const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  async function revoke() {
-    setBusy(true);
-    try {
-      await ask(() => api.DELETE('/keys/{id}', { params: { path: { id: of.id } }, body: {} }));
-      await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-      close();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const revoke = useAction(async () => {
+    await ask(() => api.DELETE('/keys/{id}', { params: { path: { id: of.id } }, body: {} }));
+    await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
+    close();
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.keys.revokeTitle(of.name)}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
+    <Dialog title={words.keys.revokeTitle(of.name)} close={close}>
       <div className="stack">
         <p style={{ margin: 0 }}>{words.keys.revokeLead}</p>
-        <FormError error={error} />
+        <FormError error={revoke.error} />
         <div style={{ display: 'flex', gap: 10, justifyContent: 'flex-end' }}>
           <Button variant="default" onClick={close}>
             {words.common.cancel}
           </Button>
-          <Button color="red" loading={busy} onClick={() => void revoke()}>
+          <Button color="red" loading={revoke.busy} onClick={() => revoke.run()}>
             {words.keys.revoke}
           </Button>
         </div>
       </div>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,11 +1,12 @@
 import { Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, type Payment } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
@@ -22,8 +23,6 @@ export function NewCharge() {
   const [description, setDescription] = useState('');
   // One for this form, whatever happens on the way: a repeat finds the charge that was made.
   const [requestKey, setRequestKey] = useState(() => crypto.randomUUID());
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const [made, setMade] = useState<Payment | null>(null);
   const { data: limits } = useQuery({
     queryKey: [account.id, 'account'],
@@ -33,25 +32,16 @@ export function NewCharge() {
   const outside =
     limits && cents > 0 && (cents < limits.minimumDepositCents || cents > limits.maximumDepositCents);
 
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const payment = await ask(() =>
-        api.POST('/pix/charges', {
-          body: { amountCents: cents, payerName, description, requestKey },
-          headers: { 'x-service-operation': operation },
-        }),
-      );
-      setMade(payment);
-      void queries.invalidateQueries({ queryKey: [account.id] });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+  const create = useAction(async () => {
+    const payment = await ask(() =>
+      api.POST('/pix/charges', {
+        body: { amountCents: cents, payerName, description, requestKey },
+        headers: { 'x-service-operation': operation },
+      }),
+    );
+    setMade(payment);
+    void queries.invalidateQueries({ queryKey: [account.id] });
+  });
 
   if (made) {
     return (
@@ -88,7 +78,7 @@ export function NewCharge() {
   return (
     <>
       <PageHead title={words.charges.new} />
-      <form className="card stack narrow" onSubmit={submit}>
+      <form className="card stack narrow" onSubmit={create.submit}>
         <MoneyInput
           label={words.common.amount}
           description={range}
@@ -116,11 +106,11 @@ export function NewCharge() {
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <OperationField value={operation} onValue={setChosen} />
-        <FormError error={error} />
+        <FormError error={create.error} />
         <Button
           type="submit"
           size="md"
-          loading={busy}
+          loading={create.busy}
           disabled={cents === 0 || Boolean(outside) || !operation}
         >
           {words.charges.create}

@@ -1,12 +1,13 @@
 import { Alert, Button, PinInput, Select, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, Problem } from '../api/client.ts';
 import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
@@ -26,8 +27,6 @@ export function NewTransfer() {
   const [cents, setCents] = useState(0);
   const [description, setDescription] = useState('');
   const [requestKey] = useState(() => crypto.randomUUID());
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const { data: limits } = useQuery({
     queryKey: [account.id, 'account', operation],
     enabled: operation !== '',
@@ -59,24 +58,15 @@ export function NewTransfer() {
     if (guess) setType(guess);
   }
 
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const draft = await ask(() =>
-        api.POST('/drafts', {
-          body: { amountCents: cents, pixKey, pixKeyType: type, description, requestKey },
-          headers: { 'x-service-operation': operation },
-        }),
-      );
-      await navigate({ to: `/transferencias/${draft.id}/codigo` });
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+  const create = useAction(async () => {
+    const draft = await ask(() =>
+      api.POST('/drafts', {
+        body: { amountCents: cents, pixKey, pixKeyType: type, description, requestKey },
+        headers: { 'x-service-operation': operation },
+      }),
+    );
+    await navigate({ to: `/transferencias/${draft.id}/codigo` });
+  });
 
   if (session.frozenUntil) {
     return (
@@ -104,7 +94,7 @@ export function NewTransfer() {
   return (
     <>
       <PageHead title={words.transfers.new} />
-      <form className="card stack narrow" onSubmit={submit}>
+      <form className="card stack narrow" onSubmit={create.submit}>
         <OperationField
           label={words.transfers.chooseOperation}
           value={operation}
@@ -173,11 +163,11 @@ export function NewTransfer() {
             <Money cents={Math.max(0, cents === 0 ? 0 : cents - fee)} />
           </dd>
         </dl>
-        <FormError error={error} />
+        <FormError error={create.error} />
         <Button
           type="submit"
           size="md"
-          loading={busy}
+          loading={create.busy}
           disabled={!keyFits || cents === 0 || amountError !== null || operation === ''}
         >
           {words.transfers.continue}
@@ -198,31 +188,27 @@ export function TransferCode() {
   const queries = useQueryClient();
   const { data, error: trouble, refetch } = useDetail(id);
   const [code, setCode] = useState('');
-  const [error, setError] = useState<unknown>(null);
   const [notice, setNotice] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
+  const doing = useAction(async (work: () => Promise<unknown>, done: string | null) => {
+    setNotice(null);
+    try {
+      await work();
+      setNotice(done);
+    } catch (problem) {
+      setCode('');
+      throw problem;
+    } finally {
+      await queries.invalidateQueries({ queryKey: [account.id] });
+    }
+  }, textOf);
   if (trouble && !data) return <Trouble error={trouble} retry={() => void refetch()} />;
   if (!data) return <Rows />;
   const { record } = data;
   const headers = { 'x-service-operation': record.operationId };
   const path = { id };
 
-  async function run(work: () => Promise<unknown>, done?: string) {
-    setBusy(true);
-    setError(null);
-    setNotice(null);
-    try {
-      await work();
-      if (done) setNotice(done);
-    } catch (problem) {
-      setError(problem instanceof Problem ? textOf(problem) : problem);
-      setCode('');
-    } finally {
-      setBusy(false);
-      await queries.invalidateQueries({ queryKey: [account.id] });
-    }
-  }
-  function textOf(problem: Problem): unknown {
+  function textOf(problem: unknown): unknown {
+    if (!(problem instanceof Problem)) return problem;
     if (problem.code === 'invalid_code') {
       const left = problem.details.find((one) => one.triesLeft !== undefined)?.triesLeft ?? 0;
       return left > 0 ? words.transfers.wrongCode(left) : words.transfers.locked;
@@ -241,8 +227,9 @@ export function TransferCode() {
         className="card stack narrow"
         onSubmit={(event) => {
           event.preventDefault();
-          void run(() =>
-            ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
+          doing.run(
+            () => ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
+            null,
           );
         }}
       >
@@ -288,16 +275,16 @@ export function TransferCode() {
             {notice}
           </Alert>
         )}
-        <FormError error={error} />
-        <Button type="submit" size="md" loading={busy} disabled={code.length !== 6}>
+        <FormError error={doing.error} />
+        <Button type="submit" size="md" loading={doing.busy} disabled={code.length !== 6}>
           {words.transfers.confirm}
         </Button>
         <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap' }}>
           <Button
             variant="default"
-            disabled={busy}
+            disabled={doing.busy}
             onClick={() =>
-              void run(
+              doing.run(
                 () => ask(() => api.POST('/drafts/{id}/resend', { params: { path }, body: {}, headers })),
                 words.transfers.resent,
               )
@@ -308,10 +295,11 @@ export function TransferCode() {
           <Button
             variant="subtle"
             color="red"
-            disabled={busy}
+            disabled={doing.busy}
             onClick={() =>
-              void run(() =>
-                ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
+              doing.run(
+                () => ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
+                null,
               )
             }
           >

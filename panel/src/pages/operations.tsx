@@ -1,10 +1,12 @@
-import { Alert, Badge, Button, Modal, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, type Overview, Problem } from '../api/client.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Copy, FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
@@ -124,34 +126,19 @@ function NameDialog({
   const queries = useQueryClient();
   const [name, setName] = useState(operation?.name ?? '');
   const [requestKey] = useState(() => crypto.randomUUID());
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const twice = names.some((one) => one === name.trim() && one !== operation?.name);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      if (operation) {
-        await ask(() =>
-          api.PATCH('/operations/{id}', { params: { path: { id: operation.id } }, body: { name } }),
-        );
-      } else await ask(() => api.POST('/operations', { body: { name, requestKey } }));
-      await queries.invalidateQueries({ queryKey: [account.id] });
-      close();
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const save = useAction(async () => {
+    if (operation) {
+      await ask(() =>
+        api.PATCH('/operations/{id}', { params: { path: { id: operation.id } }, body: { name } }),
+      );
+    } else await ask(() => api.POST('/operations', { body: { name, requestKey } }));
+    await queries.invalidateQueries({ queryKey: [account.id] });
+    close();
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={operation ? words.operations.rename : words.operations.new}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      <form className="stack" onSubmit={submit}>
+    <Dialog title={operation ? words.operations.rename : words.operations.new} close={close}>
+      <form className="stack" onSubmit={save.submit}>
         <TextInput
           data-autofocus
           label={words.common.name}
@@ -165,12 +152,12 @@ function NameDialog({
           onChange={(event) => setName(event.currentTarget.value)}
           error={twice ? words.operations.duplicate : null}
         />
-        <FormError error={error} />
-        <Button type="submit" loading={busy} disabled={name.trim().length < 2}>
+        <FormError error={save.error} />
+        <Button type="submit" loading={save.busy} disabled={name.trim().length < 2}>
           {operation ? words.common.save : words.operations.create}
         </Button>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -180,9 +167,14 @@ function DeleteDialog({ operation, close }: { operation: Operation; close: () =>
   const { api, account, operationId, chooseOperation } = useScope();
   const queries = useQueryClient();
   const { data } = useOverview(true);
-  const [blocked, setBlocked] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
+  const remove = useAction(async () => {
+    await ask(() => api.DELETE('/operations/{id}', { params: { path: { id: operation.id } }, body: {} }));
+    if (operationId === operation.id) chooseOperation(null);
+    await queries.invalidateQueries({ queryKey: [account.id] });
+    close();
+  });
+  const blocked =
+    remove.error instanceof Problem && words.operations.blocked[remove.error.code] ? remove.error.code : null;
   const reasons = new Set([
     ...(operation.availableCents !== 0 || operation.receivableCents !== 0 ? ['operation_has_balance'] : []),
     ...(operation.heldCents !== 0 ? ['operation_on_hold'] : []),
@@ -190,27 +182,8 @@ function DeleteDialog({ operation, close }: { operation: Operation; close: () =>
     ...((data?.operations.length ?? 2) < 2 ? ['last_operation'] : []),
     ...(blocked ? [blocked] : []),
   ]);
-  async function remove() {
-    setBusy(true);
-    setError(null);
-    try {
-      await ask(() => api.DELETE('/operations/{id}', { params: { path: { id: operation.id } }, body: {} }));
-      if (operationId === operation.id) chooseOperation(null);
-      await queries.invalidateQueries({ queryKey: [account.id] });
-      close();
-    } catch (problem) {
-      if (problem instanceof Problem && words.operations.blocked[problem.code]) setBlocked(problem.code);
-      else setError(problem);
-      setBusy(false);
-    }
-  }
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.operations.deleteTitle(operation.name)}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
+    <Dialog title={words.operations.deleteTitle(operation.name)} close={close}>
       <div className="stack">
         {reasons.size > 0 ? (
           <Alert
@@ -229,16 +202,16 @@ function DeleteDialog({ operation, close }: { operation: Operation; close: () =>
         ) : (
           <p style={{ margin: 0 }}>{words.operations.deleteLead}</p>
         )}
-        <FormError error={error} />
+        <FormError error={blocked ? null : remove.error} />
         <div style={{ display: 'flex', gap: 10, justifyContent: 'flex-end' }}>
           <Button variant="default" onClick={close}>
             {words.common.cancel}
           </Button>
-          <Button color="red" loading={busy} disabled={reasons.size > 0} onClick={() => void remove()}>
+          <Button color="red" loading={remove.busy} disabled={reasons.size > 0} onClick={() => remove.run()}>
             {words.operations.deleteConfirm}
           </Button>
         </div>
       </div>
-    </Modal>
+    </Dialog>
   );
 }

@@ -1,10 +1,12 @@
-import { Alert, Badge, Button, Modal, Select, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, Select, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 
@@ -17,7 +19,6 @@ export function People() {
   const queries = useQueryClient();
   const [inviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState<{ userId: string; name: string } | null>(null);
-  const [problem, setProblem] = useState<unknown>(null);
   const { data, error, refetch } = useQuery({
     queryKey: [account.id, 'people'],
     queryFn: () => ask(() => api.GET('/members')),
@@ -25,15 +26,10 @@ export function People() {
   const mine = account.role;
   const mayChange = (role: Role) => mine === 'owner' || role !== 'owner';
 
-  async function change(work: () => Promise<unknown>) {
-    setProblem(null);
-    try {
-      await work();
-      await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
-    } catch (refused) {
-      setProblem(refused);
-    }
-  }
+  const change = useAction(async (work: () => Promise<unknown>) => {
+    await work();
+    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
+  });
   return (
     <>
       <PageHead title={words.people.title} lead={words.people.lead}>
@@ -42,7 +38,7 @@ export function People() {
         </Button>
       </PageHead>
       <div className="stack">
-        <FormError error={problem} />
+        <FormError error={change.error} />
         <section className="card">
           {error && !data ? (
             <Trouble error={error} retry={() => void refetch()} />
@@ -83,7 +79,7 @@ export function People() {
                       onChange={(role) =>
                         role &&
                         role !== one.role &&
-                        void change(() =>
+                        change.run(() =>
                           ask(() =>
                             api.PATCH('/members/{id}', {
                               params: { path: { id: one.userId } },
@@ -121,7 +117,7 @@ export function People() {
                     size="sm"
                     color="red"
                     onClick={() =>
-                      void change(() =>
+                      change.run(() =>
                         ask(() =>
                           api.DELETE('/members/invitations/{id}', {
                             params: { path: { id: one.id } },
@@ -141,12 +137,7 @@ export function People() {
       </div>
       {inviting && <InviteDialog close={() => setInviting(false)} />}
       {leaving && (
-        <Modal
-          opened
-          onClose={() => setLeaving(null)}
-          title={words.people.removeTitle(leaving.name)}
-          closeButtonProps={{ 'aria-label': words.common.close }}
-        >
+        <Dialog title={words.people.removeTitle(leaving.name)} close={() => setLeaving(null)}>
           <div className="stack">
             <p style={{ margin: 0 }}>{words.people.removeLead}</p>
             <Button
@@ -154,7 +145,7 @@ export function People() {
               onClick={() => {
                 const { userId } = leaving;
                 setLeaving(null);
-                void change(() =>
+                change.run(() =>
                   ask(() => api.DELETE('/members/{id}', { params: { path: { id: userId } }, body: {} })),
                 );
               }}
@@ -162,7 +153,7 @@ export function People() {
               {words.people.remove}
             </Button>
           </div>
-        </Modal>
+        </Dialog>
       )}
     </>
   );
@@ -174,36 +165,18 @@ function InviteDialog({ close }: { close: () => void }) {
   const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-  const [sent, setSent] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      await ask(() => api.POST('/members/invitations', { body: { email: email.trim(), role } }));
-      await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
-      setSent(true);
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+  const invite = useAction(async () => {
+    await ask(() => api.POST('/members/invitations', { body: { email: email.trim(), role } }));
+    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.people.invite}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      {sent ? (
+    <Dialog title={words.people.invite} close={close}>
+      {invite.done ? (
         <Alert color="mata" role="status">
           {words.people.invited}
         </Alert>
       ) : (
-        <form className="stack" onSubmit={submit}>
+        <form className="stack" onSubmit={invite.submit}>
           <TextInput
             data-autofocus
             type="email"
@@ -226,12 +199,12 @@ function InviteDialog({ close }: { close: () => void }) {
             onChange={(value) => value && setRole(value as Role)}
             allowDeselect={false}
           />
-          <FormError error={error} />
-          <Button type="submit" loading={busy}>
+          <FormError error={invite.error} />
+          <Button type="submit" loading={invite.busy}>
             {words.people.send}
           </Button>
         </form>
       )}
-    </Modal>
+    </Dialog>
   );
 }

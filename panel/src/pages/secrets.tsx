@@ -1,8 +1,9 @@
 import { Alert, Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, authCall, Problem, person } from '../api/client.ts';
 import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { FormError, Rows } from '../ui/parts.tsx';
 import { BackToSignIn } from './sign-in.tsx';
@@ -43,38 +44,27 @@ export function NewPassword() {
   const words = useWords();
   const [token] = useState(secretOfLink);
   const [password, setPassword] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [done, setDone] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    try {
-      await authCall('POST', '/reset-password', { token, newPassword: password });
-      setDone(true);
-    } catch (problem) {
+  const reset = useAction(
+    () => authCall('POST', '/reset-password', { token, newPassword: password }),
+    (problem) => {
       const code = problem instanceof Problem ? problem.code : '';
-      setError(
-        code === 'WEAK_PASSWORD'
-          ? words.signIn.weak
-          : code === 'INVALID_TOKEN'
-            ? words.signIn.invalidToken
-            : problem,
-      );
-    }
-  }
+      if (code === 'WEAK_PASSWORD') return words.signIn.weak;
+      return code === 'INVALID_TOKEN' ? words.signIn.invalidToken : problem;
+    },
+  );
   return (
     <Gate title={words.signIn.newPasswordTitle}>
-      <form className="stack" onSubmit={submit}>
+      <form className="stack" onSubmit={reset.submit}>
         <h1>{words.signIn.newPasswordTitle}</h1>
-        {done ? (
+        {reset.done ? (
           <Alert color="mata" role="status">
             {words.signIn.newPasswordDone}
           </Alert>
         ) : (
           <>
             <NewPasswordInput label={words.signIn.newPassword} value={password} onValue={setPassword} />
-            <FormError error={error} />
-            <Button type="submit" size="md" disabled={password.length < 12}>
+            <FormError error={reset.error} />
+            <Button type="submit" size="md" loading={reset.busy} disabled={password.length < 12}>
               {words.common.save}
             </Button>
           </>
@@ -89,35 +79,27 @@ export function NewPassword() {
 export function NewEmail() {
   const words = useWords();
   const [token] = useState(secretOfLink);
-  const [error, setError] = useState<unknown>(null);
-  const [done, setDone] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    try {
-      await ask(() => person.POST('/email/confirm', { body: { token } }));
-      setDone(true);
-    } catch (problem) {
-      setError(problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem);
-    }
-  }
+  const confirm = useAction(
+    () => ask(() => person.POST('/email/confirm', { body: { token } })),
+    (problem) => (problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem),
+  );
   return (
     <Gate title={words.signIn.newEmailTitle}>
-      <form className="stack" onSubmit={submit}>
+      <form className="stack" onSubmit={confirm.submit}>
         <div>
           <h1>{words.signIn.newEmailTitle}</h1>
           <p className="soft" style={{ margin: 0 }}>
             {words.signIn.newEmailLead}
           </p>
         </div>
-        {done ? (
+        {confirm.done ? (
           <Alert color="mata" role="status">
             {words.signIn.newEmailDone}
           </Alert>
         ) : (
           <>
-            <FormError error={error} />
-            <Button type="submit" size="md">
+            <FormError error={confirm.error} />
+            <Button type="submit" size="md" loading={confirm.busy}>
               {words.signIn.newEmailSubmit}
             </Button>
           </>
@@ -133,8 +115,6 @@ export function Invitation() {
   const [token] = useState(secretOfLink);
   const [name, setName] = useState('');
   const [password, setPassword] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [done, setDone] = useState(false);
   const { data, error: unknown } = useQuery({
     queryKey: ['invitation', token],
     queryFn: () => ask(() => person.POST('/invitations/look', { body: { token } })),
@@ -142,17 +122,10 @@ export function Invitation() {
     refetchOnWindowFocus: false,
     staleTime: Number.POSITIVE_INFINITY,
   });
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    try {
-      const fields = data?.existing ? {} : { name, password };
-      await ask(() => person.POST('/invitations/accept', { body: { token, ...fields } }));
-      setDone(true);
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+  const accept = useAction(() => {
+    const fields = data?.existing ? {} : { name, password };
+    return ask(() => person.POST('/invitations/accept', { body: { token, ...fields } }));
+  });
   return (
     <Gate title={words.signIn.accept}>
       {unknown ? (
@@ -165,14 +138,14 @@ export function Invitation() {
           <Rows count={3} />
         </div>
       ) : (
-        <form className="stack" onSubmit={submit}>
+        <form className="stack" onSubmit={accept.submit}>
           <div>
             <h1>{words.signIn.inviteTitle(data.accountName)}</h1>
             <p className="soft" style={{ margin: 0 }}>
               {data.email}. {words.signIn.inviteLead(words.roles[data.role])}
             </p>
           </div>
-          {done ? (
+          {accept.done ? (
             <>
               <Alert color="mata" role="status">
                 {words.signIn.accepted}
@@ -198,8 +171,8 @@ export function Invitation() {
                   <NewPasswordInput label={words.signIn.password} value={password} onValue={setPassword} />
                 </>
               )}
-              <FormError error={error} />
-              <Button type="submit" size="md">
+              <FormError error={accept.error} />
+              <Button type="submit" size="md" loading={accept.busy}>
                 {words.signIn.accept}
               </Button>
             </>

@@ -1,10 +1,12 @@
-import { Alert, Badge, Button, Modal, PasswordInput, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, authCall, Problem, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError, PageHead, Rows } from '../ui/parts.tsx';
 import { Qr } from '../ui/qr.tsx';
@@ -71,57 +73,44 @@ function PasswordField({ value, onValue }: { value: string; onValue: (value: str
   );
 }
 
+const wrongPassword = (problem: unknown, words: ReturnType<typeof useWords>): unknown =>
+  problem instanceof Problem && problem.status === 400 ? words.reauth.wrong : problem;
+
 function TotpOn({ close }: { close: () => void }) {
   const words = useWords();
   const queries = useQueryClient();
   const [password, setPassword] = useState('');
   const [made, setMade] = useState<{ totpURI: string; backupCodes: string[] } | null>(null);
   const [code, setCode] = useState('');
-  const [done, setDone] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-
-  async function begin(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    try {
+  const begin = useAction(
+    async () =>
       setMade(
         await authCall<{ totpURI: string; backupCodes: string[] }>('POST', '/two-factor/enable', {
           password,
         }),
-      );
-    } catch (problem) {
-      setError(problem instanceof Problem && problem.status === 400 ? words.reauth.wrong : problem);
-    }
-  }
-  async function finish(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    try {
+      ),
+    (problem) => wrongPassword(problem, words),
+  );
+  const finish = useAction(
+    async () => {
       await authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') });
-      setDone(true);
       await queries.invalidateQueries({ queryKey: ['session'] });
-    } catch (problem) {
-      setError(problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem);
-    }
-  }
+    },
+    (problem) => (problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem),
+  );
   const secret = made ? (new URL(made.totpURI).searchParams.get('secret') ?? '') : '';
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.security.totp}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
+    <Dialog title={words.security.totp} close={close}>
       {!made ? (
-        <form className="stack" onSubmit={begin}>
+        <form className="stack" onSubmit={begin.submit}>
           <PasswordField value={password} onValue={setPassword} />
-          <FormError error={error} />
-          <Button type="submit" disabled={password === ''}>
+          <FormError error={begin.error} />
+          <Button type="submit" loading={begin.busy} disabled={password === ''}>
             {words.transfers.continue}
           </Button>
         </form>
-      ) : !done ? (
-        <form className="stack" onSubmit={finish}>
+      ) : !finish.done ? (
+        <form className="stack" onSubmit={finish.submit}>
           <p style={{ margin: 0 }}>{words.security.scan}</p>
           <Qr text={made.totpURI} label={words.security.scan} />
           <div>
@@ -140,8 +129,8 @@ function TotpOn({ close }: { close: () => void }) {
             value={code}
             onChange={(event) => setCode(event.currentTarget.value)}
           />
-          <FormError error={error} />
-          <Button type="submit" disabled={code.replace(/\D/g, '').length !== 6}>
+          <FormError error={finish.error} />
+          <Button type="submit" loading={finish.busy} disabled={code.replace(/\D/g, '').length !== 6}>
             {words.security.activate}
           </Button>
         </form>
@@ -155,7 +144,7 @@ function TotpOn({ close }: { close: () => void }) {
           <Button onClick={close}>{words.keys.done}</Button>
         </div>
       )}
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -163,32 +152,24 @@ function TotpOff({ close }: { close: () => void }) {
   const words = useWords();
   const queries = useQueryClient();
   const [password, setPassword] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    try {
+  const disable = useAction(
+    async () => {
       await authCall('POST', '/two-factor/disable', { password });
       await queries.invalidateQueries({ queryKey: ['session'] });
       close();
-    } catch (problem) {
-      setError(problem instanceof Problem && problem.status === 400 ? words.reauth.wrong : problem);
-    }
-  }
+    },
+    (problem) => wrongPassword(problem, words),
+  );
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.security.totp}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      <form className="stack" onSubmit={submit}>
+    <Dialog title={words.security.totp} close={close}>
+      <form className="stack" onSubmit={disable.submit}>
         <PasswordField value={password} onValue={setPassword} />
-        <FormError error={error} />
-        <Button type="submit" color="red" disabled={password === ''}>
+        <FormError error={disable.error} />
+        <Button type="submit" color="red" loading={disable.busy} disabled={password === ''}>
           {words.security.turnOff}
         </Button>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
@@ -201,7 +182,6 @@ interface Passkey {
 function Passkeys() {
   const { words, language } = useText();
   const queries = useQueryClient();
-  const [error, setError] = useState<unknown>(null);
   const { data } = useQuery({
     queryKey: ['passkeys'],
     queryFn: () => authCall<Passkey[]>('GET', '/passkey/list-user-passkeys'),
@@ -210,14 +190,12 @@ function Passkeys() {
     await queries.invalidateQueries({ queryKey: ['passkeys'] });
     await queries.invalidateQueries({ queryKey: ['session'] });
   };
-  async function add() {
-    setError(null);
-    const { hostname, origin } = window.location;
-    if (hostname === '127.0.0.1' || hostname === '[::1]') {
-      setError(words.security.passkeyNeedsName(origin.replace(hostname, 'localhost')));
-      return;
-    }
-    try {
+  const { hostname, origin } = window.location;
+  const nameless = hostname === '127.0.0.1' || hostname === '[::1]';
+  const add = useAction(
+    async () => {
+      remove.forget();
+      if (nameless) throw new Error('passkeys belong to names');
       const { startRegistration } = await import('@simplewebauthn/browser');
       const optionsJSON = await authCall<Parameters<typeof startRegistration>[0]['optionsJSON']>(
         'GET',
@@ -229,19 +207,17 @@ function Passkeys() {
         name: navigator.platform || 'passkey',
       });
       await refresh();
-    } catch (problem) {
-      setError(problem instanceof Problem ? problem : words.security.passkeyFailed);
-    }
-  }
-  async function remove(id: string) {
-    setError(null);
-    try {
-      await authCall('POST', '/passkey/delete-passkey', { id });
-      await refresh();
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+    },
+    (problem) => {
+      if (nameless) return words.security.passkeyNeedsName(origin.replace(hostname, 'localhost'));
+      return problem instanceof Problem ? problem : words.security.passkeyFailed;
+    },
+  );
+  const remove = useAction(async (id: string) => {
+    add.forget();
+    await authCall('POST', '/passkey/delete-passkey', { id });
+    await refresh();
+  });
   return (
     <section className="card" aria-labelledby="passkeys">
       <div className="cardhead">
@@ -258,7 +234,7 @@ function Passkeys() {
                 {one.name ?? 'passkey'}
                 {one.createdAt && <span className="soft num"> · {dateTime(one.createdAt, language)}</span>}
               </span>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => void remove(one.id)}>
+              <Button size="compact-sm" variant="subtle" color="red" onClick={() => remove.run(one.id)}>
                 {words.security.removePasskey}
               </Button>
             </li>
@@ -267,8 +243,13 @@ function Passkeys() {
       ) : (
         <p className="soft">{words.security.noPasskeys}</p>
       )}
-      <FormError error={error} />
-      <Button variant="default" leftSection={<Icon name="finger" size={18} />} onClick={() => void add()}>
+      <FormError error={add.error ?? remove.error} />
+      <Button
+        variant="default"
+        leftSection={<Icon name="finger" size={18} />}
+        loading={add.busy}
+        onClick={() => add.run()}
+      >
         {words.security.addPasskey}
       </Button>
     </section>
@@ -279,14 +260,9 @@ function Password() {
   const words = useWords();
   const [current, setCurrent] = useState('');
   const [fresh, setFresh] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [done, setDone] = useState(false);
   const queries = useQueryClient();
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setError(null);
-    setDone(false);
-    try {
+  const change = useAction(
+    async () => {
       await authCall('POST', '/change-password', {
         currentPassword: current,
         newPassword: fresh,
@@ -294,23 +270,18 @@ function Password() {
       });
       setCurrent('');
       setFresh('');
-      setDone(true);
       await queries.invalidateQueries();
-    } catch (problem) {
+    },
+    (problem) => {
       const code = problem instanceof Problem ? problem.code : '';
-      setError(
-        code === 'WEAK_PASSWORD'
-          ? words.signIn.weak
-          : code === 'INVALID_PASSWORD'
-            ? words.reauth.wrong
-            : problem,
-      );
-    }
-  }
+      if (code === 'WEAK_PASSWORD') return words.signIn.weak;
+      return code === 'INVALID_PASSWORD' ? words.reauth.wrong : problem;
+    },
+  );
   return (
     <section className="card" aria-labelledby="password">
       <h2 id="password">{words.security.password}</h2>
-      <form className="stack narrow" onSubmit={submit}>
+      <form className="stack narrow" onSubmit={change.submit}>
         <PasswordInput
           label={words.security.currentPassword}
           autoComplete="current-password"
@@ -321,8 +292,8 @@ function Password() {
           visibilityToggleButtonProps={{ 'aria-hidden': true }}
         />
         <NewPasswordInput label={words.signIn.newPassword} value={fresh} onValue={setFresh} />
-        <FormError error={error} />
-        {done && (
+        <FormError error={change.error} />
+        {change.done && (
           <Alert color="mata" role="status">
             {words.security.passwordChanged}
           </Alert>
@@ -330,6 +301,7 @@ function Password() {
         <Button
           type="submit"
           variant="default"
+          loading={change.busy}
           disabled={current === '' || fresh.length < 12}
           style={{ alignSelf: 'flex-start' }}
         >
@@ -344,29 +316,18 @@ function Email() {
   const words = useWords();
   const { session } = useScope();
   const [email, setEmail] = useState('');
-  const [error, setError] = useState<unknown>(null);
   const [sentTo, setSentTo] = useState<string | null>(null);
-  const [busy, setBusy] = useState(false);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
+  const change = useAction(async () => {
     setSentTo(null);
-    try {
-      const wanted = email.trim().toLowerCase();
-      await ask(() => person.POST('/email', { body: { email: wanted } }));
-      setEmail('');
-      setSentTo(wanted);
-    } catch (problem) {
-      setError(problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+    const wanted = email.trim().toLowerCase();
+    await ask(() => person.POST('/email', { body: { email: wanted } }));
+    setEmail('');
+    setSentTo(wanted);
+  });
   return (
     <section className="card" aria-labelledby="email">
       <h2 id="email">{words.security.email}</h2>
-      <form className="stack narrow" onSubmit={submit}>
+      <form className="stack narrow" onSubmit={change.submit}>
         <div>
           <p style={{ margin: '0 0 4px' }}>{words.security.emailNow(session.email)}</p>
           <p className="soft" style={{ margin: 0 }}>
@@ -383,7 +344,7 @@ function Email() {
           value={email}
           onChange={(event) => setEmail(event.currentTarget.value)}
         />
-        <FormError error={error} />
+        <FormError error={change.error} />
         {sentTo && (
           <Alert color="mata" role="status">
             {words.security.emailSent(sentTo)}
@@ -392,7 +353,7 @@ function Email() {
         <Button
           type="submit"
           variant="default"
-          loading={busy}
+          loading={change.busy}
           disabled={!/^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(email.trim())}
           style={{ alignSelf: 'flex-start' }}
         >
@@ -407,7 +368,14 @@ function Sessions() {
   const { words, language } = useText();
   const queries = useQueryClient();
   const { data } = useQuery({ queryKey: ['sessions'], queryFn: () => ask(() => person.GET('/sessions')) });
-  const after = () => queries.invalidateQueries({ queryKey: ['sessions'] });
+  const end = useAction(async (work: () => Promise<unknown>) => {
+    await work();
+    await queries.invalidateQueries({ queryKey: ['sessions'] });
+  });
+  const endAll = useAction(async () => {
+    await ask(() => person.POST('/sessions/end-all', { body: {} }));
+    queries.setQueryData(['session'], null);
+  });
   return (
     <section className="card" aria-labelledby="sessions">
       <div className="cardhead">
@@ -438,9 +406,11 @@ function Sessions() {
                     variant="subtle"
                     color="red"
                     onClick={() =>
-                      void ask(() =>
-                        person.DELETE('/sessions/{id}', { params: { path: { id: one.id } }, body: {} }),
-                      ).then(after)
+                      end.run(() =>
+                        ask(() =>
+                          person.DELETE('/sessions/{id}', { params: { path: { id: one.id } }, body: {} }),
+                        ),
+                      )
                     }
                   >
                     {words.security.end}
@@ -449,24 +419,17 @@ function Sessions() {
               </li>
             ))}
           </ul>
+          <FormError error={end.error ?? endAll.error} />
           <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap', marginTop: 12 }}>
             {data.sessions.length > 1 && (
               <Button
                 variant="default"
-                onClick={() => void ask(() => person.POST('/sessions/end-others', { body: {} })).then(after)}
+                onClick={() => end.run(() => ask(() => person.POST('/sessions/end-others', { body: {} })))}
               >
                 {words.security.endOthers}
               </Button>
             )}
-            <Button
-              variant="default"
-              c="red.8"
-              onClick={() =>
-                void ask(() => person.POST('/sessions/end-all', { body: {} })).then(() => {
-                  queries.setQueryData(['session'], null);
-                })
-              }
-            >
+            <Button variant="default" c="red.8" loading={endAll.busy} onClick={() => endAll.run()}>
               {words.security.endAll}
             </Button>
           </div>

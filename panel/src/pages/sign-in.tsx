@@ -1,9 +1,10 @@
 import { Alert, Anchor, Button, PasswordInput, TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { type FormEvent, type ReactNode, useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { authCall, Problem } from '../api/client.ts';
 import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
 import { Gate } from '../ui/gate.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { FormError } from '../ui/parts.tsx';
@@ -32,31 +33,22 @@ function Password({ toCode }: { toCode: () => void }) {
   const enter = useEnter();
   const [email, setEmail] = useState('');
   const [password, setPassword] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
+  const byPassword = useAction(
+    async () => {
+      byPasskey.forget();
       const answer = await authCall<{ twoFactorRedirect?: boolean }>('POST', '/sign-in/email', {
         email: email.trim().toLowerCase(),
         password,
       });
       if (answer.twoFactorRedirect) toCode();
       else await enter();
-    } catch (problem) {
-      const refused = problem instanceof Problem && [400, 401, 422].includes(problem.status);
-      setError(refused ? words.signIn.wrong : problem);
-    } finally {
-      setBusy(false);
-    }
-  }
-
-  async function enterByPasskey() {
-    setError(null);
-    try {
+    },
+    (problem) =>
+      problem instanceof Problem && [400, 401, 422].includes(problem.status) ? words.signIn.wrong : problem,
+  );
+  const byPasskey = useAction(
+    async () => {
+      byPassword.forget();
       const { startAuthentication } = await import('@simplewebauthn/browser');
       const options = await authCall<Parameters<typeof startAuthentication>[0]['optionsJSON']>(
         'GET',
@@ -65,13 +57,12 @@ function Password({ toCode }: { toCode: () => void }) {
       const response = await startAuthentication({ optionsJSON: options });
       await authCall('POST', '/passkey/verify-authentication', { response });
       await enter();
-    } catch {
-      setError(words.signIn.passkeyFailed);
-    }
-  }
+    },
+    () => words.signIn.passkeyFailed,
+  );
 
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className="stack" onSubmit={byPassword.submit}>
       <div>
         <h1>{words.signIn.title}</h1>
       </div>
@@ -93,15 +84,16 @@ function Password({ toCode }: { toCode: () => void }) {
         onChange={(event) => setPassword(event.currentTarget.value)}
         visibilityToggleButtonProps={{ 'aria-hidden': true }}
       />
-      <FormError error={error} />
-      <Button type="submit" size="md" loading={busy}>
+      <FormError error={byPassword.error ?? byPasskey.error} />
+      <Button type="submit" size="md" loading={byPassword.busy}>
         {words.signIn.submit}
       </Button>
       <Button
         variant="default"
         size="md"
         leftSection={<Icon name="finger" />}
-        onClick={() => void enterByPasskey()}
+        loading={byPasskey.busy}
+        onClick={() => byPasskey.run()}
       >
         {words.signIn.passkey}
       </Button>
@@ -117,28 +109,21 @@ function Code() {
   const enter = useEnter();
   const [backup, setBackup] = useState(false);
   const [code, setCode] = useState('');
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
-
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
+  const verify = useAction(
+    async () => {
       await authCall('POST', backup ? '/two-factor/verify-backup-code' : '/two-factor/verify-totp', {
         code: backup ? code.trim() : code.replace(/\D/g, ''),
       });
       await enter();
-    } catch (problem) {
-      if (problem instanceof Problem && (problem.status === 429 || /LOCKED|TOO_MANY/.test(problem.code))) {
-        setError(words.signIn.locked);
-      } else setError(problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem);
-    } finally {
-      setBusy(false);
-    }
-  }
+    },
+    (problem) => {
+      if (!(problem instanceof Problem) || problem.status === 0) return problem;
+      const locked = problem.status === 429 || /LOCKED|TOO_MANY/.test(problem.code);
+      return locked ? words.signIn.locked : words.signIn.wrongCode;
+    },
+  );
   return (
-    <form className="stack" onSubmit={submit}>
+    <form className="stack" onSubmit={verify.submit}>
       <div>
         <h1>{words.signIn.codeTitle}</h1>
         <p className="soft" style={{ margin: 0 }}>
@@ -154,8 +139,8 @@ function Code() {
         value={code}
         onChange={(event) => setCode(event.currentTarget.value)}
       />
-      <FormError error={error} />
-      <Button type="submit" size="md" loading={busy} disabled={code.trim().length < 6}>
+      <FormError error={verify.error} />
+      <Button type="submit" size="md" loading={verify.busy} disabled={code.trim().length < 6}>
         {words.signIn.submit}
       </Button>
       <Button
@@ -163,7 +148,7 @@ function Code() {
         onClick={() => {
           setBackup(!backup);
           setCode('');
-          setError(null);
+          verify.forget();
         }}
       >
         {backup ? words.signIn.useTotp : words.signIn.useBackup}
@@ -175,27 +160,19 @@ function Code() {
 export function ForgotPassword() {
   const words = useWords();
   const [email, setEmail] = useState('');
-  const [sent, setSent] = useState(false);
-  const [error, setError] = useState<unknown>(null);
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    try {
-      await authCall('POST', '/request-password-reset', { email: email.trim().toLowerCase() });
-      setSent(true);
-    } catch (problem) {
-      setError(problem);
-    }
-  }
+  const request = useAction(() =>
+    authCall('POST', '/request-password-reset', { email: email.trim().toLowerCase() }),
+  );
   return (
     <Gate title={words.signIn.resetTitle}>
-      <form className="stack" onSubmit={submit}>
+      <form className="stack" onSubmit={request.submit}>
         <div>
           <h1>{words.signIn.resetTitle}</h1>
           <p className="soft" style={{ margin: 0 }}>
             {words.signIn.resetLead}
           </p>
         </div>
-        {sent ? (
+        {request.done ? (
           <Alert color="mata" role="status">
             {words.signIn.resetSent}
           </Alert>
@@ -209,8 +186,8 @@ export function ForgotPassword() {
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
-            <FormError error={error} />
-            <Button type="submit" size="md">
+            <FormError error={request.error} />
+            <Button type="submit" size="md" loading={request.busy}>
               {words.signIn.resetSubmit}
             </Button>
           </>

@@ -1,13 +1,15 @@
-import { Alert, Button, Checkbox, Modal, Radio, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Radio, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { ask, type Schemas } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Copy, Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Webhook = Schemas['Webhook'];
 type Delivery = Schemas['Delivery'];
@@ -93,39 +95,24 @@ function CreateDialog({ close, made }: { close: () => void; made: (secret: strin
   const [which, setWhich] = useState('*');
   const [chosen, setChosen] = useState<string[]>(['charge.paid', 'transfer.completed', 'transfer.cancelled']);
   const [requestKey] = useState(() => crypto.randomUUID());
-  const [error, setError] = useState<unknown>(null);
-  const [busy, setBusy] = useState(false);
   const types = useQuery({
     queryKey: [account.id, 'event-types'],
     queryFn: () => ask(() => api.GET('/webhooks/event-types')),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  async function submit(event: FormEvent) {
-    event.preventDefault();
-    setBusy(true);
-    setError(null);
-    try {
-      const events = (which === '*' ? ['*'] : chosen) as Schemas['Webhook']['events'];
-      const answer = await ask(() =>
-        api.POST('/webhooks', {
-          body: { url: url.trim(), events: events as never, ...(description && { description }), requestKey },
-        }),
-      );
-      await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
-      made(answer.secret ?? null);
-    } catch (problem) {
-      setError(problem);
-      setBusy(false);
-    }
-  }
+  const create = useAction(async () => {
+    const events = (which === '*' ? ['*'] : chosen) as Schemas['Webhook']['events'];
+    const answer = await ask(() =>
+      api.POST('/webhooks', {
+        body: { url: url.trim(), events: events as never, ...(description && { description }), requestKey },
+      }),
+    );
+    await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
+    made(answer.secret ?? null);
+  });
   return (
-    <Modal
-      opened
-      onClose={close}
-      title={words.webhooks.new}
-      closeButtonProps={{ 'aria-label': words.common.close }}
-    >
-      <form className="stack" onSubmit={submit}>
+    <Dialog title={words.webhooks.new} close={close}>
+      <form className="stack" onSubmit={create.submit}>
         <TextInput
           data-autofocus
           type="url"
@@ -166,44 +153,30 @@ function CreateDialog({ close, made }: { close: () => void; made: (secret: strin
             </div>
           </Checkbox.Group>
         )}
-        <FormError error={error} />
-        <Button type="submit" loading={busy} disabled={url === '' || (which !== '*' && chosen.length === 0)}>
+        <FormError error={create.error} />
+        <Button
+          type="submit"
+          loading={create.busy}
+          disabled={url === '' || (which !== '*' && chosen.length === 0)}
+        >
           {words.webhooks.create}
         </Button>
       </form>
-    </Modal>
+    </Dialog>
   );
 }
 
 function SecretDialog({ secret, close }: { secret: string; close: () => void }) {
   const words = useWords();
-  const [stored, setStored] = useState(false);
   return (
-    <Modal
-      opened
-      onClose={() => {}}
-      withCloseButton={false}
-      closeOnEscape={false}
-      closeOnClickOutside={false}
+    <OnceDialog
       title={words.webhooks.secretTitle}
-      size="lg"
-    >
-      <div className="stack">
-        <p style={{ margin: 0 }}>{words.webhooks.secretLead}</p>
-        <div className="code" data-testid="new-secret">
-          {secret}
-        </div>
-        <Copy value={secret} label={words.common.copy} />
-        <Checkbox
-          label={words.webhooks.stored}
-          checked={stored}
-          onChange={(event) => setStored(event.currentTarget.checked)}
-        />
-        <Button variant="default" disabled={!stored} onClick={close}>
-          {words.keys.done}
-        </Button>
-      </div>
-    </Modal>
+      lead={words.webhooks.secretLead}
+      secret={secret}
+      testId="new-secret"
+      stored={words.webhooks.stored}
+      close={close}
+    />
   );
 }
 
@@ -216,7 +189,6 @@ export function Deliveries() {
   const { id } = useParams({ strict: false }) as { id: string };
   const endpoint = useWebhooks().data?.webhooks.find((one) => one.id === id);
   const [notice, setNotice] = useState<string | null>(null);
-  const [error, setError] = useState<unknown>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [removing, setRemoving] = useState(false);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -230,25 +202,24 @@ export function Deliveries() {
       query.state.data?.deliveries.some((one) => one.status === 'pending') ? 1_500 : false,
   });
 
-  async function run(work: () => Promise<string | null>) {
-    setError(null);
+  const doing = useAction(async (work: () => Promise<string | null>) => {
     setNotice(null);
     try {
       setNotice(await work());
-    } catch (problem) {
-      setError(problem);
+    } finally {
+      await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
+      await queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
     }
-    await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
-    await queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
-  }
+  });
   const deliveries = list.data?.deliveries ?? [];
   const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
   return (
     <>
       <PageHead title={endpoint?.description || words.webhooks.deliveries} lead={endpoint?.url ?? ' '}>
         <Button
+          loading={doing.busy}
           onClick={() =>
-            void run(async () => {
+            doing.run(async () => {
               await ask(() => api.POST('/webhooks/{id}/test', { params: { path }, body: {} }));
               return words.webhooks.tested;
             })
@@ -259,14 +230,19 @@ export function Deliveries() {
       </PageHead>
       <div className="stack">
         {endpoint && (
-          <EndpointCard endpoint={endpoint} run={run} rotated={setSecret} remove={() => setRemoving(true)} />
+          <EndpointCard
+            endpoint={endpoint}
+            run={doing.run}
+            rotated={setSecret}
+            remove={() => setRemoving(true)}
+          />
         )}
         {notice && (
           <Alert color="mata" role="status">
             {notice}
           </Alert>
         )}
-        <FormError error={error} />
+        <FormError error={doing.error} />
         {list.error && !list.data ? (
           <Trouble error={list.error} retry={() => void list.refetch()} />
         ) : list.isPending ? (
@@ -301,25 +277,20 @@ export function Deliveries() {
                 </li>
               ))}
             </ul>
-            {shown && <DeliveryCard endpointId={id} delivery={shown} run={run} />}
+            {shown && <DeliveryCard endpointId={id} delivery={shown} run={doing.run} />}
           </div>
         )}
       </div>
       {secret && <SecretDialog secret={secret} close={() => setSecret(null)} />}
       {removing && (
-        <Modal
-          opened
-          onClose={() => setRemoving(false)}
-          title={words.webhooks.removeTitle}
-          closeButtonProps={{ 'aria-label': words.common.close }}
-        >
+        <Dialog title={words.webhooks.removeTitle} close={() => setRemoving(false)}>
           <div className="stack">
             <p style={{ margin: 0 }}>{words.webhooks.removeLead}</p>
             <Button
               color="red"
               onClick={() => {
                 setRemoving(false);
-                void run(async () => {
+                doing.run(async () => {
                   await ask(() => api.DELETE('/webhooks/{id}', { params: { path }, body: {} }));
                   await navigate({ to: '/integracoes/webhooks' });
                   return null;
@@ -329,13 +300,13 @@ export function Deliveries() {
               {words.webhooks.remove}
             </Button>
           </div>
-        </Modal>
+        </Dialog>
       )}
     </>
   );
 }
 
-type Run = (work: () => Promise<string | null>) => Promise<void>;
+type Run = (work: () => Promise<string | null>) => void;
 
 function EndpointCard({
   endpoint,
@@ -377,7 +348,7 @@ function EndpointCard({
           size="sm"
           variant="default"
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               await ask(() =>
                 api.PATCH('/webhooks/{id}', { params: { path }, body: { enabled: !endpoint.enabled } }),
               );
@@ -391,7 +362,7 @@ function EndpointCard({
           size="sm"
           variant="default"
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               const made = await ask(() =>
                 api.POST('/webhooks/{id}/rotate-secret', { params: { path }, body: {} }),
               );
@@ -406,7 +377,7 @@ function EndpointCard({
           size="sm"
           variant="default"
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               const from = new Date(Date.now() - 24 * 3600 * 1000).toISOString();
               const { scheduled } = await ask(() =>
                 api.POST('/webhooks/{id}/replay', { params: { path }, body: { from, onlyFailed: true } }),
@@ -448,7 +419,7 @@ function DeliveryCard({ endpointId, delivery, run }: { endpointId: string; deliv
           size="xs"
           variant="default"
           onClick={() =>
-            void run(async () => {
+            run(async () => {
               await ask(() =>
                 api.POST('/webhooks/{id}/deliveries/{deliveryId}/retry', {
                   params: { path: { id: endpointId, deliveryId: delivery.id } },

@@ -1,0 +1,76 @@
+import { Button, Checkbox, Modal, type ModalProps } from '@mantine/core';
+import { type ReactNode, useState } from 'react';
+import { useWords } from '../text/text.tsx';
+import { Copy } from './parts.tsx';
+
+export function Dialog({
+  title,
+  close,
+  opened = true,
+  children,
+  ...rest
+}: { title: string; close: () => void; opened?: boolean; children: ReactNode } & Pick<
+  ModalProps,
+  'size' | 'zIndex'
+>) {
+  const words = useWords();
+  return (
+    <Modal
+      opened={opened}
+      onClose={close}
+      title={title}
+      closeButtonProps={{ 'aria-label': words.common.close }}
+      {...rest}
+    >
+      {children}
+    </Modal>
+  );
+}
+
+/** The only place where a secret can ever be read: it closes by the button alone, and only once somebody says that it is stored. */
+export function OnceDialog({
+  title,
+  lead,
+  secret,
+  testId,
+  stored,
+  close,
+}: {
+  title: string;
+  lead: string;
+  secret: string;
+  testId: string;
+  /** What somebody says by ticking. */
+  stored: string;
+  close: () => void;
+}) {
+  const words = useWords();
+  const [ticked, setTicked] = useState(false);
+  return (
+    <Modal
+      opened
+      onClose={() => {}}
+      withCloseButton={false}
+      closeOnEscape={false}
+      closeOnClickOutside={false}
+      title={title}
+      size="lg"
+    >
+      <div className="stack">
+        <p style={{ margin: 0 }}>{lead}</p>
+        <div className="code" data-testid={testId}>
+          {secret}
+        </div>
+        <Copy value={secret} label={words.common.copy} />
+        <Checkbox
+          label={stored}
+          checked={ticked}
+          onChange={(event) => setTicked(event.currentTarget.checked)}
+        />
+        <Button variant="default" disabled={!ticked} onClick={close}>
+          {words.keys.done}
+        </Button>
+      </div>
+    </Modal>
+  );
+}
