@@ -25,6 +25,9 @@ export function reaisOf(cents: number): string {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
+/** `R$ 1234,56`, for mails. */
+export const priceOf = (cents: number): string => `R$ ${reaisOf(cents).replace('.', ',')}`;
+
 export interface FeeRule {
   fixedCents: number;
   /** Hundredths of a percent of the amount. */

@@ -1,3 +1,4 @@
+import { createAlerts } from './accounts/alerts.ts';
 import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
 import { createUnusedKeys } from './keys/unused.ts';
@@ -23,6 +24,7 @@ const restMs = {
   retention: 10_000,
   statement: 10_000,
   unusedKeys: 10_000,
+  alerts: 10_000,
 };
 
 export function runWorker(house: House): Worker {
@@ -71,6 +73,7 @@ export function runWorker(house: House): Worker {
     ),
     loop('retention', () => stepRetention(house)),
     loop('unusedKeys', createUnusedKeys(house).step),
+    loop('alerts', createAlerts(house).step),
   ];
   return {
     stop: async () => {

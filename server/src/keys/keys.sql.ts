@@ -185,13 +185,3 @@ const warned: Statement = {
 
 export const markWarned = (sql: Queries, id: string, nowMs: number): Promise<unknown> =>
   sql.run(warned, [id, timestamp(nowMs)]);
-
-const selectKeepers: Statement = {
-  name: 'key_keepers',
-  text: `SELECT u.email FROM panel_member m JOIN panel_user u ON u.id = m.user_id
-    WHERE m.account_id = $1 AND m.role IN ('owner', 'admin', 'developer') AND u.email_verified ORDER BY u.email`,
-};
-
-/** The addresses of those who look after an account's keys. */
-export const findKeepers = async (sql: Queries, accountId: string): Promise<string[]> =>
-  (await sql.run<{ email: string }>(selectKeepers, [accountId])).map(({ email }) => email);

@@ -1,8 +1,9 @@
+import { findPeople } from '../accounts/people.sql.ts';
 import type { Log } from '../log.ts';
 import type { Letter, Mail } from '../mail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import { claimUnusedKeys, findKeepers, markWarned, type UnusedKey } from './keys.sql.ts';
+import { claimUnusedKeys, markWarned, type UnusedKey } from './keys.sql.ts';
 import { restsAt } from './keys.ts';
 
 const unusedMs = 90 * 86_400_000;
@@ -23,7 +24,7 @@ export function createUnusedKeys(house: { sql: Sql; clock: Clock; mail: Mail; lo
   let lookAtMs = Number.NEGATIVE_INFINITY;
 
   async function warn(key: UnusedKey): Promise<void> {
-    const people = await findKeepers(sql, key.accountId);
+    const people = await findPeople(sql, key.accountId, 'integrations');
     // An account that nobody has signed in to: whoever runs the installation knows whom to call.
     for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...letterOf(key) });
     await markWarned(sql, key.id, clock.now());

@@ -28,8 +28,9 @@ const select: Statement = {
 
 const insert: Statement = {
   name: 'incident_insert',
-  text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at)
-    SELECT account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, 'open', opened_at
+  text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at,
+      mail_due_at)
+    SELECT account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, 'open', opened_at, opened_at
     FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::text[], $8::boolean[], $9::jsonb[],
       $10::timestamptz[])
       AS k (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, opened_at)`,

@@ -29,7 +29,8 @@ const select: Statement = {
 
 const insert: Statement = {
   name: 'unknown_told_insert',
-  text: `INSERT INTO unknown_told (account_id, payment_id, told_at) SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[])`,
+  text: `INSERT INTO unknown_told (account_id, payment_id, told_at, mail_due_at)
+    SELECT *, told_at FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, payment_id, told_at)`,
 };
 
 const unknownTold: Table<Told> = {

@@ -1,5 +1,5 @@
 import type { Letter } from '../mail.ts';
-import { reaisOf } from '../money.ts';
+import { priceOf } from '../money.ts';
 import type { Payment } from '../payments/payment.ts';
 import { maskedPixKey } from './pix-key.ts';
 
@@ -14,7 +14,6 @@ export function codeLetter(draft: {
 }): Letter {
   const { to, payment, operationName, pixKey, code, ip } = draft;
   const { amountCents, feeCents, pixKeyType } = payment;
-  const reais = (cents: number) => `R$ ${reaisOf(cents).replace('.', ',')}`;
   return {
     to,
     // Subjects are shown on locked screens: no code in them.
@@ -23,7 +22,7 @@ export function codeLetter(draft: {
 
 Vale por 10 minutos e só para esta transferência:
 
-  Valor        ${reais(amountCents)} (o recebedor recebe ${reais(amountCents - feeCents)}, tarifa ${reais(feeCents)})
+  Valor        ${priceOf(amountCents)} (o recebedor recebe ${priceOf(amountCents - feeCents)}, tarifa ${priceOf(feeCents)})
   Chave Pix    ${maskedPixKey(pixKey)} (${pixKeyType})
   Operação     ${operationName}
   Pagamento    ${payment.id}${ip === undefined ? '' : `\n  Pedido de    ${ip}`}

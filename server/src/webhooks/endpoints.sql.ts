@@ -253,16 +253,6 @@ const claimUnwell: Statement = {
 export const claimUnwellEndpoints = (sql: Queries, nowMs: number, againMs: number): Promise<Unwell[]> =>
   sql.run<Unwell>(claimUnwell, [timestamp(nowMs), timestamp(againMs)]);
 
-const selectPeople: Statement = {
-  name: 'webhook_people',
-  text: `SELECT u.email FROM panel_member m JOIN panel_user u ON u.id = m.user_id
-    WHERE m.account_id = $1 AND m.role IN ('owner', 'admin', 'developer') AND u.email_verified ORDER BY u.email`,
-};
-
-/** The addresses of those who look after an account's endpoints. */
-export const findPeople = async (sql: Queries, accountId: string): Promise<string[]> =>
-  (await sql.run<{ email: string }>(selectPeople, [accountId])).map(({ email }) => email);
-
 const markTold: Statement = {
   name: 'webhook_mark_told',
   text: `UPDATE webhook_endpoint SET told = $3 WHERE account_id = $1 AND id = $2 AND failing_since IS NOT NULL`,

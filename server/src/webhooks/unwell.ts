@@ -1,14 +1,9 @@
+import { findPeople } from '../accounts/people.sql.ts';
 import type { Log } from '../log.ts';
 import type { Mail } from '../mail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import {
-  claimUnwellEndpoints,
-  disableEndpoint,
-  findPeople,
-  markEndpointTold,
-  type Unwell,
-} from './endpoints.sql.ts';
+import { claimUnwellEndpoints, disableEndpoint, markEndpointTold, type Unwell } from './endpoints.sql.ts';
 import { isHopeless, mailFor } from './schedule.ts';
 
 /**
@@ -33,7 +28,7 @@ export function createUnwell(house: { sql: Sql; clock: Clock; mail: Mail; log: L
     }
     const wanted = mailFor(endpoint, endpoint.disabledReason, now);
     if (wanted <= told) return;
-    const people = await findPeople(sql, accountId);
+    const people = await findPeople(sql, accountId, 'integrations');
     // An account that nobody has signed in to: whoever runs the installation knows whom to call.
     for (const to of people.length > 0 ? people : [null]) {
       await mail.send({ to, ...letterOf(endpoint, wanted) });

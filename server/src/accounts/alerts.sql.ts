@@ -1,0 +1,87 @@
+import { timestamp } from '../db/pool.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+
+const claimUnknown: Statement = {
+  name: 'alert_claim_unknown',
+  text: `UPDATE unknown_told t SET mail_due_at = $2
+    FROM (SELECT account_id, payment_id FROM unknown_told WHERE mail_due_at <= $1
+      ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+      JOIN payment p ON p.account_id = due.account_id AND p.id = due.payment_id
+      JOIN account a ON a.id = due.account_id
+      JOIN operation o ON o.account_id = due.account_id AND o.id = p.operation_id
+    WHERE t.account_id = due.account_id AND t.payment_id = due.payment_id
+    RETURNING t.account_id AS "accountId", a.name AS "accountName", p.id AS "paymentId", o.name AS "operationName",
+      p.amount_cents AS "amountCents", p.created_at AS "createdAt", p.status = 'unknown' AS open`,
+};
+
+export interface UnknownAlert {
+  accountId: string;
+  accountName: string;
+  paymentId: string;
+  operationName: string;
+  amountCents: number;
+  createdAt: number;
+  /** Nobody knows yet, even now. */
+  open: boolean;
+}
+
+/** Transfers that were told to be unknown and that no mail was sent of; out of sight of the others until `untilMs`. */
+export const claimUnknownAlerts = (
+  sql: Queries,
+  nowMs: number,
+  untilMs: number,
+  most: number,
+): Promise<UnknownAlert[]> =>
+  sql.run<UnknownAlert>(claimUnknown, [timestamp(nowMs), timestamp(untilMs), most]);
+
+const endUnknown: Statement = {
+  name: 'alert_end_unknown',
+  text: `UPDATE unknown_told SET mail_due_at = NULL WHERE account_id = $1 AND payment_id = ANY ($2::uuid[])`,
+};
+
+export const endUnknownAlerts = (
+  sql: Queries,
+  accountId: string,
+  paymentIds: readonly string[],
+): Promise<unknown> => sql.run(endUnknown, [accountId, paymentIds]);
+
+const claimIncidents: Statement = {
+  name: 'alert_claim_incidents',
+  text: `UPDATE incident i SET mail_due_at = $2
+    FROM (SELECT account_id, id FROM incident WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+      LEFT JOIN account a ON a.id = due.account_id
+    WHERE i.account_id = due.account_id AND i.id = due.id
+    RETURNING i.account_id AS "accountId", a.name AS "accountName", i.id, i.kind, i.payment_id AS "paymentId",
+      i.operation_id AS "operationId", i.amount_cents AS "amountCents", i.freezes, i.opened_at AS "openedAt"`,
+};
+
+export interface IncidentAlert {
+  accountId: string;
+  /** Null: of the installation itself. */
+  accountName: string | null;
+  id: string;
+  kind: string;
+  paymentId: string | null;
+  operationId: string | null;
+  amountCents: number;
+  freezes: boolean;
+  openedAt: number;
+}
+
+/** Incidents that no mail was sent of; out of sight of the others until `untilMs`. */
+export const claimIncidentAlerts = (
+  sql: Queries,
+  nowMs: number,
+  untilMs: number,
+  most: number,
+): Promise<IncidentAlert[]> =>
+  sql.run<IncidentAlert>(claimIncidents, [timestamp(nowMs), timestamp(untilMs), most]);
+
+const endIncident: Statement = {
+  name: 'alert_end_incident',
+  text: `UPDATE incident i SET mail_due_at = NULL FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, id)
+    WHERE i.account_id = k.account_id AND i.id = k.id`,
+};
+
+export const endIncidentAlerts = (sql: Queries, told: readonly IncidentAlert[]): Promise<unknown> =>
+  sql.run(endIncident, [told.map(({ accountId }) => accountId), told.map(({ id }) => id)]);

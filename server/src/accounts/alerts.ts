@@ -1,0 +1,106 @@
+import type { Log } from '../log.ts';
+import type { Letter, Mail } from '../mail.ts';
+import { priceOf } from '../money.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import {
+  claimIncidentAlerts,
+  claimUnknownAlerts,
+  endIncidentAlerts,
+  endUnknownAlerts,
+  type IncidentAlert,
+  type UnknownAlert,
+} from './alerts.sql.ts';
+import { findPeople } from './people.sql.ts';
+
+/**
+ * Mails that money wants somebody's eyes: to an account's people when transfers stayed unknown for 15 minutes, to whoever runs the
+ * installation when an incident was opened. Many at once make one mail.
+ *
+ * A mail is noted after it was sent: a process that dies in between sends it twice rather than never. One that fails is tried
+ * again after ten minutes.
+ */
+export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+  step(): Promise<boolean>;
+} {
+  async function tellUnknown(accountId: string, alerts: readonly UnknownAlert[]): Promise<void> {
+    const open = alerts.filter((alert) => alert.open);
+    if (open.length > 0) {
+      const people = await findPeople(sql, accountId, 'money');
+      // An account that nobody has signed in to: whoever runs the installation knows whom to call.
+      for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...unknownLetter(open) });
+    }
+    await endUnknownAlerts(
+      sql,
+      accountId,
+      alerts.map(({ paymentId }) => paymentId),
+    );
+  }
+
+  async function tellIncidents(alerts: readonly IncidentAlert[]): Promise<void> {
+    await mail.send({ to: null, ...incidentLetter(alerts) });
+    await endIncidentAlerts(sql, alerts);
+  }
+
+  const attempt = (work: Promise<void>): Promise<void> =>
+    work.catch((error: unknown) => log.error({ err: error }, 'nobody could be told of an alert'));
+
+  return {
+    /** One round; true when there may be more at once. */
+    step: async () => {
+      const now = clock.now();
+      const unknown = await claimUnknownAlerts(sql, now, now + againMs, most);
+      const incidents = await claimIncidentAlerts(sql, now, now + againMs, most);
+      const byAccount = Map.groupBy(unknown, ({ accountId }) => accountId);
+      for (const [accountId, alerts] of byAccount) await attempt(tellUnknown(accountId, alerts));
+      if (incidents.length > 0) await attempt(tellIncidents(incidents));
+      return unknown.length === most || incidents.length === most;
+    },
+  };
+}
+
+const againMs = 600_000;
+const most = 100;
+
+const utc = (ms: number): string => new Date(ms).toISOString();
+
+function unknownLetter(alerts: readonly UnknownAlert[]): Omit<Letter, 'to'> {
+  const [first] = alerts as [UnknownAlert];
+  const lines = alerts.map(
+    ({ paymentId, amountCents, operationName, createdAt }) =>
+      `${paymentId}  ${priceOf(amountCents)}  ${operationName}  ${utc(createdAt)}`,
+  );
+  return {
+    subject: `vintem: ${alerts.length} ${alerts.length === 1 ? 'transferencia' : 'transferencias'} a confirmar ha 15 minutos`,
+    text: `Conta: ${first.accountName}
+
+O provedor ainda não confirmou estas transferências. O Pix pode ter sido enviado:
+não repita. O serviço consulta sozinho, e cada uma termina concluída ou cancelada.
+
+${lines.join('\n')}
+
+—
+The provider has not confirmed these transfers for 15 minutes. The Pix may have gone out: do not repeat them.
+The service goes on asking by itself, and each of them ends completed or cancelled.
+`,
+  };
+}
+
+function incidentLetter(alerts: readonly IncidentAlert[]): Omit<Letter, 'to'> {
+  const lines = alerts.map(
+    ({ id, kind, accountName, accountId, paymentId, amountCents, freezes, openedAt }) =>
+      [
+        `${id}  ${kind}  ${priceOf(amountCents)}  ${utc(openedAt)}`,
+        `  ${accountName === null ? 'of the installation' : `account ${accountName} (${accountId})`}${paymentId === null ? '' : `, payment ${paymentId}`}`,
+        ...(freezes ? ['  withdrawals of its operation wait until it is resolved'] : []),
+      ].join('\n'),
+  );
+  return {
+    subject: `vintem: ${alerts.length} ${alerts.length === 1 ? 'incident' : 'incidents'} to decide`,
+    text: `Money that the books cannot place by themselves. See each with "vintem incident show ID" and decide it with
+"vintem incident resolve ID --action ... --reason ...".
+
+${lines.join('\n')}
+`,
+  };
+}

@@ -1,0 +1,21 @@
+import type { Queries, Statement } from '../ports/sql.ts';
+
+const select: Statement = {
+  name: 'account_people',
+  text: `SELECT u.email FROM panel_member m JOIN panel_user u ON u.id = m.user_id
+    WHERE m.account_id = $1 AND m.role = ANY ($2::text[]) AND u.email_verified ORDER BY u.email`,
+};
+
+/** Who is told of what: of keys and endpoints those who look after integrations, of money those who move it. */
+const told = {
+  integrations: ['owner', 'admin', 'developer'],
+  money: ['owner', 'admin', 'finance'],
+} as const;
+
+/** The addresses of the people to tell; empty for an account that nobody has signed in to. */
+export const findPeople = async (
+  sql: Queries,
+  accountId: string,
+  about: keyof typeof told,
+): Promise<string[]> =>
+  (await sql.run<{ email: string }>(select, [accountId, told[about]])).map(({ email }) => email);
