@@ -22,6 +22,21 @@ export const roughMoney = (cents: number): string => roughly.format(cents / 100)
 export const plainMoney = (cents: number): string =>
   new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
 
+/**
+ * Cents of what somebody types who looks for an amount: `12,34`, `1.234,56`, `12.34`, `R$ 12`. Null for anything else: a bare `12`
+ * may as well be part of a name.
+ */
+export function amountOf(text: string): number | null {
+  const bare = text.trim().replace(/^R\$\s*/i, '');
+  const cents = /^\d{1,3}(\.\d{3})*,\d{2}$|^\d+[.,]\d{2}$/.test(bare)
+    ? Number(bare.replace(/[.,]/g, ''))
+    : bare !== text.trim() && /^\d{1,3}(\.\d{3})*$|^\d+$/.test(bare)
+      ? Number(bare.replaceAll('.', '')) * 100
+      : null;
+  // More than a payment can have.
+  return cents === null || cents > 100_000_000 ? null : cents;
+}
+
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {

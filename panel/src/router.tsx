@@ -6,6 +6,8 @@ import {
   Navigate,
   Outlet,
 } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import type { EventFilters } from './pages/events.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import { ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
@@ -24,7 +26,7 @@ function Nowhere() {
 const root = createRootRouteWithContext()({ component: Outlet, notFoundComponent: Nowhere });
 
 /** Everything below an account: who is not signed in goes to the gate. */
-function Inside() {
+function Inside({ children }: { children: ReactNode }) {
   const words = useWords();
   const { data, error, refetch } = useSession();
   if (data === null || data?.accounts.length === 0) return <Navigate to="/entrar" />;
@@ -42,14 +44,28 @@ function Inside() {
       </main>
     );
   }
-  return (
-    <ScopeProvider session={data}>
-      <Shell />
-    </ScopeProvider>
-  );
+  return <ScopeProvider session={data}>{children}</ScopeProvider>;
 }
 
-const inside = createRoute({ getParentRoute: () => root, id: 'inside', component: Inside });
+const inside = createRoute({
+  getParentRoute: () => root,
+  id: 'inside',
+  component: () => (
+    <Inside>
+      <Shell />
+    </Inside>
+  ),
+});
+/** The same without the panel around it. */
+const bare = createRoute({
+  getParentRoute: () => root,
+  id: 'bare',
+  component: () => (
+    <Inside>
+      <Outlet />
+    </Inside>
+  ),
+});
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
@@ -119,6 +135,22 @@ const routes = root.addChildren([
       component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
     }),
     page(
+      '/conferencia',
+      lazyRouteComponent(() => import('./pages/reconciliation.tsx'), 'ReconciliationPage'),
+    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/integracoes/eventos',
+      validateSearch: (search: Record<string, unknown>): EventFilters =>
+        Object.fromEntries(
+          ['tipo', 'pagamento', 'de', 'ate'].flatMap((name) => {
+            const value = text(search[name]);
+            return value === undefined ? [] : [[name, value]];
+          }),
+        ),
+      component: lazyRouteComponent(() => import('./pages/events.tsx'), 'Events'),
+    }),
+    page(
       '/integracoes/chaves',
       lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
     ),
@@ -138,6 +170,13 @@ const routes = root.addChildren([
       '/seguranca',
       lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
     ),
+  ]),
+  bare.addChildren([
+    createRoute({
+      getParentRoute: () => bare,
+      path: '/pagamentos/$id/pagador',
+      component: lazyRouteComponent(() => import('./pages/payer.tsx'), 'PayerView'),
+    }),
   ]),
   open(
     '/entrar',

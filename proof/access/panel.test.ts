@@ -107,6 +107,14 @@ const ofAccounts: Record<string, Row> = {
   'GET /records/{id}/receipt.pdf': { needs: 'read', allowed: 400, foreign: 404 },
   'GET /records.csv': reads,
   'GET /statement.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /operations.csv': reads,
+  'GET /events.csv': reads,
+  'GET /webhooks/{id}/deliveries.csv': { ...hooks, foreign: 404 },
+  'GET /keys.csv': reads,
+  'GET /members.csv': { needs: 'members', allowed: 200 },
+  'GET /incidents.csv': reads,
+  'GET /reconciliation': reads,
+  'POST /records/{id}/query': { ...reads, body: {}, foreign: 404 },
   'GET /updates': reads,
 };
 
@@ -114,6 +122,12 @@ const undocumented = [
   'GET /records/{id}/receipt.pdf',
   'GET /records.csv',
   'GET /statement.csv',
+  'GET /operations.csv',
+  'GET /events.csv',
+  'GET /webhooks/{id}/deliveries.csv',
+  'GET /keys.csv',
+  'GET /members.csv',
+  'GET /incidents.csv',
   'GET /updates',
 ];
 

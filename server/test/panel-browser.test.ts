@@ -1,24 +1,14 @@
-import { createHmac } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
-import { acceptInvitation, invite } from '../src/panel/members.ts';
-import type { Role } from '../src/panel/roles.ts';
-import { openBrowser, openWindow, type Window } from './support/browser.ts';
+import { inspect, openBrowser, openWindow, signInAt, type Window } from './support/browser.ts';
+import { newPerson, password, totpOf } from './support/panel.ts';
 import { openService, type Service, until } from './support/service.ts';
-
-/** For people to look at: every page at both widths. */
-const screenshots = fileURLToPath(new URL('../../panel/screenshots/', import.meta.url));
 
 // A page, two widths and two passes of axe: on a busy machine that is more than the usual time.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
-
-const password = 'girafa azul de patins';
 
 let service: Service;
 let browser: Browser;
@@ -26,19 +16,9 @@ let window: Window;
 let page: Page;
 let shop: { ownerId: string; operationId: string };
 
-async function newPerson(accountId: string, email: string, role: Role = 'owner'): Promise<void> {
-  const { token } = await invite(service.house, { accountId, email, role });
-  await acceptInvitation(service.house, { token, name: 'Ana Prado', password });
-}
-
 const newShop = (name: string) => createAccount(service.house, { name, test: true, connection: 'simulator' });
 
-async function signIn(on: Page, email: string): Promise<void> {
-  await on.goto(`${service.url}/entrar`);
-  await on.getByLabel('E-mail').fill(email);
-  await on.getByLabel('Senha', { exact: true }).fill(password);
-  await on.getByRole('button', { name: 'Entrar', exact: true }).click();
-}
+const signIn = (on: Page, email: string) => signInAt(on, service.url, email);
 
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 
@@ -51,26 +31,13 @@ async function newestMail(): Promise<string> {
   return text;
 }
 
-/** RFC 6238, as an authenticator app counts it. */
-function totpOf(secret: string, atMs: number): string {
-  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
-  const bits = [...secret].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
-  const key = Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
-  const counter = Buffer.alloc(8);
-  counter.writeBigUInt64BE(BigInt(Math.floor(atMs / 30_000)));
-  const digest = createHmac('sha1', key).update(counter).digest();
-  const offset = (digest.at(-1) as number) & 15;
-  return String((digest.readUInt32BE(offset) & 0x7fffffff) % 1_000_000).padStart(6, '0');
-}
-
 beforeAll(async () => {
   service = await openService({ env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
   browser = await openBrowser();
   window = await openWindow(browser);
   page = window.page;
   shop = await newShop('Padaria Estrela');
-  await newPerson(shop.ownerId, 'ana@padaria.example');
-  await mkdir(screenshots, { recursive: true });
+  await newPerson(service, shop.ownerId, 'ana@padaria.example');
   // The first visit may have to build the pages.
   await page.goto(`${service.url}/entrar`, { timeout: 60_000 });
 });
@@ -229,7 +196,7 @@ describe('an operation', () => {
 describe('accounts apart', () => {
   test('a second account sees nothing of the first', async () => {
     const other = await newShop('Oficina do Zé');
-    await newPerson(other.ownerId, 'ze@oficina.example');
+    await newPerson(service, other.ownerId, 'ze@oficina.example');
     const { body } = await service.simulator.control('GET', '/control/state');
     const txid = body.charges[0].txid as string;
     const paymentId = txid.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
@@ -300,6 +267,9 @@ describe('every page', () => {
     ['comprovante', async () => `${await recordOf('transfer')}/comprovante`, 'Comprovante Pix'],
     ['operacoes', () => '/operacoes', 'Operações'],
     ['extrato', () => '/extrato', 'Extrato'],
+    ['conferencia', () => '/conferencia', 'Conferência'],
+    ['pagador', async () => `${await recordOf('deposit')}/pagador`, 'Pagar a Padaria Estrela'],
+    ['eventos', () => '/integracoes/eventos', 'Eventos'],
     ['chaves', () => '/integracoes/chaves', 'Chaves de API'],
     ['webhooks', () => '/integracoes/webhooks', 'Webhooks'],
     ['entregas', () => endpointPath(), 'Loja'],
@@ -319,33 +289,18 @@ describe('every page', () => {
   test.each(pages)(
     '%s: no violation of axe, nothing beyond the edge, at both widths',
     async (name, path, title) => {
-      for (const width of [1440, 360]) {
-        await page.setViewportSize({ width, height: width === 360 ? 740 : 900 });
-        await page.goto(service.url + (await path()));
-        await heading(title).waitFor();
-        await page.waitForLoadState('networkidle').catch(() => {});
-        await page.screenshot({ path: `${screenshots}${name}-${width}.png`, fullPage: true });
-        const beyond = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-        expect(beyond, `${name} at ${width}`).toBeLessThanOrEqual(0);
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        const found = violations.map(
-          (one) =>
-            `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary ?? ''}`).join(' | ')}`,
-        );
-        expect(found, `${name} at ${width}`).toEqual([]);
-      }
+      await page.goto(service.url + (await path()));
+      await heading(title).waitFor();
+      await page.waitForLoadState('networkidle').catch(() => {});
+      await inspect(page, name);
     },
   );
 
   test('the gate as well', async () => {
     const fresh = await openWindow(browser, 1440);
-    for (const width of [1440, 360]) {
-      await fresh.page.setViewportSize({ width, height: 740 });
-      await fresh.page.goto(`${service.url}/entrar`);
-      await fresh.page.getByRole('heading', { name: 'Entrar' }).waitFor();
-      await fresh.page.screenshot({ path: `${screenshots}entrar-${width}.png`, fullPage: true });
-      expect((await new AxeBuilder({ page: fresh.page }).analyze()).violations).toEqual([]);
-    }
+    await fresh.page.goto(`${service.url}/entrar`);
+    await fresh.page.getByRole('heading', { name: 'Entrar' }).waitFor();
+    await inspect(fresh.page, 'entrar');
     await fresh.context.close();
   });
 

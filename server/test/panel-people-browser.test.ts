@@ -1,14 +1,11 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { AxeBuilder } from '@axe-core/playwright';
+import { writeFile } from 'node:fs/promises';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openBrowser, openWindow, type Window } from './support/browser.ts';
+import { inspect, openBrowser, openWindow, screenshots, signInAt, type Window } from './support/browser.ts';
 import { mailsTo, newPerson, password } from './support/panel.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
 
 /** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
-const screenshots = fileURLToPath(new URL('../../panel/screenshots/', import.meta.url));
 
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
@@ -22,32 +19,8 @@ let page: Page;
 const heading = (name: string | RegExp, on = page) => on.getByRole('heading', { level: 1, name });
 
 async function signIn(on: Page, address = email): Promise<void> {
-  await on.goto(`${service.url}/entrar`);
-  await on.getByLabel('E-mail').fill(address);
-  await on.getByLabel('Senha', { exact: true }).fill(password);
-  await on.getByRole('button', { name: 'Entrar', exact: true }).click();
+  await signInAt(on, service.url, address);
   await heading('Início', on).waitFor();
-}
-
-/** At both widths and in both languages: nothing beyond the edge, no violation of axe; a picture for people to look at. */
-async function inspect(name: string, on = page): Promise<void> {
-  for (const width of [1440, 360]) {
-    await on.setViewportSize({ width, height: width === 360 ? 740 : 900 });
-    await on.screenshot({
-      path: `${screenshots}${name}-${width}.png`,
-      fullPage: true,
-      animations: 'disabled',
-    });
-    const beyond = await on.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
-    expect(beyond, `${name} at ${width}`).toBeLessThanOrEqual(0);
-    const { violations } = await new AxeBuilder({ page: on }).analyze();
-    const found = violations.map(
-      (one) =>
-        `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary ?? ''}`).join(' | ')}`,
-    );
-    expect(found, `${name} at ${width}`).toEqual([]);
-  }
-  await on.setViewportSize({ width: 1280, height: 900 });
 }
 
 async function inEnglish(name: string, path: string, title: string): Promise<void> {
@@ -55,7 +28,7 @@ async function inEnglish(name: string, path: string, title: string): Promise<voi
   await page.goto(service.url + path);
   await heading(title).waitFor();
   await page.waitForLoadState('networkidle').catch(() => {});
-  await inspect(`${name}-en`);
+  await inspect(page, `${name}-en`);
   await page.evaluate(`localStorage.setItem('vintem.language', 'pt-BR')`);
 }
 
@@ -70,7 +43,6 @@ beforeAll(async () => {
   browser = await openBrowser();
   window = await openWindow(browser);
   page = window.page;
-  await mkdir(screenshots, { recursive: true });
   // The first visit may have to build the pages.
   await page.goto(`${service.url}/entrar`, { timeout: 90_000 });
 });
@@ -112,7 +84,7 @@ describe('by keyboard alone', () => {
     await heading('Confirme com o código').waitFor();
     // The first field of the code has the focus already.
     await page.getByText(/O rascunho vale até \d\d:\d\d/).waitFor();
-    await inspect('transferencia-codigo');
+    await inspect(page, 'transferencia-codigo');
     const [first = ''] = await codesSent();
     await page.getByRole('button', { name: 'Enviar outro código' }).focus();
     await page.keyboard.press('Enter');
@@ -145,7 +117,7 @@ describe('a draft', () => {
     await heading('Transferência cancelada').waitFor();
     await page.getByText('O rascunho foi cancelado.').waitFor();
     await page.getByText('Nada foi enviado e o saldo não mudou.').waitFor();
-    await inspect('transferencia-cancelada');
+    await inspect(page, 'transferencia-cancelada');
   });
 
   test('gets three codes, and says so when a fourth is asked for', async () => {
@@ -220,7 +192,7 @@ describe('an API key', () => {
     await dialog.getByText('lá não é um endereço nem uma rede.').waitFor();
     await dialog.getByLabel(/Endereços IP permitidos/).fill('203.0.113.0/24\n198.51.100.7');
     await lives.selectOption('90');
-    await inspect('chave-nova');
+    await inspect(page, 'chave-nova');
     await dialog.getByRole('button', { name: 'Criar chave' }).click();
     await page.getByTestId('new-key').waitFor();
     expect(await page.getByRole('button', { name: 'Concluir' }).isDisabled()).toBe(true);
@@ -230,18 +202,18 @@ describe('an API key', () => {
     await row.getByText('Só de 203.0.113.0/24, 198.51.100.7').waitFor();
     await row.getByRole('button', { name: 'Reduzir' }).click();
     await dialog.getByLabel('Transferências').uncheck();
-    await inspect('chave-reduzir');
+    await inspect(page, 'chave-reduzir');
     await dialog.getByRole('button', { name: 'Salvar permissões' }).click();
     await row.getByText(/Leitura, Cobranças$/).waitFor();
     expect(await row.textContent()).not.toContain('Transferências');
     await row.getByRole('button', { name: 'Trocar' }).click();
     await dialog.getByText('7 dias').waitFor();
-    await inspect('chave-trocar');
+    await inspect(page, 'chave-trocar');
     await dialog.getByRole('button', { name: 'Trocar' }).click();
     await page.getByLabel('Guardei a chave em um lugar seguro').check();
     await page.getByRole('button', { name: 'Concluir' }).click();
     await page.getByText(/Substituída, vale até/).waitFor();
-    await inspect('chaves-com-prazo');
+    await inspect(page, 'chaves-com-prazo');
   });
 });
 
@@ -272,7 +244,7 @@ describe('a passkey', () => {
     await local.page.goto(`${at}/seguranca`);
     await local.page.getByRole('button', { name: 'Adicionar passkey' }).click();
     await local.page.getByRole('button', { name: 'Remover' }).waitFor();
-    await inspect('seguranca-passkey', local.page);
+    await inspect(local.page, 'seguranca-passkey');
     await local.page.getByRole('button', { name: 'Encerrar todas, inclusive esta' }).click();
     await local.page.getByRole('heading', { name: 'Entrar' }).waitFor();
     await local.page.getByRole('button', { name: 'Entrar com passkey' }).click();
@@ -299,13 +271,13 @@ describe('another e-mail address', () => {
     const path = /\/novo-email#\S+/.exec((await mailsTo(service, fresh)).at(-1) ?? '')?.[0];
     await own.page.goto(service.url + path);
     await heading('Confirmar novo e-mail', own.page).waitFor();
-    await inspect('novo-email', own.page);
+    await inspect(own.page, 'novo-email');
     await own.page.getByRole('button', { name: 'Usar este e-mail' }).click();
     await own.page.getByText('E-mail trocado. Entre com o novo endereço.').waitFor();
     await signIn(own.page, fresh);
     await own.page.goto(`${service.url}/transferencias/nova`);
     await own.page.getByText(/Transferências pelo painel ficam suspensas até/).waitFor();
-    await inspect('transferencia-suspensa', own.page);
+    await inspect(own.page, 'transferencia-suspensa');
     expect(own.complaints).toEqual([]);
     await own.context.close();
   });

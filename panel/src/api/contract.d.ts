@@ -936,6 +936,46 @@ export interface paths {
         patch: operations["patchMembersById"];
         trace?: never;
     };
+    "/reconciliation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reconciliation
+         * @description Needs the permission `read`.
+         */
+        get: operations["getReconciliation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/records/{id}/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the provider about a payment now
+         * @description Needs the permission `read`.
+         */
+        post: operations["postRecordsByIdQuery"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4385,6 +4425,185 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getReconciliation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: date-time
+                         * @description How far the provider's statement was read by itself
+                         */
+                        statementReadTo: string | null;
+                        /** @description The last comparison of everything with the provider's lists; null: none yet */
+                        compared: null | {
+                            /**
+                             * Format: date-time
+                             * @description When
+                             */
+                            at: string;
+                            /** @description Payments that both have */
+                            compared: number;
+                            /** @description Posted then */
+                            missing: number;
+                            /** @description At the provider alone */
+                            unexpected: number;
+                            /** @description Both have it and disagree */
+                            different: number;
+                        };
+                        operations: {
+                            /**
+                             * Format: uuid
+                             * @description Operation
+                             */
+                            id: string;
+                            name: string;
+                            /** @description The balance: available less what is owed */
+                            balanceCents: number;
+                            /** @description The same after the last line of the ledger */
+                            ledgerCents: number;
+                            /** @description Lines of the ledger */
+                            lines: number;
+                        }[];
+                        /** @description The oldest 100 */
+                        unknown: {
+                            /**
+                             * Format: uuid
+                             * @description Payment
+                             */
+                            id: string;
+                            /**
+                             * @description Kind
+                             * @enum {string}
+                             */
+                            kind: "deposit" | "transfer";
+                            /** @description Amount */
+                            amountCents: number;
+                            /**
+                             * Format: uuid
+                             * @description Operation
+                             */
+                            operationId: string;
+                            /**
+                             * Format: date-time
+                             * @description Creation
+                             */
+                            createdAt: string;
+                        }[];
+                        /** @description The newest 100 */
+                        incidents: {
+                            /**
+                             * Format: uuid
+                             * @description Incident
+                             */
+                            id: string;
+                            kind: string;
+                            /**
+                             * @description State
+                             * @enum {string}
+                             */
+                            state: "open" | "resolved";
+                            /** @description Payment */
+                            paymentId: string | null;
+                            /** @description Operation */
+                            operationId: string | null;
+                            /** @description Amount */
+                            amountCents: number;
+                            /** @description Withdrawals wait until it is resolved */
+                            freezes: boolean;
+                            /**
+                             * Format: date-time
+                             * @description Since
+                             */
+                            openedAt: string;
+                            /**
+                             * Format: date-time
+                             * @description Until
+                             */
+                            resolvedAt: string | null;
+                            /** @description What was decided */
+                            action: string | null;
+                            /** @description Why */
+                            reason: string | null;
+                        }[];
+                        /**
+                         * Format: date-time
+                         * @description When this was read
+                         */
+                        at: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postRecordsByIdQuery: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        record: components["schemas"]["Record"];
                     };
                 };
             };

@@ -8,6 +8,7 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { ListFoot } from '../ui/list-foot.tsx';
 import { Copy, FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Operation = Overview['operations'][number];
@@ -38,67 +39,74 @@ export function Operations() {
       ) : !data ? (
         <Rows />
       ) : (
-        <div className="cols">
-          {data.operations.map((operation) => (
-            <section key={operation.id} className="card" aria-label={operation.name}>
-              <div className="cardhead">
-                <h2>{operation.name}</h2>
-                {operation.isDefault && (
-                  <Badge variant="light" color="cobre" tt="none">
-                    {words.common.main}
-                  </Badge>
-                )}
-              </div>
-              <p className="big" style={{ fontSize: 28, margin: '0 0 10px' }}>
-                <Money cents={operation.availableCents - operation.receivableCents} />
-              </p>
-              <dl className="facts" style={{ marginBottom: 16 }}>
-                <dt>{words.home.reserved}</dt>
-                <dd>
-                  <Money cents={operation.reservedCents} />
-                </dd>
-                <dt>{words.home.held}</dt>
-                <dd>
-                  <Money cents={operation.heldCents} />
-                </dd>
-                <dt>{words.common.created}</dt>
-                <dd>
-                  <When at={operation.createdAt} />
-                </dd>
-                <dt>Id</dt>
-                <dd>
-                  <span className="mono">{operation.id}</span> <Copy value={operation.id} />
-                </dd>
-              </dl>
-              <div style={{ display: 'flex', gap: 8, flexWrap: 'wrap' }}>
-                <Button
-                  renderRoot={(props) => (
-                    <Link to="/extrato" search={{ operacao: operation.id }} {...props} />
+        <>
+          <div className="cols">
+            {data.operations.map((operation) => (
+              <section key={operation.id} className="card" aria-label={operation.name}>
+                <div className="cardhead">
+                  <h2>{operation.name}</h2>
+                  {operation.isDefault && (
+                    <Badge variant="light" color="cobre" tt="none">
+                      {words.common.main}
+                    </Badge>
                   )}
-                  variant="default"
-                  size="sm"
-                >
-                  {words.operations.statement}
-                </Button>
-                {manage && (
-                  <>
-                    <Button variant="subtle" size="sm" onClick={() => setOpen({ what: 'rename', operation })}>
-                      {words.operations.rename}
-                    </Button>
-                    <Button
-                      variant="subtle"
-                      color="red"
-                      size="sm"
-                      onClick={() => setOpen({ what: 'delete', operation })}
-                    >
-                      {words.operations.delete}
-                    </Button>
-                  </>
-                )}
-              </div>
-            </section>
-          ))}
-        </div>
+                </div>
+                <p className="big" style={{ fontSize: 28, margin: '0 0 10px' }}>
+                  <Money cents={operation.availableCents - operation.receivableCents} />
+                </p>
+                <dl className="facts" style={{ marginBottom: 16 }}>
+                  <dt>{words.home.reserved}</dt>
+                  <dd>
+                    <Money cents={operation.reservedCents} />
+                  </dd>
+                  <dt>{words.home.held}</dt>
+                  <dd>
+                    <Money cents={operation.heldCents} />
+                  </dd>
+                  <dt>{words.common.created}</dt>
+                  <dd>
+                    <When at={operation.createdAt} />
+                  </dd>
+                  <dt>Id</dt>
+                  <dd>
+                    <span className="mono">{operation.id}</span> <Copy value={operation.id} />
+                  </dd>
+                </dl>
+                <div style={{ display: 'flex', gap: 8, flexWrap: 'wrap' }}>
+                  <Button
+                    renderRoot={(props) => (
+                      <Link to="/extrato" search={{ operacao: operation.id }} {...props} />
+                    )}
+                    variant="default"
+                    size="sm"
+                  >
+                    {words.operations.statement}
+                  </Button>
+                  {manage && (
+                    <>
+                      <Button
+                        variant="subtle"
+                        size="sm"
+                        onClick={() => setOpen({ what: 'rename', operation })}
+                      >
+                        {words.operations.rename}
+                      </Button>
+                      <Button
+                        variant="subtle"
+                        color="red"
+                        size="sm"
+                        onClick={() => setOpen({ what: 'delete', operation })}
+                      >
+                        {words.operations.delete}
+                      </Button>
+                    </>
+                  )}
+                </div>
+              </section>
+            ))}
+          </div>
+          <ListFoot file="operations.csv" />
+        </>
       )}
       {open && open.what !== 'delete' && (
         <NameDialog

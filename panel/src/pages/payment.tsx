@@ -78,7 +78,14 @@ export function PaymentPage() {
           )}
           <Ledger data={data} />
           <section className="card" aria-labelledby="events">
-            <h2 id="events">{words.detail.events}</h2>
+            <div className="cardhead">
+              <h2 id="events">{words.detail.events}</h2>
+              {data.events.length > 0 && (
+                <Link to="/integracoes/eventos" search={{ pagamento: id }} className="end">
+                  {words.events.open}
+                </Link>
+              )}
+            </div>
             {data.events.length === 0 ? (
               <p className="soft" style={{ margin: 0 }}>
                 {words.detail.noEvents}

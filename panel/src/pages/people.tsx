@@ -8,6 +8,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { ListFoot } from '../ui/list-foot.tsx';
 import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 
 const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;
@@ -45,59 +46,62 @@ export function People() {
           ) : !data ? (
             <Rows />
           ) : (
-            <ul className="moves">
-              {data.members.map((one) => (
-                <li key={one.userId} className="keyrow">
-                  <div style={{ minWidth: 0 }}>
-                    <strong>{one.name}</strong>{' '}
-                    {one.self && (
-                      <Badge variant="light" tt="none" color="cobre">
-                        {words.people.you}
-                      </Badge>
-                    )}
-                    <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
-                      {one.email}
+            <>
+              <ul className="moves">
+                {data.members.map((one) => (
+                  <li key={one.userId} className="keyrow">
+                    <div style={{ minWidth: 0 }}>
+                      <strong>{one.name}</strong>{' '}
+                      {one.self && (
+                        <Badge variant="light" tt="none" color="cobre">
+                          {words.people.you}
+                        </Badge>
+                      )}
+                      <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
+                        {one.email}
+                      </div>
+                      <div style={{ fontSize: 14 }}>
+                        <span className={`status ${one.secondFactor ? 'good' : 'wait'}`}>
+                          {words.people.factor}: {one.secondFactor ? words.security.on : words.security.off}
+                        </span>
+                      </div>
                     </div>
-                    <div style={{ fontSize: 14 }}>
-                      <span className={`status ${one.secondFactor ? 'good' : 'wait'}`}>
-                        {words.people.factor}: {one.secondFactor ? words.security.on : words.security.off}
-                      </span>
+                    <div style={{ display: 'flex', gap: 8, alignItems: 'center' }}>
+                      <Select
+                        aria-label={`${words.people.changeRole}: ${one.name}`}
+                        data={roles.map((value) => ({
+                          value,
+                          label: words.roles[value],
+                          disabled: !mayChange(value),
+                        }))}
+                        value={one.role}
+                        disabled={!mayChange(one.role)}
+                        allowDeselect={false}
+                        w={160}
+                        onChange={(role) =>
+                          role &&
+                          role !== one.role &&
+                          change.run(() =>
+                            ask(() =>
+                              api.PATCH('/members/{id}', {
+                                params: { path: { id: one.userId } },
+                                body: { role: role as Role },
+                              }),
+                            ),
+                          )
+                        }
+                      />
+                      {mayChange(one.role) && !one.self && (
+                        <Button variant="subtle" color="red" size="sm" onClick={() => setLeaving(one)}>
+                          {words.people.remove}
+                        </Button>
+                      )}
                     </div>
-                  </div>
-                  <div style={{ display: 'flex', gap: 8, alignItems: 'center' }}>
-                    <Select
-                      aria-label={`${words.people.changeRole}: ${one.name}`}
-                      data={roles.map((value) => ({
-                        value,
-                        label: words.roles[value],
-                        disabled: !mayChange(value),
-                      }))}
-                      value={one.role}
-                      disabled={!mayChange(one.role)}
-                      allowDeselect={false}
-                      w={160}
-                      onChange={(role) =>
-                        role &&
-                        role !== one.role &&
-                        change.run(() =>
-                          ask(() =>
-                            api.PATCH('/members/{id}', {
-                              params: { path: { id: one.userId } },
-                              body: { role: role as Role },
-                            }),
-                          ),
-                        )
-                      }
-                    />
-                    {mayChange(one.role) && !one.self && (
-                      <Button variant="subtle" color="red" size="sm" onClick={() => setLeaving(one)}>
-                        {words.people.remove}
-                      </Button>
-                    )}
-                  </div>
-                </li>
-              ))}
-            </ul>
+                  </li>
+                ))}
+              </ul>
+              <ListFoot file="members.csv" />
+            </>
           )}
         </section>
         {data && data.invitations.length > 0 && (

@@ -1,15 +1,15 @@
-import { Button, Select } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
-import { Icon } from '../ui/icons.tsx';
+import { useWords } from '../text/text.tsx';
+import { ListFoot } from '../ui/list-foot.tsx';
 import { Empty, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 export function Statement() {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account, operationId } = useScope();
   const overview = useOverview(true);
   const { operacao } = useSearch({ strict: false }) as { operacao?: string };
@@ -34,11 +34,6 @@ export function Statement() {
     getNextPageParam: (last) => last.nextBelow,
   });
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
-  const csv = new URLSearchParams({
-    operationId: chosen ?? '',
-    separator: language === 'en' ? 'comma' : 'semicolon',
-    bom: 'yes',
-  });
   return (
     <>
       <PageHead title={words.statement.title} lead={words.statement.lead}>
@@ -114,27 +109,7 @@ export function Statement() {
                 ))}
               </tbody>
             </table>
-            <div style={{ display: 'flex', gap: 12, marginTop: 14, flexWrap: 'wrap' }}>
-              {pages.hasNextPage && (
-                <Button
-                  variant="default"
-                  loading={pages.isFetchingNextPage}
-                  onClick={() => void pages.fetchNextPage()}
-                >
-                  {words.common.more}
-                </Button>
-              )}
-              <Button
-                component="a"
-                href={`/panel/api/accounts/${account.id}/statement.csv?${csv}`}
-                download
-                variant="subtle"
-                leftSection={<Icon name="down" size={18} />}
-                style={{ marginLeft: 'auto' }}
-              >
-                {words.common.exportCsv}
-              </Button>
-            </div>
+            <ListFoot file="statement.csv" filters={{ operationId: chosen }} pages={pages} />
           </>
         )}
       </section>

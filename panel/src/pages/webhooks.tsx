@@ -1,5 +1,5 @@
 import { Alert, Button, Checkbox, Radio, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask, type Schemas } from '../api/client.ts';
@@ -9,15 +9,16 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { ListFoot } from '../ui/list-foot.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Webhook = Schemas['Webhook'];
 type Delivery = Schemas['Delivery'];
 
 const moods = { active: 'good', failing: 'bad', disabled: 'rest' } as const;
-const deliveryMoods = { pending: 'wait', delivered: 'good', failed: 'bad', skipped: 'rest' } as const;
+export const deliveryMoods = { pending: 'wait', delivered: 'good', failed: 'bad', skipped: 'rest' } as const;
 
-function useWebhooks() {
+export function useWebhooks() {
   const { api, account } = useScope();
   return useQuery({ queryKey: [account.id, 'webhooks'], queryFn: () => ask(() => api.GET('/webhooks')) });
 }
@@ -193,13 +194,21 @@ export function Deliveries() {
   const [removing, setRemoving] = useState(false);
   const [chosen, setChosen] = useState<string | null>(null);
   const path = { id };
-  const list = useQuery({
+  const list = useInfiniteQuery({
     queryKey: [account.id, 'deliveries', id],
-    queryFn: () =>
-      ask(() => api.GET('/webhooks/{id}/deliveries', { params: { path, query: { limit: 50 } } })),
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/webhooks/{id}/deliveries', {
+          params: { path, query: { limit: 30, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
     // An attempt takes a moment: as long as one is due, the list is looked at again.
     refetchInterval: (query) =>
-      query.state.data?.deliveries.some((one) => one.status === 'pending') ? 1_500 : false,
+      query.state.data?.pages.some((page) => page.deliveries.some((one) => one.status === 'pending'))
+        ? 1_500
+        : false,
   });
 
   const doing = useAction(async (work: () => Promise<string | null>) => {
@@ -211,7 +220,7 @@ export function Deliveries() {
       await queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
     }
   });
-  const deliveries = list.data?.deliveries ?? [];
+  const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
   const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
   return (
     <>
@@ -253,30 +262,33 @@ export function Deliveries() {
           </div>
         ) : (
           <div className="deliveries">
-            <ul className="moves card" style={{ padding: 8 }} aria-label={words.webhooks.deliveries}>
-              {deliveries.map((one) => (
-                <li key={one.id}>
-                  <button
-                    type="button"
-                    className="mailrow"
-                    aria-pressed={one.id === shown?.id}
-                    onClick={() => setChosen(one.id)}
-                  >
-                    <span className="mono">
-                      <strong>{one.type}</strong>
-                    </span>
-                    <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
-                      <span className={`status ${deliveryMoods[one.status]}`}>
-                        {words.webhooks.deliveryStates[one.status]}
+            <div className="card" style={{ padding: 8 }}>
+              <ul className="moves" aria-label={words.webhooks.deliveries}>
+                {deliveries.map((one) => (
+                  <li key={one.id}>
+                    <button
+                      type="button"
+                      className="mailrow"
+                      aria-pressed={one.id === shown?.id}
+                      onClick={() => setChosen(one.id)}
+                    >
+                      <span className="mono">
+                        <strong>{one.type}</strong>
                       </span>
-                      <span className="soft">
-                        <When at={one.createdAt} />
+                      <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+                        <span className={`status ${deliveryMoods[one.status]}`}>
+                          {words.webhooks.deliveryStates[one.status]}
+                        </span>
+                        <span className="soft">
+                          <When at={one.createdAt} />
+                        </span>
                       </span>
-                    </span>
-                  </button>
-                </li>
-              ))}
-            </ul>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+              <ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />
+            </div>
             {shown && <DeliveryCard endpointId={id} delivery={shown} run={doing.run} />}
           </div>
         )}

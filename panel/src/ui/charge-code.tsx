@@ -1,5 +1,6 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
@@ -8,7 +9,7 @@ import { Icon } from './icons.tsx';
 import { Copy, Money, Rows, Status, Trouble, When } from './parts.tsx';
 
 /** A charge as its payer needs it: amount, QR code, code to copy; the tick once it is paid. */
-export function ChargeCode({ id }: { id: string }) {
+export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: boolean }) {
   const words = useWords();
   const { api, account, session } = useScope();
   const { data, error, refetch } = useQuery({
@@ -87,7 +88,12 @@ export function ChargeCode({ id }: { id: string }) {
           </p>
         </>
       )}
-      {account.test && session.simulatorUrl && (
+      {!forPayer && data.copyPaste && (
+        <Button component={Link} to={`/pagamentos/${id}/pagador`} variant="default">
+          {words.charges.payerView}
+        </Button>
+      )}
+      {account.test && session.simulatorUrl && !forPayer && (
         <Button
           component="a"
           href={session.simulatorUrl}

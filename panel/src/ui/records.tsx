@@ -4,10 +4,11 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { ask, type RecordView } from '../api/client.ts';
-import { endOfDay, money, startOfDay } from '../format.ts';
+import { amountOf, endOfDay, money, startOfDay } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
-import { useText, useWords } from '../text/text.tsx';
+import { useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
+import { ListFoot } from './list-foot.tsx';
 import { Money, Rows, Status, Trouble, When } from './parts.tsx';
 
 export interface Filters {
@@ -37,12 +38,13 @@ export function RecordList({
   empty: ReactNode;
   noMatch: string;
 }) {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account, operationId } = useScope();
+  const cents = amountOf(filters.q ?? '');
   const query = {
     kind,
     ...(operationId && { operationId }),
-    ...(filters.q && { search: filters.q }),
+    ...(cents !== null ? { minimumCents: cents, maximumCents: cents } : filters.q && { search: filters.q }),
     ...(filters.status && { status: [filters.status as State] }),
     ...(filters.de && { from: startOfDay(filters.de) }),
     ...(filters.ate && { to: endOfDay(filters.ate) }),
@@ -62,11 +64,6 @@ export function RecordList({
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
   const filtered = Boolean(filters.q || filters.status || filters.de || filters.ate);
   const names = new Map(useOverview(true).data?.operations.map((one) => [one.id, one.name]));
-  const csv = new URLSearchParams(
-    Object.entries(query).map(([name, value]) => [name, String(value)] as [string, string]),
-  );
-  csv.set('separator', language === 'en' ? 'comma' : 'semicolon');
-  csv.set('bom', 'yes');
 
   return (
     <section className="card">
@@ -124,27 +121,7 @@ export function RecordList({
             kind={kind}
             names={operationId === null && names.size > 1 ? names : null}
           />
-          <div style={{ display: 'flex', gap: 12, marginTop: 14, flexWrap: 'wrap' }}>
-            {pages.hasNextPage && (
-              <Button
-                variant="default"
-                loading={pages.isFetchingNextPage}
-                onClick={() => void pages.fetchNextPage()}
-              >
-                {words.common.more}
-              </Button>
-            )}
-            <Button
-              component="a"
-              href={`/panel/api/accounts/${account.id}/records.csv?${csv}`}
-              download
-              variant="subtle"
-              leftSection={<Icon name="down" size={18} />}
-              style={{ marginLeft: 'auto' }}
-            >
-              {words.common.exportCsv}
-            </Button>
-          </div>
+          <ListFoot file="records.csv" filters={query} pages={pages} />
         </>
       )}
     </section>

@@ -50,6 +50,9 @@ function Navigation() {
         <NavItem to="/extrato" icon="statement">
           {words.nav.statement}
         </NavItem>
+        <NavItem to="/conferencia" icon="check">
+          {words.nav.reconciliation}
+        </NavItem>
       </ul>
       <p className="navhead">{words.nav.integrations}</p>
       <ul className="navlist">
@@ -61,6 +64,9 @@ function Navigation() {
             {words.nav.webhooks}
           </NavItem>
         )}
+        <NavItem to="/integracoes/eventos" icon="clock">
+          {words.nav.events}
+        </NavItem>
         <li>
           <a href="/docs" className="navlink" target="_blank" rel="noreferrer">
             <Icon name="book" />

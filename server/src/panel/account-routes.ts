@@ -1,19 +1,16 @@
-import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { refuse } from '../http/errors.ts';
 import { IdParams } from '../http/schema.ts';
 import type { Payment } from '../payments/payment.ts';
 import { isoOf } from '../payments/view.ts';
-import { type CsvForm, csvLine } from './csv.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import { panelMails } from './mails.ts';
 import { deleteInvitation, findInvitations, findMembers } from './members.sql.ts';
 import { changeRole, dismiss, invite } from './members.ts';
 import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
-import { findEventsOf, findLinesOf, findRecordsById, findStatement } from './records.sql.ts';
-import { everyRecord, listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
+import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
 import { mayManage } from './roles.ts';
 import {
   DetailSchema,
@@ -23,11 +20,9 @@ import {
   Nothing,
   OverviewQuery,
   OverviewSchema,
-  RecordCsvQuery,
   RecordListSchema,
   RecordQuery,
   RoleBody,
-  StatementCsvQuery,
   StatementQuery,
   StatementSchema,
 } from './schema.ts';
@@ -41,7 +36,6 @@ const asks = (needs: PanelFacts['needs'], fresh = false) => ({
 });
 
 const dayMs = 24 * 3600 * 1000;
-const highestSeq = Number.MAX_SAFE_INTEGER;
 
 export function accountScopeRoutes(
   api: ApiScope,
@@ -164,82 +158,6 @@ export function accountScopeRoutes(
     },
   );
 
-  // ------------------------------------------------------------------------------------------------------------- export
-
-  api.get(
-    '/records.csv',
-    { schema: { querystring: RecordCsvQuery }, config: { panel: { needs: 'read' } } },
-    async (request, reply) => {
-      const { member, query, language } = request;
-      const { separator, bom, ...filters } = query;
-      const names = await operationsOf(house, member.accountId, query.operationId);
-      return sendCsv(request, reply, 'pagamentos', { separator, bom }, async function* (form) {
-        yield csvLine(recordColumns, form);
-        for await (const page of everyRecord(house, member, filters)) {
-          yield page
-            .map((payment) => viewOfRecord(payment, language))
-            .map((record) =>
-              csvLine(
-                [
-                  record.id,
-                  record.kind,
-                  record.status,
-                  record.createdAt,
-                  record.settledAt,
-                  { cents: record.amountCents },
-                  record.feeCents === null ? null : { cents: record.feeCents },
-                  record.netAmountCents === undefined ? null : { cents: record.netAmountCents },
-                  names.get(record.operationId) ?? '',
-                  record.payerName,
-                  record.description,
-                  record.endToEnd ?? null,
-                  record.requestKey,
-                ],
-                form,
-              ),
-            )
-            .join('');
-        }
-      });
-    },
-  );
-
-  api.get(
-    '/statement.csv',
-    { schema: { querystring: StatementCsvQuery }, config: { panel: { needs: 'read' } } },
-    async (request, reply) => {
-      const { member, query } = request;
-      await operationsOf(house, member.accountId, query.operationId);
-      return sendCsv(request, reply, 'extrato', query, async function* (form) {
-        yield csvLine(lineColumns, form);
-        let below = highestSeq;
-        for (;;) {
-          const lines = await findStatement(sql, member.accountId, query.operationId, below, 500);
-          yield lines
-            .map(viewOfLine)
-            .map((line) =>
-              csvLine(
-                [
-                  String(line.seq),
-                  line.postedAt,
-                  line.template,
-                  line.paymentId,
-                  { cents: line.availableCents },
-                  { cents: line.reservedCents },
-                  { cents: line.heldCents },
-                  { cents: line.balanceAfterCents },
-                ],
-                form,
-              ),
-            )
-            .join('');
-          if (lines.length < 500) return;
-          below = lines.at(-1)?.seq ?? 0;
-        }
-      });
-    },
-  );
-
   // ------------------------------------------------------------------------------------------------------------ members
 
   api.get(
@@ -337,41 +255,4 @@ export function accountScopeRoutes(
       return { ok: true as const };
     },
   );
-}
-
-const recordColumns = [
-  'id',
-  'kind',
-  'status',
-  'createdAt',
-  'settledAt',
-  'amount',
-  'fee',
-  'net',
-  'operation',
-  'payer',
-  'description',
-  'endToEnd',
-  'requestKey',
-];
-const lineColumns = ['seq', 'postedAt', 'kind', 'paymentId', 'available', 'reserved', 'held', 'balanceAfter'];
-
-function sendCsv(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  name: string,
-  asked: { separator?: string | undefined; bom?: string | undefined },
-  lines: (form: CsvForm) => AsyncGenerator<string>,
-): FastifyReply {
-  const portuguese = request.language === 'pt-BR';
-  const semicolon = asked.separator === undefined ? portuguese : asked.separator === 'semicolon';
-  const bom = asked.bom === undefined ? portuguese : asked.bom === 'yes';
-  async function* text(): AsyncGenerator<string> {
-    if (bom) yield '\ufeff';
-    yield* lines({ separator: semicolon ? ';' : ',' });
-  }
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${name}.csv"`)
-    .send(Readable.from(text()));
 }

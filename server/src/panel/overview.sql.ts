@@ -62,7 +62,7 @@ const selectUnknown: Statement = {
   name: 'panel_unknown',
   text: `SELECT p.id, p.kind, p.amount_cents AS "amountCents", p.operation_id AS "operationId", p.created_at AS "createdAt"
     FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
-    WHERE i.account_id = $1 AND i.operation_id = ANY ($2) AND p.status = 'unknown' ORDER BY p.created_at LIMIT 20`,
+    WHERE i.account_id = $1 AND i.operation_id = ANY ($2) AND p.status = 'unknown' ORDER BY p.created_at LIMIT $3`,
 };
 
 export interface UnknownRow {
@@ -78,7 +78,8 @@ export const findUnknown = (
   sql: Queries,
   accountId: string,
   operationIds: readonly string[],
-): Promise<UnknownRow[]> => sql.run<UnknownRow>(selectUnknown, [accountId, operationIds]);
+  most = 20,
+): Promise<UnknownRow[]> => sql.run<UnknownRow>(selectUnknown, [accountId, operationIds, most]);
 
 export interface IncidentRow {
   id: string;

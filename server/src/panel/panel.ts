@@ -17,12 +17,14 @@ import type { Auth } from './auth.ts';
 import { authPath, freshCalls, openCalls, passwordCalls, signInCalls } from './auth-calls.ts';
 import { draftRoutes } from './draft-routes.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
+import { exportRoutes } from './export-routes.ts';
 import { originsOf, type PanelHouse } from './house.ts';
 import { keyRoutes } from './key-routes.ts';
 import { hasMailbox, mailboxRoutes } from './mailbox.ts';
 import { emailOf } from './members.ts';
 import { personRoutes } from './person-routes.ts';
 import { receiptRoutes } from './receipt-routes.ts';
+import { reconciliationRoutes } from './reconciliation-routes.ts';
 import { sessions as createSessions, type Sessions } from './session.ts';
 import { signedIn } from './sign-in-notice.ts';
 import { createUpdates } from './updates.ts';
@@ -112,6 +114,8 @@ export function mountPanel(
           keyRoutes(account, house);
           receiptRoutes(account, house);
           accountScopeRoutes(account, house, useCases.refreshIfOverdue);
+          reconciliationRoutes(account, house, useCases.refreshIfOverdue);
+          exportRoutes(account, { ...house, directory });
           const updates = createUpdates(house);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
             updates.stream(request, reply, () => sessions.personOf(request).then(() => true, isNoRefusal));

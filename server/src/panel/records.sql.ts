@@ -119,6 +119,9 @@ const selectStatement: Statement = {
   text: `SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
 };
 
+/** Above every line: where the newest page begins. */
+export const highestSeq = Number.MAX_SAFE_INTEGER;
+
 /** The lines of an operation below `belowSeq`, newest first. */
 export const findStatement = (
   sql: Queries,

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { EventQuerySchema } from '../events/schema.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
 import { permissions } from '../keys/permissions.ts';
 import { PaymentSchema } from '../payments/schema.ts';
@@ -191,6 +192,12 @@ const csvForm = {
   bom: Type.Optional(OneOf(['yes', 'no'], 'Byte order mark, for spreadsheets')),
 };
 
+export const CsvQuery = Type.Object(csvForm, { additionalProperties: false });
+
+const { limit: _limit, cursor: _cursor, ...eventFilters } = EventQuerySchema.properties;
+
+export const EventCsvQuery = Type.Object({ ...eventFilters, ...csvForm }, { additionalProperties: false });
+
 export const RecordCsvQuery = Type.Object({ ...recordFilters, ...csvForm }, { additionalProperties: false });
 
 const Line = Type.Object({
@@ -236,6 +243,67 @@ export const StatementSchema = Type.Object({
   lines: Type.Array(Line),
   nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
 });
+
+export const ReconciliationSchema = Type.Object({
+  statementReadTo: NullableTime("How far the provider's statement was read by itself"),
+  compared: Type.Unsafe<null | {
+    at: string;
+    compared: number;
+    missing: number;
+    unexpected: number;
+    different: number;
+  }>({
+    description: "The last comparison of everything with the provider's lists; null: none yet",
+    anyOf: [
+      { type: 'null' },
+      Type.Object({
+        at: Time('When'),
+        compared: Count('Payments that both have'),
+        missing: Count('Posted then'),
+        unexpected: Count('At the provider alone'),
+        different: Count('Both have it and disagree'),
+      }),
+    ],
+  }),
+  operations: Type.Array(
+    Type.Object({
+      id: Uuid('Operation'),
+      name: Type.String(),
+      balanceCents: Type.Integer({ description: 'The balance: available less what is owed' }),
+      ledgerCents: Type.Integer({ description: 'The same after the last line of the ledger' }),
+      lines: Count('Lines of the ledger'),
+    }),
+  ),
+  unknown: Type.Array(
+    Type.Object({
+      id: Uuid('Payment'),
+      kind: OneOf(kinds, 'Kind'),
+      amountCents: Cents('Amount'),
+      operationId: Uuid('Operation'),
+      createdAt: Time('Creation'),
+    }),
+    { description: 'The oldest 100' },
+  ),
+  incidents: Type.Array(
+    Type.Object({
+      id: Uuid('Incident'),
+      kind: Type.String(),
+      state: OneOf(['open', 'resolved'], 'State'),
+      paymentId: NullableUuid('Payment'),
+      operationId: NullableUuid('Operation'),
+      amountCents: Cents('Amount'),
+      freezes: Type.Boolean({ description: 'Withdrawals wait until it is resolved' }),
+      openedAt: Time('Since'),
+      resolvedAt: NullableTime('Until'),
+      action: NullableText('What was decided'),
+      reason: NullableText('Why'),
+    }),
+    { description: 'The newest 100' },
+  ),
+  at: Time('When this was read'),
+});
+
+export const AskedSchema = Type.Object({ record: RecordSchema });
 
 export const StatementCsvQuery = Type.Object(
   { operationId: Uuid('Operation'), ...csvForm },

@@ -1,6 +1,10 @@
+import { mkdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { AxeBuilder } from '@axe-core/playwright';
 import chromium, { inflate } from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium as driver, type Page } from 'playwright-core';
+import { expect } from 'vitest';
+import { password } from './panel.ts';
 
 /** The browser that npm brought: nothing of the system's is needed, its libraries included. */
 export async function openBrowser(): Promise<Browser> {
@@ -55,4 +59,37 @@ export async function openWindow(browser: Browser, width = 1280): Promise<Window
   });
   page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.message}`));
   return { context, page, complaints };
+}
+
+/** For people to look at: every page at both widths. */
+export const screenshots = fileURLToPath(new URL('../../../panel/screenshots/', import.meta.url));
+
+/** A page as it stands, at both widths: nothing beyond the edge, no violation of axe; a picture for people to look at. */
+export async function inspect(page: Page, name: string): Promise<void> {
+  await mkdir(screenshots, { recursive: true });
+  for (const width of [1440, 360]) {
+    await page.setViewportSize({ width, height: width === 360 ? 740 : 900 });
+    await page.screenshot({
+      path: `${screenshots}${name}-${width}.png`,
+      fullPage: true,
+      animations: 'disabled',
+    });
+    const beyond = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(beyond, `${name} at ${width}`).toBeLessThanOrEqual(0);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map(
+      (one) =>
+        `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary ?? ''}`).join(' | ')}`,
+    );
+    expect(found, `${name} at ${width}`).toEqual([]);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+/** Types address and password at the gate. */
+export async function signInAt(page: Page, url: string, email: string): Promise<void> {
+  await page.goto(`${url}/entrar`);
+  await page.getByLabel('E-mail').fill(email);
+  await page.getByLabel('Senha', { exact: true }).fill(password);
+  await page.getByRole('button', { name: 'Entrar', exact: true }).click();
 }

@@ -1,0 +1,272 @@
+import { Button, Select, TextInput } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask, type Schemas } from '../api/client.ts';
+import type { paths } from '../api/contract.d.ts';
+import { endOfDay, startOfDay } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { useAction } from '../ui/action.ts';
+import { ListFoot } from '../ui/list-foot.tsx';
+import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { deliveryMoods, useWebhooks } from './webhooks.tsx';
+
+export interface EventFilters {
+  tipo?: string;
+  pagamento?: string;
+  de?: string;
+  ate?: string;
+}
+
+type Told = Schemas['Event'];
+type EventType = NonNullable<NonNullable<paths['/events']['get']['parameters']['query']>['type']>;
+
+const types = [
+  'charge.created',
+  'charge.paid',
+  'charge.expired',
+  'charge.failed',
+  'transfer.created',
+  'transfer.unknown',
+  'transfer.completed',
+  'transfer.cancelled',
+  'transfer.returned',
+  'operation.created',
+  'operation.updated',
+  'operation.deleted',
+] as const satisfies readonly EventType[];
+
+/** What the service has told of the account: newest first, each with its payload and what became of its deliveries. */
+export function Events() {
+  const words = useWords();
+  const { api, account } = useScope();
+  const filters = useSearch({ strict: false }) as EventFilters;
+  const navigate = useNavigate();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const query = {
+    ...(filters.tipo && { type: filters.tipo as EventType }),
+    ...(filters.pagamento && { paymentId: filters.pagamento }),
+    ...(filters.de && { createdFrom: startOfDay(filters.de) }),
+    ...(filters.ate && { createdTo: endOfDay(filters.ate) }),
+  };
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'events', query],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/events', {
+          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+  });
+  const events = pages.data?.pages.flatMap((page) => page.events as Told[]) ?? [];
+  const shown = events.find((one) => one.id === chosen) ?? events[0];
+  const filtered = Object.keys(query).length > 0;
+  const choose = (more: EventFilters) =>
+    void navigate({
+      to: '/integracoes/eventos',
+      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
+      replace: true,
+    });
+  return (
+    <>
+      <PageHead title={words.events.title} lead={words.events.lead} />
+      <div className="stack">
+        <section className="card" aria-label={words.common.search}>
+          <form className="filters" onSubmit={(event) => event.preventDefault()}>
+            <Select
+              label={words.events.type}
+              data={[
+                { value: '', label: words.common.allEvents },
+                ...types.map((value) => ({ value, label: value })),
+              ]}
+              value={filters.tipo ?? ''}
+              onChange={(value) => choose({ tipo: value ?? '' })}
+              allowDeselect={false}
+              className="wide"
+              miw={200}
+            />
+            <TextInput
+              type="date"
+              label={words.common.from}
+              value={filters.de ?? ''}
+              onChange={(event) => choose({ de: event.currentTarget.value })}
+            />
+            <TextInput
+              type="date"
+              label={words.common.to}
+              value={filters.ate ?? ''}
+              onChange={(event) => choose({ ate: event.currentTarget.value })}
+            />
+            {filtered && (
+              <Button
+                variant="subtle"
+                onClick={() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true })}
+              >
+                {words.common.clear}
+              </Button>
+            )}
+          </form>
+          {filters.pagamento && (
+            <p className="soft" style={{ margin: '10px 0 0' }}>
+              {words.events.ofPayment}{' '}
+              <Link to="/pagamentos/$id" params={{ id: filters.pagamento }} className="mono">
+                {filters.pagamento}
+              </Link>
+            </p>
+          )}
+        </section>
+        {pages.error && events.length === 0 ? (
+          <Trouble error={pages.error} retry={() => void pages.refetch()} />
+        ) : pages.isPending ? (
+          <Rows count={8} />
+        ) : events.length === 0 ? (
+          <div className="card">
+            {filtered ? (
+              <p className="soft" style={{ textAlign: 'center', padding: '28px 0', margin: 0 }}>
+                {words.events.noMatch}
+              </p>
+            ) : (
+              <Empty icon="webhook" title={words.events.empty} lead={words.events.emptyLead} />
+            )}
+          </div>
+        ) : (
+          <div className="deliveries">
+            <div className="card" style={{ padding: 8 }}>
+              <ul className="moves" aria-label={words.events.title}>
+                {events.map((one) => (
+                  <li key={one.id}>
+                    <button
+                      type="button"
+                      className="mailrow"
+                      aria-pressed={one.id === shown?.id}
+                      onClick={() => setChosen(one.id)}
+                    >
+                      <span className="mono">
+                        <strong>{one.type}</strong>
+                      </span>
+                      <span className="soft">
+                        <When at={one.timestamp} />
+                      </span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+              <ListFoot file="events.csv" filters={query} pages={pages} />
+            </div>
+            {shown && <EventCard key={shown.id} event={shown} />}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+function EventCard({ event }: { event: Told }) {
+  const words = useWords();
+  const { may } = useScope();
+  const paymentId = /^(charge|transfer)\./.test(event.type)
+    ? String((event.data as { id?: string }).id ?? '')
+    : '';
+  return (
+    <section className="card" aria-label={event.type}>
+      <div className="cardhead">
+        <h2 className="mono">{event.type}</h2>
+        {paymentId && (
+          <Button
+            className="end"
+            size="xs"
+            variant="default"
+            component={Link}
+            to={`/pagamentos/${paymentId}`}
+          >
+            {words.events.payment}
+          </Button>
+        )}
+      </div>
+      <p className="soft" style={{ marginTop: 0 }}>
+        <When at={event.timestamp} /> · <span className="mono">webhook-id {event.id}</span>
+      </p>
+      {may('webhooks') && <EventDeliveries eventId={event.id} />}
+      <h3 style={{ fontSize: 14, margin: '12px 0 6px' }}>{words.webhooks.payload}</h3>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <pre className="code" tabIndex={0}>
+        {JSON.stringify(event, null, 2)}
+      </pre>
+    </section>
+  );
+}
+
+/** To which endpoints it went, and again where somebody wants it. */
+function EventDeliveries({ eventId }: { eventId: string }) {
+  const words = useWords();
+  const endpoints = useWebhooks().data?.webhooks;
+  if (!endpoints) return <Rows count={1} />;
+  return (
+    <>
+      <h3 style={{ fontSize: 14, margin: '0 0 6px' }}>{words.webhooks.deliveries}</h3>
+      {endpoints.length === 0 ? (
+        <p className="soft" style={{ margin: 0 }}>
+          {words.webhooks.empty}
+        </p>
+      ) : (
+        <ul className="moves">
+          {endpoints.map((endpoint) => (
+            <EventDelivery key={endpoint.id} endpoint={endpoint} eventId={eventId} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function EventDelivery({ endpoint, eventId }: { endpoint: Schemas['Webhook']; eventId: string }) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const { id } = endpoint;
+  const { data, refetch } = useQuery({
+    queryKey: [account.id, 'deliveries', id, eventId],
+    queryFn: () =>
+      ask(() => api.GET('/webhooks/{id}/deliveries', { params: { path: { id }, query: { eventId } } })),
+    // An attempt takes a moment.
+    refetchInterval: (query) => (query.state.data?.deliveries[0]?.status === 'pending' ? 1_500 : false),
+  });
+  const delivery = data?.deliveries[0];
+  const again = useAction(async (deliveryId: string) => {
+    await ask(() =>
+      api.POST('/webhooks/{id}/deliveries/{deliveryId}/retry', {
+        params: { path: { id, deliveryId } },
+        body: {},
+      }),
+    );
+    await refetch();
+  });
+  return (
+    <li className="keyrow">
+      <div style={{ minWidth: 0 }}>
+        <Link
+          to="/integracoes/webhooks/$id"
+          params={{ id }}
+          style={{ display: 'inline', padding: 0, overflowWrap: 'anywhere' }}
+        >
+          {endpoint.description || endpoint.url}
+        </Link>
+        {data && (
+          <div>
+            <span className={`status ${delivery ? deliveryMoods[delivery.status] : 'rest'}`}>
+              {delivery ? words.webhooks.deliveryStates[delivery.status] : words.events.notSent}
+            </span>
+          </div>
+        )}
+        <FormError error={again.error} />
+      </div>
+      {delivery && (
+        <Button size="xs" variant="default" loading={again.busy} onClick={() => again.run(delivery.id)}>
+          {words.webhooks.retry}
+        </Button>
+      )}
+    </li>
+  );
+}

@@ -1,0 +1,100 @@
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { refuse } from '../http/errors.ts';
+import { IdParams } from '../http/schema.ts';
+import { isTerminal, type Payment } from '../payments/payment.ts';
+import { isoOf } from '../payments/view.ts';
+import { listIncidents } from '../settlement/incident.ts';
+import { makeDue } from '../settlement/intents.sql.ts';
+import { attempts } from './attempts.ts';
+import type { PanelHouse } from './house.ts';
+import { findUnknown } from './overview.sql.ts';
+import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
+import { findRecordsById } from './records.sql.ts';
+import { operationsOf, viewOfRecord } from './records.ts';
+import { AskedSchema, Nothing, ReconciliationSchema } from './schema.ts';
+
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const asks = { api: described, panel: { needs: 'read' } } as const;
+
+const shownMost = 100;
+/** Each takes a query of the limit that all accounts share, so an account has thirty in a quarter of an hour. */
+const queriesMost = 30;
+
+/** What agrees, what is not confirmed yet, and what somebody has to decide. */
+export function reconciliationRoutes(
+  api: ApiScope,
+  house: PanelHouse,
+  refresh: (payment: Payment) => Promise<Payment>,
+): void {
+  const { sql, clock } = house;
+  const tags = ['Panel'];
+  const queries = attempts(clock, queriesMost);
+
+  api.get(
+    '/reconciliation',
+    {
+      schema: { tags, summary: 'Reconciliation', response: { 200: ReconciliationSchema } },
+      config: asks,
+    },
+    async ({ member: { accountId } }) => {
+      const names = await operationsOf(house, accountId, undefined);
+      const [operations, unknown, incidents, readTo, compared] = await Promise.all([
+        findReconciledOperations(sql, accountId),
+        findUnknown(sql, accountId, [...names.keys()], shownMost),
+        listIncidents(house, accountId),
+        findStatementReadTo(sql, accountId),
+        findLastCompared(sql, accountId),
+      ]);
+      return {
+        statementReadTo: readTo === null ? null : isoOf(readTo),
+        compared: compared && {
+          at: isoOf(compared.at),
+          compared: compared.detail.compared,
+          missing: compared.detail.missing,
+          unexpected: compared.detail.unexpected,
+          different: compared.detail.different,
+        },
+        operations,
+        unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) })),
+        incidents: incidents.slice(0, shownMost).map((one) => ({
+          id: one.id,
+          kind: one.kind,
+          state: one.state,
+          paymentId: one.paymentId,
+          operationId: one.operationId,
+          amountCents: one.amountCents,
+          freezes: one.freezes,
+          openedAt: isoOf(one.openedAt),
+          resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
+          action: one.resolution?.action ?? null,
+          reason: one.resolution?.reason ?? null,
+        })),
+        at: isoOf(clock.now()),
+      };
+    },
+  );
+
+  api.post(
+    '/records/:id/query',
+    {
+      schema: {
+        tags,
+        summary: 'Ask the provider about a payment now',
+        params: IdParams('Payment'),
+        body: Nothing,
+        response: { 200: AskedSchema },
+      },
+      config: asks,
+    },
+    async ({ member: { accountId }, params, language }) => {
+      const names = await operationsOf(house, accountId, undefined);
+      const [payment] = await findRecordsById(sql, accountId, [params.id], [...names.keys()]);
+      if (!payment) throw refuse('payment_not_found');
+      if (isTerminal(payment.status) || payment.status === 'draft')
+        return { record: viewOfRecord(payment, language) };
+      queries.take(accountId);
+      await makeDue(sql, [{ accountId, paymentId: payment.id }], clock.now());
+      return { record: viewOfRecord(await refresh(payment), language) };
+    },
+  );
+}
