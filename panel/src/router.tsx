@@ -9,6 +9,7 @@ import {
 import type { ReactNode } from 'react';
 import type { EventFilters } from './pages/events.tsx';
 import { NotFound } from './pages/not-found.tsx';
+import type { RequestFilters } from './pages/requests.tsx';
 import { ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
 import { Rows, Trouble } from './ui/parts.tsx';
@@ -69,6 +70,13 @@ const bare = createRoute({
 
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined;
+const textsOf = (search: Record<string, unknown>, names: readonly string[]): Record<string, string> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = text(search[name]);
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 const filters = (search: Record<string, unknown>): Filters => {
   const found: Filters = {};
   for (const name of ['q', 'status', 'de', 'ate'] as const) {
@@ -140,14 +148,15 @@ const routes = root.addChildren([
     ),
     createRoute({
       getParentRoute: () => inside,
+      path: '/integracoes/requisicoes',
+      validateSearch: (search): RequestFilters =>
+        textsOf(search, ['metodo', 'resposta', 'chave', 'pagamento']),
+      component: lazyRouteComponent(() => import('./pages/requests.tsx'), 'Requests'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
       path: '/integracoes/eventos',
-      validateSearch: (search: Record<string, unknown>): EventFilters =>
-        Object.fromEntries(
-          ['tipo', 'pagamento', 'de', 'ate'].flatMap((name) => {
-            const value = text(search[name]);
-            return value === undefined ? [] : [[name, value]];
-          }),
-        ),
+      validateSearch: (search): EventFilters => textsOf(search, ['tipo', 'pagamento', 'de', 'ate']),
       component: lazyRouteComponent(() => import('./pages/events.tsx'), 'Events'),
     }),
     page(

@@ -114,6 +114,8 @@ const ofAccounts: Record<string, Row> = {
   'GET /members.csv': { needs: 'members', allowed: 200 },
   'GET /incidents.csv': reads,
   'GET /reconciliation': reads,
+  'GET /requests': reads,
+  'GET /requests.csv': reads,
   'POST /records/{id}/query': { ...reads, body: {}, foreign: 404 },
   'GET /updates': reads,
 };
@@ -128,6 +130,7 @@ const undocumented = [
   'GET /keys.csv',
   'GET /members.csv',
   'GET /incidents.csv',
+  'GET /requests.csv',
   'GET /updates',
 ];
 

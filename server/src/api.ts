@@ -9,6 +9,8 @@ import { createLoad } from './http/load.ts';
 import { buildServer, type UseCases } from './http/server.ts';
 import { mountPanel } from './panel/panel.ts';
 import type { Provider } from './provider/provider.ts';
+import { paymentIdFor } from './request-keys/claim.ts';
+import { createRequestLog } from './request-log/request-log.ts';
 import { refreshIfOverdue } from './settlement/follow-up.ts';
 import { findWebhookTokens } from './settlement/inbound.sql.ts';
 import { createInbound } from './settlement/inbound.ts';
@@ -35,10 +37,15 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     refreshIfOverdue: (payment) => refreshIfOverdue(house, payment),
     receiveWebhook: (delivery) => inbound.receive(delivery),
   };
+  const requestLog = createRequestLog({
+    ...house,
+    paymentIdOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
+  });
   const server = buildServer({
     ...house,
     config,
     useCases,
+    requestLog,
     load: createLoad(house.clock, () => waitForTurn(house), answerWithinMs),
     readiness: async () => {
       const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
@@ -50,6 +57,8 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   await clockOffset.measured;
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
+  const answered = new AbortController();
+  const logging = requestLog.run(answered.signal);
   for (const provider of house.providers.values())
     void register(house, provider, config.publicUrl, stopping.signal);
   return {
@@ -57,6 +66,8 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     stop: async () => {
       stopping.abort();
       await server.close();
+      answered.abort();
+      await logging;
       await inbound.idle();
       await house.till.idle();
     },

@@ -2,6 +2,7 @@ import { createAlerts } from './accounts/alerts.ts';
 import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
 import { createUnusedKeys } from './keys/unused.ts';
+import { stepRequestPruning } from './request-log/request-log.ts';
 import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
 import { stepRetention } from './settlement/retention.ts';
@@ -25,6 +26,7 @@ const restMs = {
   statement: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
+  requestLog: 10_000,
 };
 
 export function runWorker(house: House): Worker {
@@ -74,6 +76,7 @@ export function runWorker(house: House): Worker {
     loop('retention', () => stepRetention(house)),
     loop('unusedKeys', createUnusedKeys(house).step),
     loop('alerts', createAlerts(house).step),
+    loop('requestLog', () => stepRequestPruning(house)),
   ];
   return {
     stop: async () => {

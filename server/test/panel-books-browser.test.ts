@@ -130,6 +130,36 @@ describe('reconciliation', () => {
   });
 });
 
+describe('the request log', () => {
+  test('shows what a program asked for, why it was refused, and leads to the payment and back', async () => {
+    const { code } = (await merchant.transfer({ amountCents: 1 })).body;
+    await merchant.call('GET', '/account');
+    await open('/integracoes/requisicoes', 'Requisições');
+    await until(async () => {
+      await page.reload();
+      await heading('Requisições').waitFor();
+      return (await page.getByText(`400 ${code}`).count()) > 0;
+    });
+    await page.getByRole('combobox', { name: 'Resposta' }).click();
+    await page.getByRole('option', { name: 'Recusadas' }).click();
+    const requests = page.getByRole('list', { name: 'Requisições' });
+    await requests.getByRole('button', { name: new RegExp(code) }).click();
+    const request = page.getByRole('region', { name: 'Requisição', exact: true });
+    await request.getByText('(string; o valor não é guardado)').first().waitFor();
+    await inspect(page, 'requisicoes');
+    await page.getByRole('button', { name: 'Limpar filtros' }).click();
+    await requests
+      .getByRole('button', { name: /pix\/charges 201/ })
+      .first()
+      .click();
+    await request.getByRole('link').click();
+    await heading('Cobrança').waitFor();
+    await page.getByRole('link', { name: 'Requisições', exact: true }).last().click();
+    await page.getByText('Do pagamento').waitFor();
+    await until(async () => (await requests.getByRole('button').count()) === 1);
+  });
+});
+
 describe('an operation', () => {
   test('is renamed, and its new name stands everywhere', async () => {
     await open('/operacoes', 'Operações');
@@ -151,6 +181,7 @@ describe('files for spreadsheets', () => {
     ['/conferencia', 'Conferência', 'id;kind;state;amount;'],
     ['/integracoes/chaves', 'Chaves de API', 'id;name;permissions;'],
     ['/integracoes/eventos', 'Eventos', 'id;type;timestamp;'],
+    ['/integracoes/requisicoes', 'Requisições', 'at;method;route;status;'],
     ['/pessoas', 'Pessoas', 'name;email;role;'],
   ];
   const download = async (): Promise<string> => {
@@ -185,6 +216,7 @@ describe('files for spreadsheets', () => {
     for (const [path, title] of [
       ['/conferencia', 'Reconciliation'],
       ['/integracoes/eventos', 'Events'],
+      ['/integracoes/requisicoes', 'Requests'],
     ] as const) {
       await open(path, title);
       await page.waitForLoadState('networkidle').catch(() => {});

@@ -976,6 +976,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Requests of the API
+         * @description Needs the permission `read`.
+         */
+        get: operations["getRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -4613,6 +4633,97 @@ export interface operations {
             404: components["responses"]["Error404"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getRequests: {
+        parameters: {
+            query?: {
+                /** @description Only this method */
+                method?: "GET" | "POST" | "PATCH" | "DELETE";
+                /** @description Only answers of this class */
+                status?: "2xx" | "4xx" | "5xx";
+                /** @description Only with this key */
+                keyId?: string;
+                /** @description Only about this payment */
+                paymentId?: string;
+                cursor?: string;
+                limit?: number;
+            };
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requests: {
+                            /**
+                             * Format: uuid
+                             * @description In the log
+                             */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description When it was answered
+                             */
+                            at: string;
+                            method: string;
+                            /** @description Pattern of the route */
+                            route: string;
+                            status: number;
+                            /** @description Code of a refusal */
+                            errorCode: string | null;
+                            keyId: string;
+                            /** @description Name of the key */
+                            keyName: string | null;
+                            /** @description X-Request-Id of the answer */
+                            requestId: string;
+                            /** @description X-Request-Id of the request */
+                            clientRequestId: string | null;
+                            /** @description How long the answer took */
+                            durationMs: number;
+                            /** @description From where */
+                            ip: string;
+                            /** @description Business operation */
+                            operationId: string | null;
+                            /** @description Payment */
+                            paymentId: string | null;
+                            /** @description Some values; of the other fields their names and kinds */
+                            body: null | {
+                                values: {
+                                    [key: string]: unknown;
+                                };
+                                fields: {
+                                    [key: string]: string;
+                                };
+                            };
+                            /** @description Requests of the same second that were not kept */
+                            leftOut: number;
+                        }[];
+                        /** @description For the next page */
+                        nextCursor: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -75,7 +75,7 @@ export function Events() {
       <PageHead title={words.events.title} lead={words.events.lead} />
       <div className="stack">
         <section className="card" aria-label={words.common.search}>
-          <form className="filters" onSubmit={(event) => event.preventDefault()}>
+          <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
             <Select
               label={words.events.type}
               data={[
@@ -102,6 +102,7 @@ export function Events() {
             />
             {filtered && (
               <Button
+                className="wide"
                 variant="subtle"
                 onClick={() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true })}
               >

@@ -80,11 +80,16 @@ export function PaymentPage() {
           <section className="card" aria-labelledby="events">
             <div className="cardhead">
               <h2 id="events">{words.detail.events}</h2>
-              {data.events.length > 0 && (
-                <Link to="/integracoes/eventos" search={{ pagamento: id }} className="end">
-                  {words.events.open}
+              <span className="end" style={{ display: 'flex', gap: 14 }}>
+                <Link to="/integracoes/requisicoes" search={{ pagamento: id }}>
+                  {words.requests.ofPayment}
                 </Link>
-              )}
+                {data.events.length > 0 && (
+                  <Link to="/integracoes/eventos" search={{ pagamento: id }}>
+                    {words.events.open}
+                  </Link>
+                )}
+              </span>
             </div>
             {data.events.length === 0 ? (
               <p className="soft" style={{ margin: 0 }}>

@@ -3,6 +3,7 @@ import type { Words } from './pt.ts';
 export const en: Words = {
   product: 'vintem',
   nav: {
+    requests: 'Requests',
     reconciliation: 'Reconciliation',
     events: 'Events',
     home: 'Home',
@@ -419,6 +420,28 @@ export const en: Words = {
       divergence: 'A balance differs from its ledger',
     },
     actions: { credit: 'Credited', debit: 'Debited', writeoff: 'Written off', none: 'Nothing posted' },
+  },
+  requests: {
+    title: 'Requests',
+    lead: 'What your programs asked of the API in the last 30 days, and how it was answered.',
+    one: 'Request',
+    method: 'Method',
+    answer: 'Answer',
+    classes: { '2xx': 'Accepted', '4xx': 'Refused', '5xx': 'Failures' },
+    key: 'Key',
+    code: 'Code',
+    duration: 'Took',
+    from: 'From',
+    clientId: 'X-Request-Id sent',
+    payment: 'Payment',
+    body: 'Body',
+    hidden: (kind) => `(${kind}; the value is not kept)`,
+    leftOut: (count) =>
+      `${count} more of the same second were not kept: the log keeps up to 15 accepted and 15 refused a second.`,
+    noMatch: 'No request with these filters.',
+    empty: 'No requests yet',
+    emptyLead: 'They appear when a program uses one of your keys.',
+    ofPayment: 'Requests',
   },
   keys: {
     title: 'API keys',

@@ -2,6 +2,7 @@
 export const pt = {
   product: 'vintem',
   nav: {
+    requests: 'Requisições',
     reconciliation: 'Conferência',
     events: 'Eventos',
     home: 'Início',
@@ -425,6 +426,28 @@ export const pt = {
       writeoff: 'Baixado',
       none: 'Sem lançamento',
     } as Record<string, string>,
+  },
+  requests: {
+    title: 'Requisições',
+    lead: 'O que seus programas pediram à API nos últimos 30 dias, e como foi respondido.',
+    one: 'Requisição',
+    method: 'Método',
+    answer: 'Resposta',
+    classes: { '2xx': 'Aceitas', '4xx': 'Recusadas', '5xx': 'Falhas' },
+    key: 'Chave',
+    code: 'Código',
+    duration: 'Duração',
+    from: 'De onde',
+    clientId: 'X-Request-Id enviado',
+    payment: 'Pagamento',
+    body: 'Corpo',
+    hidden: (kind: string) => `(${kind}; o valor não é guardado)`,
+    leftOut: (count: number) =>
+      `Mais ${count} do mesmo segundo não foram guardadas: o registro guarda até 15 aceitas e 15 recusadas por segundo.`,
+    noMatch: 'Nenhuma requisição com estes filtros.',
+    empty: 'Nenhuma requisição ainda',
+    emptyLead: 'Elas aparecem quando um programa usa uma das suas chaves.',
+    ofPayment: 'Requisições',
   },
   keys: {
     title: 'Chaves de API',

@@ -97,7 +97,7 @@ export function RecordList({
           onChange={(event) => onFilters({ ...filters, ...without(event.currentTarget.value, 'ate') })}
         />
         {filtered && (
-          <Button variant="subtle" onClick={() => onFilters({})}>
+          <Button className="wide" variant="subtle" onClick={() => onFilters({})}>
             {words.common.clear}
           </Button>
         )}

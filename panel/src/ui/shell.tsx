@@ -64,6 +64,9 @@ function Navigation() {
             {words.nav.webhooks}
           </NavItem>
         )}
+        <NavItem to="/integracoes/requisicoes" icon="code">
+          {words.nav.requests}
+        </NavItem>
         <NavItem to="/integracoes/eventos" icon="clock">
           {words.nav.events}
         </NavItem>

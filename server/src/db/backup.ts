@@ -38,6 +38,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   send_slot: 'leases of calls that were under way in processes that are gone',
   write_probe: 'empty: what is written there is taken back',
   breaker: 'how the provider was then: counted anew',
+  request_log: 'what was asked for in the last thirty days: nothing stands on it',
   panel_session: 'who was signed in then may have signed out since: people sign in again',
   panel_verification: 'codes and links of minutes, which may have been used since',
 };

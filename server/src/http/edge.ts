@@ -7,8 +7,9 @@ import type {
   RawServerDefault,
 } from 'fastify';
 import type { Permission } from '../keys/permissions.ts';
+import type { Holder } from '../request-log/request-log.ts';
 import type { Caller } from './auth.ts';
-import type { Language } from './errors.ts';
+import type { ApiError, Language } from './errors.ts';
 import type { Policy } from './rate-limit.ts';
 import type { ClientTrace } from './trace.ts';
 
@@ -36,6 +37,12 @@ declare module 'fastify' {
     language: Language;
     /** What the caller says of its own request. */
     trace: ClientTrace;
+    /** Monotonic. */
+    arrivedMs: number;
+    /** Whose key it came with, once that is known; null before. */
+    holder: Holder | null;
+    /** What it was refused with. */
+    refusal: ApiError | null;
   }
   // What `config` of a route carries; absent outside of the public API.
   interface FastifyContextConfig {

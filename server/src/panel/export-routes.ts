@@ -5,6 +5,8 @@ import type { ApiScope } from '../http/edge.ts';
 import type { Language } from '../http/errors.ts';
 import { listKeys } from '../keys/keys.ts';
 import { isoOf } from '../payments/view.ts';
+import { listRequests } from '../request-log/list.ts';
+import type { ShownRequest } from '../request-log/request-log.sql.ts';
 import { listIncidents } from '../settlement/incident.ts';
 import { listDeliveries } from '../webhooks/deliveries.ts';
 import type { WebhooksHouse } from '../webhooks/endpoints.ts';
@@ -15,7 +17,8 @@ import { findMembers } from './members.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { findStatement, highestSeq } from './records.sql.ts';
 import { everyRecord, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
-import { CsvQuery, EventCsvQuery, RecordCsvQuery, StatementCsvQuery } from './schema.ts';
+import { requestFilterOf } from './request-routes.ts';
+import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from './schema.ts';
 
 type Row = readonly Cell[];
 
@@ -96,6 +99,24 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
           const page = { ...filters, limit: pageRows, ...(cursor === undefined ? {} : { cursor }) };
           const listed = await listEvents(log, request.caller, page);
           yield listed.events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody));
+          cursor = listed.nextCursor;
+        }
+      }
+    },
+  );
+
+  api.get(
+    '/requests.csv',
+    { schema: { querystring: RequestCsvQuery }, config: reads },
+    async (request, reply) => {
+      const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
+      const { member, query } = request;
+      return sendCsv(request, reply, 'requisicoes', query, requestColumns, requests());
+      async function* requests(): Pages {
+        for (let cursor: string | null | undefined; cursor !== null; ) {
+          const page = { cursor, limit: pageRows };
+          const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
+          yield listed.requests.map(rowOfRequest);
           cursor = listed.nextCursor;
         }
       }
@@ -284,6 +305,36 @@ const rowOfEvent = ({ id, type, timestamp, data }: EventBody): Row => [
   data.id ?? null,
   data.status ?? null,
   data.amountCents === undefined ? null : { cents: data.amountCents },
+];
+
+const requestColumns = [
+  'at',
+  'method',
+  'route',
+  'status',
+  'errorCode',
+  'key',
+  'durationMs',
+  'ip',
+  'requestId',
+  'clientRequestId',
+  'operationId',
+  'paymentId',
+];
+
+const rowOfRequest = (one: ShownRequest): Row => [
+  isoOf(one.at),
+  one.method,
+  one.route,
+  String(one.status),
+  one.errorCode,
+  one.keyName ?? one.keyId,
+  String(one.durationMs),
+  one.ip,
+  one.requestId,
+  one.clientRequestId,
+  one.operationId,
+  one.paymentId,
 ];
 
 const deliveryColumns = ['eventId', 'type', 'status', 'attempts', 'lastAttemptAt', 'lastResult', 'createdAt'];

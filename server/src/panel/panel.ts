@@ -25,6 +25,7 @@ import { emailOf } from './members.ts';
 import { personRoutes } from './person-routes.ts';
 import { receiptRoutes } from './receipt-routes.ts';
 import { reconciliationRoutes } from './reconciliation-routes.ts';
+import { requestRoutes } from './request-routes.ts';
 import { sessions as createSessions, type Sessions } from './session.ts';
 import { signedIn } from './sign-in-notice.ts';
 import { createUpdates } from './updates.ts';
@@ -115,6 +116,7 @@ export function mountPanel(
           receiptRoutes(account, house);
           accountScopeRoutes(account, house, useCases.refreshIfOverdue);
           reconciliationRoutes(account, house, useCases.refreshIfOverdue);
+          requestRoutes(account, house);
           exportRoutes(account, { ...house, directory });
           const updates = createUpdates(house);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {

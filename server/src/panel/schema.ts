@@ -303,6 +303,67 @@ export const ReconciliationSchema = Type.Object({
   at: Time('When this was read'),
 });
 
+const requestFilters = {
+  method: Type.Optional(OneOf(['GET', 'POST', 'PATCH', 'DELETE'], 'Only this method')),
+  status: Type.Optional(OneOf(['2xx', '4xx', '5xx'], 'Only answers of this class')),
+  keyId: Type.Optional(Type.String({ pattern: '^[0-9A-Za-z]{12}$', description: 'Only with this key' })),
+  paymentId: Type.Optional(Uuid('Only about this payment')),
+};
+
+export const RequestQuery = Type.Object(
+  {
+    ...requestFilters,
+    cursor: Type.Optional(Type.String({ maxLength: 200 })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  { additionalProperties: false },
+);
+
+export const RequestCsvQuery = Type.Object(
+  { ...requestFilters, ...csvForm },
+  { additionalProperties: false },
+);
+
+export const RequestListSchema = Type.Object({
+  requests: Type.Array(
+    Type.Object({
+      id: Uuid('In the log'),
+      at: Time('When it was answered'),
+      method: Type.String(),
+      route: Type.String({ description: 'Pattern of the route' }),
+      status: Type.Integer(),
+      errorCode: NullableText('Code of a refusal'),
+      keyId: Type.String(),
+      keyName: NullableText('Name of the key'),
+      requestId: Type.String({ description: 'X-Request-Id of the answer' }),
+      clientRequestId: NullableText('X-Request-Id of the request'),
+      durationMs: Count('How long the answer took'),
+      ip: Type.String({ description: 'From where' }),
+      operationId: NullableUuid('Business operation'),
+      paymentId: NullableUuid('Payment'),
+      body: Type.Unsafe<null | {
+        values: Record<string, string | number | boolean>;
+        fields: Record<string, string>;
+      }>({
+        description: 'Some values; of the other fields their names and kinds',
+        anyOf: [
+          { type: 'null' },
+          {
+            type: 'object',
+            properties: {
+              values: { type: 'object', additionalProperties: true },
+              fields: { type: 'object', additionalProperties: { type: 'string' } },
+            },
+            required: ['values', 'fields'],
+          },
+        ],
+      }),
+      leftOut: Count('Requests of the same second that were not kept'),
+    }),
+  ),
+  nextCursor: NullableText('For the next page'),
+});
+
 export const AskedSchema = Type.Object({ record: RecordSchema });
 
 export const StatementCsvQuery = Type.Object(

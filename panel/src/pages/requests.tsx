@@ -1,0 +1,246 @@
+import { Button, Select } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
+import { useState } from 'react';
+import { ask } from '../api/client.ts';
+import type { paths } from '../api/contract.d.ts';
+import { dateTimeSeconds } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { ListFoot } from '../ui/list-foot.tsx';
+import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
+
+export interface RequestFilters {
+  metodo?: string;
+  resposta?: string;
+  chave?: string;
+  pagamento?: string;
+}
+
+type Query = NonNullable<paths['/requests']['get']['parameters']['query']>;
+type Logged = paths['/requests']['get']['responses'][200]['content']['application/json']['requests'][number];
+
+const methods = ['GET', 'POST', 'PATCH', 'DELETE'] as const satisfies readonly Query['method'][];
+const classes = ['2xx', '4xx', '5xx'] as const satisfies readonly Query['status'][];
+
+const moodOf = (status: number) => (status < 300 ? 'good' : status < 500 ? 'wait' : 'bad');
+
+/** What the merchant's own programs asked of the API, newest first, and how it was answered. */
+export function Requests() {
+  const { words, language } = useText();
+  const { api, account } = useScope();
+  const filters = useSearch({ strict: false }) as RequestFilters;
+  const navigate = useNavigate();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const query: Query = {
+    ...(filters.metodo && { method: filters.metodo as (typeof methods)[number] }),
+    ...(filters.resposta && { status: filters.resposta as (typeof classes)[number] }),
+    ...(filters.chave && { keyId: filters.chave }),
+    ...(filters.pagamento && { paymentId: filters.pagamento }),
+  };
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'requests', query],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/requests', {
+          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+  });
+  const keys = useQuery({
+    queryKey: [account.id, 'keys'],
+    queryFn: () => ask(() => api.GET('/keys')),
+  });
+  const requests = pages.data?.pages.flatMap((page) => page.requests) ?? [];
+  const shown = requests.find((one) => one.id === chosen) ?? requests[0];
+  const filtered = Object.keys(query).length > 0;
+  const choose = (more: RequestFilters) =>
+    void navigate({
+      to: '/integracoes/requisicoes',
+      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
+      replace: true,
+    });
+  const every = { value: '', label: words.common.all };
+  return (
+    <>
+      <PageHead title={words.requests.title} lead={words.requests.lead} />
+      <div className="stack">
+        <section className="card" aria-label={words.common.search}>
+          <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
+            <Select
+              label={words.requests.method}
+              data={[{ value: '', label: words.common.allEvents }, ...methods]}
+              value={filters.metodo ?? ''}
+              onChange={(value) => choose({ metodo: value ?? '' })}
+              allowDeselect={false}
+            />
+            <Select
+              label={words.requests.answer}
+              data={[every, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
+              value={filters.resposta ?? ''}
+              onChange={(value) => choose({ resposta: value ?? '' })}
+              allowDeselect={false}
+            />
+            <Select
+              label={words.requests.key}
+              data={[every, ...(keys.data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
+              value={filters.chave ?? ''}
+              onChange={(value) => choose({ chave: value ?? '' })}
+              allowDeselect={false}
+              className="wide"
+              miw={180}
+            />
+            {filtered && (
+              <Button
+                className="wide"
+                variant="subtle"
+                onClick={() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true })}
+              >
+                {words.common.clear}
+              </Button>
+            )}
+          </form>
+          {filters.pagamento && (
+            <p className="soft" style={{ margin: '10px 0 0' }}>
+              {words.events.ofPayment}{' '}
+              <Link to="/pagamentos/$id" params={{ id: filters.pagamento }} className="mono">
+                {filters.pagamento}
+              </Link>
+            </p>
+          )}
+        </section>
+        {pages.error && requests.length === 0 ? (
+          <Trouble error={pages.error} retry={() => void pages.refetch()} />
+        ) : pages.isPending ? (
+          <Rows count={8} />
+        ) : requests.length === 0 ? (
+          <div className="card">
+            {filtered ? (
+              <p className="soft" style={{ textAlign: 'center', padding: '28px 0', margin: 0 }}>
+                {words.requests.noMatch}
+              </p>
+            ) : (
+              <Empty icon="code" title={words.requests.empty} lead={words.requests.emptyLead} />
+            )}
+          </div>
+        ) : (
+          <div className="deliveries">
+            <div className="card" style={{ padding: 8 }}>
+              <ul className="moves" aria-label={words.requests.title}>
+                {requests.map((one) => (
+                  <li key={one.id}>
+                    <button
+                      type="button"
+                      className="mailrow"
+                      aria-pressed={one.id === shown?.id}
+                      onClick={() => setChosen(one.id)}
+                    >
+                      <span className="mono" style={{ overflowWrap: 'anywhere' }}>
+                        <strong>{one.method}</strong> {pathOf(one)}
+                      </span>
+                      <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+                        <span className={`status ${moodOf(one.status)}`}>
+                          {one.status}
+                          {one.errorCode && ` ${one.errorCode}`}
+                        </span>
+                        <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
+                      </span>
+                    </button>
+                  </li>
+                ))}
+              </ul>
+              <ListFoot file="requests.csv" filters={{ ...query }} pages={pages} />
+            </div>
+            {shown && <RequestCard request={shown} />}
+          </div>
+        )}
+      </div>
+    </>
+  );
+}
+
+/** Without what every address of the API begins with. */
+const pathOf = ({ route }: Logged): string => route.replace(/^\/api\/v1\/public/, '');
+
+function RequestCard({ request }: { request: Logged }) {
+  const { words, language } = useText();
+  const { body } = request;
+  return (
+    <section className="card" aria-label={words.requests.one}>
+      <div className="cardhead">
+        <h2 className="mono" style={{ overflowWrap: 'anywhere' }}>
+          {request.method} {pathOf(request)}
+        </h2>
+        <span className={`status ${moodOf(request.status)}`}>{request.status}</span>
+      </div>
+      <dl className="facts">
+        {request.errorCode && (
+          <>
+            <dt>{words.requests.code}</dt>
+            <dd className="mono">{request.errorCode}</dd>
+          </>
+        )}
+        <dt>{words.common.date}</dt>
+        <dd className="num">{dateTimeSeconds(request.at, language)}</dd>
+        <dt>{words.requests.duration}</dt>
+        <dd className="num">{request.durationMs} ms</dd>
+        <dt>{words.requests.key}</dt>
+        <dd>
+          {request.keyName} <span className="mono soft">{request.keyId}</span>
+        </dd>
+        <dt>{words.requests.from}</dt>
+        <dd className="num">{request.ip}</dd>
+        <dt>X-Request-Id</dt>
+        <dd className="mono">{request.requestId}</dd>
+        {request.clientRequestId && (
+          <>
+            <dt>{words.requests.clientId}</dt>
+            <dd className="mono">{request.clientRequestId}</dd>
+          </>
+        )}
+        {request.paymentId && (
+          <>
+            <dt>{words.requests.payment}</dt>
+            <dd>
+              <Link to="/pagamentos/$id" params={{ id: request.paymentId }} className="mono">
+                {request.paymentId}
+              </Link>
+            </dd>
+          </>
+        )}
+      </dl>
+      {body && <Sent body={body} />}
+      {request.leftOut > 0 && (
+        <p className="soft" style={{ margin: '14px 0 0' }}>
+          {words.requests.leftOut(request.leftOut)}
+        </p>
+      )}
+    </section>
+  );
+}
+
+/** The body as far as it is kept: a name and a kind where the value is personal or secret. */
+function Sent({ body }: { body: NonNullable<Logged['body']> }) {
+  const words = useWords();
+  return (
+    <>
+      <h3 style={{ fontSize: 14, margin: '16px 0 6px' }}>{words.requests.body}</h3>
+      <dl className="facts">
+        {Object.entries(body.values).map(([name, value]) => (
+          <div key={name} style={{ display: 'contents' }}>
+            <dt className="mono">{name}</dt>
+            <dd className="mono">{String(value)}</dd>
+          </div>
+        ))}
+        {Object.entries(body.fields).map(([name, kind]) => (
+          <div key={name} style={{ display: 'contents' }}>
+            <dt className="mono">{name}</dt>
+            <dd className="soft">{words.requests.hidden(kind)}</dd>
+          </div>
+        ))}
+      </dl>
+    </>
+  );
+}
