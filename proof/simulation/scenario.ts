@@ -27,9 +27,11 @@ import {
 } from './checks.ts';
 import type { Database } from './database.ts';
 import { createMirror, type Mirror } from './evidence.ts';
+import { createLetters, createPeople } from './people.ts';
 import { createProvider, type Faults, noFaults, type Provider } from './provider.ts';
 import { type Random, random } from './random.ts';
 import { createReceiver, receiverUrl } from './receiver.ts';
+import { scryptAtOnce } from './scrypt.ts';
 import { createService, type Life, type Service, secrets } from './service.ts';
 import { createWorld, type SqlFaults, type World } from './world.ts';
 
@@ -43,6 +45,8 @@ export interface Run {
   crash: { point: number; when: 'before' | 'after' } | null;
   /** One or two actions and two minutes of storm: few enough calls that a process can die at every one of them. */
   short?: boolean;
+  /** People act as well: drafts are made and confirmed, incidents are resolved. */
+  people?: boolean;
   /** Keep each step. */
   traced?: boolean;
 }
@@ -72,14 +76,18 @@ const hookPath = '/hooks/providers/simulator/';
 
 /** Opens a stage on a migrated database: what every run begins with is made once and kept. */
 export async function openStage(db: Database): Promise<Stage> {
+  const scryptBack = scryptAtOnce();
   const service = createService(db);
   const base = await prelude(db, service);
   // What is made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
   const mirror = createMirror(db);
-  await play(db, service, mirror, base, { seed: 0, crash: null });
+  await play(db, service, mirror, base, { seed: 0, crash: null, people: true });
   return {
     play: (run) => play(db, service, mirror, base, run),
-    close: () => db.close(),
+    close: () => {
+      scryptBack();
+      return db.close();
+    },
   };
 }
 
@@ -285,7 +293,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     request.url === receiverUrl ? receiver.handle(request, answered) : toProvider(request, answered);
   // Of their own generator, so that what else a seed draws stays what it was.
   const extra = random(run.seed ^ 0x3a3a);
-  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5) };
+  const letters = createLetters();
+  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5), letters };
   service.current = null;
   const { faults, sql, refusals, transferWaitMs } = weather(chance);
   const story = [
@@ -298,6 +307,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       const life = await service.start(world, 'service', { transferWaitMs, ...habits });
       if (life) return life;
       say('a process died at its birth');
+      // Where the database is away it would be born and die without any time going by.
+      if (run.people) await world.run(() => false, world.now() + 1_000);
     }
   };
   const examined: Examined = new Map();
@@ -319,6 +330,35 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   world.faults = sql;
   receiver.trouble = extra.pick([0.1, 0.3, 0.6]);
   if (extra.chance(0.3)) planHold(world, () => life, extra, base, say);
+  const own = random(run.seed ^ 0x1d1d);
+  const people = run.people
+    ? createPeople({
+        world,
+        living: () => life,
+        letters,
+        chance: own,
+        operations: base.operations,
+        requestKey: () => uuidOf(own),
+        call: caller(service, base.key),
+        say,
+        findings,
+      })
+    : null;
+  people?.plan();
+  let calm = false;
+  if (people && own.chance(0.5)) {
+    // Longer than a command waits, so that what is only caught then is caught.
+    const begins = world.now() + own.below(40_000);
+    world.at(begins, () => {
+      if (calm) return;
+      say('the database is away');
+      world.count('database away');
+      world.faults = { lost: 1, contention: 0, commitUnknown: 0 };
+    });
+    world.at(begins + own.pick([3_000, 12_000, 25_000]), () => {
+      if (!calm) world.faults = sql;
+    });
+  }
   if (run.crash)
     world.crashAt(run.crash.point, run.crash.when, () =>
       say(`the process died ${run.crash?.when} call ${run.crash?.point}`),
@@ -351,8 +391,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   }
   const stormEnds = when + chance.pick(run.short ? [5_000, 20_000, 120_000] : [20_000, 120_000, 3 * hour]);
   for (;;) {
-    const calm = await world.run(() => !life.process.alive, stormEnds);
-    if (!calm) break;
+    const died = await world.run(() => !life.process.alive, stormEnds);
+    if (!died) break;
     await world.run(() => false, world.now() + 1_100 + chance.below(20_000));
     life = await born();
     say('another process was born');
@@ -360,6 +400,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   }
   const points = world.points();
 
+  calm = true;
   // Liveness: the sky clears, and within two days everything that the provider decided is known here.
   world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
   provider.faults = noFaults;
@@ -372,17 +413,29 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   provider.wake();
   merchant.again();
   const end = world.now() + 48 * hour;
-  let nextLook = world.now();
-  await world.run(() => {
-    if (world.now() < nextLook) return false;
-    nextLook = world.now() + 60_000;
-    return (
-      db.run('SELECT 1 FROM intent LIMIT 1', []).length === 0 &&
-      bank.outbox.waiting.size === 0 &&
-      bank.due.items.length === 0 &&
-      (!habits.delivers || db.run(waitingEvents, []).length === 0)
-    );
-  }, end);
+  const settled = (): Promise<boolean> => {
+    let nextLook = world.now();
+    return world.run(() => {
+      if (world.now() < nextLook) return false;
+      nextLook = world.now() + 60_000;
+      return (
+        db.run('SELECT 1 FROM intent UNION ALL SELECT 1 FROM draft LIMIT 1', []).length === 0 &&
+        bank.outbox.waiting.size === 0 &&
+        bank.due.items.length === 0 &&
+        (!habits.delivers || db.run(waitingEvents, []).length === 0)
+      );
+    }, end);
+  };
+  await settled();
+  if (people) {
+    let looked = false;
+    void people.resolveAll().then(() => {
+      looked = true;
+    });
+    if (!(await world.run(() => looked, world.now() + hour)))
+      findings.push({ invariant: 46, what: 'nobody can resolve the incidents' });
+    await settled();
+  }
   const rows = readRows(db);
   await Promise.all(looks);
   // `verify` reads with fifty statements what the mirror has at hand: often enough is enough.
@@ -393,6 +446,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       : checkStep(db, mirror, world.now(), bank, examined, true))),
   );
   findings.push(...checkEnd(rows, bank), ...receiver.findings);
+  if (people) findings.push(...people.check(rows));
   if (habits.delivers) findings.push(...checkEvents(db, receiver));
   for (const id of merchant.acknowledged())
     if (!rows.payments.some((payment) => payment.id === id))

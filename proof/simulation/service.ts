@@ -10,9 +10,11 @@ import { createSecrets, type Secrets } from '../../server/src/secrets.ts';
 import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/settlement/inbound.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
+import { cancelDraft, confirmDraft, expireDrafts } from '../../server/src/transfers/draft.ts';
 import { createDeliverer } from '../../server/src/webhooks/deliver.ts';
 import { fanOutTo } from '../../server/src/webhooks/fan-out.ts';
 import type { Database } from './database.ts';
+import type { Letters } from './people.ts';
 import type { Process, World } from './world.ts';
 
 /**
@@ -35,6 +37,8 @@ export interface Habits {
   delivers: boolean;
   /** What is accepted is handed to the worker's senders and not left to its next look. */
   handsOver: boolean;
+  /** Where its mails go; null: nowhere. */
+  letters: Letters | null;
 }
 
 export interface Service {
@@ -86,7 +90,7 @@ export function createService(db: Database): Service {
   async function start(
     world: World,
     name: string,
-    { transferWaitMs = 6_000, delivers = true, handsOver = false }: Partial<Habits> = {},
+    { transferWaitMs = 6_000, delivers = true, handsOver = false, letters = null }: Partial<Habits> = {},
   ): Promise<Life | null> {
     const process = world.spawn(name);
     const { sql, clock, ids, net } = process;
@@ -110,6 +114,7 @@ export function createService(db: Database): Service {
     if (!opened || !process.alive) return null;
     opened.settings = { ...opened.settings, transferWaitMs, chargeExpirySeconds: 1_800 };
     const life: Life = { process, house: opened, inbound: createInbound(opened), delivered: () => {} };
+    if (letters) opened.mail = letters.mailOf(life);
     service.current = life;
     service.providerSecret = own.derive('simulator client').toString('hex');
     server ??= edge(own);
@@ -154,8 +159,8 @@ export function createService(db: Database): Service {
     return {
       createCharge: (caller, request) => createCharge(living().house, caller, request),
       createTransfer: (caller, request) => createTransfer(living().house, caller, request),
-      confirmDraft: () => Promise.reject(new Error('no drafts here')),
-      cancelDraft: () => Promise.reject(new Error('no drafts here')),
+      confirmDraft: (caller, id, code) => confirmDraft(living().house, caller, id, code),
+      cancelDraft: (caller, id) => cancelDraft(living().house, caller, id),
       refreshIfOverdue: (payment) => refreshIfOverdue(living().house, payment),
       receiveWebhook: (delivery) => living().inbound.receive(delivery),
     };
@@ -165,7 +170,7 @@ export function createService(db: Database): Service {
   async function work(
     world: World,
     life: Life,
-    { delivers, handsOver }: Omit<Habits, 'transferWaitMs'>,
+    { delivers, handsOver }: Pick<Habits, 'delivers' | 'handsOver'>,
   ): Promise<void> {
     const { process, house, inbound } = life;
     const provider = house.providers.get('simulator');
@@ -190,10 +195,11 @@ export function createService(db: Database): Service {
       ['sends', followUp.stepSends],
       ['queries', followUp.stepQueries],
       ['left', inbound.stepLeft],
+      ['drafts', () => expireDrafts(house)],
       ['fresh', publisher.step],
       ['lanes', deliverer.step],
     ];
-    if (!delivers) steps.splice(3);
+    if (!delivers) steps.splice(4);
     let due = dueTimes(db);
     let dueAsOf = db.changes();
     while (process.alive) {
@@ -222,6 +228,7 @@ interface Due {
   sends: number;
   queries: number;
   left: number;
+  drafts: number;
   fresh: number;
   lanes: number;
 }
@@ -233,6 +240,7 @@ function dueTimes(db: Database): Due {
     const [row] = db.run<{ [Name in keyof Due]: number | null }>(
       `SELECT min(due_at) FILTER (WHERE priority = 0) AS sends, min(due_at) FILTER (WHERE priority > 0) AS queries,
         (SELECT min(next_at) FROM inbound WHERE applied_at IS NULL AND authentic) AS left,
+        (SELECT min(expires_at) FROM draft) AS drafts,
         (SELECT min(created_at) FROM event_fresh) AS fresh, (SELECT min(due_at) FROM webhook_lane) AS lanes FROM intent`,
       [],
     );
@@ -240,11 +248,12 @@ function dueTimes(db: Database): Due {
       sends: row?.sends ?? never,
       queries: row?.queries ?? never,
       left: row?.left ?? never,
+      drafts: row?.drafts ?? never,
       fresh: row?.fresh ?? never,
       lanes: row?.lanes ?? never,
     };
   } catch {
     // Somebody's transaction has failed and is not rolled back yet.
-    return { sends: 0, queries: 0, left: never, fresh: never, lanes: never };
+    return { sends: 0, queries: 0, left: never, drafts: never, fresh: never, lanes: never };
   }
 }
