@@ -5,7 +5,7 @@ export interface Bug {
   line: string;
   with: string;
   /** The rig that must fail. */
-  rig: 'search' | 'simulation' | 'properties';
+  rig: 'search' | 'simulation' | 'properties' | 'history';
 }
 
 const settlement = 'server/src/settlement';
@@ -253,5 +253,28 @@ export const bugs: Bug[] = [
     line: 'ORDER BY account_id, operation_id FOR NO KEY UPDATE',
     with: 'ORDER BY account_id, operation_id',
     rig: 'properties',
+  },
+  {
+    name: 'answered before it is on disk',
+    file: till,
+    line: 'const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
+    with: 'this.answer();\n      const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
+    rig: 'history',
+  },
+  {
+    name: 'a repeat is another payment when the process that took the first is gone',
+    file: 'server/src/request-keys/claim.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    line: 'const digest = macOf(identity)(`payment\\0${account.id}\\0${requestKey}`);',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
+    with: 'const digest = macOf(identity)(`payment\\0${account.id}\\0${requestKey}${process.pid}`);',
+    rig: 'history',
+  },
+  {
+    name: 'a look-up goes back to what was before',
+    file: 'server/src/payments/view.ts',
+    line: '    status: payment.status,',
+    with: "    status: payment.status === 'completed' && Math.random() < 0.2 ? 'pending' : payment.status,",
+    rig: 'history',
   },
 ];

@@ -26,6 +26,7 @@ const commands: Record<Bug['rig'], string[]> = {
     '-t',
     'at once|many callers',
   ],
+  history: ['proof/processes/kill-loop.ts', '--seed', '5', '--loops', '3', '--clients', '8'],
 };
 
 /** The same on the tree as it is, where nothing ends the simulation early: a few of its seeds and the kept ones. */
@@ -38,7 +39,7 @@ const sound: Record<Bug['rig'], string[]> = {
 const longestMs = 240_000;
 
 /** Slow rigs first: a run that its bound cuts short has then seen what takes long. */
-const order = ['simulation', 'properties', 'search'] as const;
+const order = ['simulation', 'history', 'properties', 'search'] as const;
 
 /** Two processes over one PostgreSQL, in the copy. */
 const propertiesConfig = `export default { test: { include: ['proof/properties/*.test.ts'],

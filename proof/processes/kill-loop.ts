@@ -222,5 +222,6 @@ if (import.meta.main) {
     say: console.log,
   });
   console.log(JSON.stringify(figures));
+  for (const fault of figures.faults) console.log(`VIOLATION: ${fault}`);
   process.exitCode = figures.faults.length > 0 ? 1 : 0;
 }

@@ -284,13 +284,21 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   const bank = structuredClone(base.bank);
   const world = createWorld(db, random(run.seed ^ 0x5eed), base.at);
   const provider = createProvider(world, random(run.seed ^ 0x9a9a), bank, (body, signature) =>
-    post(service, base.token, body, signature),
+    post(service, base.token, body, signature).finally(() => told('delivery')),
   );
+  /** What takes the database away when it happens next. */
+  let trigger: { kind: string; goAway(): void } | null = null;
+  const told = (kind: string): void => {
+    if (trigger?.kind === kind) trigger.goAway();
+  };
   if (run.traced) world.trace.lines = [];
   const receiver = createReceiver(world, random(run.seed ^ 0xe7e7), base.webhookSecret);
   const toProvider = world.outside;
-  world.outside = (request, answered) =>
-    request.url === receiverUrl ? receiver.handle(request, answered) : toProvider(request, answered);
+  world.outside = (request, answered) => {
+    if (request.url === receiverUrl) return receiver.handle(request, answered);
+    told(request.method === 'PUT' ? 'send' : 'query');
+    return toProvider(request, answered);
+  };
   // Of their own generator, so that what else a seed draws stays what it was.
   const extra = random(run.seed ^ 0x3a3a);
   const letters = createLetters();
@@ -347,16 +355,23 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   people?.plan();
   let calm = false;
   if (people && own.chance(0.5)) {
-    // Longer than a command waits, so that what is only caught then is caught.
-    const begins = world.now() + own.below(40_000);
-    world.at(begins, () => {
+    // Longer than a command waits, and begun by what a catch stands behind: an answer that cannot be written down, a look-up
+    // that cannot, a delivery that was applied and is not marked yet.
+    const kind = own.pick(['any', 'send', 'query', 'delivery'] as const);
+    const lasts = own.pick([3_000, 12_000, 25_000]);
+    const goAway = (): void => {
+      trigger = null;
       if (calm) return;
-      say('the database is away');
+      say(`the database is away (${kind})`);
       world.count('database away');
       world.faults = { lost: 1, contention: 0, commitUnknown: 0 };
-    });
-    world.at(begins + own.pick([3_000, 12_000, 25_000]), () => {
-      if (!calm) world.faults = sql;
+      world.at(world.now() + lasts, () => {
+        if (!calm) world.faults = sql;
+      });
+    };
+    world.at(world.now() + own.below(40_000), () => {
+      if (kind === 'any') goAway();
+      else trigger = { kind, goAway };
     });
   }
   if (run.crash)
