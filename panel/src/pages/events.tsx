@@ -8,8 +8,8 @@ import { endOfDay, startOfDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
-import { ListFoot } from '../ui/list-foot.tsx';
-import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
+import { Empty, FormError, PageHead, Rows, When } from '../ui/parts.tsx';
 import { deliveryMoods, useWebhooks } from './webhooks.tsx';
 
 export interface EventFilters {
@@ -119,47 +119,36 @@ export function Events() {
             </p>
           )}
         </section>
-        {pages.error && events.length === 0 ? (
-          <Trouble error={pages.error} retry={() => void pages.refetch()} />
-        ) : pages.isPending ? (
-          <Rows count={8} />
-        ) : events.length === 0 ? (
-          <div className="card">
-            {filtered ? (
-              <p className="soft" style={{ textAlign: 'center', padding: '28px 0', margin: 0 }}>
-                {words.events.noMatch}
-              </p>
-            ) : (
-              <Empty icon="webhook" title={words.events.empty} lead={words.events.emptyLead} />
-            )}
-          </div>
-        ) : (
-          <div className="deliveries">
-            <div className="card" style={{ padding: 8 }}>
-              <ul className="moves" aria-label={words.events.title}>
-                {events.map((one) => (
-                  <li key={one.id}>
-                    <button
-                      type="button"
-                      className="mailrow"
-                      aria-pressed={one.id === shown?.id}
-                      onClick={() => setChosen(one.id)}
-                    >
-                      <span className="mono">
-                        <strong>{one.type}</strong>
-                      </span>
-                      <span className="soft">
-                        <When at={one.timestamp} />
-                      </span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
-              <ListFoot file="events.csv" filters={query} pages={pages} />
+        <Listed
+          pages={pages}
+          count={events.length}
+          noMatch={filtered ? words.events.noMatch : null}
+          empty={
+            <div className="card">
+              <Empty icon="clock" title={words.events.empty} lead={words.events.emptyLead} />
             </div>
+          }
+        >
+          <Browser
+            label={words.events.title}
+            list={events}
+            shown={shown}
+            choose={setChosen}
+            line={(one) => (
+              <>
+                <span className="mono">
+                  <strong>{one.type}</strong>
+                </span>
+                <span className="soft">
+                  <When at={one.timestamp} />
+                </span>
+              </>
+            )}
+            foot={<ListFoot file="events.csv" filters={query} pages={pages} />}
+          >
             {shown && <EventCard key={shown.id} event={shown} />}
-          </div>
-        )}
+          </Browser>
+        </Listed>
       </div>
     </>
   );

@@ -17,7 +17,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
+import { ListFoot } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 const permissions = ['read', 'charges', 'transfers', 'operations', 'webhooks'] as const;

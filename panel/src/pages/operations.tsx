@@ -8,7 +8,7 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
+import { ListFoot } from '../ui/listed.tsx';
 import { Copy, FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Operation = Overview['operations'][number];

@@ -8,7 +8,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
+import { ListFoot } from '../ui/listed.tsx';
 import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 
 const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;

@@ -8,7 +8,7 @@ import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
+import { ListFoot } from '../ui/listed.tsx';
 import { FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 function useReconciliation() {

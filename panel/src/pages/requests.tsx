@@ -7,8 +7,8 @@ import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
-import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
+import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
+import { Empty, PageHead } from '../ui/parts.tsx';
 
 export interface RequestFilters {
   metodo?: string;
@@ -111,51 +111,40 @@ export function Requests() {
             </p>
           )}
         </section>
-        {pages.error && requests.length === 0 ? (
-          <Trouble error={pages.error} retry={() => void pages.refetch()} />
-        ) : pages.isPending ? (
-          <Rows count={8} />
-        ) : requests.length === 0 ? (
-          <div className="card">
-            {filtered ? (
-              <p className="soft" style={{ textAlign: 'center', padding: '28px 0', margin: 0 }}>
-                {words.requests.noMatch}
-              </p>
-            ) : (
+        <Listed
+          pages={pages}
+          count={requests.length}
+          noMatch={filtered ? words.requests.noMatch : null}
+          empty={
+            <div className="card">
               <Empty icon="code" title={words.requests.empty} lead={words.requests.emptyLead} />
-            )}
-          </div>
-        ) : (
-          <div className="deliveries">
-            <div className="card" style={{ padding: 8 }}>
-              <ul className="moves" aria-label={words.requests.title}>
-                {requests.map((one) => (
-                  <li key={one.id}>
-                    <button
-                      type="button"
-                      className="mailrow"
-                      aria-pressed={one.id === shown?.id}
-                      onClick={() => setChosen(one.id)}
-                    >
-                      <span className="mono" style={{ overflowWrap: 'anywhere' }}>
-                        <strong>{one.method}</strong> {pathOf(one)}
-                      </span>
-                      <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
-                        <span className={`status ${moodOf(one.status)}`}>
-                          {one.status}
-                          {one.errorCode && ` ${one.errorCode}`}
-                        </span>
-                        <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
-                      </span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
-              <ListFoot file="requests.csv" filters={{ ...query }} pages={pages} />
             </div>
+          }
+        >
+          <Browser
+            label={words.requests.title}
+            list={requests}
+            shown={shown}
+            choose={setChosen}
+            line={(one) => (
+              <>
+                <span className="mono" style={{ overflowWrap: 'anywhere' }}>
+                  <strong>{one.method}</strong> {pathOf(one)}
+                </span>
+                <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+                  <span className={`status ${moodOf(one.status)}`}>
+                    {one.status}
+                    {one.errorCode && ` ${one.errorCode}`}
+                  </span>
+                  <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
+                </span>
+              </>
+            )}
+            foot={<ListFoot file="requests.csv" filters={{ ...query }} pages={pages} />}
+          >
             {shown && <RequestCard request={shown} />}
-          </div>
-        )}
+          </Browser>
+        </Listed>
       </div>
     </>
   );

@@ -5,8 +5,8 @@ import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
-import { Empty, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Listed, ListFoot } from '../ui/listed.tsx';
+import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
 
 export function Statement() {
   const words = useWords();
@@ -50,68 +50,65 @@ export function Statement() {
         )}
       </PageHead>
       <section className="card">
-        {pages.error && lines.length === 0 ? (
-          <Trouble error={pages.error} retry={() => void pages.refetch()} />
-        ) : pages.isPending ? (
-          <Rows count={8} />
-        ) : lines.length === 0 ? (
-          <Empty icon="statement" title={words.statement.empty} />
-        ) : (
-          <>
-            <table className="table folding">
-              <thead>
-                <tr>
-                  <th scope="col">{words.detail.line}</th>
-                  <th scope="col" className="right">
-                    {words.detail.available}
-                  </th>
-                  <th scope="col" className="right">
-                    {words.detail.reserved}
-                  </th>
-                  <th scope="col" className="right">
-                    {words.detail.held}
-                  </th>
-                  <th scope="col" className="right">
-                    {words.detail.balanceAfter}
-                  </th>
-                  <th scope="col" className="right">
-                    {words.common.date}
-                  </th>
+        <Listed
+          pages={pages}
+          count={lines.length}
+          noMatch={null}
+          empty={<Empty icon="statement" title={words.statement.empty} />}
+        >
+          <table className="table folding">
+            <thead>
+              <tr>
+                <th scope="col">{words.detail.line}</th>
+                <th scope="col" className="right">
+                  {words.detail.available}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.reserved}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.held}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.balanceAfter}
+                </th>
+                <th scope="col" className="right">
+                  {words.common.date}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {lines.map((line) => (
+                <tr key={line.seq} className="link">
+                  <td>
+                    <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
+                      {words.detail.lines[line.template] ?? line.template}
+                    </Link>
+                  </td>
+                  <td className="right">
+                    <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
+                      {line.availableCents > 0 ? '+' : ''}
+                      {money(line.availableCents)}
+                    </span>
+                  </td>
+                  <td className="right off">
+                    <Money cents={line.reservedCents} />
+                  </td>
+                  <td className="right off">
+                    <Money cents={line.heldCents} />
+                  </td>
+                  <td className="right">
+                    <strong className="num">{money(line.balanceAfterCents)}</strong>
+                  </td>
+                  <td className="right soft">
+                    <When at={line.postedAt} />
+                  </td>
                 </tr>
-              </thead>
-              <tbody>
-                {lines.map((line) => (
-                  <tr key={line.seq} className="link">
-                    <td>
-                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
-                        {words.detail.lines[line.template] ?? line.template}
-                      </Link>
-                    </td>
-                    <td className="right">
-                      <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
-                        {line.availableCents > 0 ? '+' : ''}
-                        {money(line.availableCents)}
-                      </span>
-                    </td>
-                    <td className="right off">
-                      <Money cents={line.reservedCents} />
-                    </td>
-                    <td className="right off">
-                      <Money cents={line.heldCents} />
-                    </td>
-                    <td className="right">
-                      <strong className="num">{money(line.balanceAfterCents)}</strong>
-                    </td>
-                    <td className="right soft">
-                      <When at={line.postedAt} />
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-            <ListFoot file="statement.csv" filters={{ operationId: chosen }} pages={pages} />
-          </>
-        )}
+              ))}
+            </tbody>
+          </table>
+          <ListFoot file="statement.csv" filters={{ operationId: chosen }} pages={pages} />
+        </Listed>
       </section>
     </>
   );

@@ -9,7 +9,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { ListFoot } from '../ui/list-foot.tsx';
+import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Webhook = Schemas['Webhook'];
@@ -252,46 +252,41 @@ export function Deliveries() {
           </Alert>
         )}
         <FormError error={doing.error} />
-        {list.error && !list.data ? (
-          <Trouble error={list.error} retry={() => void list.refetch()} />
-        ) : list.isPending ? (
-          <Rows />
-        ) : deliveries.length === 0 ? (
-          <div className="card">
-            <Empty icon="webhook" title={words.webhooks.noDeliveries} />
-          </div>
-        ) : (
-          <div className="deliveries">
-            <div className="card" style={{ padding: 8 }}>
-              <ul className="moves" aria-label={words.webhooks.deliveries}>
-                {deliveries.map((one) => (
-                  <li key={one.id}>
-                    <button
-                      type="button"
-                      className="mailrow"
-                      aria-pressed={one.id === shown?.id}
-                      onClick={() => setChosen(one.id)}
-                    >
-                      <span className="mono">
-                        <strong>{one.type}</strong>
-                      </span>
-                      <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
-                        <span className={`status ${deliveryMoods[one.status]}`}>
-                          {words.webhooks.deliveryStates[one.status]}
-                        </span>
-                        <span className="soft">
-                          <When at={one.createdAt} />
-                        </span>
-                      </span>
-                    </button>
-                  </li>
-                ))}
-              </ul>
-              <ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />
+        <Listed
+          pages={list}
+          count={deliveries.length}
+          noMatch={null}
+          empty={
+            <div className="card">
+              <Empty icon="webhook" title={words.webhooks.noDeliveries} />
             </div>
+          }
+        >
+          <Browser
+            label={words.webhooks.deliveries}
+            list={deliveries}
+            shown={shown}
+            choose={setChosen}
+            line={(one) => (
+              <>
+                <span className="mono">
+                  <strong>{one.type}</strong>
+                </span>
+                <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+                  <span className={`status ${deliveryMoods[one.status]}`}>
+                    {words.webhooks.deliveryStates[one.status]}
+                  </span>
+                  <span className="soft">
+                    <When at={one.createdAt} />
+                  </span>
+                </span>
+              </>
+            )}
+            foot={<ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />}
+          >
             {shown && <DeliveryCard endpointId={id} delivery={shown} run={doing.run} />}
-          </div>
-        )}
+          </Browser>
+        </Listed>
       </div>
       {secret && <SecretDialog secret={secret} close={() => setSecret(null)} />}
       {removing && (

@@ -8,8 +8,8 @@ import { amountOf, endOfDay, money, startOfDay } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
-import { ListFoot } from './list-foot.tsx';
-import { Money, Rows, Status, Trouble, When } from './parts.tsx';
+import { Listed, ListFoot } from './listed.tsx';
+import { Money, Status, When } from './parts.tsx';
 
 export interface Filters {
   q?: string;
@@ -102,28 +102,14 @@ export function RecordList({
           </Button>
         )}
       </form>
-      {pages.error && records.length === 0 ? (
-        <Trouble error={pages.error} retry={() => void pages.refetch()} />
-      ) : pages.isPending ? (
-        <Rows count={6} />
-      ) : records.length === 0 ? (
-        filtered ? (
-          <p className="soft" style={{ textAlign: 'center', padding: '28px 0' }}>
-            {noMatch}
-          </p>
-        ) : (
-          empty
-        )
-      ) : (
-        <>
-          <RecordTable
-            records={records}
-            kind={kind}
-            names={operationId === null && names.size > 1 ? names : null}
-          />
-          <ListFoot file="records.csv" filters={query} pages={pages} />
-        </>
-      )}
+      <Listed pages={pages} count={records.length} noMatch={filtered ? noMatch : null} empty={empty}>
+        <RecordTable
+          records={records}
+          kind={kind}
+          names={operationId === null && names.size > 1 ? names : null}
+        />
+        <ListFoot file="records.csv" filters={query} pages={pages} />
+      </Listed>
     </section>
   );
 }

@@ -2,43 +2,32 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Balance, decide, emptyBalance } from '../ledger/decide.ts';
 import { eventKinds } from '../ledger/journal.ts';
-import { isTerminal, type Payment, type PaymentStatus } from './payment.ts';
+import { isTerminal, newPayment, type Payment, type PaymentStatus } from './payment.ts';
 import { expiryGraceMs, type Facts, next, type PaymentEvent, type Step } from './state.ts';
 
 const now = Date.UTC(2026, 10, 20, 12);
 const deadline = now + 3_600_000;
 
-const base: Payment = {
-  accountId: '0193a000-0000-7000-8000-0000000000a1',
-  id: 'deadbeef-0123-8456-89ab-cdef01234567',
-  operationId: '0193a000-0000-7000-8000-0000000000b2',
-  kind: 'deposit',
-  status: 'unknown',
-  amountCents: 1000,
-  feeCents: 25,
-  requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
-  fingerprint: Buffer.alloc(33),
-  description: '',
-  payerName: 'Maria',
-  pixKey: null,
-  pixKeyType: null,
-  createdAt: now - 10_000,
-  updatedAt: now - 10_000,
-  settledAt: null,
-  paidAt: null,
-  expiresAt: null,
-  copyPaste: null,
-  endToEnd: null,
-  notice: null,
-  reasonCode: null,
-  providerFeeCents: null,
-  netAmountCents: null,
-  returnedCents: 0,
-  history: [
-    { status: 'unknown', at: new Date(now - 10_000).toISOString(), cause: { by: 'api', id: 'req_1' } },
-  ],
-  command: '0193a000-0000-7000-8000-0000000000c3',
-};
+const base: Payment = newPayment(
+  {
+    accountId: '0193a000-0000-7000-8000-0000000000a1',
+    id: 'deadbeef-0123-8456-89ab-cdef01234567',
+    operationId: '0193a000-0000-7000-8000-0000000000b2',
+    kind: 'deposit',
+    amountCents: 1000,
+    feeCents: 25,
+    requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+    fingerprint: Buffer.alloc(33),
+    description: '',
+    payerName: 'Maria',
+    pixKey: null,
+    pixKeyType: null,
+    command: '0193a000-0000-7000-8000-0000000000c3',
+  },
+  'unknown',
+  now - 10_000,
+  { by: 'api', id: 'req_1' },
+);
 
 const settled = { settledAt: now - 5_000, providerFeeCents: 25, netAmountCents: 975 };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Payment } from '../payments/payment.ts';
+import { newPayment, type Payment } from '../payments/payment.ts';
 import type { Facts } from '../payments/state.ts';
 import type { Capabilities, ChargeReport, PayoutReport } from '../provider/provider.ts';
 import type { Intent } from './intent.ts';
@@ -9,33 +9,27 @@ const now = Date.UTC(2026, 10, 20, 15);
 const day = 86_400_000;
 
 const payment = (kind: Payment['kind'], status: Payment['status']): Payment => ({
-  accountId: 'a',
-  id: 'p',
-  operationId: 'o',
-  kind,
+  ...newPayment(
+    {
+      accountId: 'a',
+      id: 'p',
+      operationId: 'o',
+      kind,
+      amountCents: 1000,
+      feeCents: 25,
+      requestKey: 'k',
+      fingerprint: Buffer.alloc(0),
+      description: '',
+      payerName: kind === 'deposit' ? 'Maria' : null,
+      pixKey: kind === 'transfer' ? Buffer.alloc(1) : null,
+      pixKeyType: kind === 'transfer' ? 'EMAIL' : null,
+      command: 'c',
+    },
+    'unknown',
+    now,
+    { by: 'api', id: 'r' },
+  ),
   status,
-  amountCents: 1000,
-  feeCents: 25,
-  requestKey: 'k',
-  fingerprint: Buffer.alloc(0),
-  description: '',
-  payerName: kind === 'deposit' ? 'Maria' : null,
-  pixKey: kind === 'transfer' ? Buffer.alloc(1) : null,
-  pixKeyType: kind === 'transfer' ? 'EMAIL' : null,
-  createdAt: now,
-  updatedAt: now,
-  settledAt: null,
-  paidAt: null,
-  expiresAt: null,
-  copyPaste: null,
-  endToEnd: null,
-  notice: null,
-  reasonCode: null,
-  providerFeeCents: null,
-  netAmountCents: null,
-  returnedCents: 0,
-  history: [],
-  command: 'c',
 });
 
 const intent = (more: Partial<Intent> = {}): Intent => ({

@@ -1,5 +1,5 @@
 import { type EventContent, type EventType, eventTypes } from '../events/event.ts';
-import type { Payment, PaymentStatus } from '../payments/payment.ts';
+import { newPayment, type Payment, type PaymentStatus } from '../payments/payment.ts';
 import { viewOf } from '../payments/view.ts';
 
 /**
@@ -92,12 +92,11 @@ function transfer(operationId: string, at: number): Payment {
 }
 
 function charge(operationId: string, at: number): Payment {
-  return {
+  const begun = {
     accountId: '',
     id: paymentId,
     operationId,
-    kind: 'deposit',
-    status: 'pending',
+    kind: 'deposit' as const,
     amountCents: 1000,
     feeCents: 25,
     requestKey,
@@ -106,19 +105,8 @@ function charge(operationId: string, at: number): Payment {
     payerName: null,
     pixKey: null,
     pixKeyType: null,
-    createdAt: at - 60_000,
-    updatedAt: at,
-    settledAt: null,
-    paidAt: null,
-    expiresAt: at + 86_340_000,
-    copyPaste: null,
-    endToEnd: null,
-    notice: null,
-    reasonCode: null,
-    providerFeeCents: null,
-    netAmountCents: null,
-    returnedCents: 0,
-    history: [],
     command: '',
   };
+  const payment = newPayment(begun, 'unknown', at - 60_000, { by: 'api', id: '' });
+  return { ...payment, status: 'pending', updatedAt: at, expiresAt: at + 86_340_000 };
 }

@@ -1,0 +1,123 @@
+import { Button } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { useScope } from '../session.tsx';
+import { useText } from '../text/text.tsx';
+import { Icon } from './icons.tsx';
+import { Rows, Trouble } from './parts.tsx';
+
+interface Pages {
+  isPending: boolean;
+  error: unknown;
+  refetch: () => Promise<unknown>;
+  hasNextPage: boolean;
+  isFetchingNextPage: boolean;
+  fetchNextPage: () => Promise<unknown>;
+}
+
+/** A list as it comes: loading, failed, empty, without a match, or there. */
+export function Listed({
+  pages,
+  count,
+  noMatch,
+  empty,
+  children,
+}: {
+  pages: Pick<Pages, 'isPending' | 'error' | 'refetch'>;
+  count: number;
+  /** What to say when filters leave nothing; null: nothing is filtered. */
+  noMatch: string | null;
+  empty: ReactNode;
+  children: ReactNode;
+}) {
+  if (count > 0) return children;
+  if (pages.error) return <Trouble error={pages.error} retry={() => void pages.refetch()} />;
+  if (pages.isPending) return <Rows count={6} />;
+  if (noMatch === null) return empty;
+  return (
+    <p className="soft" style={{ textAlign: 'center', padding: '28px 0', margin: 0 }}>
+      {noMatch}
+    </p>
+  );
+}
+
+/** A list to choose from, and beside it what was chosen: the first, unless somebody chose. */
+export function Browser<One extends { id: string }>({
+  label,
+  list,
+  shown,
+  choose,
+  line,
+  foot,
+  children,
+}: {
+  label: string;
+  list: readonly One[];
+  shown: One | undefined;
+  choose: (id: string) => void;
+  line: (one: One) => ReactNode;
+  foot: ReactNode;
+  children: ReactNode;
+}) {
+  return (
+    <div className="deliveries">
+      <div className="card" style={{ padding: 8 }}>
+        <ul className="moves" aria-label={label}>
+          {list.map((one) => (
+            <li key={one.id}>
+              <button
+                type="button"
+                className="mailrow"
+                aria-pressed={one.id === shown?.id}
+                onClick={() => choose(one.id)}
+              >
+                {line(one)}
+              </button>
+            </li>
+          ))}
+        </ul>
+        {foot}
+      </div>
+      {children}
+    </div>
+  );
+}
+
+/** Below a list: the next page of it, and the whole of it as a file for spreadsheets. */
+export function ListFoot({
+  file,
+  filters = {},
+  pages,
+}: {
+  /** Below the account, as `records.csv`. */
+  file: string;
+  filters?: Record<string, unknown>;
+  pages?: Pick<Pages, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
+}) {
+  const { words, language } = useText();
+  const { account } = useScope();
+  const query = new URLSearchParams({ separator: language === 'en' ? 'comma' : 'semicolon', bom: 'yes' });
+  for (const [name, value] of Object.entries(filters)) query.set(name, String(value));
+  return (
+    <div className="listfoot">
+      {pages?.hasNextPage && (
+        <Button
+          variant="default"
+          loading={pages.isFetchingNextPage}
+          onClick={() => void pages.fetchNextPage()}
+        >
+          {words.common.more}
+        </Button>
+      )}
+      <Button
+        component="a"
+        href={`/panel/api/accounts/${account.id}/${file}?${query}`}
+        download
+        variant="subtle"
+        leftSection={<Icon name="down" size={18} />}
+        style={{ marginLeft: 'auto' }}
+      >
+        {words.common.exportCsv}
+      </Button>
+    </div>
+  );
+}
