@@ -259,7 +259,7 @@ export const bugs: Bug[] = [
     file: till,
     line: 'const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
     with: 'this.answer();\n      const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
-    rig: 'history',
+    rig: 'simulation',
   },
   {
     name: 'a repeat is another payment when the process that took the first is gone',
@@ -274,7 +274,7 @@ export const bugs: Bug[] = [
     name: 'a look-up goes back to what was before',
     file: 'server/src/payments/view.ts',
     line: '    status: payment.status,',
-    with: "    status: payment.status === 'completed' && Math.random() < 0.2 ? 'pending' : payment.status,",
+    with: "    status: payment.status === 'completed' && Math.random() < 0.02 ? 'pending' : payment.status,",
     rig: 'history',
   },
 ];

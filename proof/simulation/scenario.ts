@@ -427,8 +427,9 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   tellAgain(db, bank, world.now());
   provider.wake();
   merchant.again();
-  const end = world.now() + 48 * hour;
+  // A charge with an open incident waits for whoever resolves it, and then has time of its own.
   const settled = (): Promise<boolean> => {
+    const end = world.now() + 48 * hour;
     let nextLook = world.now();
     return world.run(() => {
       if (world.now() < nextLook) return false;
