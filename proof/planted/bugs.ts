@@ -274,7 +274,7 @@ export const bugs: Bug[] = [
     name: 'a look-up goes back to what was before',
     file: 'server/src/payments/view.ts',
     line: '    status: payment.status,',
-    with: "    status: payment.status === 'completed' && Math.random() < 0.02 ? 'pending' : payment.status,",
+    with: "    status: payment.status === 'completed' && Math.random() < 0.2 ? 'pending' : payment.status,",
     rig: 'history',
   },
 ];
