@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { createLargeTransfers } from './accounts/large-transfers.ts';
 import { createCharge } from './charges/create.ts';
 import type { Config } from './config.ts';
 import { watchClock } from './db/clock-offset.ts';
@@ -29,9 +30,14 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   const clockOffset = watchClock(house, stopping.signal);
   const inbound = createInbound(house);
   const writes = createWriteProbe(house);
+  const largeTransfers = createLargeTransfers(house);
   const useCases: UseCases = {
     createCharge: (caller, request) => createCharge(house, caller, request),
-    createTransfer: (caller, request) => createTransfer(house, caller, request),
+    createTransfer: async (caller, request) => {
+      const accepted = await createTransfer(house, caller, request);
+      if (!accepted.replayed) largeTransfers.note(accepted.payment);
+      return accepted;
+    },
     confirmDraft: (caller, id, code) => confirmDraft(house, caller, id, code),
     cancelDraft: (caller, id) => cancelDraft(house, caller, id),
     refreshIfOverdue: (payment) => refreshIfOverdue(house, payment),

@@ -3,7 +3,8 @@ import { createAlerts } from '../src/accounts/alerts.ts';
 import { createLog } from '../src/log.ts';
 import type { Letter, Mail } from '../src/mail.ts';
 import { createStillUnknown } from '../src/settlement/still-unknown.ts';
-import { type Merchant, openService, type Service } from './support/service.ts';
+import { mailsTo } from './support/panel.ts';
+import { type Merchant, openService, type Service, until } from './support/service.ts';
 import { deliver, later, leave, receivedItem } from './support/settlement.ts';
 import { shiftedClock } from './support/shifted-clock.ts';
 
@@ -92,4 +93,20 @@ test('an incident is told once to whoever runs the installation, also one of the
   clock.skip(3_600_000);
   await round();
   expect(letters).toHaveLength(1);
+});
+
+test('a large transfer of a key is told to those who move the money, once an hour however many there are', async () => {
+  const shop = await service.newMerchant();
+  const owner = await person(shop.ownerId, 'owner');
+  await person(shop.ownerId, 'viewer');
+  for (let n = 0; n < 8; n++) await shop.receive(200_000);
+  const small = await shop.transfer({ amountCents: 499_999 });
+  expect(small.status).toBe(201);
+  const large = await shop.transfer({ amountCents: 500_000 });
+  await shop.transfer({ amountCents: 500_000 });
+  await until(async () => (await mailsTo(service, owner)).length > 0);
+  const mails = await mailsTo(service, owner);
+  expect(mails).toHaveLength(1);
+  expect(mails[0]).toContain(large.body.id);
+  expect(mails[0]).toContain('R$ 5000,00');
 });

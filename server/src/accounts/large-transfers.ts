@@ -1,0 +1,97 @@
+import type { Log } from '../log.ts';
+import type { Mail } from '../mail.ts';
+import { priceOf } from '../money.ts';
+import type { Payment } from '../payments/payment.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql, Statement } from '../ports/sql.ts';
+import { findPeople } from './people.sql.ts';
+
+/**
+ * Mails an account's people when a key has sent a large transfer: at least half of the largest that the account may send. The
+ * mail comes after the fact and stops nothing; it is for a key that fell into wrong hands.
+ *
+ * Once an hour for each account and process, however many there are: whoever pays large amounts all day is not to be buried in
+ * mails. Nothing waits for it, and a process that dies forgets it.
+ */
+export interface LargeTransfers {
+  /** After a transfer was accepted. */
+  note(payment: Payment): void;
+}
+
+const quietMs = 3_600_000;
+/** How long a process believes what it read of an account's limit. */
+const maxAgeMs = 60_000;
+const accountsMost = 10_000;
+
+const select: Statement = {
+  name: 'large_transfer_account',
+  text: `SELECT name, maximum_withdrawal_cents AS "maximumCents" FROM account WHERE id = $1`,
+};
+
+interface Known {
+  name: string;
+  maximumCents: number;
+  readAtMs: number;
+  quietUntilMs: number;
+}
+
+export function createLargeTransfers({
+  sql,
+  clock,
+  mail,
+  log,
+}: {
+  sql: Sql;
+  clock: Clock;
+  mail: Mail;
+  log: Log;
+}): LargeTransfers {
+  const accounts = new Map<string, Known>();
+
+  async function accountOf(accountId: string): Promise<Known | undefined> {
+    const known = accounts.get(accountId);
+    const now = clock.monotonicMs();
+    if (known && now - known.readAtMs < maxAgeMs) return known;
+    const [row] = await sql.run<{ name: string; maximumCents: number }>(select, [accountId]);
+    if (!row) return undefined;
+    if (accounts.size >= accountsMost) accounts.clear();
+    const quietUntilMs = accounts.get(accountId)?.quietUntilMs ?? Number.NEGATIVE_INFINITY;
+    const read = { ...row, readAtMs: now, quietUntilMs };
+    accounts.set(accountId, read);
+    return read;
+  }
+
+  async function tell({ accountId, id, amountCents }: Payment): Promise<void> {
+    const account = await accountOf(accountId);
+    const now = clock.monotonicMs();
+    if (!account || amountCents * 2 < account.maximumCents || now < account.quietUntilMs) return;
+    account.quietUntilMs = now + quietMs;
+    const people = await findPeople(sql, accountId, 'money');
+    for (const to of people) {
+      await mail.send({
+        to,
+        subject: 'vintem: transferencia de valor alto',
+        text: `Uma chave da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
+
+Se não foi um programa seu, revogue a chave no painel agora. Este aviso vem no máximo uma vez por hora.
+
+—
+A key of the account ${account.name} has sent ${priceOf(amountCents)} (payment ${id}). If it was no program of yours, revoke the
+key in the panel now. You are told at most once an hour.
+`,
+      });
+    }
+  }
+
+  return {
+    note(payment) {
+      const known = accounts.get(payment.accountId);
+      const fresh = known && clock.monotonicMs() - known.readAtMs < maxAgeMs;
+      if (fresh && (payment.amountCents * 2 < known.maximumCents || clock.monotonicMs() < known.quietUntilMs))
+        return;
+      tell(payment).catch((error: unknown) =>
+        log.error({ err: error, paymentId: payment.id }, 'nobody could be told of a large transfer'),
+      );
+    },
+  };
+}
