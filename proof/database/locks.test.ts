@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimIncidentAlerts, claimUnknownAlerts } from '../../server/src/accounts/alerts.sql.ts';
 import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
 import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
 import { openPool } from '../../server/src/db/pool.ts';
@@ -15,6 +16,7 @@ import type { Queries, Sql, Statement, Transaction } from '../../server/src/port
 import {
   claimDue,
   claimDueNeighbours,
+  claimMentioned,
   claimOverdue,
   makeDue,
 } from '../../server/src/settlement/intents.sql.ts';
@@ -206,6 +208,15 @@ const laws: Record<string, [law: string, Law]> = {
     'two listings take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDueNeighbours(tx, 'simulator', 1, now, now + 5_000, 2)),
   ],
+  'settlement/intents.sql.ts intent_claim_mentioned': [
+    'two listings that mention the same payments do not both hear of them, and neither waits',
+    shared(intents, async (tx, { now, account }) => {
+      const named = { name: 'locks.number', text: 'SELECT number FROM account WHERE id = $1' };
+      const [row] = await tx.run<{ number: number }>(named, [account]);
+      const ids = [first, last].map((id) => ({ id, accountNumber: row?.number ?? -1 }));
+      return claimMentioned(tx, 'simulator', 'transfer', now, now + 5_000, ids, 10);
+    }),
+  ],
   'settlement/intents.sql.ts intent_claim_one': [
     'who looks a payment up does not wait for the worker that has it',
     shared(intents, async (tx, { now, account }) => {
@@ -378,6 +389,33 @@ const laws: Record<string, [law: string, Law]> = {
     'two processes do not write the same mail, and neither waits',
     shared(lanes, (tx, { now }) => claimUnwellEndpoints(tx, now, now + day)),
   ],
+  'accounts/alerts.sql.ts alert_claim_unknown': [
+    'two processes do not mail of the same transfer, and neither waits',
+    shared(
+      async ({ db, account, operation }) => {
+        await db.admin(
+          `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint,
+              description, pix_key, pix_key_type, created_at, updated_at, history, command)
+            VALUES ($1, $2, $3, 'transfer', 'unknown', 1000, 25, $2, '\\x01', '', '\\x01', 'EMAIL', now(), now(), '[]', $2)`,
+          [account, first, operation],
+        );
+        await db.admin('INSERT INTO unknown_told VALUES ($1, $2, now(), $3)', [account, first, at(0)]);
+      },
+      (tx, { now }) => claimUnknownAlerts(tx, now, now + 5_000, 10),
+    ),
+  ],
+  'accounts/alerts.sql.ts alert_claim_incidents': [
+    'two processes do not mail of the same incident, and neither waits',
+    shared(
+      ({ db, account }) =>
+        db.admin(
+          `INSERT INTO incident (account_id, id, kind, amount_cents, reference, freezes, detail, state, opened_at, mail_due_at)
+            VALUES ($1, $2, 'unmatched', 1, 'x', false, '{}', 'open', now(), $3)`,
+          [account, first, at(0)],
+        ),
+      (tx, { now }) => claimIncidentAlerts(tx, now, now + 5_000, 10),
+    ),
+  ],
   'keys/keys.sql.ts key_claim_unused': [
     'two processes do not warn of the same key, and neither waits',
     shared(
@@ -485,7 +523,7 @@ function without(sql: Sql, key: string): Sql {
 }
 
 /** Everything that a law has written. */
-const cleared = `TRUNCATE intent, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+const cleared = `TRUNCATE intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
   DELETE FROM panel_user;
   DELETE FROM api_key;
   DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);
