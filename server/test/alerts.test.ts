@@ -95,11 +95,29 @@ test('an incident is told once to whoever runs the installation, also one of the
   expect(letters).toHaveLength(1);
 });
 
+test('an incident that was decided before the mail is told of no more', async () => {
+  letters.length = 0;
+  await deliver(service, [receivedItem(null, 778, `E${'8'.repeat(31)}`)]);
+  await until(
+    async () =>
+      (
+        await service.database.admin(
+          `UPDATE incident SET state = 'resolved', resolved_at = now(), resolution = '{}' WHERE amount_cents = 778 RETURNING id`,
+        )
+      ).length === 1,
+  );
+  clock.skip(60_000);
+  await round();
+  expect(letters).toEqual([]);
+});
+
 test('a large transfer of a key is told to those who move the money, once an hour however many there are', async () => {
   const shop = await service.newMerchant();
   const owner = await person(shop.ownerId, 'owner');
   await person(shop.ownerId, 'viewer');
   for (let n = 0; n < 8; n++) await shop.receive(200_000);
+  const refused = await shop.transfer({ amountCents: 500_000, pixKey: 'refuse-in-answer@simulator.example' });
+  expect(refused.body.code).toBe('provider_refused');
   const small = await shop.transfer({ amountCents: 499_999 });
   expect(small.status).toBe(201);
   const large = await shop.transfer({ amountCents: 500_000 });

@@ -52,7 +52,8 @@ const claimIncidents: Statement = {
       LEFT JOIN account a ON a.id = due.account_id
     WHERE i.account_id = due.account_id AND i.id = due.id
     RETURNING i.account_id AS "accountId", a.name AS "accountName", i.id, i.kind, i.payment_id AS "paymentId",
-      i.operation_id AS "operationId", i.amount_cents AS "amountCents", i.freezes, i.opened_at AS "openedAt"`,
+      i.operation_id AS "operationId", i.amount_cents AS "amountCents", i.freezes, i.opened_at AS "openedAt",
+      i.state = 'open' AS open`,
 };
 
 export interface IncidentAlert {
@@ -66,6 +67,8 @@ export interface IncidentAlert {
   amountCents: number;
   freezes: boolean;
   openedAt: number;
+  /** Nobody has decided it yet, even now. */
+  open: boolean;
 }
 
 /** Incidents that no mail was sent of; out of sight of the others until `untilMs`. */

@@ -38,7 +38,8 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
   }
 
   async function tellIncidents(alerts: readonly IncidentAlert[]): Promise<void> {
-    await mail.send({ to: null, ...incidentLetter(alerts) });
+    const open = alerts.filter((alert) => alert.open);
+    if (open.length > 0) await mail.send({ to: null, ...incidentLetter(open) });
     await endIncidentAlerts(sql, alerts);
   }
 

@@ -50,22 +50,28 @@ export function createLargeTransfers({
 
   async function accountOf(accountId: string): Promise<Known | undefined> {
     const known = accounts.get(accountId);
-    const now = clock.monotonicMs();
-    if (known && now - known.readAtMs < maxAgeMs) return known;
+    if (known && isFresh(known)) return known;
     const [row] = await sql.run<{ name: string; maximumCents: number }>(select, [accountId]);
     if (!row) return undefined;
-    if (accounts.size >= accountsMost) accounts.clear();
+    // Looked up again: whoever read beside us may have told already.
     const quietUntilMs = accounts.get(accountId)?.quietUntilMs ?? Number.NEGATIVE_INFINITY;
-    const read = { ...row, readAtMs: now, quietUntilMs };
+    if (accounts.size >= accountsMost) accounts.clear();
+    const read = { ...row, readAtMs: clock.monotonicMs(), quietUntilMs };
     accounts.set(accountId, read);
     return read;
   }
 
-  async function tell({ accountId, id, amountCents }: Payment): Promise<void> {
+  /** Large for this account, and not within an hour of the last mail. */
+  const isNews = (account: Known, { amountCents }: Payment): boolean =>
+    amountCents * 2 >= account.maximumCents && clock.monotonicMs() >= account.quietUntilMs;
+  const isFresh = (account: Known): boolean => clock.monotonicMs() - account.readAtMs < maxAgeMs;
+
+  async function tell(payment: Payment): Promise<void> {
+    const { accountId, id, amountCents } = payment;
     const account = await accountOf(accountId);
-    const now = clock.monotonicMs();
-    if (!account || amountCents * 2 < account.maximumCents || now < account.quietUntilMs) return;
-    account.quietUntilMs = now + quietMs;
+    if (!account || !isNews(account, payment)) return;
+    // In the same turn as the look: of several at once one tells.
+    account.quietUntilMs = clock.monotonicMs() + quietMs;
     const people = await findPeople(sql, accountId, 'money');
     for (const to of people) {
       await mail.send({
@@ -85,10 +91,9 @@ key in the panel now. You are told at most once an hour.
 
   return {
     note(payment) {
+      if (payment.status === 'cancelled') return;
       const known = accounts.get(payment.accountId);
-      const fresh = known && clock.monotonicMs() - known.readAtMs < maxAgeMs;
-      if (fresh && (payment.amountCents * 2 < known.maximumCents || clock.monotonicMs() < known.quietUntilMs))
-        return;
+      if (known && isFresh(known) && !isNews(known, payment)) return;
       tell(payment).catch((error: unknown) =>
         log.error({ err: error, paymentId: payment.id }, 'nobody could be told of a large transfer'),
       );

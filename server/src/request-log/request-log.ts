@@ -107,7 +107,7 @@ const fieldsOf = (schema: unknown): readonly string[] =>
 
 // ----------------------------------------------------------------------------------------------------------------- pruning
 
-export const keptDays = 30;
+const keptDays = 30;
 const rowsPerStep = 1_000;
 
 /** Removes what is older than its 30 days, in small steps. @returns whether there is more at once */
