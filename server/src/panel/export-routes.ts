@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
+import type { Static } from 'typebox';
 import { listEvents } from '../events/log.ts';
 import type { ApiScope } from '../http/edge.ts';
 import type { Language } from '../http/errors.ts';
@@ -8,6 +9,7 @@ import { isoOf } from '../payments/view.ts';
 import { listRequests } from '../request-log/list.ts';
 import type { ShownRequest } from '../request-log/request-log.sql.ts';
 import { listIncidents } from '../settlement/incident.ts';
+import type { DeliveryRow } from '../webhooks/deliveries.sql.ts';
 import { listDeliveries } from '../webhooks/deliveries.ts';
 import type { WebhooksHouse } from '../webhooks/endpoints.ts';
 import { WebhookParams } from '../webhooks/schema.ts';
@@ -16,13 +18,13 @@ import type { PanelHouse } from './house.ts';
 import { findMembers } from './members.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { findStatement, highestSeq } from './records.sql.ts';
-import { everyRecord, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
 import { requestFilterOf } from './request-routes.ts';
 import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from './schema.ts';
 
 type Row = readonly Cell[];
 
-/** Rows of one page. No snapshot is held from one to the next, and no more than a page is in memory. */
+/** Rows of one page after the other. */
 type Pages = AsyncGenerator<Row[]>;
 
 const pageRows = 500;
@@ -31,6 +33,7 @@ const pageRows = 500;
 export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): void {
   const { sql } = house;
   const reads = { panel: { needs: 'read' } } as const;
+  const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
 
   api.get(
     '/records.csv',
@@ -39,11 +42,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       const { member, query, language } = request;
       const { separator, bom, ...filters } = query;
       const names = await operationsOf(house, member.accountId, query.operationId);
-      return sendCsv(request, reply, 'pagamentos', query, recordColumns, records());
-      async function* records(): Pages {
-        for await (const page of everyRecord(house, member, filters))
-          yield page.map((payment) => rowOfRecord(viewOfRecord(payment, language), names));
-      }
+      const records = pagesOf<string>(async (page) => {
+        const { records, nextCursor } = await listRecords(house, member, filters, page);
+        return { rows: records.map((one) => rowOfRecord(viewOfRecord(one, language), names)), nextCursor };
+      });
+      return sendCsv(request, reply, 'pagamentos', recordColumns, records);
     },
   );
 
@@ -53,15 +56,12 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     async (request, reply) => {
       const { member, query } = request;
       await operationsOf(house, member.accountId, query.operationId);
-      return sendCsv(request, reply, 'extrato', query, lineColumns, lines());
-      async function* lines(): Pages {
-        for (let below = highestSeq, more = true; more; ) {
-          const page = await findStatement(sql, member.accountId, query.operationId, below, pageRows);
-          yield page.map(viewOfLine).map(rowOfLine);
-          more = page.length === pageRows;
-          below = page.at(-1)?.seq ?? 0;
-        }
-      }
+      const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
+        const page = await findStatement(sql, member.accountId, query.operationId, below, limit);
+        const last = page.length === limit ? page.at(-1) : undefined;
+        return { rows: page.map(viewOfLine).map(rowOfLine), nextCursor: last?.seq ?? null };
+      });
+      return sendCsv(request, reply, 'extrato', lineColumns, lines);
     },
   );
 
@@ -70,7 +70,6 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       request,
       reply,
       'operacoes',
-      request.query,
       ['id', 'name', 'main', 'available', 'reserved', 'held', 'receivable', 'createdAt'],
       onePage(
         (await findBalances(sql, request.member.accountId)).map((one) => [
@@ -92,16 +91,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     { schema: { querystring: EventCsvQuery }, config: reads },
     async (request, reply) => {
       const { separator, bom, ...filters } = request.query;
-      const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
-      return sendCsv(request, reply, 'eventos', request.query, eventColumns, events());
-      async function* events(): Pages {
-        for (let cursor: string | null | undefined; cursor !== null; ) {
-          const page = { ...filters, limit: pageRows, ...(cursor === undefined ? {} : { cursor }) };
-          const listed = await listEvents(log, request.caller, page);
-          yield listed.events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody));
-          cursor = listed.nextCursor;
-        }
-      }
+      const events = pagesOf<string>(async (page) => {
+        const { events, nextCursor } = await listEvents(log, request.caller, { ...filters, ...page });
+        return { rows: events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody)), nextCursor };
+      });
+      return sendCsv(request, reply, 'eventos', eventColumns, events);
     },
   );
 
@@ -109,17 +103,12 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     '/requests.csv',
     { schema: { querystring: RequestCsvQuery }, config: reads },
     async (request, reply) => {
-      const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
       const { member, query } = request;
-      return sendCsv(request, reply, 'requisicoes', query, requestColumns, requests());
-      async function* requests(): Pages {
-        for (let cursor: string | null | undefined; cursor !== null; ) {
-          const page = { cursor, limit: pageRows };
-          const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
-          yield listed.requests.map(rowOfRequest);
-          cursor = listed.nextCursor;
-        }
-      }
+      const requests = pagesOf<string>(async (page) => {
+        const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
+        return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
+      });
+      return sendCsv(request, reply, 'requisicoes', requestColumns, requests);
     },
   );
 
@@ -130,29 +119,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       config: { panel: { needs: 'webhooks' } },
     },
     async (request, reply) => {
-      const { id } = request.params;
-      // The first page tells a stranger's endpoint before a file is begun.
-      let listed = await listDeliveries(house, request.caller, id, { limit: pageRows });
-      return sendCsv(request, reply, 'entregas', request.query, deliveryColumns, deliveries());
-      async function* deliveries(): Pages {
-        for (;;) {
-          yield listed.deliveries.map(({ eventId, type, status, attempts, createdAt }) => {
-            const last = attempts.at(-1);
-            return [
-              eventId,
-              type,
-              status,
-              String(attempts.length),
-              last?.at ?? null,
-              last === undefined ? null : String(last.statusCode ?? last.error ?? ''),
-              isoOf(createdAt),
-            ];
-          });
-          if (listed.nextCursor === null) return;
-          const page = { limit: pageRows, cursor: listed.nextCursor };
-          listed = await listDeliveries(house, request.caller, id, page);
-        }
-      }
+      const deliveries = pagesOf<string>(async (page) => {
+        const listed = await listDeliveries(house, request.caller, request.params.id, page);
+        return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
+      });
+      return sendCsv(request, reply, 'entregas', deliveryColumns, deliveries);
     },
   );
 
@@ -161,7 +132,6 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       request,
       reply,
       'chaves',
-      request.query,
       ['id', 'name', 'permissions', 'addresses', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
       onePage(
         (await listKeys(house, request.member.accountId)).map((key) => [
@@ -186,7 +156,6 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
         request,
         reply,
         'pessoas',
-        request.query,
         ['name', 'email', 'role', 'secondFactor', 'createdAt'],
         onePage(
           (await findMembers(sql, request.member.accountId)).map((one) => [
@@ -205,7 +174,6 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       request,
       reply,
       'incidentes',
-      request.query,
       [
         'id',
         'kind',
@@ -240,6 +208,18 @@ const instant = (ms: number | null): string | null => (ms === null ? null : isoO
 
 async function* onePage(rows: Row[]): Pages {
   yield rows;
+}
+
+/** A list from its first page to its last: no snapshot is held between two, and no more than one is in memory. */
+async function* pagesOf<Cursor>(
+  list: (page: { limit: number; cursor?: Cursor }) => Promise<{ rows: Row[]; nextCursor: Cursor | null }>,
+): Pages {
+  for (let page: { limit: number; cursor?: Cursor } = { limit: pageRows }; ; ) {
+    const { rows, nextCursor } = await list(page);
+    yield rows;
+    if (nextCursor === null) return;
+    page = { limit: pageRows, cursor: nextCursor };
+  }
 }
 
 const recordColumns = [
@@ -339,20 +319,38 @@ const rowOfRequest = (one: ShownRequest): Row => [
 
 const deliveryColumns = ['eventId', 'type', 'status', 'attempts', 'lastAttemptAt', 'lastResult', 'createdAt'];
 
-/** Brazilian spreadsheets want semicolons and a byte order mark; whoever wants something else says so. */
-function sendCsv(
-  { language }: FastifyRequest,
+const rowOfDelivery = ({ eventId, type, status, attempts, createdAt }: DeliveryRow): Row => {
+  const last = attempts.at(-1);
+  return [
+    eventId,
+    type,
+    status,
+    String(attempts.length),
+    last?.at ?? null,
+    last === undefined ? null : String(last.statusCode ?? last.error ?? ''),
+    isoOf(createdAt),
+  ];
+};
+
+/**
+ * Brazilian spreadsheets want semicolons and a byte order mark; whoever wants something else says so. The first page is
+ * read before the file is begun: what it is refused for is an answer, and no broken file.
+ */
+async function sendCsv(
+  { language, query }: { language: Language; query: Static<typeof CsvQuery> },
   reply: FastifyReply,
   name: string,
-  asked: { separator?: string | undefined; bom?: string | undefined },
   columns: readonly string[],
   pages: Pages,
-): FastifyReply {
-  const form = formOf(language, asked.separator);
-  const bom = asked.bom === undefined ? language === 'pt-BR' : asked.bom === 'yes';
+): Promise<FastifyReply> {
+  const form = formOf(language, query.separator);
+  const bom = query.bom === undefined ? language === 'pt-BR' : query.bom === 'yes';
+  const first = await pages.next();
+  const linesOf = (rows: readonly Row[]): string => rows.map((row) => csvLine(row, form)).join('');
   async function* text(): AsyncGenerator<string> {
     yield `${bom ? '\ufeff' : ''}${csvLine(columns, form)}`;
-    for await (const rows of pages) yield rows.map((row) => csvLine(row, form)).join('');
+    if (!first.done) yield linesOf(first.value);
+    for await (const rows of pages) yield linesOf(rows);
   }
   return reply
     .type('text/csv; charset=utf-8')

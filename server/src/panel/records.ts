@@ -101,20 +101,6 @@ export async function listRecords(
   return { records, nextCursor: cursorOf(key, list, last, now) };
 }
 
-/** The pages of a list one after the other: no snapshot is held, and no more than a page in memory. */
-export async function* everyRecord(
-  house: PanelHouse,
-  account: Account,
-  filters: RecordFilters,
-): AsyncGenerator<Payment[]> {
-  let cursor: string | undefined;
-  do {
-    const page = await listRecords(house, account, filters, { limit: 500, ...(cursor ? { cursor } : {}) });
-    yield page.records;
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
-}
-
 export const viewOfRecord = (payment: Payment, language: Language) => ({
   ...viewOf(payment, language),
   payerName: payment.payerName,
