@@ -3960,6 +3960,7 @@ export interface operations {
                             operationId: string | null;
                             /** @description Amount */
                             amountCents: number;
+                            /** @description Withdrawals wait until it is resolved */
                             freezes: boolean;
                             /**
                              * Format: date-time
@@ -4549,11 +4550,6 @@ export interface operations {
                              */
                             id: string;
                             kind: string;
-                            /**
-                             * @description State
-                             * @enum {string}
-                             */
-                            state: "open" | "resolved";
                             /** @description Payment */
                             paymentId: string | null;
                             /** @description Operation */
@@ -4567,6 +4563,11 @@ export interface operations {
                              * @description Since
                              */
                             openedAt: string;
+                            /**
+                             * @description State
+                             * @enum {string}
+                             */
+                            state: "open" | "resolved";
                             /**
                              * Format: date-time
                              * @description Until

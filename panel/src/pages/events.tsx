@@ -8,7 +8,7 @@ import { endOfDay, startOfDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
-import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
+import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, When } from '../ui/parts.tsx';
 import { deliveryMoods, useWebhooks } from './webhooks.tsx';
 
@@ -74,51 +74,35 @@ export function Events() {
     <>
       <PageHead title={words.events.title} lead={words.events.lead} />
       <div className="stack">
-        <section className="card" aria-label={words.common.search}>
-          <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
-            <Select
-              label={words.events.type}
-              data={[
-                { value: '', label: words.common.allEvents },
-                ...types.map((value) => ({ value, label: value })),
-              ]}
-              value={filters.tipo ?? ''}
-              onChange={(value) => choose({ tipo: value ?? '' })}
-              allowDeselect={false}
-              className="wide"
-              miw={200}
-            />
-            <TextInput
-              type="date"
-              label={words.common.from}
-              value={filters.de ?? ''}
-              onChange={(event) => choose({ de: event.currentTarget.value })}
-            />
-            <TextInput
-              type="date"
-              label={words.common.to}
-              value={filters.ate ?? ''}
-              onChange={(event) => choose({ ate: event.currentTarget.value })}
-            />
-            {filtered && (
-              <Button
-                className="wide"
-                variant="subtle"
-                onClick={() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true })}
-              >
-                {words.common.clear}
-              </Button>
-            )}
-          </form>
-          {filters.pagamento && (
-            <p className="soft" style={{ margin: '10px 0 0' }}>
-              {words.events.ofPayment}{' '}
-              <Link to="/pagamentos/$id" params={{ id: filters.pagamento }} className="mono">
-                {filters.pagamento}
-              </Link>
-            </p>
-          )}
-        </section>
+        <LogFilters
+          paymentId={filters.pagamento}
+          clear={filtered && (() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true }))}
+        >
+          <Select
+            label={words.events.type}
+            data={[
+              { value: '', label: words.common.any },
+              ...types.map((value) => ({ value, label: value })),
+            ]}
+            value={filters.tipo ?? ''}
+            onChange={(value) => choose({ tipo: value ?? '' })}
+            allowDeselect={false}
+            className="wide"
+            miw={200}
+          />
+          <TextInput
+            type="date"
+            label={words.common.from}
+            value={filters.de ?? ''}
+            onChange={(event) => choose({ de: event.currentTarget.value })}
+          />
+          <TextInput
+            type="date"
+            label={words.common.to}
+            value={filters.ate ?? ''}
+            onChange={(event) => choose({ ate: event.currentTarget.value })}
+          />
+        </LogFilters>
         <Listed
           pages={pages}
           count={events.length}
@@ -129,7 +113,7 @@ export function Events() {
             </div>
           }
         >
-          <Browser
+          <Panes
             label={words.events.title}
             list={events}
             shown={shown}
@@ -147,7 +131,7 @@ export function Events() {
             foot={<ListFoot file="events.csv" filters={query} pages={pages} />}
           >
             {shown && <EventCard key={shown.id} event={shown} />}
-          </Browser>
+          </Panes>
         </Listed>
       </div>
     </>

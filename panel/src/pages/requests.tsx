@@ -1,4 +1,4 @@
-import { Button, Select } from '@mantine/core';
+import { Select } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -7,7 +7,7 @@ import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
+import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
 
 export interface RequestFilters {
@@ -62,55 +62,41 @@ export function Requests() {
       search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
       replace: true,
     });
-  const every = { value: '', label: words.common.all };
+  const any = { value: '', label: words.common.any };
   return (
     <>
       <PageHead title={words.requests.title} lead={words.requests.lead} />
       <div className="stack">
-        <section className="card" aria-label={words.common.search}>
-          <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
-            <Select
-              label={words.requests.method}
-              data={[{ value: '', label: words.common.allEvents }, ...methods]}
-              value={filters.metodo ?? ''}
-              onChange={(value) => choose({ metodo: value ?? '' })}
-              allowDeselect={false}
-            />
-            <Select
-              label={words.requests.answer}
-              data={[every, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
-              value={filters.resposta ?? ''}
-              onChange={(value) => choose({ resposta: value ?? '' })}
-              allowDeselect={false}
-            />
-            <Select
-              label={words.requests.key}
-              data={[every, ...(keys.data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
-              value={filters.chave ?? ''}
-              onChange={(value) => choose({ chave: value ?? '' })}
-              allowDeselect={false}
-              className="wide"
-              miw={180}
-            />
-            {filtered && (
-              <Button
-                className="wide"
-                variant="subtle"
-                onClick={() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true })}
-              >
-                {words.common.clear}
-              </Button>
-            )}
-          </form>
-          {filters.pagamento && (
-            <p className="soft" style={{ margin: '10px 0 0' }}>
-              {words.events.ofPayment}{' '}
-              <Link to="/pagamentos/$id" params={{ id: filters.pagamento }} className="mono">
-                {filters.pagamento}
-              </Link>
-            </p>
-          )}
-        </section>
+        <LogFilters
+          paymentId={filters.pagamento}
+          clear={
+            filtered && (() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true }))
+          }
+        >
+          <Select
+            label={words.requests.method}
+            data={[any, ...methods]}
+            value={filters.metodo ?? ''}
+            onChange={(value) => choose({ metodo: value ?? '' })}
+            allowDeselect={false}
+          />
+          <Select
+            label={words.requests.answer}
+            data={[any, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
+            value={filters.resposta ?? ''}
+            onChange={(value) => choose({ resposta: value ?? '' })}
+            allowDeselect={false}
+          />
+          <Select
+            label={words.requests.key}
+            data={[any, ...(keys.data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
+            value={filters.chave ?? ''}
+            onChange={(value) => choose({ chave: value ?? '' })}
+            allowDeselect={false}
+            className="wide"
+            miw={180}
+          />
+        </LogFilters>
         <Listed
           pages={pages}
           count={requests.length}
@@ -121,7 +107,7 @@ export function Requests() {
             </div>
           }
         >
-          <Browser
+          <Panes
             label={words.requests.title}
             list={requests}
             shown={shown}
@@ -143,7 +129,7 @@ export function Requests() {
             foot={<ListFoot file="requests.csv" filters={{ ...query }} pages={pages} />}
           >
             {shown && <RequestCard request={shown} />}
-          </Browser>
+          </Panes>
         </Listed>
       </div>
     </>

@@ -9,7 +9,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Browser, Listed, ListFoot } from '../ui/listed.tsx';
+import { Listed, ListFoot, Panes } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 type Webhook = Schemas['Webhook'];
@@ -262,7 +262,7 @@ export function Deliveries() {
             </div>
           }
         >
-          <Browser
+          <Panes
             label={words.webhooks.deliveries}
             list={deliveries}
             shown={shown}
@@ -285,7 +285,7 @@ export function Deliveries() {
             foot={<ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />}
           >
             {shown && <DeliveryCard endpointId={id} delivery={shown} run={doing.run} />}
-          </Browser>
+          </Panes>
         </Listed>
       </div>
       {secret && <SecretDialog secret={secret} close={() => setSecret(null)} />}

@@ -24,7 +24,7 @@ export const en: Words = {
     main: 'Main navigation',
   },
   common: {
-    allEvents: 'All',
+    any: 'Any',
     save: 'Save',
     cancel: 'Cancel',
     back: 'Back',

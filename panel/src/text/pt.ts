@@ -23,7 +23,7 @@ export const pt = {
     main: 'Navegação principal',
   },
   common: {
-    allEvents: 'Todos',
+    any: 'Qualquer',
     save: 'Salvar',
     cancel: 'Cancelar',
     back: 'Voltar',

@@ -1,7 +1,8 @@
 import { Button } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
+import { useText, useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
 import { Rows, Trouble } from './parts.tsx';
 
@@ -40,8 +41,42 @@ export function Listed({
   );
 }
 
+/** What a log is narrowed to: its filters, a way to be rid of them, and the payment that it was asked for. */
+export function LogFilters({
+  paymentId,
+  clear,
+  children,
+}: {
+  paymentId: string | undefined;
+  /** False: nothing is filtered. */
+  clear: false | (() => void);
+  children: ReactNode;
+}) {
+  const words = useWords();
+  return (
+    <section className="card" aria-label={words.common.search}>
+      <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
+        {children}
+        {clear && (
+          <Button className="wide" variant="subtle" onClick={clear}>
+            {words.common.clear}
+          </Button>
+        )}
+      </form>
+      {paymentId && (
+        <p className="soft" style={{ margin: '10px 0 0' }}>
+          {words.events.ofPayment}{' '}
+          <Link to="/pagamentos/$id" params={{ id: paymentId }} className="mono">
+            {paymentId}
+          </Link>
+        </p>
+      )}
+    </section>
+  );
+}
+
 /** A list to choose from, and beside it what was chosen: the first, unless somebody chose. */
-export function Browser<One extends { id: string }>({
+export function Panes<One extends { id: string }>({
   label,
   list,
   shown,
@@ -59,7 +94,7 @@ export function Browser<One extends { id: string }>({
   children: ReactNode;
 }) {
   return (
-    <div className="deliveries">
+    <div className="panes">
       <div className="card" style={{ padding: 8 }}>
         <ul className="moves" aria-label={label}>
           {list.map((one) => (

@@ -95,6 +95,26 @@ const Balance = Type.Object({
   updatedAt: Time('Last posting'),
 });
 
+const kinds = ['deposit', 'transfer'] as const;
+
+const UnknownPayment = Type.Object({
+  id: Uuid('Payment'),
+  kind: OneOf(kinds, 'Kind'),
+  amountCents: Cents('Amount'),
+  operationId: Uuid('Operation'),
+  createdAt: Time('Creation'),
+});
+
+const incidentFields = {
+  id: Uuid('Incident'),
+  kind: Type.String(),
+  paymentId: NullableUuid('Payment'),
+  operationId: NullableUuid('Operation'),
+  amountCents: Cents('Amount'),
+  freezes: Type.Boolean({ description: 'Withdrawals wait until it is resolved' }),
+  openedAt: Time('Since'),
+};
+
 export const OverviewSchema = Type.Object({
   operations: Type.Array(Balance),
   days: Type.Array(
@@ -106,26 +126,8 @@ export const OverviewSchema = Type.Object({
       outgoing: Count('Transfers completed'),
     }),
   ),
-  unknown: Type.Array(
-    Type.Object({
-      id: Uuid('Payment'),
-      kind: OneOf(['deposit', 'transfer'], 'Kind'),
-      amountCents: Cents('Amount'),
-      operationId: Uuid('Operation'),
-      createdAt: Time('Creation'),
-    }),
-  ),
-  incidents: Type.Array(
-    Type.Object({
-      id: Uuid('Incident'),
-      kind: Type.String(),
-      paymentId: NullableUuid('Payment'),
-      operationId: NullableUuid('Operation'),
-      amountCents: Cents('Amount'),
-      freezes: Type.Boolean(),
-      openedAt: Time('Since'),
-    }),
-  ),
+  unknown: Type.Array(UnknownPayment),
+  incidents: Type.Array(Type.Object(incidentFields)),
   restrictions: Type.Object({
     withdrawalsPaused: Type.Boolean(),
     withdrawalsBlocked: Type.Boolean(),
@@ -159,7 +161,6 @@ export const RecordListSchema = Type.Object({
   nextCursor: NullableText('For the next page'),
 });
 
-const kinds = ['deposit', 'transfer'] as const;
 const statuses = PaymentSchema.properties.status;
 
 const recordFilters = {
@@ -274,26 +275,11 @@ export const ReconciliationSchema = Type.Object({
       lines: Count('Lines of the ledger'),
     }),
   ),
-  unknown: Type.Array(
-    Type.Object({
-      id: Uuid('Payment'),
-      kind: OneOf(kinds, 'Kind'),
-      amountCents: Cents('Amount'),
-      operationId: Uuid('Operation'),
-      createdAt: Time('Creation'),
-    }),
-    { description: 'The oldest 100' },
-  ),
+  unknown: Type.Array(UnknownPayment, { description: 'The oldest 100' }),
   incidents: Type.Array(
     Type.Object({
-      id: Uuid('Incident'),
-      kind: Type.String(),
+      ...incidentFields,
       state: OneOf(['open', 'resolved'], 'State'),
-      paymentId: NullableUuid('Payment'),
-      operationId: NullableUuid('Operation'),
-      amountCents: Cents('Amount'),
-      freezes: Type.Boolean({ description: 'Withdrawals wait until it is resolved' }),
-      openedAt: Time('Since'),
       resolvedAt: NullableTime('Until'),
       action: NullableText('What was decided'),
       reason: NullableText('Why'),
