@@ -2,6 +2,7 @@ import { execFileSync, spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { tryDefences } from './database/defences.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
@@ -18,12 +19,15 @@ import { simulate, summary } from './simulation/simulate.ts';
  * processes take what they take, also beyond the minutes where those are few; further rounds and the simulation, on seeds that nobody has run
  * yet, share what is left. Prints one table; exit code 1 when anything failed, with the line that repeats it.
  */
-const given = (name: string): string | undefined => {
-  const at = process.argv.indexOf(`--${name}`);
-  return at === -1 ? undefined : process.argv[at + 1];
-};
-const minutes = Number(given('minutes') ?? 20);
-const seed = Number(given('seed') ?? Math.floor(Date.now() / 1000) % 1_000_000_000);
+const { values: given } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '20' },
+    seed: { type: 'string', default: String(Math.floor(Date.now() / 1000) % 1_000_000_000) },
+    json: { type: 'string' },
+  },
+});
+const minutes = Number(given.minutes);
+const seed = Number(given.seed);
 const began = Date.now();
 const leftMs = (): number => Math.max(0, began + minutes * 60_000 - Date.now());
 const commit = commitOf();
@@ -185,10 +189,9 @@ for (const { rig, faults, replay } of failed) {
   for (const fault of faults) console.log(`FAILED ${rig}: ${fault}`);
   console.log(`again: ${replay}`);
 }
-const file = given('json');
-if (file) {
-  await mkdir(dirname(resolve(file)), { recursive: true });
-  await writeFile(file, `${JSON.stringify({ commit, seed, minutes, rigs: rows }, null, 2)}\n`);
+if (given.json) {
+  await mkdir(dirname(resolve(given.json)), { recursive: true });
+  await writeFile(given.json, `${JSON.stringify({ commit, seed, minutes, rigs: rows }, null, 2)}\n`);
 }
 process.exitCode = failed.length > 0 ? 1 : 0;
 

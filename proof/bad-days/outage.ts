@@ -1,6 +1,5 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { readConfig } from '../../server/src/config.ts';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
@@ -16,6 +15,7 @@ import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { loadSecrets } from '../../server/src/secrets.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
+import { numbersGiven } from '../flags.ts';
 import { freePort, http, newFolder, part, sleep } from './processes.ts';
 
 /**
@@ -27,10 +27,7 @@ import { freePort, http, newFolder, part, sleep } from './processes.ts';
  * The transfers are accepted by the service itself; that they were sent during the hour, and how the provider decided, is
  * written into both sides' stores. Exit code 1 when one is not known in time.
  */
-const { values } = parseArgs({
-  options: { payments: { type: 'string', default: '100000' }, minutes: { type: 'string', default: '15' } },
-});
-const count = Number(values.payments);
+const { payments: count, minutes } = numbersGiven({ payments: 100_000, minutes: 15 });
 const dataDir = await newFolder('outage');
 const [simulatorPort, ids, log] = [await freePort(), systemIds(clock), createLog('silent')];
 const env = {
@@ -196,7 +193,7 @@ const began = performance.now();
 const firstCount = await openOnes();
 let half = 0;
 let left = firstCount;
-while (left > 0 && performance.now() - began < Number(values.minutes) * 60_000) {
+while (left > 0 && performance.now() - began < minutes * 60_000) {
   await sleep(1_000);
   left = await openOnes();
   if (half === 0 && left < firstCount / 2) half = performance.now() - began;

@@ -4,7 +4,7 @@ import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { stripVTControlCharacters } from 'node:util';
+import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { type Bug, bugs } from './bugs.ts';
 
 /**
@@ -157,16 +157,19 @@ function run(folder: string, command: string[], until: number): Promise<Verdict>
 }
 
 if (import.meta.main) {
-  const given = (name: string): string | undefined => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? undefined : process.argv[at + 1];
-  };
+  const { values: given } = parseArgs({
+    options: {
+      minutes: { type: 'string', default: '20' },
+      only: { type: 'string', default: '' },
+      from: { type: 'string', default: '0' },
+    },
+  });
   const began = performance.now();
-  const minutes = Number(given('minutes') ?? 20);
+  const minutes = Number(given.minutes);
   const results = await plantAll({
     say: console.log,
-    only: given('only') ?? '',
-    from: Number(given('from') ?? 0),
+    only: given.only,
+    from: Number(given.from),
     withinMs: minutes * 60_000,
   });
   const killed = results.filter(({ found }) => found !== null).length;

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
 import { command, freePort, newFolder, part } from '../bad-days/processes.ts';
+import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause } from './clients.ts';
 
@@ -233,11 +234,7 @@ const order = (requestKey: string) => ({
 });
 
 if (import.meta.main) {
-  const given = (name: string, otherwise: number): number => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? otherwise : Number(process.argv[at + 1]);
-  };
-  const figures = await freezeTill({ seed: given('seed', 1), rounds: given('rounds', 2), say: console.log });
+  const figures = await freezeTill({ ...numbersGiven({ seed: 1, rounds: 2 }), say: console.log });
   console.log(JSON.stringify(figures));
   process.exitCode = figures.faults.length > 0 ? 1 : 0;
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, restAndCheck, startClients } from './clients.ts';
 
@@ -211,14 +212,8 @@ async function freePort(): Promise<number> {
 }
 
 if (import.meta.main) {
-  const given = (name: string, otherwise: number): number => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? otherwise : Number(process.argv[at + 1]);
-  };
   const figures = await killLoop({
-    seed: given('seed', 1),
-    loops: given('loops', 4),
-    clients: given('clients', 8),
+    ...numbersGiven({ seed: 1, loops: 4, clients: 8 }),
     say: console.log,
   });
   console.log(JSON.stringify(figures));

@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { command, freePort, newFolder, part } from '../bad-days/processes.ts';
+import { numbersGiven } from '../flags.ts';
 import { callWith, control, fund, pause, pixKeyOf, startClients } from './clients.ts';
 import type { Entry, Truth } from './history.ts';
 
@@ -211,14 +212,8 @@ const order = (requestKey: string, pixKey: string) => ({
 });
 
 if (import.meta.main) {
-  const given = (name: string, otherwise: number): number => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? otherwise : Number(process.argv[at + 1]);
-  };
   const figures = await restoreRounds({
-    seed: given('seed', 1),
-    rounds: given('rounds', 2),
-    clients: given('clients', 6),
+    ...numbersGiven({ seed: 1, rounds: 2, clients: 6 }),
     say: console.log,
   });
   console.log(JSON.stringify(figures));

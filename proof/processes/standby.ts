@@ -13,6 +13,7 @@ import {
   part,
   percentile,
 } from '../bad-days/processes.ts';
+import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
 
@@ -262,14 +263,8 @@ async function promoteOnce(
 }
 
 if (import.meta.main) {
-  const given = (name: string, otherwise: number): number => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? otherwise : Number(process.argv[at + 1]);
-  };
   const figures = await promoteStandby({
-    seed: given('seed', 1),
-    rounds: given('rounds', 2),
-    clients: given('clients', 8),
+    ...numbersGiven({ seed: 1, rounds: 2, clients: 8 }),
     say: console.log,
   });
   console.log(JSON.stringify({ ...figures, medianMs: percentile(figures.servingAfterMs, 0.5) }));

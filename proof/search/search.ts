@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { explore, type Found, type Setting } from './explore.ts';
 import { long, planted, quick } from './settings.ts';
 
@@ -58,8 +59,11 @@ export async function search(
 }
 
 if (import.meta.main) {
-  const settings = process.argv.includes('--long') ? [...quick, ...long] : quick;
-  if (process.argv.includes('--first')) {
+  const { values: given } = parseArgs({
+    options: { long: { type: 'boolean', default: false }, first: { type: 'boolean', default: false } },
+  });
+  const settings = given.long ? [...quick, ...long] : quick;
+  if (given.first) {
     for (const setting of settings) {
       const found = await explore(setting);
       if (!found.violation && !found.stuck) continue;

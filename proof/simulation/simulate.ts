@@ -1,4 +1,5 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
 import { countCatches } from './catches.ts';
 import type { Finding } from './checks.ts';
 import { openDatabase } from './database.ts';
@@ -220,34 +221,43 @@ export function summary(figures: SimulationFigures): string {
 }
 
 if (import.meta.main) {
-  const given = (name: string): string | undefined => {
-    const at = process.argv.indexOf(`--${name}`);
-    return at === -1 ? undefined : process.argv[at + 1];
-  };
+  const { values: given } = parseArgs({
+    options: {
+      seed: { type: 'string' },
+      crash: { type: 'string' },
+      when: { type: 'string', default: 'before' },
+      short: { type: 'boolean', default: false },
+      people: { type: 'boolean', default: false },
+      from: { type: 'string', default: '1' },
+      seeds: { type: 'string', default: '50' },
+      seconds: { type: 'string', default: '120' },
+      first: { type: 'boolean', default: false },
+      keep: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  });
   const counted = countCatches();
   const stage = await openStage(await openDatabase());
-  const seed = given('seed');
-  if (seed !== undefined) {
-    const point = given('crash');
-    const when = given('when') === 'after' ? 'after' : 'before';
+  if (given.seed !== undefined) {
+    const when = given.when === 'after' ? 'after' : 'before';
     const run: Run = {
-      seed: Number(seed),
-      crash: point === undefined ? null : { point: Number(point), when },
-      short: process.argv.includes('--short'),
-      people: process.argv.includes('--people'),
+      seed: Number(given.seed),
+      crash: given.crash === undefined ? null : { point: Number(given.crash), when },
+      short: given.short,
+      people: given.people,
     };
     const outcome = await stage.play(run);
     console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));
     process.exitCode = outcome.findings.length > 0 ? 1 : 0;
   } else {
     const figures = await simulate(stage, {
-      from: Number(given('from') ?? 1),
-      seeds: Number(given('seeds') ?? 50),
-      budgetMs: Number(given('seconds') ?? 120) * 1000,
+      from: Number(given.from),
+      seeds: Number(given.seeds),
+      budgetMs: Number(given.seconds) * 1000,
       say: console.log,
-      mostFailures: process.argv.includes('--first') ? 1 : 5,
+      mostFailures: given.first ? 1 : 5,
       kept: true,
-      keepIn: process.argv.includes('--keep') ? seedsFolder : null,
+      keepIn: given.keep ? seedsFolder : null,
     });
     console.log(JSON.stringify({ sometimes: figures.sometimes, examined: figures.examined }, null, 1));
     console.log(summary(figures));
@@ -256,7 +266,7 @@ if (import.meta.main) {
     // A few seeds do not tell.
     const lacking = figures.seeds >= 50 ? missed : [];
     if (lacking.length > 0) console.log(`FAILED: no story enters ${lacking.join(', ')}`);
-    if (process.argv.includes('--json')) console.log(JSON.stringify({ ...figures, missed: lacking }));
+    if (given.json) console.log(JSON.stringify({ ...figures, missed: lacking }));
     process.exitCode = figures.failures.length > 0 || lacking.length > 0 ? 1 : 0;
   }
   await stage.close();
