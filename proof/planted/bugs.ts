@@ -248,6 +248,13 @@ export const bugs: Bug[] = [
     rig: 'properties',
   },
   {
+    name: 'a delivery that comes again is money again',
+    file: state,
+    line: 'payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)',
+    with: 'facts.posted(eventKinds.suspense, event.endToEnd)',
+    rig: 'properties',
+  },
+  {
     name: "the account's balance rows are not locked when operations come and go",
     file: 'server/src/accounts/lock.sql.ts',
     line: 'ORDER BY account_id, operation_id FOR NO KEY UPDATE',

@@ -143,7 +143,7 @@ describe('a delivery', () => {
     const item = receivedItem(id, 1500, 'Eplayed');
     const raw = JSON.stringify({ pix: [item] });
     const seconds = Math.floor(Date.now() / 1000);
-    const signature = signatureOf(service, raw, seconds);
+    const signature = signatureOf(service.house.secrets, raw, seconds);
     expect(await deliver(service, [item], { signature })).toBe(200);
     await becomes(id, 'paid');
     expect(await deliver(service, [item], { signature })).toBe(200);

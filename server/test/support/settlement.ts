@@ -3,6 +3,7 @@ import type { House } from '../../src/house.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { permissions } from '../../src/keys/permissions.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import type { Secrets } from '../../src/secrets.ts';
 import { createTransfer } from '../../src/transfers/create.ts';
 import type { Merchant, Service } from './service.ts';
 
@@ -94,39 +95,53 @@ export const reservedCents = async (merchant: Merchant): Promise<number> =>
 
 // --------------------------------------------------------------------------------- what the simulator could deliver
 
-export const webhookTokenOf = async (service: Service, connection = 'simulator'): Promise<string> =>
+/** What it takes to pass for the simulator. */
+export interface Receiver {
+  url: string;
+  secrets: Secrets;
+  database: Pick<Service['database'], 'admin'>;
+}
+
+export const webhookTokenOf = async (
+  { database }: Pick<Receiver, 'database'>,
+  connection = 'simulator',
+): Promise<string> =>
   (
-    await service.database.admin<{ webhook_token: string }>(
-      'SELECT webhook_token FROM connection WHERE id = $1',
+    await database.admin<{ webhook_token: string }>(
+      'SELECT webhook_token FROM vintem.connection WHERE id = $1',
       [connection],
     )
   )[0]?.webhook_token ?? '';
 
-export const signatureOf = (service: Service, rawBody: string | Buffer, seconds: number): string => {
-  const secret = service.house.secrets.derive('simulator client').toString('hex');
+export const signatureOf = (secrets: Secrets, rawBody: string | Buffer, seconds: number): string => {
+  const secret = secrets.derive('simulator client').toString('hex');
   const v1 = createHmac('sha256', secret).update(`${seconds}.`).update(rawBody).digest('hex');
   return `t=${seconds},v1=${v1}`;
 };
 
-/** Delivers over HTTP, signed as the provider signs. */
-export async function deliver(
-  service: Service,
-  items: object[],
-  {
-    token = undefined as string | undefined,
-    ageSeconds = 0,
-    signature = undefined as string | undefined,
-  } = {},
+interface DeliveryOptions {
+  token?: string;
+  ageSeconds?: number;
+  signature?: string;
+}
+
+/** Delivers over HTTP, signed as the provider signs. @returns the status of the answer */
+export const deliver = (service: Service, items: object[], options: DeliveryOptions = {}): Promise<number> =>
+  deliverRaw({ ...service, secrets: service.house.secrets }, JSON.stringify({ pix: items }), options);
+
+export async function deliverRaw(
+  to: Receiver,
+  rawBody: string | Buffer,
+  { token, ageSeconds = 0, signature }: DeliveryOptions = {},
 ): Promise<number> {
-  const rawBody = JSON.stringify({ pix: items });
-  const seconds = Math.floor(service.house.clock.now() / 1000) - ageSeconds;
+  const seconds = Math.floor(Date.now() / 1000) - ageSeconds;
   const answer = await fetch(
-    `${service.url}/hooks/providers/simulator/${token ?? (await webhookTokenOf(service))}/pix`,
+    `${to.url}/hooks/providers/simulator/${token ?? (await webhookTokenOf(to))}/pix`,
     {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        'x-simulator-signature': signature ?? signatureOf(service, rawBody, seconds),
+        'x-simulator-signature': signature ?? signatureOf(to.secrets, rawBody, seconds),
       },
       body: rawBody,
     },
