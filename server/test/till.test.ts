@@ -1,256 +1,37 @@
-import net from 'node:net';
 import { Writable } from 'node:stream';
 import pg from 'pg';
-import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createAccount } from '../src/accounts/directory.ts';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openPool } from '../src/db/pool.ts';
 import { refuse } from '../src/http/errors.ts';
-import type { Movement } from '../src/ledger/decide.ts';
-import { chainStart, type EventKind, eventKinds, hashOf, type Journal } from '../src/ledger/journal.ts';
-import type { BalanceRow } from '../src/ledger/ledger.sql.ts';
-import { type ChainKey, type Command, createTill, put, read, type Till } from '../src/ledger/till.ts';
+import { eventKinds } from '../src/ledger/journal.ts';
+import { type ChainKey, type Command, createTill, put, type Till } from '../src/ledger/till.ts';
 import { createLog } from '../src/log.ts';
-import { newPayment, type Payment } from '../src/payments/payment.ts';
+import type { Payment } from '../src/payments/payment.ts';
 import { paymentKey, payments } from '../src/payments/payments.sql.ts';
 import { systemClock as clock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
-import { type Sql, type Statement, sqlState } from '../src/ports/sql.ts';
-import { createDatabase, type TestDatabase } from './support/database.ts';
+import { sqlState } from '../src/ports/sql.ts';
+import { createDatabase } from './support/database.ts';
+import {
+  booksOf,
+  codeOf,
+  create,
+  credit,
+  cutAtCommit,
+  gate,
+  posting,
+  reserve,
+  tillOver,
+  watched,
+} from './support/till.ts';
 
 const ids = systemIds(clock);
 const silent = createLog('silent');
-let db: TestDatabase;
+const db = await createDatabase();
+const { newOperation, secondOperation, balanceOf, timesPosted, audit, somebodyWaitsForALock } = booksOf(db);
 
-beforeAll(async () => {
-  db = await createDatabase();
-});
+afterEach(audit);
 afterAll(() => db.drop());
-/** Whatever a test did: the chains hold, and every balance is the sum of its journal. */
-afterEach(() => audit(accountsMade.splice(0)));
-const accountsMade: string[] = [];
-
-const tillOver = (sql: Sql): Till => createTill({ sql, clock, log: silent });
-
-async function newOperation(): Promise<ChainKey> {
-  const account = { name: 'Loja', test: true, connection: 'simulator' } as const;
-  const { ownerId, operationId } = await createAccount({ sql: db.sql, clock, ids }, account);
-  accountsMade.push(ownerId);
-  return { accountId: ownerId, chainId: operationId };
-}
-
-/** Another operation of the same account. */
-async function secondOperation({ accountId }: ChainKey): Promise<ChainKey> {
-  const chainId = ids.uuid();
-  await db.admin(
-    `INSERT INTO operation (account_id, id, name, slot, created_at, updated_at) VALUES ($1, $2, 'Filial', 2, now(), now())`,
-    [accountId, chainId],
-  );
-  await db.admin(
-    'INSERT INTO balance (account_id, operation_id, head, updated_at) VALUES ($1, $2, $3, now())',
-    [accountId, chainId, chainStart],
-  );
-  return { accountId, chainId };
-}
-
-interface Told {
-  subject?: string;
-  event?: EventKind;
-  withinMs?: number;
-  /** Whether it looks first whether the event is posted; `false` for a command with a mistake. */
-  looks?: boolean;
-}
-
-/** A command that posts one movement, once per subject. */
-function posting(chain: ChainKey, movement: Movement, told: Told = {}): Command<'posted' | 'already'> {
-  const { subject = ids.uuid(), event = eventKinds.credit, withinMs = 8_000, looks = true } = told;
-  const ref = { accountId: chain.accountId, subject, event, reference: '' };
-  return {
-    token: ids.uuid(),
-    chains: [chain],
-    reads: [],
-    eventRefs: looks ? [ref] : [],
-    deadlineMs: clock.monotonicMs() + withinMs,
-    decide: (view) => {
-      if (looks && view.posted(ref)) return { answer: 'already' };
-      return { answer: 'posted', postings: [{ ...ref, chain, movement, effectiveAt: clock.now() }] };
-    },
-  };
-}
-
-const credit = (chain: ChainKey, amountCents: number, told: Told = {}) =>
-  posting(chain, { kind: 'credit', amountCents, feeCents: 0 }, told);
-
-const reserve = (chain: ChainKey, grossCents: number, told: Told = {}) =>
-  posting(chain, { kind: 'reserve', grossCents }, { event: eventKinds.reserve, ...told });
-
-/** A command that creates a charge, or answers that it exists. */
-function create(chain: ChainKey, id: string): Command<'created' | 'repeat'> {
-  const { accountId, chainId: operationId } = chain;
-  const token = ids.uuid();
-  const now = clock.now();
-  return {
-    token,
-    chains: [chain],
-    reads: [read(payments, paymentKey(accountId, id))],
-    eventRefs: [],
-    deadlineMs: clock.monotonicMs() + 8_000,
-    decide: (view) => {
-      if (view.get(payments, paymentKey(accountId, id))) return { answer: 'repeat' };
-      const charge = newPayment(
-        {
-          accountId,
-          id,
-          operationId,
-          kind: 'deposit',
-          amountCents: 1000,
-          feeCents: 0,
-          requestKey: id,
-          fingerprint: Buffer.alloc(33),
-          description: '',
-          payerName: 'Maria',
-          pixKey: null,
-          pixKeyType: null,
-          command: token,
-        },
-        'unknown',
-        now,
-        { by: 'api', id: 'test' },
-      );
-      return { answer: 'created', writes: [put(payments, charge)] };
-    },
-  };
-}
-
-const selectJournals: Statement = {
-  name: 'test_journals',
-  text: `SELECT account_id AS "accountId", chain_id AS "chainId", seq, template, subject, event, reference, available, reserved,
-      held, receivable, clearing, fee_revenue AS "feeRevenue", provider_cost AS "providerCost", suspense, adjustments,
-      available_after AS "availableAfter", reserved_after AS "reservedAfter", held_after AS "heldAfter",
-      receivable_after AS "receivableAfter", effective_at AS "effectiveAt", posted_at AS "postedAt", command, version, previous, hash
-    FROM journal WHERE account_id = ANY ($1::uuid[]) ORDER BY account_id, chain_id, seq`,
-};
-
-type StoredJournal = Omit<Journal, 'lines' | 'after'> &
-  Journal['lines'] &
-  Record<'availableAfter' | 'reservedAfter' | 'heldAfter' | 'receivableAfter', number>;
-
-const selectBalances: Statement = {
-  name: 'test_balances',
-  text: `SELECT account_id AS "accountId", operation_id AS "chainId", available, reserved, held, receivable, seq, head
-    FROM balance WHERE account_id = ANY ($1::uuid[])`,
-};
-
-type StoredBalance = Pick<
-  BalanceRow,
-  'accountId' | 'chainId' | 'available' | 'reserved' | 'held' | 'receivable' | 'seq' | 'head'
->;
-
-/** Re-sums every chain from its first journal: seq without gaps, the hashes, the columns, the balance row. */
-async function audit(accounts: readonly string[]): Promise<void> {
-  const journals = await db.sql.run<StoredJournal>(selectJournals, [accounts]);
-  const balances = await db.sql.run<StoredBalance>(selectBalances, [accounts]);
-  const sums = new Map<string, Omit<StoredBalance, 'accountId' | 'chainId'>>();
-  const empty = { available: 0, reserved: 0, held: 0, receivable: 0, seq: 0, head: chainStart };
-  for (const row of journals) {
-    const key = row.accountId + row.chainId;
-    const before = sums.get(key) ?? empty;
-    const {
-      available,
-      reserved,
-      held,
-      receivable,
-      clearing,
-      feeRevenue,
-      providerCost,
-      suspense,
-      adjustments,
-    } = row;
-    const own = { available, reserved, held, receivable };
-    const lines = { ...own, clearing, feeRevenue, providerCost, suspense, adjustments };
-    expect(Object.values(lines).reduce((sum, line) => sum + line, 0)).toBe(0);
-    const after = {
-      available: before.available + available,
-      reserved: before.reserved + reserved,
-      held: before.held + held,
-      receivable: before.receivable - receivable,
-    };
-    expect({
-      available: row.availableAfter,
-      reserved: row.reservedAfter,
-      held: row.heldAfter,
-      receivable: row.receivableAfter,
-    }).toEqual(after);
-    expect(row.seq).toBe(before.seq + 1);
-    expect(row.previous.equals(before.head)).toBe(true);
-    expect(row.hash.equals(hashOf({ ...row, lines, after }))).toBe(true);
-    sums.set(key, { ...after, seq: row.seq, head: row.hash });
-  }
-  for (const { accountId, chainId, ...columns } of balances) {
-    expect(columns).toEqual(sums.get(accountId + chainId) ?? empty);
-  }
-}
-
-async function balanceOf(chain: ChainKey): Promise<StoredBalance> {
-  const rows = await db.sql.run<StoredBalance>(selectBalances, [[chain.accountId]]);
-  return rows.find((row) => row.chainId === chain.chainId) as StoredBalance;
-}
-
-async function timesPosted(subject: string): Promise<number> {
-  const rows = await db.admin<{ count: string }>('SELECT count(*) FROM journal WHERE subject = $1', [
-    subject,
-  ]);
-  return Number(rows[0]?.count);
-}
-
-/** The code of the refusal that a command was answered with. */
-const codeOf = (answer: Promise<unknown>): Promise<unknown> =>
-  answer.then(
-    (value) => value,
-    (error: { code?: unknown }) => error.code ?? error,
-  );
-
-/** Shows a test every statement of every transaction, one after the other, before and after it. */
-function watched(sql: Sql, watch: (point: string, pid: number) => Promise<unknown> | undefined): Sql {
-  const whoAmI: Statement = { name: 'test_pid', text: 'SELECT pg_backend_pid() AS pid' };
-  return {
-    ...sql,
-    begin: async () => {
-      const tx = await sql.begin();
-      const [row] = await tx.run<{ pid: number }>(whoAmI);
-      const pid = row?.pid as number;
-      let last: Promise<unknown> = Promise.resolve();
-      const inOrder = <T>(name: string, act: () => Promise<T>): Promise<T> => {
-        const answer = last.then(async () => {
-          await watch(`before ${name}`, pid);
-          const value = await act();
-          await watch(`after ${name}`, pid);
-          return value;
-        });
-        last = answer.catch(() => {});
-        return answer;
-      };
-      return {
-        run: (statement, values) => inOrder(statement.name, () => tx.run(statement, values)),
-        commit: () => inOrder('COMMIT', () => tx.commit()),
-        rollback: () => tx.rollback(),
-      };
-    },
-  };
-}
-
-/** Stops at `point` the first time that it is reached, until it is opened. */
-function gate(point: string): { sql: Sql; reached: Promise<void>; open(): void } {
-  const reached = Promise.withResolvers<void>();
-  const opened = Promise.withResolvers<void>();
-  let first = true;
-  const sql = watched(db.sql, (at) => {
-    if (at !== point || !first) return undefined;
-    first = false;
-    reached.resolve();
-    return opened.promise;
-  });
-  return { sql, reached: reached.promise, open: opened.resolve };
-}
 
 describe('many commands at once', () => {
   it('over one operation leave the balance at their sum, in a chain without gaps', async () => {
@@ -402,7 +183,7 @@ describe('the same thing twice', () => {
     const here = await newOperation();
     const there = await secondOperation(here);
     const [id, subject] = [ids.uuid(), ids.uuid()];
-    const first = gate('before COMMIT');
+    const first = gate(db.sql, 'before COMMIT');
     const slow = tillOver(first.sql);
     const won = Promise.all([slow.submit(create(here, id)), slow.submit(credit(here, 100, { subject }))]);
     await first.reached;
@@ -496,7 +277,7 @@ describe('a lost answer to COMMIT', () => {
     ['that never arrived', false],
   ])('%s: every command is committed exactly once, and answered so', async (_, arrives) => {
     const shop = await newOperation();
-    const way = await cutAtCommit(arrives);
+    const way = await cutAtCommit(db.url, arrives);
     const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
     const till = tillOver(sql);
     const [id, subject] = [ids.uuid(), ids.uuid()];
@@ -523,7 +304,7 @@ describe('a lost answer to COMMIT', () => {
     const id = ids.uuid();
     const key = paymentKey(shop.accountId, id);
     await tillOver(db.sql).submit(create(shop, id));
-    const way = await cutAtCommit(true);
+    const way = await cutAtCommit(db.url, true);
     const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
     let decisions = 0;
     const status = await tillOver(sql).submit<string>({
@@ -546,7 +327,7 @@ describe('a lost answer to COMMIT', () => {
 
   it('that nobody can look up in time is answered 503, and nothing changes later', async () => {
     const shop = await newOperation();
-    const way = await cutAtCommit(true);
+    const way = await cutAtCommit(db.url, true);
     const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
     const till = tillOver(sql);
     way.refuseOthers();
@@ -632,7 +413,7 @@ describe('a frozen transaction', () => {
 describe('a command whose time is over', () => {
   it('before it is run is answered 503 and does nothing later', async () => {
     const shop = await newOperation();
-    const slow = gate('before COMMIT');
+    const slow = gate(db.sql, 'before COMMIT');
     const till = tillOver(slow.sql);
     const first = till.submit(credit(shop, 1));
     await slow.reached;
@@ -696,72 +477,3 @@ describe('what is written once', () => {
     expect(await copy("subject, event, 'again', available + 1, reserved")).toBe('23514');
   });
 });
-
-async function somebodyWaitsForALock(): Promise<void> {
-  await expect
-    .poll(() =>
-      db.admin(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      ),
-    )
-    .not.toEqual([]);
-}
-
-interface Way {
-  url: string;
-  /** How many connections were cut at their COMMIT. */
-  cuts(): number;
-  /** Cuts the next COMMIT as well, and lets connections through again. */
-  rearm(): void;
-  /** After the cut no new connection gets through. */
-  refuseOthers(): void;
-  close(): Promise<void>;
-}
-
-/** A way to the server that is cut where a COMMIT passes: the client never hears what became of it. */
-async function cutAtCommit(arrives: boolean): Promise<Way> {
-  const target = Number(new URL(db.url).port);
-  let cuts = 0;
-  let armed = true;
-  let refusing = false;
-  const sockets = new Set<net.Socket>();
-  const server = net.createServer((client) => {
-    client.on('error', () => {});
-    if (refusing && !armed) return void client.destroy();
-    const upstream = net.connect(target, '127.0.0.1');
-    upstream.on('error', () => {});
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('close', () => sockets.delete(socket));
-    }
-    client.on('close', () => upstream.end());
-    upstream.on('close', () => client.destroy());
-    upstream.pipe(client);
-    client.on('data', (bytes) => {
-      if (!armed || !bytes.includes('COMMIT\0')) return void upstream.write(bytes);
-      armed = false;
-      cuts += 1;
-      upstream.unpipe(client);
-      if (!arrives) upstream.destroy();
-      else upstream.end(bytes);
-      client.destroy();
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as net.AddressInfo;
-  return {
-    url: db.url.replace(/:\d+\//, `:${port}/`),
-    cuts: () => cuts,
-    rearm: () => {
-      armed = true;
-      refusing = false;
-    },
-    refuseOthers: () => {
-      refusing = true;
-    },
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      return new Promise((resolve) => server.close(() => resolve()));
-    },
-  };
-}
