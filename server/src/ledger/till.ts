@@ -1,4 +1,4 @@
-import { ApiError, refuse } from '../http/errors.ts';
+import { refuse } from '../http/errors.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
@@ -167,7 +167,7 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
       const taken = queue.slice(0, batchMost);
       queue = queue.slice(batchMost);
       const batch = taken.filter((pending) => !joinsApart(pending));
-      if (batch.length > 0) await settle(batch, { violations: 0, errors: 0, apart: null });
+      await settle(batch, { violations: 0, errors: 0, apart: null });
     }
     working = null;
   }
@@ -215,9 +215,7 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
         return;
       } catch (error) {
         if (error instanceof CommitUnknown && flush !== null) {
-          const committed = await recover(flush);
-          if (committed === 'yes') return flush.answer();
-          if (committed === 'unknowable') return;
+          if (await isOnDisk(flush)) return flush.answer();
           continue;
         }
         const kind = kindOf(error);
@@ -257,18 +255,14 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     }
   }
 
-  /** Whether the transaction of `flush` is on disk, learnt under the locks that it held. */
-  async function recover(flush: Flush): Promise<'yes' | 'no' | 'unknowable'> {
+  /** Whether the transaction of `flush` is on disk, learnt under the locks that it held; false as well when nobody waits any more. */
+  async function isOnDisk(flush: Flush): Promise<boolean> {
     let waitMs = 20;
     log.warn({ commands: flush.batch.length }, 'till: the answer to COMMIT was lost, looking for our tokens');
     for (;;) {
-      const waiting = flush.batch.some((pending) => pending.command.deadlineMs > clock.monotonicMs());
-      if (closed || !waiting) {
-        for (const pending of flush.batch) pending.reject(refuse('processing_unavailable'));
-        return 'unknowable';
-      }
+      if (withinDeadline(flush.batch).length === 0) return false;
       try {
-        return (await sql.tx((tx) => flush.isCommitted(tx))) ? 'yes' : 'no';
+        return await sql.tx((tx) => flush.isCommitted(tx));
       } catch (error) {
         log.warn({ err: error }, 'till: cannot look yet');
         await clock.sleep(waitMs);
@@ -290,7 +284,8 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     return ran;
   }
 
-  function withinDeadline(batch: Pending[]): Pending[] {
+  /** Whoever's time is over, or everybody once it is closed, is answered 503; the others are left. */
+  function withinDeadline(batch: readonly Pending[]): Pending[] {
     const now = clock.monotonicMs();
     const [late, live] = [[] as Pending[], [] as Pending[]];
     for (const pending of batch) (!closed && pending.command.deadlineMs > now ? live : late).push(pending);
@@ -596,7 +591,6 @@ type FailureKind = 'connection' | 'contention' | 'locked' | 'violation' | 'exhau
 /** What a failed flush means; the codes are PostgreSQL's (Appendix A of its manual). */
 function kindOf(error: unknown): FailureKind {
   if (error instanceof ConnectionLost || error instanceof CommitUnknown) return 'connection';
-  if (error instanceof ApiError) return 'statement';
   const state = sqlState(error) ?? '';
   if (state === '55P03') return 'locked';
   if (state === '23505') return 'violation';

@@ -262,41 +262,58 @@ export function booksOf(db: TestDatabase) {
 
 export interface Way {
   url: string;
-  /** How many connections were cut at their COMMIT. */
+  /** How many connections were cut. */
   cuts(): number;
-  /** Cuts the next COMMIT as well, and lets connections through again. */
+  /** Cuts the next one as well, and lets connections through again. */
   rearm(): void;
   /** After the cut no new connection gets through. */
   refuseOthers(): void;
+  /** What was held back arrives, and new connections do. */
+  letThrough(): void;
   close(): Promise<void>;
 }
 
 /** A way to the server that is cut where a COMMIT passes: the client never hears what became of it. */
-export async function cutAtCommit(url: string, arrives: boolean): Promise<Way> {
+export const cutAtCommit = (url: string, arrives: boolean | 'late'): Promise<Way> =>
+  cutAt(url, 'COMMIT\0', 1, arrives);
+
+/** The same for the first `times` connections on which `word` passes; `late`: it arrives when it is let through. */
+export async function cutAt(
+  url: string,
+  word: string,
+  times: number,
+  arrives: boolean | 'late',
+): Promise<Way> {
   const target = Number(new URL(url).port);
   let cuts = 0;
-  let armed = true;
+  let left = times;
   let refusing = false;
+  let heldBack = () => {};
   const sockets = new Set<net.Socket>();
   const server = net.createServer((client) => {
     client.on('error', () => {});
-    if (refusing && !armed) return void client.destroy();
+    if (refusing && left === 0) return void client.destroy();
     const upstream = net.connect(target, '127.0.0.1');
     upstream.on('error', () => {});
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on('close', () => sockets.delete(socket));
     }
-    client.on('close', () => upstream.end());
+    let cut = false;
+    client.on('close', () => {
+      if (!cut) upstream.end();
+    });
     upstream.on('close', () => client.destroy());
     upstream.pipe(client);
     client.on('data', (bytes) => {
-      if (!armed || !bytes.includes('COMMIT\0')) return void upstream.write(bytes);
-      armed = false;
+      if (left === 0 || !bytes.includes(word)) return void upstream.write(bytes);
+      left -= 1;
       cuts += 1;
+      cut = true;
       upstream.unpipe(client);
-      if (!arrives) upstream.destroy();
-      else upstream.end(bytes);
+      if (arrives === 'late') heldBack = () => void upstream.end(bytes);
+      else if (arrives) upstream.end(bytes);
+      else upstream.destroy();
       client.destroy();
     });
   });
@@ -306,11 +323,15 @@ export async function cutAtCommit(url: string, arrives: boolean): Promise<Way> {
     url: url.replace(/:\d+\//, `:${port}/`),
     cuts: () => cuts,
     rearm: () => {
-      armed = true;
+      left = 1;
       refusing = false;
     },
     refuseOthers: () => {
       refusing = true;
+    },
+    letThrough: () => {
+      refusing = false;
+      heldBack();
     },
     close: () => {
       for (const socket of sockets) socket.destroy();
