@@ -43,6 +43,8 @@ import { createWorld, type SqlFaults, type World } from './world.ts';
 export interface Run {
   seed: number;
   crash: { point: number; when: 'before' | 'after' } | null;
+  /** So many deaths, each a few calls after the one before: in the middle of a recovery, too. */
+  deaths?: number;
   /** One or two actions and two minutes of storm: few enough calls that a process can die at every one of them. */
   short?: boolean;
   /** People act as well: drafts are made and confirmed, incidents are resolved. */
@@ -53,6 +55,8 @@ export interface Run {
 
 export interface Outcome {
   points: number;
+  /** How often a process died, and another one went on with what it had left. */
+  deaths: number;
   findings: Finding[];
   seen: ReadonlyMap<string, number>;
   examined: Examined;
@@ -374,10 +378,19 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       else trigger = { kind, goAway };
     });
   }
-  if (run.crash)
-    world.crashAt(run.crash.point, run.crash.when, () =>
-      say(`the process died ${run.crash?.when} call ${run.crash?.point}`),
-    );
+  let deaths = 0;
+  const fates = random(run.seed ^ 0xdead);
+  const dieAt = (point: number, when: 'before' | 'after'): void =>
+    world.crashAt(point, when, () => {
+      deaths++;
+      say(`the process died ${when} call ${point}`);
+      if (deaths < (run.deaths ?? 0)) dieSoon();
+    });
+  /** Most deaths come while what the last one left is half done still. */
+  const dieSoon = (): void =>
+    dieAt(world.points() + fates.below(fates.pick([10, 30, 100])), fates.pick(['before', 'after'] as const));
+  if (run.crash) dieAt(run.crash.point, run.crash.when);
+  else if (run.deaths) dieSoon();
   const planned = run.short ? 1 + chance.below(2) : 2 + chance.below(4);
   let when = world.now();
   for (let one = 0; one < planned; one++) {
@@ -404,7 +417,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       life.process.frozenUntil = world.now() + 20_000 + chance.below(20_000);
     });
   }
-  const stormEnds = when + chance.pick(run.short ? [5_000, 20_000, 120_000] : [20_000, 120_000, 3 * hour]);
+  const storms = run.short ? [5_000, 20_000, 120_000] : [20_000, 120_000, 3 * hour];
+  const stormEnds = when + (run.deaths ? hour : chance.pick(storms));
   for (;;) {
     const died = await world.run(() => !life.process.alive, stormEnds);
     if (!died) break;
@@ -475,7 +489,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   for (const { kind } of rows.incidents) world.count(`incident ${kind}`);
   life.process.kill();
   const digest = createHash('sha256').update(world.trace.hash()).update(digestOf(rows, bank)).digest('hex');
-  return { points, findings, seen: world.seen, examined, story, digest, trace: world.trace.lines };
+  return { points, deaths, findings, seen: world.seen, examined, story, digest, trace: world.trace.lines };
 }
 
 const waitingEvents = `SELECT 1 FROM event_fresh UNION ALL

@@ -11,7 +11,10 @@ export interface SimulationFigures {
   /** Seeds of which every port call was a death once. */
   swept: number;
   runs: number;
-  crashes: number;
+  /** Processes that died, each followed by one that went on with what it had left. */
+  deaths: number;
+  /** Of these, in runs that one process after the other dies in. */
+  chained: number;
   points: number;
   seconds: number;
   cpuSeconds: number;
@@ -27,6 +30,12 @@ export interface SimulationFigures {
 
 /** Of each seed, however slow the machine is: with fewer, not every kind of death would be among them. */
 const deathsAtLeast = 5;
+
+/** What recovers from a death is itself in the middle of something when the next one comes. */
+const deathsInChain = 32;
+
+/** Chains of one seed are stories of their own. */
+const chainSeeds = 1_000_003;
 
 /** In an open-ended run the time is shared out as if there were so many seeds. */
 const plannedSeeds = 200;
@@ -127,7 +136,8 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
     seeds: 0,
     swept: 0,
     runs: 0,
-    crashes: 0,
+    deaths: 0,
+    chained: 0,
     points: 0,
     seconds: 0,
     cpuSeconds: 0,
@@ -140,7 +150,8 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
   const play = async (run: Run): Promise<Outcome> => {
     const outcome = await stage.play(run);
     figures.runs++;
-    if (run.crash) figures.crashes++;
+    figures.deaths += outcome.deaths;
+    if (run.deaths) figures.chained += outcome.deaths;
     figures.points += outcome.points;
     for (const [what, times] of outcome.seen)
       figures.sometimes[what] = (figures.sometimes[what] ?? 0) + times;
@@ -150,7 +161,9 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       figures.failures.push({ run, findings: outcome.findings, story: outcome.story });
       options.say(told(run, outcome));
       if (options.keepIn) {
-        const name = `${run.seed}${run.short ? '-short' : ''}${run.people ? '-people' : ''}${run.crash ? `-${run.crash.when}-${run.crash.point}` : ''}.json`;
+        const name = `${flagsOf(run)
+          .slice('--seed '.length)
+          .replaceAll(/ (?:--)?/g, '-')}.json`;
         await writeFile(new URL(name, options.keepIn), `${JSON.stringify(run)}\n`);
       }
     }
@@ -166,19 +179,30 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
     const long: Run = { seed, crash: null, people };
     const short: Run = { seed, crash: null, short: true, people };
     const first = await play(short);
-    const digests = [[long, (await play(long)).digest] as const, [short, first.digest] as const];
+    const chain = (at: number): Run => ({
+      seed: seed + at * chainSeeds,
+      crash: null,
+      deaths: deathsInChain,
+      short: at % 2 === 0,
+      people,
+    });
+    const once = [
+      [long, (await play(long)).digest],
+      [short, first.digest],
+      [chain(0), (await play(chain(0))).digest],
+    ] as const;
     figures.seeds++;
     // The same again is the same: of all seeds of a gate, later of a sample.
-    for (const [run, digest] of seed % 10 === 0 || figures.seeds <= 50 ? digests : []) {
-      const again = await play(run);
-      if (again.digest === digest) continue;
+    for (const [run, digest] of seed % 10 === 0 || figures.seeds <= 50 ? once : []) {
+      if ((await play(run)).digest === digest) continue;
       figures.undetermined++;
-      options.say(`seed ${seed}${run.short ? ', short,' : ''} came out differently the second time`);
+      options.say(`came out differently the second time: ${flagsOf(run)}`);
     }
+    // Half of what there is for this seed goes to deaths one by one, half to deaths one after the other.
     const left = Math.max(1, Math.min(options.seeds, plannedSeeds) - figures.seeds + 1);
     const mayTake = (options.budgetMs - (performance.now() - began)) / left;
     const perRun = (performance.now() - began) / figures.runs;
-    const affordable = Math.max(deathsAtLeast, Math.floor(mayTake / perRun));
+    const affordable = Math.max(deathsAtLeast, Math.floor(mayTake / 2 / perRun));
     // All of them where they fit, else as many as do, spread over the run.
     const stride = Math.max(1, Math.ceil(first.points / Math.max(1, affordable)));
     for (let point = seed % stride; point < first.points; point += stride) {
@@ -186,6 +210,11 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       if (figures.failures.length >= options.mostFailures) break;
     }
     if (stride === 1) figures.swept++;
+    const until = performance.now() + mayTake / 2;
+    for (let at = 1; at < 2 || performance.now() < until; at++) {
+      if (figures.failures.length >= options.mostFailures) break;
+      await play(chain(at));
+    }
   }
   const used = process.cpuUsage(cpu);
   figures.cpuSeconds = (used.user + used.system) / 1e6;
@@ -201,21 +230,27 @@ async function keptRuns(): Promise<Run[]> {
   );
 }
 
+/** What repeats it. */
+const flagsOf = ({ seed, short, people, deaths, crash }: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+  (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
+
 export function told(run: Run, outcome: Outcome): string {
-  const again = `--seed ${run.seed}${run.short ? ' --short' : ''}${run.people ? ' --people' : ''}${run.crash ? ` --crash ${run.crash.point} --when ${run.crash.when}` : ''}`;
   const found = outcome.findings.map(({ invariant, what }) => `  invariant ${invariant}: ${what}`);
   return [
-    `FAILED, replay with: node proof/simulation/simulate.ts ${again}`,
+    `FAILED, replay with: node proof/simulation/simulate.ts ${flagsOf(run)}`,
     ...found,
     ...outcome.story.map((line) => `    ${line}`),
   ].join('\n');
 }
 
 export function summary(figures: SimulationFigures): string {
-  const { seeds, swept, runs, crashes, points, seconds, cpuSeconds, failures, undetermined, never } = figures;
+  const { seeds, swept, runs, deaths, chained, points, seconds, cpuSeconds, failures, undetermined, never } =
+    figures;
   return (
-    `simulation: ${seeds} seeds, ${swept} with a death at every call, ${runs} runs, ${crashes} deaths, ${points} port calls in ` +
-    `${seconds.toFixed(0)} s (${(runs / cpuSeconds).toFixed(0)} runs a second of one core); ${failures.length} failed, ` +
+    `simulation: ${seeds} seeds, ${swept} with a death at every call, ${runs} runs, ${deaths} deaths with a recovery (${chained} one after ` +
+    `the other), ${points} port calls in ${seconds.toFixed(0)} s (${(runs / cpuSeconds).toFixed(0)} runs and ` +
+    `${(deaths / cpuSeconds).toFixed(0)} recoveries a second of one core); ${failures.length} failed, ` +
     `${undetermined} undetermined, never seen: ${never.length === 0 ? 'nothing' : never.join(', ')}`
   );
 }
@@ -226,6 +261,7 @@ if (import.meta.main) {
       seed: { type: 'string' },
       crash: { type: 'string' },
       when: { type: 'string', default: 'before' },
+      deaths: { type: 'string' },
       short: { type: 'boolean', default: false },
       people: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
@@ -243,6 +279,7 @@ if (import.meta.main) {
     const run: Run = {
       seed: Number(given.seed),
       crash: given.crash === undefined ? null : { point: Number(given.crash), when },
+      ...(given.deaths === undefined ? {} : { deaths: Number(given.deaths) }),
       short: given.short,
       people: given.people,
     };
