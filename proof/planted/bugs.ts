@@ -264,8 +264,8 @@ export const bugs: Bug[] = [
   {
     name: 'answered before it is on disk',
     file: till,
-    line: 'const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
-    with: 'this.answer();\n      const [committed, ...written] = await Promise.allSettled([tx.commit(), ...writes]);',
+    line: '      await tx.commit();',
+    with: '      this.answer();\n      await tx.commit();',
     rig: 'simulation',
   },
   {

@@ -147,10 +147,15 @@ describe('a flush that fails', () => {
     const shop = await newOperation();
     const one = failing('23505', '22000', null);
     expect([await tillOver(one.sql).submit(credit(shop, 5)), one.flushes()]).toEqual(['posted', 3]);
-    const halves = failing('23505', '23505', '22000', null);
-    const till = tillOver(halves.sql);
-    const answers = await Promise.all([till.submit(credit(shop, 5)), till.submit(credit(shop, 6))]);
-    expect([answers, halves.flushes()]).toEqual([['posted', 'posted'], 5]);
+    for (const half of [
+      ['22000', null, null],
+      [null, '22000', null],
+    ]) {
+      const { sql, flushes } = failing('23505', '23505', ...half);
+      const till = tillOver(sql);
+      const answers = await Promise.all([till.submit(credit(shop, 5)), till.submit(credit(shop, 6))]);
+      expect([answers, flushes()]).toEqual([['posted', 'posted'], 5]);
+    }
   });
 
   it('because its connection is cut, however often, is run again', async () => {
@@ -217,7 +222,11 @@ describe('statement by statement', () => {
     const shop = await newOperation();
     const till = tillOver(db.sql);
     const subjects = Array.from({ length: 20 }, () => ids.uuid());
-    await Promise.all(subjects.toReversed().map((subject) => till.submit(credit(shop, 1, { subject }))));
+    await Promise.all(
+      [...subjects.slice(10), ...subjects.slice(0, 10).toReversed()].map((subject) =>
+        till.submit(credit(shop, 1, { subject })),
+      ),
+    );
     const stored = await db.admin<{ subject: string }>(
       'SELECT subject FROM journal WHERE chain_id = $1 ORDER BY ctid',
       [shop.chainId],
@@ -487,6 +496,28 @@ describe('time', () => {
     expect(await balanceOf(shop)).toMatchObject({ available: 10, seq: 1 });
   });
 
+  it('counts to the millisecond: at its deadline a command is late, before it runs and under its lock', async () => {
+    const shop = await newOperation();
+    let now = 1_000;
+    const still: Clock = {
+      ...clock,
+      monotonicMs: () => now,
+      // Nothing but the till's own look at the clock tells anybody.
+      sleep: (_, signal) => new Promise((resolve) => signal?.addEventListener('abort', () => resolve())),
+    };
+    const due = (command: Command<string>, deadlineMs: number) => ({ ...command, deadlineMs });
+    const slow = gate(db.sql, 'after balance_lock');
+    const till = createTill({ sql: slow.sql, clock: still, log: silent });
+    expect(await codeOf(till.submit(due(credit(shop, 1), 1_000)))).toBe('processing_unavailable');
+    const late = codeOf(till.submit(due(credit(shop, 100), 2_000)));
+    const inTime = till.submit(due(credit(shop, 10), 2_001));
+    await slow.reached;
+    now = 2_000;
+    slow.open();
+    expect([await late, await inTime]).toEqual(['processing_unavailable', 'posted']);
+    expect(await balanceOf(shop)).toMatchObject({ available: 10, seq: 1 });
+  });
+
   it('is watched no longer than the flush runs', async () => {
     const shop = await newOperation();
     const signals: AbortSignal[] = [];
@@ -539,16 +570,32 @@ describe('time', () => {
 });
 
 describe('a lock that somebody keeps', () => {
-  it('holds up all commands for its chains together, and they are all answered when it is free', async () => {
-    const [frozen, live] = [await newOperation(), await newOperation()];
+  /** As another process that stopped in the middle of a flush. */
+  async function keepLock({ accountId, chainId }: ChainKey): Promise<{ release(): Promise<unknown> }> {
     const client = new pg.Client({ connectionString: db.url, options: '-c search_path=vintem' });
     await client.connect();
     onTestFinished(() => client.end());
     await client.query('BEGIN');
     await client.query(
       'SELECT 1 FROM balance WHERE account_id = $1 AND operation_id = $2 FOR NO KEY UPDATE',
-      [frozen.accountId, frozen.chainId],
+      [accountId, chainId],
     );
+    return { release: () => client.query('ROLLBACK') };
+  }
+
+  it('lets what fails in the queue apart be run once more, as in the other', async () => {
+    const shop = await newOperation();
+    const { release } = await keepLock(shop);
+    const { sql, flushes } = failing(null, '23505', null);
+    const answer = tillOver(sql).submit(credit(shop, 5));
+    await expect.poll(flushes, { timeout: 5_000 }).toBe(2);
+    await release();
+    expect([await answer, flushes()]).toEqual(['posted', 3]);
+  });
+
+  it('holds up all commands for its chains together, and they are all answered when it is free', async () => {
+    const [frozen, live] = [await newOperation(), await newOperation()];
+    const { release } = await keepLock(frozen);
     const till = tillOver(db.sql);
     let answered = 0;
     const counted = (command: Command<string>) =>
@@ -561,9 +608,10 @@ describe('a lock that somebody keeps', () => {
     // In a queue of their own now; the till is not idle while they wait.
     stuck.push(counted(credit(frozen, 8)));
     expect(await till.submit(credit(live, 1))).toBe('posted');
+    await new Promise(setImmediate);
     const idle = till.idle().then(() => expect(answered).toBe(4));
     expect(answered).toBe(0);
-    await client.query('ROLLBACK');
+    await release();
     expect(await Promise.all(stuck)).toEqual(Array(4).fill('posted'));
     await idle;
     expect(await balanceOf(frozen)).toMatchObject({ available: 15, seq: 4 });
@@ -631,6 +679,29 @@ describe('a lost answer to COMMIT', () => {
     way.letThrough();
     expect(await answer).toBe('posted');
     expect(await balanceOf(shop)).toMatchObject({ available: 100, seq: 1 });
+  });
+
+  it('is looked for again and again, half a second apart at most', async () => {
+    const shop = await newOperation();
+    const way = await cutAtCommit(db.url, true);
+    const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
+    onTestFinished(async () => {
+      await sql.close();
+      await way.close();
+    });
+    const waits: number[] = [];
+    const impatient: Clock = {
+      ...clock,
+      sleep: async (ms, signal) => (signal ? clock.sleep(ms, signal) : void waits.push(ms)),
+    };
+    let looks = 0;
+    const away: Sql = {
+      ...sql,
+      tx: (work) => (++looks <= 7 ? Promise.reject(new Error('not there')) : sql.tx(work)),
+    };
+    const till = createTill({ sql: away, clock: impatient, log: silent });
+    expect(await till.submit(credit(shop, 5))).toBe('posted');
+    expect(waits).toEqual([20, 40, 80, 160, 320, 500, 500]);
   });
 
   it('is looked for as long as anybody waits; the others are answered in their own time', async () => {

@@ -17,8 +17,8 @@ export interface Queries {
 export interface Transaction extends Queries {
   /**
    * Sends COMMIT behind whatever was issued before.
-   * @throws CommitUnknown when the connection was lost after COMMIT may have been sent;
-   *         any other error means that nothing was committed.
+   * @throws CommitUnknown when the connection was lost after COMMIT may have been sent, whatever the statements before it say;
+   *         otherwise what the first statement failed with, or COMMIT itself: nothing was committed.
    */
   commit(): Promise<void>;
   /** Gives the connection back; harmless after `commit`. */
