@@ -20,9 +20,6 @@ export interface Catches {
 const tooRare: Readonly<Record<string, string>> = {
   'breaker state was not stored': 'the database fails in the moment in which the provider counts as down',
   'a refresh failed': 'it fails between the two reads of one look-up',
-  'deliveries were not marked': 'it fails within the 100 ms between a delivery and its mark',
-  'a delivery that was left cannot be applied': 'it fails while what it left before is taken up',
-  'a line of the statement could not be asked after': 'no story runs the ten-minute look at the statement',
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 
