@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config';
+
+/** The laws of the till, on a PostgreSQL of their own. */
+export default defineConfig({
+  test: {
+    include: ['server/test/till*.test.ts'],
+    globalSetup: ['server/test/support/global-setup.ts'],
+    testTimeout: 10_000,
+    hookTimeout: 30_000,
+  },
+});
