@@ -103,7 +103,7 @@ async function pay(call: Call, id: string, operationId?: string): Promise<void> 
     async () =>
       (await untilAnswered(() => call('GET', `/payments/${id}`, undefined, operationId))).body.status ===
       'paid',
-    20_000,
+    60_000,
   );
 }
 
