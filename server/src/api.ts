@@ -65,8 +65,15 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   const { port } = server.server.address() as AddressInfo;
   const answered = new AbortController();
   const logging = requestLog.run(answered.signal);
-  for (const provider of house.providers.values())
-    void register(house, provider, config.publicUrl, stopping.signal);
+  const tried = [...house.providers.values()].map(
+    (provider) =>
+      new Promise<void>((done) => void register(house, provider, config.publicUrl, stopping.signal, done)),
+  );
+  // What is paid right after "ready" is told of; a provider that is slow or down holds nobody up for long.
+  await inTime(
+    house,
+    Promise.all(tried).then(() => true),
+  );
   return {
     url: `http://${config.host}:${port}`,
     stop: async () => {
@@ -91,7 +98,7 @@ export const waitForTurn = ({ till, ids, clock }: Pick<House, 'till' | 'ids' | '
     deadlineMs: clock.monotonicMs() + answerWithinMs,
   });
 
-/** A database that needs longer than this for one row is not one that requests should be sent to. */
+/** A database that needs longer than this for one row is not one that requests should be sent to; no start waits longer for a provider. */
 const answersWithinMs = 2_000;
 
 /** Whether the database answers and its migrations have run. */
@@ -118,6 +125,7 @@ async function register(
   provider: Provider,
   publicUrl: string,
   stopping: AbortSignal,
+  tried: () => void,
 ): Promise<void> {
   let [registered, waitMs] = ['', 250];
   while (!stopping.aborted) {
@@ -126,8 +134,10 @@ async function register(
       if (token !== registered)
         await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
       [registered, waitMs] = [token, 250];
+      tried();
       await house.clock.sleep(addressLookMs, stopping);
     } catch (error) {
+      tried();
       if (stopping.aborted) return;
       house.log.warn(
         { err: error, connection: provider.connection },
