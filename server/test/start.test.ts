@@ -1,4 +1,5 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -56,6 +57,9 @@ describe('start', () => {
     expect((await account()).status).toBe(200);
     const state = await fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`);
     expect(state.status).toBe(200);
+    // What is paid from now on is told of: the provider knows where to deliver.
+    const told = await readFile(join(dataDir, 'simulator', 'journal.jsonl'), 'utf8');
+    expect(told).toContain(`${address()}/hooks/providers/simulator/`);
   });
 
   it('is refused on a folder that is in use, with a line that names who uses it', async () => {
@@ -96,6 +100,23 @@ describe('start', () => {
     expect(await readiness()).toBe(200);
   });
 
+  it('waits for a provider that does not answer no longer than two seconds', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as AddressInfo;
+    const began = performance.now();
+    const api = run(['api'], {
+      ...env,
+      PORT: `${await freePort()}`,
+      SIMULATOR_URL: `http://127.0.0.1:${port}`,
+    });
+    await api.line('vintem api ready ');
+    expect(performance.now() - began).toBeLessThan(5_000);
+    api.kill('SIGTERM');
+    expect((await api.exit).code).toBe(0);
+    silent.close();
+  });
+
   it('goes on by itself after its database or its simulator was killed', async () => {
     const before = await postmaster();
     process.kill(before, 'SIGKILL');
@@ -128,7 +149,9 @@ describe('start', () => {
 
   it('leaves a folder on which a command runs the database for as long as it takes', async () => {
     const made = await Promise.all(
-      ['One', 'Two'].map((name) => finish(['account', 'create', '--test', '--name', name, '--json'], env)),
+      ['One', 'Two', 'Three', 'Four'].map((name) =>
+        finish(['account', 'create', '--test', '--name', name, '--json'], env),
+      ),
     );
     for (const { code, stdout } of made) {
       expect(code).toBe(0);

@@ -151,11 +151,19 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
 
 /** The URL of the folder's server, when one runs and answers. */
 export async function findEmbedded(dataDir: string): Promise<string | null> {
+  const joined = await joinEmbedded(dataDir);
+  await joined?.leave();
+  return joined?.url ?? null;
+}
+
+/** The same, with a connection that stands until `leave`: `countOtherClients` counts it. */
+export async function joinEmbedded(dataDir: string): Promise<{ url: string; leave(): Promise<void> } | null> {
   const info = await readInfo(dataDir);
   const password = await readFile(passwordPath(dataDir), 'utf8').catch(() => null);
   if (!info?.complete || password === null) return null;
   const url = urlOf(password.trim(), info.port);
-  return (await answers(url)) ? url : null;
+  const client = await connect(url).catch(() => null);
+  return client && { url, leave: () => client.end() };
 }
 
 /** How many clients other than this connection use the server; 0 when it does not answer. */

@@ -100,6 +100,13 @@ export async function waitForLock(
   }
 }
 
+/** Whether its owner has said that it is about to release `dataDir`. */
+export async function ownerIsEnding(dataDir: string): Promise<boolean> {
+  const text = await readFile(join(dataDir, 'lock.json'), 'utf8').catch(() => null);
+  const owner = text === null ? null : parseOwner(text);
+  return owner?.ending === true && isAlive(owner);
+}
+
 async function linked(from: string, to: string): Promise<boolean> {
   try {
     await link(from, to);

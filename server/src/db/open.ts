@@ -2,8 +2,14 @@ import { mkdir } from 'node:fs/promises';
 import type { Config } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
-import { countOtherClients, type EmbeddedPostgres, findEmbedded, startEmbedded } from './embedded.ts';
-import { LockHeld, takeLock } from './lock.ts';
+import {
+  countOtherClients,
+  type EmbeddedPostgres,
+  findEmbedded,
+  joinEmbedded,
+  startEmbedded,
+} from './embedded.ts';
+import { LockHeld, ownerIsEnding, takeLock } from './lock.ts';
 
 interface Needs {
   config: Config;
@@ -31,8 +37,13 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const deadline = clock.monotonicMs() + WAIT_MS;
   for (;;) {
-    const url = await findEmbedded(config.dataDir);
-    if (url !== null) return { url, embedded: true, close: async () => {} };
+    const joined = await joinEmbedded(config.dataDir);
+    if (joined !== null) {
+      // Who ends the server says so first, and looks for connections then: either it sees ours, or we hear of it here.
+      if (!(await ownerIsEnding(config.dataDir)))
+        return { url: joined.url, embedded: true, close: joined.leave };
+      await joined.leave();
+    }
     try {
       const lock = await takeLock(config.dataDir, { command, port: null });
       let server: EmbeddedPostgres;
@@ -46,6 +57,7 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
         url: server.url,
         embedded: true,
         close: async () => {
+          await lock.announceEnd();
           await otherCommandsEnd(server.url, clock);
           await server.stop();
           await lock.release();
