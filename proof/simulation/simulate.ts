@@ -303,8 +303,8 @@ if (import.meta.main) {
     console.log(summary(figures));
     const { entered, never, missed } = counted.read();
     console.log(`catches entered: ${entered.join(', ')}; never: ${never.join(', ')}`);
-    // A few seeds do not tell.
-    const lacking = figures.seeds >= 50 ? missed : [];
+    // A few seeds, or a few of their deaths, do not tell.
+    const lacking = figures.seeds >= 50 && given.seconds === undefined ? missed : [];
     if (lacking.length > 0) console.log(`FAILED: no story enters ${lacking.join(', ')}`);
     if (given.json) console.log(JSON.stringify({ ...figures, missed }));
     process.exitCode = figures.failures.length > 0 || lacking.length > 0 ? 1 : 0;

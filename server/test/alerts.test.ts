@@ -85,6 +85,9 @@ test('one whose end came before the mail is told of no more', async () => {
 test('an incident is told once to whoever runs the installation, also one of the installation itself', async () => {
   letters.length = 0;
   await deliver(service, [receivedItem(null, 777, `E${'9'.repeat(31)}`)]);
+  await until(
+    async () => (await service.database.admin('SELECT FROM incident WHERE amount_cents = 777')).length === 1,
+  );
   clock.skip(60_000);
   await Promise.all([round(), round()]);
   expect(letters).toHaveLength(1);

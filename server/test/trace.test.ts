@@ -5,7 +5,7 @@ import { Writable } from 'node:stream';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../src/log.ts';
 import { openEdge } from './support/edge.ts';
-import { openService, type Service } from './support/service.ts';
+import { openService, type Service, until } from './support/service.ts';
 
 /** A caller's own id and trace; and what becomes of a request that does not arrive. */
 
@@ -35,6 +35,8 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(wire.address() as AddressInfo).port}`;
   service = await openService({ env: { SIMULATOR_URL: url } });
   provider = service.simulator.url;
+  // It was away when the service came up: what is paid is told of once the service has tried again.
+  await until(async () => asked.some(({ path }) => path.startsWith('/v2/webhook/')));
 });
 afterAll(async () => {
   await service?.close();
