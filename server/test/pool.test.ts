@@ -103,6 +103,88 @@ describe('a transaction', () => {
   });
 });
 
+describe('a round trip', () => {
+  const onlyOne = () => openPool({ url: db.url, log: createLog('silent'), name: 'vintem test', size: 1 });
+
+  it('runs nothing behind a statement that fails, and knows afterwards what was never parsed', async () => {
+    const pool = onlyOne();
+    const fresh = sql('SELECT 1 AS one');
+    const answers = await Promise.allSettled([
+      pool.tx(async (tx) => {
+        void tx.run(sql('SELECT 1 / 0'));
+        await tx.run(fresh);
+      }),
+      pool.run(fresh),
+    ]);
+    expect(answers[0]).toMatchObject({
+      reason: new Error(`${fresh.name} was not run: a statement before it failed`),
+    });
+    expect(answers[1]).toEqual({ status: 'fulfilled', value: [{ one: 1 }] });
+    await pool.close();
+  });
+
+  it('keeps the answers before the one that fails', async () => {
+    const tx = await db.sql.begin();
+    const before = tx.run(sql('SELECT 1 AS one'));
+    const failing = tx.run(sql('SELECT 1 / 0'));
+    expect(await before).toEqual([{ one: 1 }]);
+    expect(sqlState(await failing.catch((error: unknown) => error))).toBe('22012');
+    await tx.rollback();
+  });
+
+  it('holds a statement as often as it is wanted, with rows and without', async () => {
+    const pool = onlyOne();
+    const some = sql('SELECT n, n::text AS text FROM generate_series(1, $1::integer) AS n');
+    const none = sql('UPDATE publisher SET shard = shard WHERE shard < $1');
+    for (let turn = 0; turn < 3; turn++) {
+      const rows = await pool.tx((tx) =>
+        Promise.all([tx.run(some, [0]), tx.run(none, [0]), tx.run(some, [2]), tx.run(some, [1])]),
+      );
+      expect(rows).toEqual([
+        [],
+        [],
+        [
+          { n: 1, text: '1' },
+          { n: 2, text: '2' },
+        ],
+        [{ n: 1, text: '1' }],
+      ]);
+    }
+    await pool.close();
+  });
+
+  it('is refused by PostgreSQL rather than misread when the columns have changed', async () => {
+    await db.admin(
+      'CREATE TABLE shape (a integer); GRANT SELECT ON shape TO vintem_app; INSERT INTO shape VALUES (1)',
+    );
+    const pool = onlyOne();
+    const all = sql('SELECT * FROM shape');
+    expect(await pool.run(all)).toEqual([{ a: 1 }]);
+    await db.admin('ALTER TABLE shape DROP COLUMN a, ADD COLUMN b integer');
+    expect(sqlState(await pool.run(all).catch((error: unknown) => error))).toBe('0A000');
+    await pool.close();
+  });
+
+  it('commits nothing when a statement cannot be sent', async () => {
+    const before = await countSlots();
+    const tx = await db.sql.begin();
+    void tx.run(insertSlot, slot(20));
+    expect(() => tx.run(insertSlot, [{ an: 'object' }, 1, 1])).toThrow('$1 is nothing that can be sent');
+    expect(() => tx.run(insertSlot, [['without a cast'], 1, 1])).toThrow('$1 is nothing that can be sent');
+    await tx.rollback();
+
+    const pool = onlyOne();
+    const twice = pool.tx(async (other) => {
+      void other.run(insertSlot, slot(21));
+      void other.run({ name: insertSlot.name, text: 'SELECT 1 AS one' });
+    });
+    await expect(twice).rejects.toThrow(`two statements are called ${insertSlot.name}`);
+    expect(await pool.run(sql('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    await pool.close();
+    expect(await countSlots()).toBe(before);
+  });
+});
+
 describe('a lost connection', () => {
   const self = sql('SELECT pg_backend_pid() AS pid');
   const terminate = (pid: number) => db.admin('SELECT pg_terminate_backend($1)', [pid]);

@@ -251,7 +251,7 @@ interface Written {
 
 const readNotes: Statement = {
   name: 'test_note_read',
-  text: 'SELECT key, token, text FROM note WHERE key = ANY ($1)',
+  text: 'SELECT key, token, text FROM note WHERE key = ANY ($1::text[])',
 };
 const insertNotes: Statement = {
   name: 'test_note_insert',
@@ -262,7 +262,10 @@ const updateNotes: Statement = {
   text: `UPDATE note SET token = k.token, text = k.text
     FROM unnest($1::text[], $2::uuid[], $3::text[]) AS k (key, token, text) WHERE note.key = k.key`,
 };
-const deleteNotes: Statement = { name: 'test_note_delete', text: 'DELETE FROM note WHERE key = ANY ($1)' };
+const deleteNotes: Statement = {
+  name: 'test_note_delete',
+  text: 'DELETE FROM note WHERE key = ANY ($1::text[])',
+};
 
 let written: Written[] = [];
 beforeEach(() => {

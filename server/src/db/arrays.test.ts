@@ -20,6 +20,7 @@ test('each type is written as PostgreSQL reads it', () => {
   );
   expect(written('smallint', [-2])).toBe(`${head(21, 1)}00000002fffe`);
   expect(written('integer', [7])).toBe(`${head(23, 1)}0000000400000007`);
+  expect(written('float8', [0.5])).toBe(`${head(701, 1)}000000083fe0000000000000`);
   expect(written('boolean', [true, false])).toBe(`${head(16, 2)}00000001010000000100`);
   expect(written('text', ['é', null])).toBe(`${head(25, 2, 1)}00000002c3a9ffffffff`);
   expect(written('bytea', [Buffer.of(1, 2)])).toBe(`${head(17, 1)}000000020102`);
@@ -49,6 +50,6 @@ test.each([
   expect(() => written(type, [value])).toThrow();
 });
 
-test('types that are not known here, and parameters without a cast, go as text', () => {
+test('types that are not known here, and parameters without a cast, have no writer', () => {
   expect(arrayWritersOf('SELECT $2::inet[], $1').filter(Boolean)).toEqual([]);
 });

@@ -17,6 +17,7 @@ const writers: Record<string, Writer> = {
   integer: { oid: 23, bytes: () => 4, write: (into, at, value: number) => into.writeInt32BE(value, at) },
   smallint: { oid: 21, bytes: () => 2, write: (into, at, value: number) => into.writeInt16BE(value, at) },
   int: { oid: 23, bytes: () => 4, write: (into, at, value: number) => into.writeInt32BE(value, at) },
+  float8: { oid: 701, bytes: () => 8, write: (into, at, value: number) => into.writeDoubleBE(value, at) },
   boolean: {
     oid: 16,
     bytes: () => 1,
@@ -41,10 +42,10 @@ const writers: Record<string, Writer> = {
   timestamptz: { oid: 1184, bytes: () => 8, write: writeInstant },
 };
 
-const cast = /\$(\d+)::([a-z]+)\[\]/g;
+const cast = /\$(\d+)::([a-z0-9]+)\[\]/g;
 const headerBytes = 20;
 
-/** By parameter, from 0: how an array that is given for it is written. Only casts to the types above; others go as text. */
+/** By parameter, from 0: how an array that is given for it is written. Only casts to the types above. */
 export function arrayWritersOf(text: string): (Writer | undefined)[] {
   const found: (Writer | undefined)[] = [];
   for (const [, number, type] of text.matchAll(cast)) found[Number(number) - 1] = writers[type as string];

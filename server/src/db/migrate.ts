@@ -200,7 +200,7 @@ export async function prepareInstallation(
     {
       name: 'installation.complete',
       text: `SELECT EXISTS (SELECT FROM installation)
-                    AND (SELECT count(*) FROM connection WHERE id = ANY ($1)) = cardinality($1) AS complete`,
+                    AND (SELECT count(*) FROM connection WHERE id = ANY ($1::text[])) = cardinality($1) AS complete`,
     },
     [connections],
   );

@@ -48,7 +48,7 @@ export const touchKey = (
 const insert: Statement = {
   name: 'key_insert',
   text: `INSERT INTO api_key (id, account_id, name, permissions, ips, hash, pepper_id, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+    VALUES ($1, $2, $3, $4::text[], $5::text[], $6, $7, $8, $9)`,
 };
 
 export interface NewKey {
@@ -99,7 +99,7 @@ export const markRolled = (
 
 const narrow: Statement = {
   name: 'key_narrow',
-  text: `UPDATE api_key SET permissions = $2 WHERE id = $1`,
+  text: `UPDATE api_key SET permissions = $2::text[] WHERE id = $1`,
 };
 
 export const setPermissions = (

@@ -62,7 +62,7 @@ const selectUnknown: Statement = {
   name: 'panel_unknown',
   text: `SELECT p.id, p.kind, p.amount_cents AS "amountCents", p.operation_id AS "operationId", p.created_at AS "createdAt"
     FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
-    WHERE i.account_id = $1 AND i.operation_id = ANY ($2) AND p.status = 'unknown' ORDER BY p.created_at LIMIT $3`,
+    WHERE i.account_id = $1 AND i.operation_id = ANY ($2::uuid[]) AND p.status = 'unknown' ORDER BY p.created_at LIMIT $3`,
 };
 
 export interface UnknownRow {
@@ -95,7 +95,7 @@ const selectIncidents: Statement = {
   name: 'panel_incidents',
   text: `SELECT id, kind, payment_id AS "paymentId", operation_id AS "operationId", amount_cents AS "amountCents", freezes,
       opened_at AS "openedAt"
-    FROM incident WHERE account_id = $1 AND state = 'open' AND (operation_id IS NULL OR operation_id = ANY ($2))
+    FROM incident WHERE account_id = $1 AND state = 'open' AND (operation_id IS NULL OR operation_id = ANY ($2::uuid[]))
     ORDER BY opened_at DESC LIMIT 20`,
 };
 

@@ -29,7 +29,7 @@ const selectRecords: Statement = {
       SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
         AND (p.created_at, p.id) < ($5, $6)
       ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    WHERE p.kind = ANY ($8) AND p.status = ANY ($9)
+    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[])
       AND ($10::text IS NULL OR position($10 IN lower(p.description)) > 0 OR position($10 IN lower(coalesce(p.payer_name, ''))) > 0)
       AND p.amount_cents >= $11 AND p.amount_cents <= $12
     ORDER BY p.created_at DESC, p.id DESC LIMIT $13`,

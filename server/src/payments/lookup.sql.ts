@@ -100,7 +100,7 @@ const selectFiltered: Statement = {
   name: 'payment_page_filtered',
   text: `SELECT ${listedColumns}
     FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    WHERE p.kind = ANY ($8) AND p.status = ANY ($9) ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
+    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
 };
 
 /** Those of the first `scanned` payments of the stretch that have one of the kinds and states. */

@@ -60,7 +60,7 @@ const insert: Statement = {
   name: 'webhook_insert',
   text: `INSERT INTO webhook_endpoint (account_id, id, url, events, description, operation_ids, schema_version, enabled, secret,
       secret_hint, created_at, updated_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, true, $8, $9, $10, $10)`,
+    VALUES ($1, $2, $3, $4::text[], $5, $6::uuid[], $7, true, $8, $9, $10, $10)`,
 };
 
 const insertLane: Statement = {
@@ -90,7 +90,7 @@ export function insertEndpoint(tx: Queries, endpoint: Endpoint): Promise<unknown
 
 const update: Statement = {
   name: 'webhook_update',
-  text: `UPDATE webhook_endpoint SET url = $3, events = $4, description = $5, operation_ids = $6, enabled = $7,
+  text: `UPDATE webhook_endpoint SET url = $3, events = $4::text[], description = $5, operation_ids = $6::uuid[], enabled = $7,
       disabled_reason = $8, disabled_at = $9, updated_at = $10
     WHERE account_id = $1 AND id = $2`,
 };

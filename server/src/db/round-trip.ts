@@ -1,0 +1,157 @@
+import pg from 'pg';
+
+/** One statement of a round trip, and who waits for what becomes of it. */
+export interface Asked {
+  /** Of the prepared statement: unique in the program. */
+  readonly name: string;
+  readonly text: string;
+  /** Text as PostgreSQL reads it, bytes in its binary format, or null. */
+  readonly values: readonly (string | Buffer | null)[];
+  answered(answer: Answer): void;
+  failed(error: Error): void;
+}
+
+export interface Answer {
+  rows: unknown[];
+  /** PostgreSQL's tag of the command that it completed: `COMMIT`, `INSERT 0 2`. */
+  completed: string;
+}
+
+/** From a value's text, by the number of its type. */
+export type ParserOf = (oid: number) => (text: string) => unknown;
+
+type Column = { name: string; parse: (text: string) => unknown };
+
+/** The part of the driver's connection that is used here. What was parsed, and what is on its way to be, it notes by name. */
+interface Connection {
+  readonly stream: { cork(): void; uncork(): void };
+  readonly parsedStatements: Record<string, string | undefined>;
+  readonly submittedNamedStatements: Record<string, string | undefined>;
+  parse(statement: { name: string; text: string }): void;
+  bind(portal: { statement: string; values: readonly unknown[] }): void;
+  describe(portal: { type: 'P' }): void;
+  execute(portal: object): void;
+  sync(): void;
+}
+
+/** What the statements of a connection return, by name, once it has told. A statement keeps its columns: PostgreSQL refuses to run it with others. */
+const columnsOf = new WeakMap<Connection, Map<string, readonly Column[]>>();
+
+/**
+ * Statements that travel together behind one Sync ("Pipelining", 54.2.4 of PostgreSQL's manual): the server answers all of
+ * them at once, and when one fails it skips those behind it, COMMIT included.
+ *
+ * The driver's own pipeline has a Sync behind every statement. The server then sends each answer by itself, which wakes
+ * this process each time, and describes the columns of every one.
+ */
+export class RoundTrip extends pg.Query {
+  readonly #asked: readonly Asked[];
+  readonly #parserOf: ParserOf;
+  /** Of the statements from the first one on: an error where a row could not be read. */
+  readonly #answers: (Answer | Error)[] = [];
+  #columns = new Map<string, readonly Column[]>();
+  #rows: unknown[] = [];
+  #unreadable: Error | null = null;
+  #unsent: Error | null = null;
+  #ended = false;
+  /** Of the statement that is being answered: the driver notes under it what the connection has parsed. */
+  declare name: string | undefined;
+  declare text: string | undefined;
+  /** The driver puts the end of its own watch here. */
+  declare callback: (error: Error | null) => void;
+
+  constructor(asked: readonly Asked[], parserOf: ParserOf) {
+    super('');
+    this.#asked = asked;
+    this.#parserOf = parserOf;
+    this.callback = () => {};
+    this.#turnToNext();
+  }
+
+  override submit = (driver: unknown): void => {
+    const connection = driver as Connection;
+    const { parsedStatements: parsed, submittedNamedStatements: submitted } = connection;
+    this.#columns = columnsOf.get(connection) ?? new Map();
+    columnsOf.set(connection, this.#columns);
+    connection.stream.cork();
+    try {
+      for (const { name, text, values } of this.#asked) {
+        const known = parsed[name] ?? submitted[name];
+        if (known === undefined) {
+          connection.parse({ name, text });
+          submitted[name] = text;
+        } else if (known !== text) throw new Error(`two statements are called ${name}`);
+        connection.bind({ statement: name, values });
+        if (!this.#columns.has(name)) connection.describe({ type: 'P' });
+        connection.execute({});
+      }
+    } catch (error) {
+      // Those before it are on their way and will be answered; those behind it are not, COMMIT among them.
+      this.#unsent = error as Error;
+    }
+    connection.sync();
+    connection.stream.uncork();
+  };
+
+  handleRowDescription({ fields }: { fields: readonly { name: string; dataTypeID: number }[] }): void {
+    const columns = fields.map(({ name, dataTypeID }) => ({ name, parse: this.#parserOf(dataTypeID) }));
+    this.#columns.set(this.name as string, columns);
+  }
+
+  handleDataRow({ fields }: { fields: readonly (string | null)[] }): void {
+    const columns = this.#columns.get(this.name as string) ?? [];
+    const row: Record<string, unknown> = {};
+    try {
+      for (const [at, { name, parse }] of columns.entries()) {
+        const text = fields[at] as string | null;
+        row[name] = text === null ? null : parse(text);
+      }
+      this.#rows.push(row);
+    } catch (error) {
+      this.#unreadable = error as Error;
+    }
+  }
+
+  handleCommandComplete({ text }: { text: string }): void {
+    // It was asked for its columns and has none.
+    if (!this.#columns.has(this.name as string)) this.#columns.set(this.name as string, []);
+    this.#answers.push(this.#unreadable ?? { rows: this.#rows, completed: text });
+    this.#rows = [];
+    this.#unreadable = null;
+    this.#turnToNext();
+  }
+
+  handleReadyForQuery(): void {
+    this.#end(this.#unsent);
+  }
+
+  /** An error of the server, after which it goes on behind the Sync; or the connection is gone. */
+  handleError(error: Error, { parsedStatements, submittedNamedStatements }: Connection): void {
+    for (const { name } of this.#asked)
+      if (parsedStatements[name] === undefined) delete submittedNamedStatements[name];
+    this.#end(error);
+  }
+
+  #turnToNext(): void {
+    const next = this.#asked[this.#answers.length];
+    this.name = next?.name;
+    this.text = next?.text;
+  }
+
+  #end(error: Error | null): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.callback(error);
+    for (const [at, asked] of this.#asked.entries()) {
+      const answer = this.#answers[at];
+      if (answer === undefined)
+        asked.failed(
+          error !== null && at === this.#answers.length
+            ? error
+            : new Error(`${asked.name} was not run: a statement before it failed`),
+        );
+      else if (answer instanceof Error) asked.failed(answer);
+      else asked.answered(answer);
+    }
+  }
+}
