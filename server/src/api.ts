@@ -55,8 +55,11 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     load: createLoad(house.clock, () => waitForTurn(house), answerWithinMs),
     readiness: async () => {
       const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
-      if (!(await inTime(house, answers(house)))) return [...problems, 'the database does not answer'];
-      return (await inTime(house, writes())) ? problems : [...problems, 'the database cannot write'];
+      if (!(await inTime(house, answersWithinMs, answers(house))))
+        return [...problems, 'the database does not answer'];
+      return (await inTime(house, answersWithinMs, writes()))
+        ? problems
+        : [...problems, 'the database cannot write'];
     },
   });
   mountPanel(server, { ...house, config }, useCases);
@@ -72,6 +75,7 @@ export async function runApi(house: House, config: Config): Promise<Api> {
   // What is paid right after "ready" is told of; a provider that is slow or down holds nobody up for long.
   await inTime(
     house,
+    startsWithinMs,
     Promise.all(tried).then(() => true),
   );
   return {
@@ -98,8 +102,11 @@ export const waitForTurn = ({ till, ids, clock }: Pick<House, 'till' | 'ids' | '
     deadlineMs: clock.monotonicMs() + answerWithinMs,
   });
 
-/** A database that needs longer than this for one row is not one that requests should be sent to; no start waits longer for a provider. */
+/** A database that needs longer than this for one row is not one that requests should be sent to. */
 const answersWithinMs = 2_000;
+
+/** No start waits longer for its providers; they are asked again until they answer. */
+const startsWithinMs = 2_000;
 
 /** Whether the database answers and its migrations have run. */
 const answers = (house: House): Promise<boolean> =>
@@ -108,9 +115,9 @@ const answers = (house: House): Promise<boolean> =>
     () => false,
   );
 
-async function inTime(house: House, asked: Promise<boolean>): Promise<boolean> {
+async function inTime(house: House, ms: number, asked: Promise<boolean>): Promise<boolean> {
   const cut = new AbortController();
-  const late = house.clock.sleep(answersWithinMs, cut.signal).then(() => false);
+  const late = house.clock.sleep(ms, cut.signal).then(() => false);
   const said = await Promise.race([asked, late]);
   cut.abort();
   return said;

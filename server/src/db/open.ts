@@ -37,7 +37,8 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const deadline = clock.monotonicMs() + WAIT_MS;
   for (;;) {
-    const joined = await joinEmbedded(config.dataDir);
+    // While its owner waits for the last connection, new ones would only hold it up.
+    const joined = (await ownerIsEnding(config.dataDir)) ? null : await joinEmbedded(config.dataDir);
     if (joined !== null) {
       // Who ends the server says so first, and looks for connections then: either it sees ours, or we hear of it here.
       if (!(await ownerIsEnding(config.dataDir)))

@@ -346,7 +346,7 @@ class Flush {
       }
       const writes = this.#writeAll(tx);
       if (writes.length === 0) return void (await tx.rollback());
-      // COMMIT travels behind the writes, and tells what the first of them failed with.
+      // COMMIT travels behind the writes and tells what the first of them failed with; what each says is of interest to nobody.
       void Promise.allSettled(writes);
       await tx.commit();
     } finally {

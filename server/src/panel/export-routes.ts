@@ -42,11 +42,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       const { member, query, language } = request;
       const { separator, bom, ...filters } = query;
       const names = await operationsOf(house, member.accountId, query.operationId);
-      const records = pagesOf<string>(async (page) => {
+      const pages = pagesOf<string>(async (page) => {
         const { records, nextCursor } = await listRecords(house, member, filters, page);
         return { rows: records.map((one) => rowOfRecord(viewOfRecord(one, language), names)), nextCursor };
       });
-      return sendCsv(request, reply, 'pagamentos', recordColumns, records);
+      return sendCsv(request, reply, 'pagamentos', recordColumns, pages);
     },
   );
 
@@ -91,11 +91,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     { schema: { querystring: EventCsvQuery }, config: reads },
     async (request, reply) => {
       const { separator, bom, ...filters } = request.query;
-      const events = pagesOf<string>(async (page) => {
+      const pages = pagesOf<string>(async (page) => {
         const { events, nextCursor } = await listEvents(log, request.caller, { ...filters, ...page });
         return { rows: events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody)), nextCursor };
       });
-      return sendCsv(request, reply, 'eventos', eventColumns, events);
+      return sendCsv(request, reply, 'eventos', eventColumns, pages);
     },
   );
 
@@ -104,11 +104,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     { schema: { querystring: RequestCsvQuery }, config: reads },
     async (request, reply) => {
       const { member, query } = request;
-      const requests = pagesOf<string>(async (page) => {
+      const pages = pagesOf<string>(async (page) => {
         const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
         return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, 'requisicoes', requestColumns, requests);
+      return sendCsv(request, reply, 'requisicoes', requestColumns, pages);
     },
   );
 
@@ -119,11 +119,11 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       config: { panel: { needs: 'webhooks' } },
     },
     async (request, reply) => {
-      const deliveries = pagesOf<string>(async (page) => {
+      const pages = pagesOf<string>(async (page) => {
         const listed = await listDeliveries(house, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, 'entregas', deliveryColumns, deliveries);
+      return sendCsv(request, reply, 'entregas', deliveryColumns, pages);
     },
   );
 
