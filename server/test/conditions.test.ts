@@ -125,8 +125,11 @@ test('the pause of a restore ends with the comparison alone; one that an operato
   await merchant.receive(2_000);
   expect((await merchant.transfer()).status).toBe(201);
 
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
-  await pauseWithdrawals(operator(), 'and something else');
+  // In one and the same millisecond.
+  const at = service.house.clock.now();
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, at));
+  const clock = { ...service.house.clock, now: () => at };
+  await pauseWithdrawals({ ...operator(), clock }, 'and something else');
   expect(await endRestore(operator())).toBe(true);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   await resumeWithdrawals(operator());

@@ -43,15 +43,13 @@ const write = (tx: Queries, state: Installation): Promise<unknown> =>
 /** A repeat keeps the time of the first and takes the new reason. */
 export function pauseWithdrawals(operator: Operator, text: string): Promise<PauseView> {
   const reason = reasonOf(text);
-  return change(operator, 'withdrawals.pause', reason, (before) => ({
-    ...before,
-    // Not the restore's own any more: the comparison that ends that one leaves this one alone.
-    pausedAt:
-      before.pausedAt === null || before.pausedAt === before.restoredAt
-        ? operator.clock.now()
-        : before.pausedAt,
-    reason,
-  }));
+  return change(operator, 'withdrawals.pause', reason, ({ pausedAt, restoredAt }) => {
+    const now = operator.clock.now();
+    // Not the restore's own any more, also within its millisecond: the comparison that ends that one leaves this one alone.
+    if (pausedAt !== null && pausedAt === restoredAt)
+      return { pausedAt: Math.max(now, restoredAt + 1), reason, restoredAt };
+    return { pausedAt: pausedAt ?? now, reason, restoredAt };
+  });
 }
 
 /** @throws OperatorRefused after a restore, before the comparison */
