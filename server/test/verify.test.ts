@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { invariants } from '../src/ledger/invariants.ts';
+import { findStoredOperations } from '../src/ledger/verify.sql.ts';
 import type { Verified, VerifyOptions } from '../src/ledger/verify.ts';
 import {
   divergencesOf,
@@ -209,3 +210,31 @@ for (const [what, statement, number] of damages) {
     expect(broken.map((check) => check.number)).toContain(number);
   });
 }
+
+test('what is open is added up whatever it is, page by page and as of one moment', async () => {
+  const busy = await service.newMerchant();
+  await busy.receive(2_000);
+  const { body } = await busy.transfer({ amountCents: 1_000, pixKey: 'stay-pending@simulator.example' });
+  const { admin } = service.database;
+  const copies = 100_001;
+  await admin(
+    `WITH copy AS (INSERT INTO payment SELECT r.* FROM payment p, generate_series(1, ${copies}) n,
+         LATERAL (SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id) new,
+         LATERAL jsonb_populate_record(p, jsonb_build_object('id', new.id, 'request_key', new.id)) r
+       WHERE p.id = $1 RETURNING id)
+     INSERT INTO intent SELECT r.* FROM intent i, copy, LATERAL jsonb_populate_record(i, jsonb_build_object('payment_id', copy.id)) r
+       WHERE i.payment_id = $1`,
+    [body.id],
+  );
+  const [operation] = await findStoredOperations(service.house.sql, busy.ownerId);
+  expect(operation).toMatchObject({
+    reserved: 1_000,
+    unfinished: copies + 1,
+    openTransferCents: (copies + 1) * 1_000,
+  });
+  await admin('DELETE FROM intent WHERE account_id = $1 AND payment_id <> $2', [busy.ownerId, body.id]);
+  await admin(`DELETE FROM payment WHERE account_id = $1 AND kind = 'transfer' AND id <> $2`, [
+    busy.ownerId,
+    body.id,
+  ]);
+}, 60_000);

@@ -1,4 +1,4 @@
-import type { Queries, Statement } from '../ports/sql.ts';
+import type { Queries, Sql, Statement } from '../ports/sql.ts';
 import type {
   Chain,
   ChainState,
@@ -12,6 +12,9 @@ import type {
  * What `verify` reads. Each statement is a page that takes some tens of milliseconds: a snapshot that is held for longer keeps
  * the versions of hot balance rows from being pruned, and slows them to a tenth.
  */
+
+/** No payment and no operation has it: only the installation has. */
+export const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 const selectAccounts: Statement = {
   name: 'verify_accounts',
@@ -40,23 +43,64 @@ const selectOperations: Statement = {
   text: `SELECT o.id, o.slot, o.main IS TRUE AS main, o.created_at AS "createdAt", o.deleted_at AS "deletedAt",
       b.operation_id IS NOT NULL AS "hasBalance", coalesce(b.available, 0) AS available, coalesce(b.reserved, 0) AS reserved,
       coalesce(b.held, 0) AS held, coalesce(b.receivable, 0) AS receivable, coalesce(b.hold_wanted, 0) AS "holdWanted",
-      coalesce(b.frozen, false) AS frozen, coalesce(h.cents, 0) AS "openHoldCents", coalesce(i.cents, 0) AS "openTransferCents",
-      coalesce(i.unfinished, 0) AS unfinished, coalesce(f.incidents, 0) AS "freezingIncidents"
+      coalesce(b.frozen, false) AS frozen, coalesce(h.cents, 0) AS "openHoldCents", coalesce(f.incidents, 0) AS "freezingIncidents"
     FROM operation o
       LEFT JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
       LEFT JOIN (SELECT operation_id, sum(wanted_cents) AS cents FROM hold
         WHERE account_id = $1 AND released_at IS NULL GROUP BY operation_id) h ON h.operation_id = o.id
-      LEFT JOIN (SELECT n.operation_id, count(*) AS unfinished,
-          sum(p.amount_cents) FILTER (WHERE p.kind = 'transfer' AND p.status IN ('unknown', 'pending')) AS cents
-        FROM intent n JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
-        WHERE n.account_id = $1 GROUP BY n.operation_id) i ON i.operation_id = o.id
       LEFT JOIN (SELECT operation_id, count(*) AS incidents FROM incident
         WHERE account_id = $1 AND state = 'open' AND freezes GROUP BY operation_id) f ON f.operation_id = o.id
     WHERE o.account_id = $1`,
 };
 
-export const findStoredOperations = (sql: Queries, accountId: string): Promise<StoredOperation[]> =>
-  sql.run<StoredOperation>(selectOperations, [accountId]);
+type OperationRow = Omit<StoredOperation, 'openTransferCents' | 'unfinished'>;
+
+const selectOpenSums: Statement = {
+  name: 'verify_open_sums',
+  text: `WITH page AS (SELECT n.operation_id, n.payment_id, CASE WHEN p.kind = 'transfer' AND p.status IN ('unknown', 'pending')
+        THEN p.amount_cents ELSE 0 END AS cents
+      FROM intent n JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
+      WHERE n.account_id = $1 AND n.payment_id > $2 ORDER BY n.payment_id LIMIT $3)
+    SELECT operation_id AS "operationId", count(*) AS unfinished, sum(cents) AS cents, max(payment_id::text) AS last
+    FROM page GROUP BY operation_id`,
+};
+
+const oneSnapshot: Statement = {
+  name: 'verify_one_snapshot',
+  text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY',
+};
+
+const openPerPage = 50_000;
+
+/**
+ * The balances and what is open under them, as of one moment. What is open is read by pages as well, because after an outage it may be
+ * millions of payments of one account: in one statement 2.5 million took longer than any statement may.
+ */
+export const findStoredOperations = (sql: Sql, accountId: string): Promise<StoredOperation[]> =>
+  sql.tx(async (tx) => {
+    void tx.run(oneSnapshot);
+    const operations = tx.run<OperationRow>(selectOperations, [accountId]);
+    const open = new Map<string, { unfinished: number; cents: number }>();
+    for (let after = beforeAll, full = true; full; ) {
+      const sums = await tx.run<{ operationId: string; unfinished: number; cents: number; last: string }>(
+        selectOpenSums,
+        [accountId, after, openPerPage],
+      );
+      let read = 0;
+      for (const { operationId, unfinished, cents, last } of sums) {
+        const before = open.get(operationId) ?? { unfinished: 0, cents: 0 };
+        open.set(operationId, { unfinished: before.unfinished + unfinished, cents: before.cents + cents });
+        read += unfinished;
+        if (last > after) after = last;
+      }
+      full = read === openPerPage;
+    }
+    return (await operations).map((operation) => ({
+      ...operation,
+      openTransferCents: open.get(operation.id)?.cents ?? 0,
+      unfinished: open.get(operation.id)?.unfinished ?? 0,
+    }));
+  });
 
 const selectChains: Statement = {
   name: 'verify_chains',

@@ -13,6 +13,7 @@ import {
   type Summed,
 } from './invariants.ts';
 import {
+  beforeAll,
   findAccount,
   findAccounts,
   findChains,
@@ -79,8 +80,6 @@ const accountsPerPage = 200;
 const chainsPerPage = 200;
 const journalsPerPage = 2_000;
 const paymentsPerPage = 500;
-/** No payment and no operation has it: only the installation has. */
-const beforeAll = '00000000-0000-0000-0000-000000000000';
 
 /** Events are kept for 90 days; a day earlier nothing is expected of them any more. */
 const eventsKeptMs = 89 * 86_400_000;
