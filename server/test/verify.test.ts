@@ -216,7 +216,7 @@ test('what is open is added up whatever it is, page by page and as of one moment
   await busy.receive(2_000);
   const { body } = await busy.transfer({ amountCents: 1_000, pixKey: 'stay-pending@simulator.example' });
   const { admin } = service.database;
-  const copies = 100_001;
+  const copies = 10_001;
   await admin(
     `WITH copy AS (INSERT INTO payment SELECT r.* FROM payment p, generate_series(1, ${copies}) n,
          LATERAL (SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id) new,
