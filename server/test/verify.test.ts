@@ -226,10 +226,17 @@ test('what is open is added up whatever it is, page by page and as of one moment
        WHERE i.payment_id = $1`,
     [body.id],
   );
+  // One that has lost its payment, on the first page: it ends no page.
+  await admin(
+    `INSERT INTO intent SELECT r.* FROM intent i, LATERAL
+       jsonb_populate_record(i, jsonb_build_object('payment_id', '00000000-0000-4000-7fff-000000000000')) r
+     WHERE i.payment_id = $1`,
+    [body.id],
+  );
   const [operation] = await findStoredOperations(service.house.sql, busy.ownerId);
   expect(operation).toMatchObject({
     reserved: 1_000,
-    unfinished: copies + 1,
+    unfinished: copies + 2,
     openTransferCents: (copies + 1) * 1_000,
   });
   await admin('DELETE FROM intent WHERE account_id = $1 AND payment_id <> $2', [busy.ownerId, body.id]);
