@@ -14,7 +14,7 @@ import type { Secrets } from './secrets.ts';
 import { type Breakers, createBreakers } from './settlement/breaker.ts';
 import { prepareLimits } from './settlement/limit.ts';
 import type { Sender } from './settlement/send.ts';
-import { type Addresses, createAddresses } from './webhooks/address.ts';
+import { type Addresses, addressRulesOf, createAddresses } from './webhooks/address.ts';
 
 /** What the world hands to a process: settings and the ports. */
 export interface Ground {
@@ -49,7 +49,7 @@ export interface House extends Omit<Ground, 'config'> {
   keptBack: Set<string>;
   /** Wakes the worker of this process, if there is one: something became due. */
   wake(): void;
-  /** Wakes its publisher, if there is one: events were committed. */
+  /** Wakes the publisher beside it, if there is one: events were committed. */
   eventsWritten(): void;
 }
 
@@ -98,15 +98,6 @@ export async function openHouse(ground: Ground, draining: AbortSignal): Promise<
     eventsWritten: () => {},
   };
 }
-
-const addressRulesOf = (config: Config) => ({
-  allowCidrs: config.webhookAllowCidrs,
-  denyCidrs: config.webhookDenyCidrs,
-  allowInsecureLocal: config.webhookAllowInsecureLocal,
-  proxy: config.webhookProxyUrl === null ? null : new URL(config.webhookProxyUrl),
-  ownHosts: [config.host, new URL(config.publicUrl).hostname],
-  ownPort: config.port,
-});
 
 function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, Provider> {
   const providers = new Map<string, Provider>();

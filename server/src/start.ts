@@ -49,7 +49,8 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
       running.simulator = keepSimulator(edge, config.simulatorPort);
     }
-    const context = await prepare(edge, await databaseOfStart(edge, running), running);
+    const database = await databaseOfStart(edge, running);
+    const context = await prepare(edge, database, running);
     if (config.provider === null) await greet(context, say);
     else if (config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
@@ -62,6 +63,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     running.worker = service.runWorker(house);
     const api = await service.runApi(house, config);
     running.api = api;
+    running.outgoing = runOutgoing(service, house, database.url);
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
@@ -76,7 +78,8 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
   if (part === 'api') await requireFree('PORT', config.host, config.port);
   const running: Running = {};
   try {
-    const context = await prepare(edge, await databaseOfPart(edge), running);
+    const database = await databaseOfPart(edge);
+    const context = await prepare(edge, database, running);
     const service = await serviceParts();
     if (ending.aborted) return;
     const house = await openRunning(service, context, running, ending);
@@ -86,6 +89,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       say(`vintem api ready ${api.url}`);
     } else {
       running.worker = service.runWorker(house);
+      running.outgoing = runOutgoing(service, house, database.url);
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -118,18 +122,21 @@ export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
 
 /** The service itself. Read when it is wanted: the other commands start without it, and `start` while initdb works. */
 async function serviceParts() {
-  const [house, api, worker, net] = await Promise.all([
+  const [house, api, worker, outgoing, net] = await Promise.all([
     import('./house.ts'),
     import('./api.ts'),
     import('./worker.ts'),
+    import('./outgoing.ts'),
     import('./ports/undici-net.ts'),
   ]);
-  return { ...house, ...api, ...worker, ...net };
+  return { ...house, ...api, ...worker, ...outgoing, ...net };
 }
+
+type ServiceParts = Awaited<ReturnType<typeof serviceParts>>;
 
 /** What `api` and `worker` of one process share. */
 async function openRunning(
-  service: Awaited<ReturnType<typeof serviceParts>>,
+  service: ServiceParts,
   context: Context,
   running: Running,
   ending: Ending,
@@ -145,6 +152,12 @@ async function openRunning(
     running.metrics = await serveMetrics(house, { host, port: metricsPort });
   }
   return house;
+}
+
+function runOutgoing(service: ServiceParts, house: House, databaseUrl: string): Stoppable {
+  const outgoing = service.startOutgoing({ databaseUrl });
+  house.eventsWritten = outgoing.written;
+  return outgoing;
 }
 
 /** Runs `work` beside a running service or alone, on a database that is migrated. */
@@ -174,6 +187,8 @@ interface Stoppable {
 interface Running {
   api?: Stoppable;
   worker?: Stoppable;
+  /** Behind those whose last events it tells. */
+  outgoing?: Stoppable;
   /** Sends whose provider answers only now find it closed: their leases run out, and the next process asks. */
   till?: Stoppable;
   simulator?: Stoppable & { ready: Promise<void> };
@@ -190,7 +205,8 @@ interface Running {
  */
 const ENDS_MS: Record<keyof Running, number> = {
   api: 4_000,
-  worker: 6_000,
+  worker: 5_500,
+  outgoing: 6_200,
   till: 6_500,
   simulator: 7_000,
   metrics: 7_100,

@@ -7,8 +7,8 @@ import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
 import { stepRetention } from './settlement/retention.ts';
 import { stepStatement } from './settlement/statement.ts';
+import { createStillUnknown } from './settlement/still-unknown.ts';
 import { expireDrafts } from './transfers/draft.ts';
-import { runOutgoing } from './webhooks/run.ts';
 
 /** What runs with no client active. Every step may be run by any number of processes over one database. */
 export interface Worker {
@@ -21,6 +21,7 @@ const restMs = {
   sends: 100,
   queries: 200,
   deliveries: 5_000,
+  unknown: 30_000,
   drafts: 5_000,
   retention: 10_000,
   statement: 10_000,
@@ -61,7 +62,6 @@ export function runWorker(house: House): Worker {
     }
   }
 
-  const outgoing = runOutgoing(house, clockOffset.isTolerable);
   const loops = [
     // A loop of its own for each connection: what one provider does delays nobody at another.
     ...followUps.flatMap(({ stepSends, stepQueries }) => [
@@ -69,6 +69,7 @@ export function runWorker(house: House): Worker {
       loop('queries', stepQueries),
     ]),
     loop('deliveries', inbound.stepLeft),
+    loop('unknown', createStillUnknown(house).step),
     loop('drafts', () => expireDrafts(house)),
     ...[...house.providers.values()].map((provider) =>
       loop('statement', () => stepStatement(house, provider)),
@@ -82,7 +83,7 @@ export function runWorker(house: House): Worker {
     stop: async () => {
       stopping.abort();
       house.senders.clear();
-      await Promise.all([...loops, outgoing.stop()]);
+      await Promise.all(loops);
       await Promise.all(followUps.map((followUp) => followUp.idle()));
       await house.till.idle();
     },

@@ -90,6 +90,40 @@ test('kill -9 between commit and delivery: every event that was committed arrive
   await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
 });
 
+test('an endpoint that hangs does not hold up the end, and its event goes out again after the next start', {
+  timeout: 60_000,
+}, async () => {
+  const { receiver, endpoint } = await listening();
+  receiver.answer(() => {});
+  await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name: 'Loja ao fim do dia' });
+  const hung = await receiver.first(({ body }) => body.data.name === 'Loja ao fim do dia');
+  const began = performance.now();
+  expect(await program.stop()).toBe(0);
+  expect(performance.now() - began).toBeLessThan(10_000);
+  receiver.answer(200);
+  await program.start();
+  await until(async () => receiver.got.filter(({ text }) => text === hung.text).length === 2, 30_000);
+  await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
+});
+
+test('a thread of the deliveries that breaks ends its process', {
+  timeout: 30_000,
+}, async () => {
+  const outgoing = JSON.stringify(new URL('../src/outgoing.ts', import.meta.url).href);
+  const start = `import(${outgoing}).then(({ startOutgoing }) => startOutgoing({ databaseUrl: 'no address' }));
+    setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ['--eval', start], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH, DATA_DIR: program.dataDir },
+  });
+  let text = '';
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
+  expect(text).toContain('Invalid URL');
+});
+
 test('two processes deliver together, and one is killed with -9 while it does: nothing is skipped', {
   timeout: 90_000,
 }, async () => {

@@ -1,4 +1,5 @@
 import { BlockList, isIP } from 'node:net';
+import type { Config } from '../config.ts';
 import type { Net, Route } from '../ports/net.ts';
 
 /**
@@ -24,6 +25,15 @@ export interface AddressRules {
   ownHosts: readonly string[];
   ownPort: number;
 }
+
+export const addressRulesOf = (config: Config): AddressRules => ({
+  allowCidrs: config.webhookAllowCidrs,
+  denyCidrs: config.webhookDenyCidrs,
+  allowInsecureLocal: config.webhookAllowInsecureLocal,
+  proxy: config.webhookProxyUrl === null ? null : new URL(config.webhookProxyUrl),
+  ownHosts: [config.host, new URL(config.publicUrl).hostname],
+  ownPort: config.port,
+});
 
 const specialNetworks = [
   '0.0.0.0/8',

@@ -1,30 +1,30 @@
 import { createPruning } from '../events/log.ts';
 import { createPublisher } from '../events/publish.ts';
-import type { House } from '../house.ts';
-import { createStillUnknown } from '../settlement/still-unknown.ts';
-import { createDeliverer } from './deliver.ts';
+import type { Mail } from '../mail.ts';
+import { createDeliverer, type DeliveryHouse } from './deliver.ts';
 import { pruneDeliveries } from './deliveries.sql.ts';
 import { fanOutTo } from './fan-out.ts';
 import { createUnwell } from './unwell.ts';
 
-/** Events on their way out, of one process. Any number of processes run this over one database. */
+/** Events on their way out. Any number of threads and processes run this over one database. */
 export interface Outgoing {
+  /** Events were committed: they are looked for at once. Without it they are found a moment later. */
+  written(): void;
   /** Nothing new is begun; resolves when what is under way has ended, or after a while. */
   stop(): Promise<void>;
 }
 
 /** How long a step that found nothing rests, unless it is woken. */
-const restMs = { publish: 100, deliver: 100, unknown: 30_000, unwell: 2_000, prune: 3600_000 };
+const restMs = { publish: 100, deliver: 100, unwell: 2_000, prune: 3600_000 };
 
 /** Attempts under way get this long when the process ends. */
 const drainMs = 3_000;
 
-/** @param mayRun false: this process should do nothing right now */
-export function runOutgoing(house: House, mayRun: () => boolean): Outgoing {
+/** @param mayRun false: nothing should be done here right now */
+export function runOutgoing(house: DeliveryHouse & { mail: Mail }, mayRun: () => boolean): Outgoing {
   const stopping = new AbortController();
   const publishing = bell();
   const delivering = bell();
-  house.eventsWritten = publishing.ring;
   const deliverer = createDeliverer(house);
   deliverer.onWork(delivering.ring);
   const publisher = createPublisher(house, fanOutTo(house));
@@ -57,11 +57,11 @@ export function runOutgoing(house: House, mayRun: () => boolean): Outgoing {
   const loops = [
     loop('publish', publish, publishing),
     loop('deliver', deliverer.step, delivering),
-    loop('unknown', createStillUnknown(house).step),
     loop('unwell', createUnwell(house).step),
     loop('prune', createPruning(house, pruneDeliveries).step),
   ];
   return {
+    written: publishing.ring,
     stop: async () => {
       stopping.abort();
       await Promise.all(loops);

@@ -13,6 +13,7 @@ import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { createSecrets } from '../../src/secrets.ts';
+import { type Outgoing, runOutgoing } from '../../src/webhooks/run.ts';
 import { runWorker, type Worker } from '../../src/worker.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { freePort } from './program.ts';
@@ -94,6 +95,8 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
   const house = await openHouse(ground, draining.signal);
   const working: Worker | null = worker ? runWorker(house) : null;
+  const outgoing: Outgoing | null = worker ? runOutgoing(house, () => true) : null;
+  if (outgoing) house.eventsWritten = outgoing.written;
   const api: Api = await runApi(house, config);
   const simulator = simulatorAt(bank.url);
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
@@ -120,7 +123,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
     close: async () => {
       draining.abort();
       await api.stop();
-      await working?.stop();
+      await Promise.all([working?.stop(), outgoing?.stop()]);
       await net.close();
       await bank.stop();
       await database.drop();

@@ -1,0 +1,50 @@
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { readConfig } from './config.ts';
+import { watchClock } from './db/clock-offset.ts';
+import { openPool } from './db/pool.ts';
+import { createLog } from './log.ts';
+import { createMail } from './mail.ts';
+import type { OutgoingMessage } from './outgoing.ts';
+import { systemClock } from './ports/clock.ts';
+import { systemIds } from './ports/ids.ts';
+import { createUndiciNet } from './ports/undici-net.ts';
+import { loadSecrets } from './secrets.ts';
+import { addressRulesOf, createAddresses } from './webhooks/address.ts';
+import { runOutgoing } from './webhooks/run.ts';
+
+/** The body of the thread that `outgoing.ts` starts. */
+const port = parentPort as MessagePort;
+const { databaseUrl } = workerData as { databaseUrl: string };
+const clock = systemClock;
+const ids = systemIds(clock);
+const config = readConfig(process.env);
+const log = createLog(config.logLevel);
+const sql = openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 5 });
+const net = createUndiciNet();
+const stopping = new AbortController();
+const clockOffset = watchClock({ sql, clock, log }, stopping.signal);
+const outgoing = runOutgoing(
+  {
+    sql,
+    clock,
+    ids,
+    net,
+    log,
+    secrets: await loadSecrets(ids, config),
+    addresses: createAddresses(addressRulesOf(config), net),
+    mail: createMail(config, { clock, ids }),
+  },
+  clockOffset.isTolerable,
+);
+port.on('message', (message: OutgoingMessage) => {
+  if (message === 'written') outgoing.written();
+  else void stop();
+});
+
+async function stop(): Promise<void> {
+  stopping.abort();
+  await outgoing.stop();
+  await sql.close();
+  // Of a thread this ends the thread. Attempts that are still under way are cut, and made again.
+  process.exit();
+}
