@@ -106,27 +106,29 @@ export async function measureGrowth(needs: Needs, stored: readonly number[]): Pr
   return rows;
 }
 
-/** Resident memory of the service while one and the same load goes on: at the beginning, and at the end of each quarter. */
-export async function measureMemory(needs: Needs, seconds: number): Promise<Row[]> {
-  const { merchant, drive, servicePid, say } = needs;
-  const targets = [{ key: merchant.key, operationId: merchant.operationIds[0] as string }];
+/** Resident memory of a service while one and the same load goes on: at the beginning, and at the end of each quarter. */
+export async function measureMemory(
+  what: 'transfers' | 'lives',
+  seconds: number,
+  servicePid: number,
+  drive: (measuredMs: number) => Promise<Measured>,
+  say: (text: string) => void,
+): Promise<Row> {
   const megabytes = (): number => memoryOf(servicePid) / 1e6;
   const rss = [megabytes()];
   let count = 0;
   for (let quarter = 0; quarter < 4; quarter++) {
-    const run = await drive({ kind: 'transfers', targets, amountCents }, (seconds * 1000) / 4);
+    const run = await drive((seconds * 1000) / 4);
     count += run.count;
     rss.push(megabytes());
+    say(`  ${count} ${what}, ${Math.round(run.perSecond)}/s, ${rss.at(-1)?.toFixed(0)} MB`);
   }
-  say(`memory over ${count} transfers: ${rss.map((one) => one.toFixed(0)).join(', ')} MB`);
-  return [
-    {
-      name: `service memory over ${count} transfers in ${seconds} s`,
-      unit: 'MB',
-      value: rss.at(-1) as number,
-      runs: rss,
-    },
-  ];
+  return {
+    name: `service memory over ${count} ${what} in ${seconds} s`,
+    unit: 'MB',
+    value: rss.at(-1) as number,
+    runs: rss,
+  };
 }
 
 async function timeClaim({ house }: World): Promise<number> {

@@ -39,7 +39,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     lives: { type: 'string', default: '1024' },
     stored: { type: 'string' },
-    sustain: { type: 'string', default: '60' },
+    sustain: { type: 'string' },
     profile: { type: 'string' },
   },
 });
@@ -203,9 +203,16 @@ async function main(): Promise<void> {
       say,
     };
     await warmUp(growing);
+    rows.push(...(await measureGrowth(needs, stored)));
+    const sustained = transfers(targetsOf([growing]).slice(0, 1));
     rows.push(
-      ...(await measureGrowth(needs, stored)),
-      ...(await measureMemory(needs, Number(values.sustain))),
+      await measureMemory(
+        'transfers',
+        Number(values.sustain ?? 60),
+        api.pid,
+        (ms) => needs.drive(sustained, ms),
+        say,
+      ),
     );
   } else if (
     only === undefined ||
@@ -266,12 +273,13 @@ async function main(): Promise<void> {
     const url = `http://127.0.0.1:${livesPort}`;
     await register(url, living.key, load.told.url);
     const simulator = childOf(whole.pid);
-    const lives = (warmupMs: number): Promise<Measured> =>
+    const lives = (warmupMs: number, forMs = measuredMs): Promise<Measured> =>
       drive(
         {
           ...plan({ kind: 'lives', targets: targetsOf([living]), amountCents }, Number(values.lives), url),
           connections: 64,
           warmupMs,
+          measuredMs: forMs,
           answeredFile: livesFile,
         },
         whole.pid,
@@ -279,6 +287,10 @@ async function main(): Promise<void> {
       );
     for (let round = 1; round <= rounds; round++)
       await measure('lives', () => lives(round === 1 ? compileMs : 2_000));
+    if (values.sustain) {
+      const seconds = Number(values.sustain);
+      rows.push(await measureMemory('lives', seconds, whole.pid, (ms) => lives(0, ms), say));
+    }
     await whole.stop();
   }
 

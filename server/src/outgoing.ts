@@ -10,7 +10,7 @@ export type OutgoingMessage = 'written' | 'stop';
  * the database. A signature and a call for each event, and whatever a receiver answers, take nothing from the thread that accepts payments:
  * 1,164 whole lives a second instead of 722 on two cores (bench/README.md), for 56 MB of memory.
  *
- * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does.
+ * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does; while it stops, `stop` rejects.
  */
 export function startOutgoing({ databaseUrl }: { databaseUrl: string }): Outgoing {
   const thread = new Thread(new URL('./outgoing-thread.ts', import.meta.url), {
@@ -19,10 +19,11 @@ export function startOutgoing({ databaseUrl }: { databaseUrl: string }): Outgoin
     env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
   });
   let stopping = false;
-  thread.on('error', (error) => {
-    throw error;
-  });
-  const ended = new Promise<void>((resolve) => {
+  const ended = new Promise<void>((resolve, reject) => {
+    thread.once('error', (error) => {
+      if (!stopping) throw error;
+      reject(error);
+    });
     thread.once('exit', (code) => {
       if (!stopping) throw new Error(`the thread of the deliveries ended with ${code}`);
       resolve();

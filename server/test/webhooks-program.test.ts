@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startOutgoing } from '../src/outgoing.ts';
 import { type Program, programOn, testMerchant } from './support/program.ts';
 import { openReceiver, type Receiver, verified } from './support/receiver.ts';
 import { type Merchant, until } from './support/service.ts';
@@ -122,6 +123,10 @@ test('a thread of the deliveries that breaks ends its process', {
   });
   expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
   expect(text).toContain('Invalid URL');
+});
+
+test('one that breaks while everything ends does not keep the rest from ending', async () => {
+  await expect(startOutgoing({ databaseUrl: 'no address' }).stop()).rejects.toThrow('Invalid URL');
 });
 
 test('two processes deliver together, and one is killed with -9 while it does: nothing is skipped', {
