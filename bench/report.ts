@@ -46,6 +46,13 @@ export function aimsOf(rows: readonly Row[]): Aim[] {
   add('GET payment / empty GET', ratio('GET payment', 'empty GET'), 'least', 0.6);
   add('start, empty folder', value('start, empty folder'), 'most', 5, 's');
   add('start, existing folder', value('start, existing folder'), 'most', 3, 's');
+  const empty = rows.find(({ name }) => name === 'hot 64, 0 stored');
+  for (const row of rows) {
+    const stored = /^hot 64, ([1-9]\d*) stored$/.exec(row.name)?.[1];
+    if (!empty || stored === undefined) continue;
+    add(`hot 64 with ${stored} stored / with none`, row.value / empty.value, 'least', 1);
+    add(`its p99 / with none`, (row.p99 ?? Number.NaN) / (empty.p99 ?? Number.NaN), 'most', 1.2);
+  }
   return aims;
 }
 
