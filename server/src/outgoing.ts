@@ -8,7 +8,7 @@ export type OutgoingMessage = 'written' | 'stop';
 /**
  * Events on their way out (`webhooks/run.ts`) on a thread of their own, over connections of its own: it shares nothing with the service but
  * the database. A signature and a call for each event, and whatever a receiver answers, take nothing from the thread that accepts payments:
- * 1,164 whole lives a second instead of 722 on two cores (bench/README.md), for 56 MB of memory.
+ * half as many whole lives again a second on two cores (bench/README.md), for 56 MB of memory.
  *
  * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does; while it stops, `stop` rejects.
  */
