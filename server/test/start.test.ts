@@ -1,5 +1,6 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -101,19 +102,25 @@ describe('start', () => {
   });
 
   it('waits for a provider that does not answer no longer than two seconds', async () => {
-    const silent = createServer(() => {});
+    let asked = Number.NaN;
+    const silent = createServer((request, response) => {
+      if (request.url === '/oauth/token')
+        response.end('{"access_token":"t","token_type":"Bearer","expires_in":3600}');
+      else asked = performance.now();
+    });
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const { port } = silent.address() as AddressInfo;
-    const began = performance.now();
     const api = run(['api'], {
       ...env,
       PORT: `${await freePort()}`,
       SIMULATOR_URL: `http://127.0.0.1:${port}`,
     });
     await api.line('vintem api ready ');
-    expect(performance.now() - began).toBeLessThan(5_000);
+    // By itself the call would end after five.
+    expect(performance.now() - asked).toBeLessThan(4_000);
     api.kill('SIGTERM');
     expect((await api.exit).code).toBe(0);
+    silent.closeAllConnections();
     silent.close();
   });
 

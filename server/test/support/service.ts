@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
+import { defaultBehaviour } from '../../../simulator/src/behaviour.ts';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { type Api, runApi } from '../../src/api.ts';
 import { readConfig } from '../../src/config.ts';
@@ -181,9 +182,9 @@ export function simulatorAt(url: string): Simulator {
   return {
     url,
     control,
+    // In one call: between two of them it would behave well for a moment, and send what it was told to drop.
     behave: async (behaviour) => {
-      await control('DELETE', '/control/behaviour');
-      await control('PUT', '/control/behaviour', behaviour);
+      await control('PUT', '/control/behaviour', { ...defaultBehaviour, ...behaviour });
     },
     payout: async (paymentId) => {
       const { body } = await control('GET', `/control/state?idEnvio=${paymentId.replaceAll('-', '')}`);
