@@ -7,6 +7,7 @@ import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '
 import { isPermission, permissions } from './keys/permissions.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
+import { isPrintable } from './printable.ts';
 import { type Edge, migrateAlone, onDatabase, start, startPart, startSimulator } from './start.ts';
 import { draftOfCommand } from './transfers/draft-command.ts';
 import { webhookCommands } from './webhook-commands.ts';
@@ -42,7 +43,7 @@ export const commands: Command[] = [
     options: { name: { type: 'string' }, test: { type: 'boolean' } },
     run: async (edge, { values }) => {
       const name = required(values, 'name').normalize('NFC').trim();
-      if ([...name].length < 2 || [...name].length > 64 || /[\p{Cc}\p{Cs}]/u.test(name)) {
+      if ([...name].length < 2 || [...name].length > 64 || !isPrintable(name)) {
         throw new UsageFault('--name takes 2 to 64 characters');
       }
       const test = values.test === true;

@@ -63,6 +63,18 @@ test('every call names its permissions, the operation header and its errors', ()
   }
 });
 
+test('patterns are written so that the regular expressions of every language read them', () => {
+  const patterns = new Set<string>();
+  JSON.stringify(document, (name, value) => {
+    if (name === 'pattern') patterns.add(value);
+    return value;
+  });
+  expect(patterns.size).toBeGreaterThan(0);
+  // Classes, ranges, counts and two hex digits: no \p, which Python's lack, and no \u, which Go's lack.
+  for (const pattern of patterns)
+    expect(pattern).toMatch(/^\^(?:[a-z@_]|\[\^?(?:[0-9a-zA-Z-]|\\x[0-9a-f]{2})+\]|\{[0-9]+\}|[*+?])+\$$/);
+});
+
 test('bodies of requests are closed', () => {
   for (const [path, methods] of Object.entries<Json>(document.paths)) {
     for (const call of Object.values<Json>(methods)) {

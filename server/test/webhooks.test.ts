@@ -399,6 +399,9 @@ test('replay sends a stretch of time again, under the same ids', async () => {
   expect((await merchant.call('POST', path, { from: '2026-01-01T00:00:00Z' })).body.code).toBe(
     'replay_window_too_long',
   );
+  expect((await merchant.call('POST', path, { from, to: from })).body.details).toEqual([
+    { field: 'to', code: 'not_after_from' },
+  ]);
 });
 
 test('lists of deliveries and events go on where the page before ended', async () => {

@@ -305,6 +305,7 @@ const fieldCatalogue = {
     en: '{field} must be an RFC 3339 time with an offset or Z',
     pt: '{field} deve ser um horário RFC 3339 com fuso ou Z',
   },
+  not_after_from: { en: '{field} must be later than from', pt: '{field} deve ser posterior a from' },
   invalid_pix_key: {
     en: '{field} is not a Pix key of this type',
     pt: '{field} não é uma chave Pix deste tipo',

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { printable } from '../printable.ts';
 
 /**
  * The building blocks of every schema. A schema is at once the check of what comes in, the type, the serializer of what goes
@@ -7,9 +8,6 @@ import { Type } from 'typebox';
  * Lengths count Unicode code points. Strings that come in are normalised to NFC first; `x-trim` also takes outer white space
  * away; UUIDs become lower case (`validation.ts`).
  */
-
-/** Neither control characters (C0, DEL, C1) nor lone surrogates. */
-export const printable = '^[^\\p{Cc}\\p{Cs}]*$';
 
 export const Uuid = (description: string) => Type.String({ format: 'uuid', description });
 

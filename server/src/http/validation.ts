@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { Compile } from 'typebox/compile';
+import { isPrintable, printable } from '../printable.ts';
 import { type ApiError, type FieldProblem, refuse, refuseFields } from './errors.ts';
-import { printable } from './schema.ts';
 
 /**
  * Checks bodies, queries and path parameters against their schemas, after normalising them. TypeBox's compiled check decides;
@@ -51,6 +51,7 @@ export const validatorCompiler: FastifySchemaCompiler<ObjectSchema> = ({ schema,
 export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) => unknown {
   const fields = Object.entries(schema.properties);
   const check = Compile(schema);
+  const texts = fields.flatMap(([name, { pattern }]) => (pattern === printable ? [name] : []));
   const emptyIsFine = part === 'body' && (schema.required ?? []).length === 0;
   return (given) => {
     // Fastify hands null for an absent body; a body of `null` was refused when it was read.
@@ -62,11 +63,14 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
       if (typeof raw === 'string') record[name] = normalised(raw, field, part);
       else if (Array.isArray(raw)) record[name] = raw.map((item) => normalisedItem(item, field));
     }
-    if (check.Check(record)) return record;
+    if (check.Check(record) && texts.every((name) => isWellFormed(record[name]))) return record;
     if (part === 'params') throw refuse('invalid_id');
     throw refuseFields(problemsOf(record, schema, part));
   };
 }
+
+/** What the pattern of a text cannot say: it holds no half of a surrogate pair. */
+const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || value.isWellFormed();
 
 const normalisedItem = (item: unknown, { items }: FieldSchema): unknown =>
   typeof item === 'string' && items?.format === 'uuid' ? item.toLowerCase() : item;
@@ -138,8 +142,9 @@ function problemOf(value: unknown, field: FieldSchema): Problem | null {
   if (length < (field.minLength ?? 0) || length > (field.maxLength ?? length)) {
     return { code: 'out_of_length', min: field.minLength ?? 0, max: field.maxLength ?? length };
   }
+  if (field.pattern === printable) return isPrintable(value) ? null : { code: 'invalid_characters' };
   if (field.pattern !== undefined && !new RegExp(field.pattern, 'u').test(value)) {
-    return { code: field.pattern === printable ? 'invalid_characters' : 'invalid_format' };
+    return { code: 'invalid_format' };
   }
   return null;
 }

@@ -5,6 +5,7 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { isPrintable } from '../printable.ts';
 import type { Secrets } from '../secrets.ts';
 import { addressesPerKey, allowList, networkOf } from './address.ts';
 import { hashOfKey, keyIdOf, makeKey, sameHash } from './key.ts';
@@ -60,7 +61,7 @@ interface KeyHouse {
  */
 export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ id: string; key: string }> {
   const name = wanted.name.normalize('NFC').trim();
-  if (name.length === 0 || [...name].length > 64 || /[\p{Cc}\p{Cs}]/u.test(name)) {
+  if (name.length === 0 || [...name].length > 64 || !isPrintable(name)) {
     throw new KeyRefused('a key has a name of 1 to 64 characters');
   }
   if (wanted.permissions.length === 0) throw new KeyRefused('a key has at least one permission');

@@ -2,6 +2,7 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { isPrintable } from '../printable.ts';
 
 /** Whoever runs the installation, and what they act with. */
 export interface Operator {
@@ -24,7 +25,7 @@ export const operatorWaitMs = 15_000;
 /** @throws OperatorRefused without a reason that could be understood later */
 export function reasonOf(text: string): string {
   const reason = text.normalize('NFC').trim();
-  if (reason.length === 0 || [...reason].length > 500 || /[\p{Cc}\p{Cs}]/u.test(reason)) {
+  if (reason.length === 0 || [...reason].length > 500 || !isPrintable(reason)) {
     throw new OperatorRefused('a reason has 1 to 500 characters');
   }
   return reason;

@@ -128,7 +128,7 @@ export async function replay(
   const now = house.clock.now();
   const from = timeOf('from', wanted.from);
   const to = wanted.to === undefined ? now : timeOf('to', wanted.to);
-  if (to <= from) throw refuseFields([{ field: 'to', code: 'invalid_format' }]);
+  if (to <= from) throw refuseFields([{ field: 'to', code: 'not_after_from' }]);
   if (to - from > replayWindowMs) throw refuse('replay_window_too_long');
   const { accountId } = holder;
   return house.sql.tx(async (tx) => {

@@ -4,12 +4,12 @@ import type { Wanted } from '../events/wanted.ts';
 import type { KeyHolder } from '../http/auth.ts';
 import { refuse, refuseFields } from '../http/errors.ts';
 import type { Recent } from '../http/recent.ts';
-import { printable } from '../http/schema.ts';
 import type { Log } from '../log.ts';
 import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql, Transaction } from '../ports/sql.ts';
+import { isPrintable } from '../printable.ts';
 import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/claim.ts';
 import { findKeyUse, insertKeyUse } from '../request-keys/taken.sql.ts';
 import type { Secrets } from '../secrets.ts';
@@ -282,7 +282,7 @@ function normalisedDescription(given: string | null): string | null {
   if ([...text].length > descriptionMost) {
     throw refuseFields([{ field: 'description', code: 'out_of_length', min: 0, max: descriptionMost }]);
   }
-  if (!new RegExp(printable, 'u').test(text)) {
+  if (!isPrintable(text)) {
     throw refuseFields([{ field: 'description', code: 'invalid_characters' }]);
   }
   return text === '' ? null : text;
