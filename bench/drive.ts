@@ -51,3 +51,10 @@ export function driveLoad(
     load.child.send(plan);
   });
 }
+
+/** What was measured, as one line for the person who waits. */
+export function textOf({ perSecond, p50, p99, cost }: Measured): string {
+  const each = Object.entries(cost?.microsecondsEach ?? {}).map(([name, us]) => `${name} ${Math.round(us)}`);
+  const costs = each.length > 0 ? `, CPU µs each: ${each.join(', ')}` : '';
+  return `${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms${costs}`;
+}

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { claimDue, countDue } from '../server/src/settlement/intents.sql.ts';
-import type { Measured } from './drive.ts';
+import { type Measured, textOf } from './drive.ts';
 import type { Plan } from './load.ts';
 import { memoryOf, runProgram } from './processes.ts';
 import type { Row } from './report.ts';
@@ -61,18 +61,8 @@ export async function measureGrowth(needs: Needs, stored: readonly number[]): Pr
     say(`${there} payments are stored (${seconds.toFixed(0)} s)`);
     const name = (what: string): string => `${what}, ${there} stored`;
     const add = (what: string, run: Measured): void => {
-      const { perSecond, p50, p95, p99, cost } = run;
-      rows.push({
-        name: name(what),
-        unit: '/s',
-        value: perSecond,
-        runs: [perSecond],
-        p50,
-        p95,
-        p99,
-        ...(cost ? { cost } : {}),
-      });
-      say(`  ${what}: ${Math.round(perSecond)}/s, p99 ${p99.toFixed(1)} ms`);
+      rows.push(rowOf(name(what), run));
+      say(`  ${what}: ${textOf(run)}`);
     };
     const addTime = (what: string, ms: number): void => {
       rows.push({ name: name(what), unit: 'ms', value: ms, runs: [ms] });
@@ -106,28 +96,42 @@ export async function measureGrowth(needs: Needs, stored: readonly number[]): Pr
   return rows;
 }
 
-/** Resident memory of a service while one and the same load goes on: at the beginning, and at the end of each quarter. */
+/**
+ * One and the same load in four quarters: what it costs in each, and the resident memory of the service at the beginning and at the
+ * end of each.
+ */
 export async function measureMemory(
   what: 'transfers' | 'lives',
   seconds: number,
   servicePid: number,
   drive: (measuredMs: number) => Promise<Measured>,
   say: (text: string) => void,
-): Promise<Row> {
+): Promise<Row[]> {
   const megabytes = (): number => memoryOf(servicePid) / 1e6;
   const rss = [megabytes()];
+  const rows: Row[] = [];
   let count = 0;
-  for (let quarter = 0; quarter < 4; quarter++) {
+  for (let quarter = 1; quarter <= 4; quarter++) {
     const run = await drive((seconds * 1000) / 4);
     count += run.count;
     rss.push(megabytes());
-    say(`  ${count} ${what}, ${Math.round(run.perSecond)}/s, ${rss.at(-1)?.toFixed(0)} MB`);
+    rows.push(rowOf(`${what}, quarter ${quarter} of ${seconds} s`, run));
+    say(`  ${count} ${what}, ${rss.at(-1)?.toFixed(0)} MB, ${textOf(run)}`);
   }
+  const name = `service memory over ${count} ${what} in ${seconds} s`;
+  return [...rows, { name, unit: 'MB', value: rss.at(-1) as number, runs: rss }];
+}
+
+function rowOf(name: string, { perSecond, p50, p95, p99, cost }: Measured): Row {
   return {
-    name: `service memory over ${count} ${what} in ${seconds} s`,
-    unit: 'MB',
-    value: rss.at(-1) as number,
-    runs: rss,
+    name,
+    unit: '/s',
+    value: perSecond,
+    runs: [perSecond],
+    p50,
+    p95,
+    p99,
+    ...(cost ? { cost } : {}),
   };
 }
 

@@ -20,7 +20,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { readConfig } from '../server/src/config.ts';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { createLog } from '../server/src/log.ts';
-import { driveLoad, type Measured } from './drive.ts';
+import { driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Plan } from './load.ts';
 import { freePort, memoryOf, runProgram, startPart, startProgram, stopAll } from './processes.ts';
@@ -185,9 +185,7 @@ async function main(): Promise<void> {
     if (!wants(name)) return;
     const result = await run();
     runs.set(name, [...(runs.get(name) ?? []), result]);
-    say(
-      `  ${name}: ${Math.round(result.perSecond)}/s, p50 ${result.p50.toFixed(1)} ms, p99 ${result.p99.toFixed(1)} ms, ${costText(result.cost)}`,
-    );
+    say(`  ${name}: ${textOf(result)}`);
   }
 
   if (growing && stored) {
@@ -206,13 +204,13 @@ async function main(): Promise<void> {
     rows.push(...(await measureGrowth(needs, stored)));
     const sustained = transfers(targetsOf([growing]).slice(0, 1));
     rows.push(
-      await measureMemory(
+      ...(await measureMemory(
         'transfers',
         Number(values.sustain ?? 60),
         api.pid,
         (ms) => needs.drive(sustained, ms),
         say,
-      ),
+      )),
     );
   } else if (
     only === undefined ||
@@ -289,7 +287,7 @@ async function main(): Promise<void> {
       await measure('lives', () => lives(round === 1 ? compileMs : 2_000));
     if (values.sustain) {
       const seconds = Number(values.sustain);
-      rows.push(await measureMemory('lives', seconds, whole.pid, (ms) => lives(0, ms), say));
+      rows.push(...(await measureMemory('lives', seconds, whole.pid, (ms) => lives(0, ms), say)));
     }
     await whole.stop();
   }
@@ -524,12 +522,6 @@ function median(numbers: readonly number[]): number {
   return sorted.length % 2 === 1
     ? (sorted[middle] as number)
     : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
-}
-
-function costText(cost: Cost | null): string {
-  if (cost === null) return '';
-  const parts = Object.entries(cost.microsecondsEach).map(([name, each]) => `${name} ${Math.round(each)}`);
-  return `CPU µs each: ${parts.join(', ')}`;
 }
 
 try {
