@@ -60,6 +60,10 @@ test('every call names its permissions, the operation header and its errors', ()
     expect(call.parameters).toContainEqual({ $ref: '#/components/parameters/ServiceOperation' });
     for (const status of [400, 401, 403, 404, 429, 503])
       expect(call.responses).toHaveProperty(String(status));
+    // An address is as long as its parameters make it.
+    const inAddress = call.parameters.some((one: Json) => one.in === 'path' || one.in === 'query');
+    expect('414' in call.responses).toBe(inAddress);
+    expect(['413', '415'].every((status) => status in call.responses)).toBe('requestBody' in call);
   }
 });
 

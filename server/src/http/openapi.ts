@@ -95,10 +95,10 @@ export function openApiOf(
   };
 }
 
-const errorStatuses = [400, 401, 403, 404, 405, 413, 415, 429, 500, 503];
+const errorStatuses = [400, 401, 403, 404, 405, 413, 414, 415, 429, 500, 503];
 
 /** Answers to what is no request of any of the calls. */
-const unlisted = [408, 414, 431];
+const unlisted = [408, 431];
 
 const overview = `Pix charges, automatic Pix transfers and business operations. Amounts are integers in cents, times are RFC 3339 in UTC.
 
@@ -196,6 +196,7 @@ function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json):
   const [success = 200, answer] = Object.entries(schema.response as Record<string, Json>)[0] ?? [];
   const statuses = errorStatuses.filter((status) => {
     if (status === 413 || status === 415) return body !== undefined;
+    if (status === 414) return schema.params !== undefined || schema.querystring !== undefined;
     // A creation answers 503 where another call answers 500.
     if (status === 500) return !facts.creates;
     return status !== 405;
