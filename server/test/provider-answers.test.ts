@@ -670,6 +670,19 @@ describe('lists', () => {
     if (listed.outcome === 'listed') expect(listed.reports[0]).toMatchObject({ providerId: id });
   });
 
+  test('of a list that is wanted whole and is too long no more than the first page is asked for, and it says how to divide it', async () => {
+    answer = () => page([accepted], calls.length - 1, 24, 24_000);
+    const cut = { outcome: 'listed', complete: false, parts: 3 };
+    expect(await providerWith().listPayouts({ ...window, wholeOnly: true })).toMatchObject(cut);
+    expect(calls).toHaveLength(1);
+    // Where a part is of use, as many pages are read as may be.
+    answer = () => page([accepted], calls.length - 2, 24, 24_000);
+    expect(await providerWith().listPayouts(window)).toMatchObject(cut);
+    expect(calls).toHaveLength(11);
+    answer = () => page([accepted], 0, 9_000_000, 9_000_000_000);
+    expect(await providerWith().listPayouts({ ...window, wholeOnly: true })).toMatchObject({ parts: 100 });
+  });
+
   test('a balance below zero is read, and one that is missing is an error', async () => {
     answer = () => ({ status: 200, body: { saldo: '-0.05' } });
     expect(await providerWith().balanceCents()).toBe(-5);

@@ -109,7 +109,7 @@ test('after a restore the pause stays while a provider that accounts are bound t
   await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   // The operator gives its settings, and nothing ever happened there.
-  const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true });
+  const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
   const simulator = house.providers.get('simulator') as Provider;
   const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing };
   (house.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });

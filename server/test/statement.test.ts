@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ListWindow, Provider } from '../src/provider/provider.ts';
 import { pauseAfterRestore } from '../src/settlement/pause.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
 import { stepStatement } from '../src/settlement/statement.ts';
@@ -23,11 +24,18 @@ const queries = async (): Promise<number> =>
 const statusOf = async (id: string): Promise<string> =>
   (await merchant.call('GET', `/payments/${id}`)).body.status;
 
-/** One turn now, whenever the last one was. */
-async function turn(): Promise<void> {
-  await service.house.sql.run({ name: 'due', text: 'UPDATE connection SET statement_due_at = NULL' });
+const simulator = (): Provider => {
   const provider = service.house.providers.get('simulator');
   if (!provider) throw new Error('no provider');
+  return provider;
+};
+
+/** One turn now, whenever the last one was, with the whole of the shared limit. */
+async function turn(provider = simulator()): Promise<void> {
+  await service.house.sql.run({
+    name: 'due',
+    text: `UPDATE connection SET statement_due_at = NULL, query_bucket_at = 'epoch'`,
+  });
   await stepStatement(service.house, provider);
 }
 
@@ -75,12 +83,54 @@ test('a completed transfer that came back unheard is posted as a return, once', 
 });
 
 test('one process at a time reads, and not before it is due', async () => {
-  const provider = service.house.providers.get('simulator');
-  if (!provider) throw new Error('no provider');
+  const provider = simulator();
   await turn();
   const before = await queries();
   await Promise.all([stepStatement(service.house, provider), stepStatement(service.house, provider)]);
   expect(await queries()).toBe(before);
+});
+
+test('a statement of more lines than a listing has is read in parts, and the rest of it without a pause', async () => {
+  const { sql, clock } = service.house;
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop' });
+  await control(`charges/${providerId(id)}/pay`);
+  const dueInMs = async (): Promise<number> => {
+    const [row] = await sql.run<{ dueAt: number }>({
+      name: 'due at',
+      text: 'SELECT statement_due_at AS "dueAt" FROM connection',
+    });
+    return (row?.dueAt ?? 0) - clock.now();
+  };
+  const readFrom = clock.now() - 20 * 60_000;
+  await sql.run({ name: 'read to', text: 'UPDATE connection SET statement_read_to = $1' }, [
+    new Date(readFrom).toISOString(),
+  ]);
+  // A line a second, of which a listing has a hundred.
+  const read: ListWindow[] = [];
+  let listings = 0;
+  const busy: Provider = {
+    ...simulator(),
+    statement: async (window) => {
+      listings++;
+      const parts = Math.ceil((1.25 * (window.toMs - window.fromMs)) / 100_000);
+      if (parts > 1) return { outcome: 'listed', reports: [], complete: false, parts };
+      read.push(window);
+      return simulator().statement(window);
+    },
+  };
+  await turn(busy);
+  expect([listings, await statusOf(id)]).toEqual([10, 'expired']);
+  expect(await dueInMs()).toBeLessThanOrEqual(0);
+  await turn(busy);
+  expect([await statusOf(id), listings]).toEqual(['paid', 19]);
+  expect(await dueInMs()).toBeGreaterThan(9 * 60_000);
+  let readTo = readFrom;
+  for (const { fromMs, toMs } of read) {
+    expect(fromMs).toBeLessThanOrEqual(readTo);
+    readTo = Math.max(readTo, toMs);
+  }
+  expect(readTo).toBeGreaterThan(clock.now() - 60_000);
 });
 
 test('a provider that does not answer is read again from the same place', async () => {

@@ -100,6 +100,7 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
         },
         pageSize,
         maxPages,
+        wholeOnly: window.wholeOnly,
       });
       if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
       return listed;

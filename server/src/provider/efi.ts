@@ -184,6 +184,7 @@ export function createEfiProvider(options: EfiOptions): Provider {
         read: (item) => (hasIdEnvio(item) ? readPayout(item, pixKey, clock.now()) : 'foreign'),
         pageSize,
         maxPages,
+        wholeOnly: window.wholeOnly,
       }),
 
     parseWebhook(delivery) {
@@ -226,6 +227,7 @@ export function createEfiProvider(options: EfiOptions): Provider {
         read: (item) => readLine(item, log),
         pageSize,
         maxPages,
+        wholeOnly: window.wholeOnly,
       }),
 
     /** The connections are the port's. */

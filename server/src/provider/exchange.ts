@@ -194,7 +194,14 @@ export interface Listing<Report> {
   read: (item: unknown) => Report | null | 'foreign';
   pageSize: number;
   maxPages: number;
+  /** See `ListWindow`. */
+  wholeOnly: boolean | undefined;
 }
+
+/** Parts of a window are made so much smaller than would do: what happens does not happen evenly. */
+const slack = 1.25;
+/** A part may be divided again, so a count of pages that cannot be right costs little. */
+const partsMost = 100;
 
 /** Reads the pages of a list one after the other. Each is a call of its own, with the time of one. */
 export async function readList<Report>(
@@ -203,27 +210,35 @@ export async function readList<Report>(
   listing: Listing<Report>,
 ): Promise<ListOutcome<Report>> {
   const reports: Report[] = [];
-  let complete = true;
+  let readable = true;
   let seen = 0;
+  let pagesThere: number | null = null;
+  const cutOff = (): ListOutcome<Report> => {
+    const parts = Math.ceil((slack * (pagesThere ?? 0)) / listing.maxPages);
+    return { outcome: 'listed', reports, complete: false, parts: Math.min(Math.max(2, parts), partsMost) };
+  };
   for (let page = 0; ; page++) {
-    if (page >= listing.maxPages) return { outcome: 'listed', reports, complete: false };
+    if (page >= listing.maxPages) return cutOff();
     const reply = await exchange({ method: 'GET', path: listing.path(page) });
     const items = reply.kind === 'answer' && isSuccess(reply.status) ? listing.items(reply.body) : null;
     if (reply.kind !== 'answer' || items === null) {
       // What the pages before said is still true.
-      return page === 0 ? unclear(reply, clock) : { outcome: 'listed', reports, complete: false };
+      return page === 0 ? unclear(reply, clock) : cutOff();
     }
     for (const item of items) {
       const report = listing.read(item);
-      if (report === null) complete = false;
+      if (report === null) readable = false;
       else if (report !== 'foreign') reports.push(report);
     }
     seen += items.length;
     const { pages, total } = pagesOf(reply.body);
+    pagesThere = pages ?? (total === null ? null : Math.ceil(total / listing.pageSize));
     const last = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
+    if (!last && listing.wholeOnly && (pagesThere ?? 0) > listing.maxPages) return cutOff();
     if (!last) continue;
     // The list may have grown while its pages were read: then something of it was not seen.
-    return { outcome: 'listed', reports, complete: complete && (total === null || seen >= total) };
+    const whole = readable && (total === null || seen >= total);
+    return whole ? { outcome: 'listed', reports, complete: true } : cutOff();
   }
 }
 

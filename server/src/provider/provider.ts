@@ -155,11 +155,15 @@ export type QueryOutcome<Report> =
 export interface ListWindow {
   fromMs: number;
   toMs: number;
+  /** A part of the list would be of no use: where it shows that it is longer than is read, the rest of it is not asked for. */
+  wholeOnly?: boolean;
 }
 
 export type ListOutcome<Report> =
-  /** `complete`: every item of the window is there (all pages were read). */
-  | { outcome: 'listed'; reports: Report[]; complete: boolean }
+  /** Every item of the window is there: all pages were read. */
+  | { outcome: 'listed'; reports: Report[]; complete: true }
+  /** `parts`: into how many windows of equal length this one should be divided for each to be read whole; at least 2. */
+  | { outcome: 'listed'; reports: Report[]; complete: false; parts: number }
   | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null };
 
 export interface WebhookDelivery {

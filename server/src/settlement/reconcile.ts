@@ -55,7 +55,7 @@ export interface Reconciled {
 const hourMs = 3_600_000;
 /** How far back a comparison goes unless it is told. */
 const usualMs = 24 * hourMs;
-/** A window that is longer than the adapter reads is halved, down to this. */
+/** A window that is longer than the adapter reads is divided, down to this. */
 const windowLeastMs = 1_000;
 /** Payments of the last minutes may be on their way into the provider's lists. */
 const settlingMs = 5 * 60_000;
@@ -250,7 +250,7 @@ export interface State {
   references: ReadonlySet<string>;
 }
 
-export async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
+async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
   if (owners.length === 0) return new Map();
   const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
   const [rows, traces] = await Promise.all([payments.read(house.sql, keys), findTraces(house.sql, owners)]);
@@ -344,16 +344,18 @@ async function* listed<Report>(
   list: (window: ListWindow) => Promise<ListOutcome<Report>>,
 ): AsyncGenerator<Report[]> {
   await takeTurn(house, provider);
-  const outcome = await answered(house, () => list(window));
-  if (outcome.complete || window.toMs - window.fromMs <= windowLeastMs) {
-    if (!outcome.complete) throw new Error('the provider lists more within a second than can be read');
+  const outcome = await answered(house, () => list({ ...window, wholeOnly: true }));
+  if (outcome.complete) {
     yield outcome.reports;
     return;
   }
-  const middle = Math.floor((window.fromMs + window.toMs) / 2);
-  yield* listed(house, provider, { fromMs: window.fromMs, toMs: middle }, list);
-  // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
-  yield* listed(house, provider, { fromMs: middle, toMs: window.toMs }, list);
+  const lengthMs = window.toMs - window.fromMs;
+  if (lengthMs <= windowLeastMs) throw new Error('the provider lists more within a second than can be read');
+  const partMs = Math.max(windowLeastMs, Math.ceil(lengthMs / outcome.parts));
+  for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
+    // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
+    yield* listed(house, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list);
+  }
 }
 
 async function answered<Report>(

@@ -1,4 +1,5 @@
 import type { Queries, Statement } from '../ports/sql.ts';
+import type { StatementLine } from '../provider/provider.ts';
 
 const claim: Statement = {
   name: 'statement_claim',
@@ -33,3 +34,40 @@ export const noteStatementRead = (
   readTo: number,
   dueAt: number,
 ): Promise<unknown> => sql.run(note, [connection, time(readTo), time(dueAt)]);
+
+/**
+ * Whether the books have what a line says is decided here and not by reading payments: nearly always they have, and of the thousands a second that a
+ * busy installation's statement has nothing comes back.
+ *
+ * The line of a return carries the id of its settlement where the books have the id that the provider gave the return: such a one is
+ * asked after each time that its line is read, which is once or twice.
+ */
+const unknown: Statement = {
+  name: 'statement_unknown',
+  text: `SELECT k.n
+    FROM (SELECT generate_series(0, cardinality($3::uuid[]) - 1) AS n, unnest($2::bigint[]) AS number, unnest($3::uuid[]) AS id,
+        unnest($4::text[]) AS kind, unnest($5::text[]) AS reference) k
+      JOIN account a USING (number)
+      JOIN payment p ON p.account_id = a.id AND p.id = k.id
+    WHERE a.connection = $1
+      AND (CASE WHEN k.kind = 'sent' THEN p.status = 'completed'
+        ELSE k.kind = 'received' AND p.end_to_end = k.reference OR EXISTS (
+          SELECT FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference = k.reference) END) IS NOT TRUE`,
+};
+
+/** Of lines under ids of ours those whose money the books lack. */
+export async function findUnknown<Line extends StatementLine & { paymentId: string; accountNumber: number }>(
+  sql: Queries,
+  connection: string,
+  lines: readonly Line[],
+): Promise<Line[]> {
+  const found = await sql.run<{ n: number }>(unknown, [
+    connection,
+    lines.map((line) => line.accountNumber),
+    lines.map((line) => line.paymentId),
+    lines.map((line) => line.kind),
+    // Empty, it would be the reference of every journal that has none.
+    lines.map((line) => (line.kind === 'received' ? line.endToEnd : line.id) || null),
+  ]);
+  return found.flatMap(({ n }) => lines[n] ?? []);
+}

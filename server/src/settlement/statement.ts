@@ -1,12 +1,11 @@
 import type { House } from '../house.ts';
-import { paymentIdOf, providerIdOf } from '../payments/payment.ts';
-import { findOwners, type PaymentOwner } from '../payments/payments.sql.ts';
+import { paymentIdOf } from '../payments/payment.ts';
+import { findOwners } from '../payments/payments.sql.ts';
 import type { Provider, StatementLine } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { confirm, takeAllowedQuery } from './follow-up.ts';
-import { type State, stateOf } from './reconcile.ts';
 import { resultOf } from './send.ts';
-import { claimStatement, noteStatementRead } from './statement.sql.ts';
+import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.ts';
 
 /**
  * Reads the statement of the provider's account, a little at a time, for money that moved after a payment had ended here: an
@@ -20,11 +19,11 @@ import { claimStatement, noteStatementRead } from './statement.sql.ts';
  * A line proves nothing by itself. It makes the payment it names be asked after, by its id.
  */
 const everyMs = 10 * 60_000;
-/** What was left over, for its length or for want of an answer, is read sooner. */
+/** After a provider that did not answer, or a limit that left nothing. */
 const soonMs = 30_000;
 /** Lines of the last minutes are read again: providers write their statements late. */
 const settlingMs = 10 * 60_000;
-/** Of a turn; the shared limit is there for payments under way. */
+/** Of a turn; the shared limit is there for payments under way. A listing is ten thousand lines, and a turn comes every ten seconds. */
 const listingsMost = 10;
 /** A line that leads to no answer holds the reading up no longer than this; after that `reconcile` has to find it. */
 const insistMs = 24 * 3_600_000;
@@ -34,33 +33,42 @@ const widthLeastMs = 1_000;
 export async function stepStatement(house: House, provider: Provider): Promise<boolean> {
   const { connection } = provider;
   const now = house.clock.now();
-  let fromMs = await claimStatement(house.sql, connection, now, now + everyMs);
+  const fromMs = await claimStatement(house.sql, connection, now, now + everyMs);
   // The very first turn only notes where to begin.
   if (fromMs === undefined || fromMs >= now) return false;
+  const { readTo, restMs } = await readOn(house, provider, fromMs, now);
+  await noteStatementRead(house.sql, connection, Math.min(readTo, now - settlingMs), now + restMs);
+  return false;
+}
+
+/** Reads from `fromMs` on. @returns up to where that was done, and how long the next turn may rest */
+async function readOn(
+  house: House,
+  provider: Provider,
+  fromMs: number,
+  now: number,
+): Promise<{ readTo: number; restMs: number }> {
+  let readTo = fromMs;
   let widthMs = Math.max(now - fromMs, widthLeastMs);
-  let whole = false;
-  for (let listings = 0; listings < listingsMost && !whole; listings++) {
+  for (let listings = 0; listings < listingsMost; listings++) {
     const slot = await takeAllowedQuery(house, provider);
-    if (!slot) break;
-    const toMs = Math.min(now, fromMs + widthMs);
-    const outcome = await provider.statement({ fromMs, toMs }).finally(() => slot.free());
-    house.breakers.record(connection, 'query', connection, resultOf(outcome));
-    if (outcome.outcome !== 'listed') break;
-    if (!outcome.complete && widthMs > widthLeastMs) {
-      widthMs = Math.max(widthLeastMs, Math.floor(widthMs / 2));
+    if (!slot) return { readTo, restMs: soonMs };
+    const toMs = Math.min(now, readTo + widthMs);
+    const narrow = widthMs > widthLeastMs;
+    const outcome = await provider
+      .statement({ fromMs: readTo, toMs, wholeOnly: narrow })
+      .finally(() => slot.free());
+    house.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
+    if (outcome.outcome !== 'listed') return { readTo, restMs: soonMs };
+    if (!outcome.complete && narrow) {
+      widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
-    if (!(await askAfter(house, provider, outcome.reports, now))) break;
-    fromMs = toMs;
-    whole = toMs >= now;
+    if (!(await askAfter(house, provider, outcome.reports, now))) return { readTo, restMs: soonMs };
+    readTo = toMs;
+    if (toMs >= now) return { readTo, restMs: everyMs };
   }
-  await noteStatementRead(
-    house.sql,
-    connection,
-    Math.min(fromMs, now - settlingMs),
-    now + (whole ? everyMs : soonMs),
-  );
-  return false;
+  return { readTo, restMs: 0 };
 }
 
 /** @returns whether everything that was news could be asked after */
@@ -70,24 +78,20 @@ async function askAfter(
   lines: readonly StatementLine[],
   now: number,
 ): Promise<boolean> {
-  const ids = lines
-    .map(({ providerId }) => providerId && paymentIdOf(providerId))
-    .filter((id) => id !== null);
-  const found = await findOwners(
+  const named = lines.flatMap((line) => {
+    const id = line.providerId === null ? null : paymentIdOf(line.providerId);
+    return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
+  });
+  const news = await findUnknown(house.sql, provider.connection, named);
+  if (news.length === 0) return true;
+  const times = new Map(news.map(({ paymentId, at }) => [paymentId, at]));
+  const owners = await findOwners(
     house.sql,
     provider.connection,
-    [...new Set(ids)].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+    [...times.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
-  const owners = new Map(found.map((owner) => [providerIdOf(owner.id), owner]));
-  const states = await stateOf(house, found);
-  const news = new Map<string, { owner: PaymentOwner; at: number }>();
-  for (const line of lines) {
-    const owner = line.providerId === null ? undefined : owners.get(line.providerId);
-    const state = owner && states.get(owner.id);
-    if (owner && state && !isKnown(line, state)) news.set(owner.id, { owner, at: line.at });
-  }
   let all = true;
-  for (const { owner, at } of news.values()) {
+  for (const owner of owners) {
     const { accountId, id: paymentId } = owner;
     // What is followed up anyway is only asked after sooner; its webhook may be under way.
     if (!owner.followed)
@@ -99,22 +103,8 @@ async function askAfter(
         { err: error, accountId, paymentId },
         'a line of the statement could not be asked after',
       );
-      if (now - at < insistMs) all = false;
+      if (now - (times.get(paymentId) ?? 0) < insistMs) all = false;
     }
   }
   return all;
-}
-
-/** Whether the books have what the line says. */
-function isKnown({ id, kind, endToEnd }: StatementLine, { payment, references }: State): boolean {
-  switch (kind) {
-    case 'received':
-      return endToEnd !== null && (payment.endToEnd === endToEnd || references.has(endToEnd));
-    case 'sent':
-      return payment.status === 'completed';
-    // The line of a return carries the id of its settlement where the books have the id that the provider gave the return:
-    // such a one is asked after each time that its line is read, which is once or twice.
-    case 'returned':
-      return references.has(id);
-  }
 }
