@@ -3,18 +3,27 @@ import type { StatementLine } from '../provider/provider.ts';
 
 const claim: Statement = {
   name: 'statement_claim',
-  text: `UPDATE connection SET statement_due_at = $3, statement_read_to = coalesce(statement_read_to, $2)
+  text: `UPDATE connection SET statement_due_at = $3, statement_read_to = coalesce(statement_read_to, $2),
+      statement_pass_at = CASE WHEN statement_read_to IS NOT NULL THEN coalesce(statement_pass_at, $2) END
     WHERE id = $1 AND (statement_due_at IS NULL OR statement_due_at <= $2)
       AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-    RETURNING statement_read_to AS "readTo"`,
+    RETURNING statement_read_to AS "readTo", statement_pass_at AS "passAt"`,
 };
 
 const note: Statement = {
   name: 'statement_read',
-  text: `UPDATE connection SET statement_read_to = GREATEST(statement_read_to, $2), statement_due_at = $3 WHERE id = $1`,
+  text: `UPDATE connection SET statement_read_to = $2, statement_pass_at = $3, statement_due_at = $4
+    WHERE id = $1 AND statement_due_at = $5`,
 };
 
 const time = (ms: number): string => new Date(ms).toISOString();
+
+export interface StatementPlace {
+  /** Up to where the statement has been read. */
+  readTo: number;
+  /** When the pass began that is under way; null: the reading has only begun, at this moment. */
+  passAt: number | null;
+}
 
 /**
  * From where on the statement is to be read, when that is due and nobody else does it until `untilMs`. Not while a restore waits for
@@ -25,15 +34,24 @@ export const claimStatement = async (
   connection: string,
   now: number,
   untilMs: number,
-): Promise<number | undefined> =>
-  (await sql.run<{ readTo: number }>(claim, [connection, time(now), time(untilMs)]))[0]?.readTo;
+): Promise<StatementPlace | undefined> =>
+  (await sql.run<StatementPlace>(claim, [connection, time(now), time(untilMs)]))[0];
 
+/** What a turn has read, unless it took longer than its claim on `untilMs` and another has gone on from there. */
 export const noteStatementRead = (
   sql: Queries,
   connection: string,
-  readTo: number,
+  { readTo, passAt }: StatementPlace,
   dueAt: number,
-): Promise<unknown> => sql.run(note, [connection, time(readTo), time(dueAt)]);
+  untilMs: number,
+): Promise<unknown> =>
+  sql.run(note, [
+    connection,
+    time(readTo),
+    passAt === null ? null : time(passAt),
+    time(dueAt),
+    time(untilMs),
+  ]);
 
 /**
  * Whether the books have what a line says is decided here and not by reading payments: nearly always they have, and of the thousands a second that a

@@ -19,65 +19,72 @@ import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.
  * A line proves nothing by itself. It makes the payment it names be asked after, by its id.
  */
 const everyMs = 10 * 60_000;
-/** After a provider that did not answer, or a limit that left nothing. */
+/** After a provider that did not answer, or a line that could not be asked after. */
 const soonMs = 30_000;
-/** Lines of the last minutes are read again: providers write their statements late. */
+/** Lines of the last minutes are read again by the next pass: providers write their statements late. */
 const settlingMs = 10 * 60_000;
-/** Of a turn; the shared limit is there for payments under way. A listing is ten thousand lines, and a turn comes every ten seconds. */
-const listingsMost = 10;
+/**
+ * Of a turn; the shared limit is there for payments under way. With ten thousand lines of each, and a turn every ten seconds, a pass
+ * gets through seven thousand lines a second, and every line is read by two passes.
+ */
+const listingsMost = 20;
 /** A line that leads to no answer holds the reading up no longer than this; after that `reconcile` has to find it. */
 const insistMs = 24 * 3_600_000;
 const widthLeastMs = 1_000;
 
-/** One turn of one connection. @returns false: the next one has its time */
+/**
+ * One turn of one connection. A pass reads up to the moment at which it began, in as many turns as that takes, and the next one begins
+ * where lines may have been written late since.
+ * @returns false: the next one has its time
+ */
 export async function stepStatement(house: House, provider: Provider): Promise<boolean> {
   const { connection } = provider;
   const now = house.clock.now();
-  const fromMs = await claimStatement(house.sql, connection, now, now + everyMs);
-  // The very first turn only notes where to begin.
-  if (fromMs === undefined || fromMs >= now) return false;
-  const { readTo, restMs } = await readOn(house, provider, fromMs, now);
-  await noteStatementRead(house.sql, connection, Math.min(readTo, now - settlingMs), now + restMs);
+  const claimedTo = now + everyMs;
+  const place = await claimStatement(house.sql, connection, now, claimedTo);
+  if (!place || place.passAt === null) return false;
+  const { passAt } = place;
+  const { readTo, restMs } = await readOn(house, provider, place.readTo, passAt);
+  if (readTo < passAt) {
+    await noteStatementRead(house.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
+  } else {
+    const next = { readTo: passAt - settlingMs, passAt: null };
+    await noteStatementRead(house.sql, connection, next, passAt + everyMs, claimedTo);
+  }
   return false;
 }
 
-/** Reads from `fromMs` on. @returns up to where that was done, and how long the next turn may rest */
+/** Reads on, up to `passAt`. @returns up to where that was done, and how long the next turn should rest */
 async function readOn(
   house: House,
   provider: Provider,
-  fromMs: number,
-  now: number,
+  from: number,
+  passAt: number,
 ): Promise<{ readTo: number; restMs: number }> {
-  let readTo = fromMs;
-  let widthMs = Math.max(now - fromMs, widthLeastMs);
-  for (let listings = 0; listings < listingsMost; listings++) {
+  let readTo = from;
+  let widthMs = Math.max(passAt - from, widthLeastMs);
+  for (let listings = 0; listings < listingsMost && readTo < passAt; listings++) {
     const slot = await takeAllowedQuery(house, provider);
-    if (!slot) return { readTo, restMs: soonMs };
-    const toMs = Math.min(now, readTo + widthMs);
-    const narrow = widthMs > widthLeastMs;
+    if (!slot) return { readTo, restMs: 0 };
+    const toMs = Math.min(passAt, readTo + widthMs);
+    const divisible = widthMs > widthLeastMs;
     const outcome = await provider
-      .statement({ fromMs: readTo, toMs, wholeOnly: narrow })
+      .statement({ fromMs: readTo, toMs, wholeOnly: divisible })
       .finally(() => slot.free());
     house.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
     if (outcome.outcome !== 'listed') return { readTo, restMs: soonMs };
-    if (!outcome.complete && narrow) {
+    if (!outcome.complete && divisible) {
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
-    if (!(await askAfter(house, provider, outcome.reports, now))) return { readTo, restMs: soonMs };
+    if (!(await askAfter(house, provider, outcome.reports))) return { readTo, restMs: soonMs };
     readTo = toMs;
-    if (toMs >= now) return { readTo, restMs: everyMs };
   }
   return { readTo, restMs: 0 };
 }
 
 /** @returns whether everything that was news could be asked after */
-async function askAfter(
-  house: House,
-  provider: Provider,
-  lines: readonly StatementLine[],
-  now: number,
-): Promise<boolean> {
+async function askAfter(house: House, provider: Provider, lines: readonly StatementLine[]): Promise<boolean> {
   const named = lines.flatMap((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
@@ -103,7 +110,7 @@ async function askAfter(
         { err: error, accountId, paymentId },
         'a line of the statement could not be asked after',
       );
-      if (now - (times.get(paymentId) ?? 0) < insistMs) all = false;
+      if (house.clock.now() - (times.get(paymentId) ?? 0) < insistMs) all = false;
     }
   }
   return all;
