@@ -13,7 +13,7 @@ import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.
  * nobody follows an ended payment, so a lost webhook would leave the money with the provider until somebody reconciles.
  *
  * Rejected: to go on asking after every ended payment (each would be asked after for days, and the shared limit is five queries
- * a second; a thousand lines of the statement cost one). Lines that name no payment of ours are left to `reconcile`: the company
+ * a second; ten thousand lines of the statement cost one). Lines that name no payment of ours are left to `reconcile`: the company
  * moves money of its own over the same account.
  *
  * A line proves nothing by itself. It makes the payment it names be asked after, by its id.
