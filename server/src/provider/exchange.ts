@@ -234,8 +234,10 @@ export async function readList<Report>(
     const { pages, total } = pagesOf(reply.body);
     pagesThere = pages ?? (total === null ? null : Math.ceil(total / listing.pageSize));
     const last = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
-    if (!last && listing.wholeOnly && (pagesThere ?? 0) > listing.maxPages) return cutOff();
-    if (!last) continue;
+    if (!last) {
+      if (listing.wholeOnly && (pagesThere ?? 0) > listing.maxPages) return cutOff();
+      continue;
+    }
     // The list may have grown while its pages were read: then something of it was not seen.
     const whole = readable && (total === null || seen >= total);
     return whole ? { outcome: 'listed', reports, complete: true } : cutOff();
