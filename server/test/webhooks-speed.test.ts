@@ -39,7 +39,7 @@ async function commit(merchants: Merchant[], count: number, committedAt: Map<str
   service.house.eventsWritten();
 }
 
-test(`at ${perSecond} events a second the first attempts keep up: the median begins within a second of the commit`, {
+test(`at ${perSecond} events a second the first attempt begins within a second of the commit`, {
   timeout: 60_000,
 }, async () => {
   const merchants = [await service.newMerchant(), await service.newMerchant(), await service.newMerchant()];
@@ -68,6 +68,5 @@ test(`at ${perSecond} events a second the first attempts keep up: the median beg
   const at = (share: number) => Math.round(waits[Math.floor(waits.length * share)] ?? 0);
   if (process.env.TEST_LOG) console.log({ written, p50: at(0.5), p99: at(0.99), max: at(0.9999) });
   expect(receiver.got).toHaveLength(written);
-  // What does not keep up ends seconds behind, half of it too. Of the last hundredth a stall of the machine decides.
-  expect(at(0.5)).toBeLessThan(1_000);
+  expect(at(0.99)).toBeLessThan(1_000);
 });
