@@ -36,7 +36,7 @@ type Ending = AbortSignal;
 /** `vintem start`: everything, until `ending`. */
 export async function start(edge: Edge, ending: Ending): Promise<void> {
   const { config, clock, log, say } = edge;
-  await prepareDataDir(config.dataDir);
+  await prepareDataDir(config.dataDir, 'write');
   const running: Running = {};
   const lock = await waitForLock(clock, config.dataDir, { command: 'start', port: config.port }, 15_000);
   running.lock = { stop: lock.release };

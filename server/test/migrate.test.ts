@@ -107,9 +107,12 @@ describe('roles', () => {
     // The roles are the server's and exist from other databases: their admin must hand them over.
     const user = await createLogin('CREATEROLE');
     await db.admin(`GRANT CREATE ON DATABASE ${new URL(db.url).pathname.slice(1)} TO ${user.login}`);
-    await db.admin(
-      `GRANT vintem_owner, vintem_app TO ${user.login} WITH ADMIN TRUE, SET FALSE, INHERIT FALSE`,
+    const [server] = await db.admin<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
     );
+    // Before PostgreSQL 16 there is only one form, and it hands over everything.
+    const admin = (server?.version ?? 0) >= 160_000 ? 'ADMIN TRUE, SET FALSE, INHERIT FALSE' : 'ADMIN OPTION';
+    await db.admin(`GRANT vintem_owner, vintem_app TO ${user.login} WITH ${admin}`);
     expect(await migrate({ url: user.url, clock, log })).toEqual({ applied: names });
     const pool = openPool({ url: user.url, log, name: 'vintem test' });
     await checkServiceRole(pool);

@@ -183,6 +183,14 @@ describe('a round trip', () => {
     await pool.close();
     expect(await countSlots()).toBe(before);
   });
+
+  it('gives its connection back when a value of a lone statement cannot be encoded', async () => {
+    const pool = onlyOne();
+    // The pool has one connection: if this one stays taken, the next statement waits until it is refused.
+    await expect(pool.run(insertSlot, [{ an: 'object' }, 1, 1])).rejects.toThrow('nothing that can be sent');
+    expect(await pool.run(sql('SELECT 1 AS one'))).toEqual([{ one: 1 }]);
+    await pool.close();
+  });
 });
 
 describe('a lost connection', () => {

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { keyIdOf } from '../src/keys/key.ts';
+import { narrowKey } from '../src/keys/keys.ts';
 import { systemClock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
@@ -325,4 +327,29 @@ describe('a look at a payment', () => {
 
 test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
   expect(await violations(service)).toEqual([]);
+});
+
+test('a permission that was removed from a key moves no money from the moment on at which it was removed', async () => {
+  const merchant = await service.newMerchant();
+  await merchant.receive(5000);
+  const key = await service.newKey(merchant.ownerId);
+  const id = keyIdOf(key) as string;
+  const caller = service.as(key);
+  // The keyring at the edge holds the key with all its permissions now, and may give it out for a second.
+  expect((await caller('GET', '/account')).status).toBe(200);
+  const { requestKey, ...order } = { requestKey: ids.uuid(), amountCents: 1000, description: '' };
+  const transfer = { ...order, pixKey: 'maria@loja.example', pixKeyType: 'EMAIL' };
+  const charge = { ...order, payerName: 'Maria' };
+  await narrowKey(service.house, merchant.ownerId, id, ['read', 'charges']);
+  expect((await caller('POST', '/pix/transfers', { ...transfer, requestKey })).body).toMatchObject({
+    statusCode: 403,
+    code: 'permission_denied',
+  });
+  expect((await caller('POST', '/pix/charges', { ...charge, requestKey: ids.uuid() })).status).toBe(201);
+  await narrowKey(service.house, merchant.ownerId, id, ['read']);
+  expect((await caller('POST', '/pix/charges', { ...charge, requestKey: ids.uuid() })).body).toMatchObject({
+    statusCode: 403,
+    code: 'permission_denied',
+  });
+  expect(await merchant.balanceCents()).toBe(5000);
 });

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { processExists } from '../src/db/lock.ts';
 import { childrenOf, endPrograms, finish, type Running, run } from './support/command.ts';
@@ -46,6 +47,24 @@ const postmaster = async () => {
 };
 // The tests of this file are one story, each going on where the one before has ended.
 describe('start', () => {
+  it.each([
+    ['under a folder that takes no files', '/proc/vintem/data', /ENOENT|EPERM|EACCES|EROFS/],
+    ['a folder that takes no files', '/proc', /ENOENT|EPERM|EACCES|EROFS/],
+    ['under a file', fileURLToPath(import.meta.url), /not a folder/],
+    ['below a file', `${fileURLToPath(import.meta.url)}/data`, /ENOTDIR/],
+  ])(
+    'names a DATA_DIR that cannot be used in one line, with exit code 2: %s',
+    async (_what, unusable, why) => {
+      for (const words of [['start'], ['account', 'list']]) {
+        const { code, stdout, stderr } = await finish(words, { ...env, DATA_DIR: unusable });
+        expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+        expect(stderr.trimEnd().split('\n')).toHaveLength(1);
+        expect(stderr).toContain(`vintem: DATA_DIR: ${unusable} cannot be used: `);
+        expect(stderr).toMatch(why);
+      }
+    },
+  );
+
   it('on an empty folder prints a test key once, and then that it is ready', async () => {
     program = run(['start'], env);
     const ready = await program.line('vintem ready ');

@@ -1,5 +1,6 @@
-import { mkdir } from 'node:fs/promises';
-import type { Config } from '../config.ts';
+import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { type Config, SettingFault } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
@@ -33,7 +34,7 @@ const WAIT_MS = 15_000;
  */
 export async function databaseOfCommand(needs: Needs, command: string): Promise<OpenDatabase> {
   const { config, clock } = needs;
-  await prepareDataDir(config.dataDir);
+  await prepareDataDir(config.dataDir, config.databaseUrl === null ? 'write' : 'read');
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const deadline = clock.monotonicMs() + WAIT_MS;
   for (;;) {
@@ -74,7 +75,7 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
 
 /** For `api` and `worker`: a part alone needs a database that somebody else keeps running. */
 export async function databaseOfPart({ config }: Needs): Promise<OpenDatabase> {
-  await prepareDataDir(config.dataDir);
+  await prepareDataDir(config.dataDir, 'read');
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const url = await findEmbedded(config.dataDir);
   if (url !== null) return { url, embedded: true, close: async () => {} };
@@ -83,9 +84,38 @@ export async function databaseOfPart({ config }: Needs): Promise<OpenDatabase> {
   );
 }
 
-/** As root others may pass through: the database runs as another user. What is secret in it has its own mode. */
-export async function prepareDataDir(dataDir: string): Promise<void> {
-  await mkdir(dataDir, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
+/**
+ * Creates the folder. As root others may pass through: the database runs as another user. What is secret in it has its own mode.
+ *
+ * @param use `write`: files will be written into it. With a database and a secret from outside it may be read-only.
+ * @throws SettingFault when it cannot be used
+ */
+export async function prepareDataDir(dataDir: string, use: 'read' | 'write'): Promise<void> {
+  try {
+    await makeFolders(dataDir, process.getuid?.() === 0 ? 0o711 : 0o700);
+    if (use === 'read') return;
+    // Permissions alone do not tell: root passes them, and /proc and read-only disks refuse the file itself.
+    const probe = join(dataDir, `.writable-${process.pid}`);
+    await writeFile(probe, '', { mode: 0o600 });
+    await rm(probe);
+  } catch (error) {
+    throw new SettingFault(`DATA_DIR: ${dataDir} cannot be used: ${(error as Error).message}`);
+  }
+}
+
+/** One folder at a time: under /proc `mkdir` of Node with `recursive` tries for ever (`mkdir` says ENOENT though the parent exists). */
+async function makeFolders(folder: string, mode: number): Promise<void> {
+  const found = await stat(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (found?.isDirectory()) return;
+  if (found) throw new Error('it is not a folder');
+  await makeFolders(dirname(folder), mode);
+  await mkdir(folder, { mode }).catch((error: NodeJS.ErrnoException) => {
+    // Another process was first.
+    if (error.code !== 'EEXIST') throw error;
+  });
 }
 
 const given = (url: string): OpenDatabase => ({ url, embedded: false, close: async () => {} });

@@ -220,9 +220,16 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
     run: async <Row>(statement: Statement, values: readonly unknown[] = []) => {
       if (!onlyReads(statement)) {
         const tx = await begin();
-        const rows = tx.run<Row>(statement, values);
-        await tx.commit();
-        return rows;
+        try {
+          // Not awaited before COMMIT: both travel in one round trip.
+          const rows = tx.run<Row>(statement, values);
+          await tx.commit();
+          return rows;
+        } catch (error) {
+          // A value that cannot be encoded throws after BEGIN: without this the connection would stay taken.
+          await tx.rollback();
+          throw error;
+        }
       }
       const client = await take();
       try {

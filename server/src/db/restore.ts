@@ -60,7 +60,7 @@ export async function restore(needs: Needs, file: string, asRestored: AsRestored
     await checkMigrations(header);
     await checkSecret(needs, header);
     const { config, clock } = needs;
-    await prepareDataDir(config.dataDir);
+    await prepareDataDir(config.dataDir, 'write');
     const lock = await waitForLock(clock, config.dataDir, { command: 'restore', port: null }, 15_000);
     try {
       if (config.databaseUrl !== null) return await restoreInto(needs, config.databaseUrl, copy, asRestored);

@@ -1,6 +1,6 @@
 import { type Conditions, conditions, platform, platformKey } from '../accounts/conditions.sql.ts';
 import type { House } from '../house.ts';
-import type { Caller } from '../http/auth.ts';
+import { type Caller, requirePermission } from '../http/auth.ts';
 import { answerWithinMs, before } from '../http/deadline.ts';
 import { refuse } from '../http/errors.ts';
 import { keyStates } from '../keys/key-state.sql.ts';
@@ -269,6 +269,7 @@ export function stateAllows(
     const keyState = view.get(keyStates, caller.keyId);
     if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
     if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
+    requirePermission(new Set(keyState.permissions), [kind === 'deposit' ? 'charges' : 'transfers']);
   }
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');

@@ -7,6 +7,7 @@ import { startEmbedded } from '../../src/db/embedded.ts';
 import { migrate } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
+import { startInstalled } from './installed-postgres.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -15,8 +16,19 @@ declare module 'vitest' {
   }
 }
 
-/** One PostgreSQL for the whole run, as `npm start` runs it, with a migrated database to clone. */
+/**
+ * One PostgreSQL for the whole run with a migrated database to clone: as `npm start` runs it, or the installed one whose programs
+ * stand in the folder `TEST_POSTGRES_BIN`.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const bin = process.env.TEST_POSTGRES_BIN;
+  if (bin) {
+    const server = await startInstalled(bin);
+    await migrate({ url: server.url, clock: systemClock, log: createLog('silent'), embedded: true });
+    await asTemplate(server.url);
+    project.provide('templateUrl', server.url);
+    return server.stop;
+  }
   const dataDir = await mkdtemp(join(tmpdir(), 'vintem-test-'));
   // As root the server runs as another user, who has to pass through.
   await chmod(dataDir, 0o711);
