@@ -181,9 +181,9 @@ export function createService(db: Database): Service {
       bell.abort();
       bell = new AbortController();
     };
-    house.wake = ring;
+    house.wake.listen(ring);
     if (handsOver) house.senders.set(followUp.connection, followUp.sender);
-    house.eventsWritten = ring;
+    house.eventsWritten.listen(ring);
     const publisher = createPublisher(house, fanOutTo(house));
     const deliverer = createDeliverer(house);
     deliverer.onWork(ring);

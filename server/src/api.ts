@@ -1,7 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { createLargeTransfers } from './accounts/large-transfers.ts';
 import { createCharge } from './charges/create.ts';
-import type { Config } from './config.ts';
+import { type Config, reachableHost } from './config.ts';
 import { watchClock } from './db/clock-offset.ts';
 import { createWriteProbe } from './db/writes.ts';
 import type { House } from './house.ts';
@@ -79,7 +79,7 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     Promise.all(tried).then(() => true),
   );
   return {
-    url: `http://${config.host}:${port}`,
+    url: `http://${reachableHost(config.host)}:${port}`,
     stop: async () => {
       stopping.abort();
       await server.close();

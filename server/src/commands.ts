@@ -98,7 +98,7 @@ export const commands: Command[] = [
       const rates = withDefaults(edge.config.rateQuotas, own);
       const rows = Object.entries(rates).map(([name, rate]) => [
         name,
-        'perSecond' in rate ? `${rate.perSecond} a second` : '',
+        'perSecond' in rate ? rateText(rate.perSecond) : '',
         `${'burst' in rate ? rate.burst : rate.atOnce} at once`,
         Object.hasOwn(own, name) ? 'own' : '',
       ]);
@@ -246,6 +246,17 @@ function lasting(
       return undefined;
     },
   };
+}
+
+/** `200 a second`, or `30 an hour` for a rate below one a second. */
+function rateText(perSecond: number): string {
+  const [count, unit] =
+    perSecond >= 1
+      ? [perSecond, 'a second']
+      : perSecond * 60 >= 1
+        ? [perSecond * 60, 'a minute']
+        : [perSecond * 3600, 'an hour'];
+  return `${Math.round(count * 100) / 100} ${unit}`;
 }
 
 const isOverlap = (text: string): text is keyof typeof overlaps => Object.hasOwn(overlaps, text);

@@ -59,6 +59,13 @@ const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'
 const PROVIDER_NEEDS = ['PROVIDER_URL', 'PROVIDER_CLIENT_ID', 'PROVIDER_CLIENT_SECRET', 'PROVIDER_PIX_KEY'];
 const PROVIDER_MAY = ['PROVIDER_CERTIFICATE', 'PROVIDER_CERTIFICATE_PASSPHRASE', 'PROVIDER_WEBHOOK_SECRET'];
 
+/** A host that a browser on this machine can open: the addresses that mean "every interface" are not one. */
+export function reachableHost(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return isIP(host) === 6 ? `[${host}]` : host;
+}
+
 /** Something to be put right in the settings before a start; every line names the setting. Ends with exit code 2. */
 export class SettingFault extends Error {
   override name = 'SettingFault';
@@ -128,9 +135,10 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const port = (name: string, otherwise: number) =>
     setting(name, otherwise, 'a port from 1 to 65535', whole(1, 65_535));
   const portOrOff = (name: string, otherwise: number | null) => {
-    const value = setting(name, otherwise ?? 0, 'a port from 1 to 65535, or off', (given) =>
-      given === 'off' ? 0 : whole(1, 65_535)(given),
-    );
+    const value = setting(name, otherwise ?? 0, 'a port from 1 to 65535, or off', (given) => {
+      if (servicePort.test(given)) return otherwise ?? 0;
+      return given === 'off' ? 0 : whole(1, 65_535)(given);
+    });
     return value === 0 ? null : value;
   };
   const secret = (name: string) =>
@@ -198,7 +206,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     migrationDatabaseUrl: postgres('MIGRATION_DATABASE_URL'),
     publicUrl: setting(
       'PUBLIC_URL',
-      `http://${isIP(host) === 6 ? `[${host}]` : host}:${ownPort}`,
+      `http://${reachableHost(host)}:${ownPort}`,
       'an http or https URL',
       url(['http:', 'https:']),
     ),
@@ -249,11 +257,21 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     fault('WEBHOOK_ALLOW_INSECURE_LOCAL', 'cannot be true beside a live provider');
   }
   for (const name of Object.keys(env)) {
-    if (name.startsWith('VINTEM_') && !names.has(name)) fault(name, 'is not a setting of vintem');
+    if (name.startsWith('VINTEM_') && !names.has(name) && !injectedByKubernetes.test(name))
+      fault(name, 'is not a setting of vintem');
   }
   if (faults.length > 0) throw new SettingFault(...faults);
   return Object.freeze(config);
 }
+
+/**
+ * Kubernetes describes each Service of a namespace to its pods in variables that begin with the Service's name, here
+ * `vintem` or `vintem-…` (Kubernetes documentation, "Accessing the Service": `{SVCNAME}_SERVICE_HOST`, `{SVCNAME}_PORT…`).
+ */
+const injectedByKubernetes = /^VINTEM_(?:\w+_)?(?:SERVICE_\w+|PORT(?:_\w+)?)$/;
+
+/** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
+const servicePort = /^(?:tcp|udp|sctp):\/\//;
 
 function isAddressOrNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');

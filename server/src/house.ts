@@ -14,6 +14,7 @@ import type { Secrets } from './secrets.ts';
 import { type Breakers, createBreakers } from './settlement/breaker.ts';
 import { prepareLimits } from './settlement/limit.ts';
 import type { Sender } from './settlement/send.ts';
+import { createSignal, type Signal } from './signal.ts';
 import { type Addresses, addressRulesOf, createAddresses } from './webhooks/address.ts';
 
 /** What the world hands to a process: settings and the ports. */
@@ -47,10 +48,10 @@ export interface House extends Omit<Ground, 'config'> {
   senders: Map<string, Sender>;
   /** Payments whose `pending` is kept back for a moment: who applies their end takes them out, and it is never written. */
   keptBack: Set<string>;
-  /** Wakes the worker of this process, if there is one: something became due. */
-  wake(): void;
-  /** Wakes the publisher beside it, if there is one: events were committed. */
-  eventsWritten(): void;
+  /** Something became due: the worker of this process listens, if there is one. */
+  wake: Signal;
+  /** Events were committed: the publisher beside this process listens, if there is one. */
+  eventsWritten: Signal;
 }
 
 export interface Settings {
@@ -94,8 +95,8 @@ export async function openHouse(ground: Ground, draining: AbortSignal): Promise<
     mail: createMail(config, ground),
     senders: new Map(),
     keptBack: new Set(),
-    wake: () => {},
-    eventsWritten: () => {},
+    wake: createSignal(),
+    eventsWritten: createSignal(),
   };
 }
 

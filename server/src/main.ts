@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
+import { distance } from 'fastest-levenshtein';
 import { type CommandInput, UsageFault } from './command.ts';
 import { commands } from './commands.ts';
 import { readConfig, SettingFault } from './config.ts';
@@ -16,8 +17,8 @@ async function main(argv: string[]): Promise<number> {
   if (!command) {
     const wantsHelp =
       argv.length === 0 || argv.includes('--help') || argv.includes('-h') || argv[0] === 'help';
-    if (!wantsHelp) process.stderr.write(`vintem: unknown command: ${argv.join(' ')}\n\n`);
-    (wantsHelp ? process.stdout : process.stderr).write(overview());
+    if (wantsHelp) process.stdout.write(overview());
+    else process.stderr.write(unknownCommand(argv));
     return wantsHelp ? 0 : 2;
   }
   const words = command.name.split(' ').length;
@@ -123,6 +124,19 @@ function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
   return `vintem COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\nSettings come from the environment; README.md lists them.\n`;
+}
+
+/** One line, with the commands that look most like what was written. */
+function unknownCommand(argv: string[]): string {
+  const written = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
+  const near = commands
+    .map(({ name }) => ({ name, edits: distance(name, written.slice(0, name.split(' ').length).join(' ')) }))
+    .filter(({ name, edits }) => edits <= 2 || name.startsWith(`${written[0]} `))
+    .sort((one, other) => one.edits - other.edits)
+    .slice(0, 3)
+    .map(({ name }) => `\`${name}\``);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}? ` : '';
+  return `vintem: unknown command: ${argv.join(' ')}. ${hint}See: npx vintem --help\n`;
 }
 
 function help({ name, usage, about }: (typeof commands)[number]): string {

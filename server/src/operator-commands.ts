@@ -365,7 +365,7 @@ function holdAnswer(hold: HoldView): Answer {
 function pauseAnswer({ paused, reason, pausedAt }: PauseView): Answer {
   return {
     json: { paused, reason, pausedAt: instant(pausedAt) },
-    text: paused ? `withdrawals are paused: ${reason}` : 'withdrawals are not paused',
+    text: paused ? `withdrawals are paused: ${reason}` : 'withdrawals are running',
   };
 }
 

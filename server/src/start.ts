@@ -64,6 +64,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const api = await service.runApi(house, config);
     running.api = api;
     running.outgoing = runOutgoing(service, house, database.url);
+    if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
@@ -156,7 +157,7 @@ async function openRunning(
 
 function runOutgoing(service: ServiceParts, house: House, databaseUrl: string): Stoppable {
   const outgoing = service.startOutgoing({ databaseUrl });
-  house.eventsWritten = outgoing.written;
+  house.eventsWritten.listen(outgoing.written);
   return outgoing;
 }
 

@@ -2,7 +2,8 @@ import { findTestAccount } from './accounts/directory.ts';
 import { type Command, required, UsageFault } from './command.ts';
 import type { Config } from './config.ts';
 import { type EventType, eventTypes, isEventType } from './events/event.ts';
-import { createKey, revokeKey } from './keys/keys.ts';
+import { eraseKey } from './keys/keys.sql.ts';
+import { createKey } from './keys/keys.ts';
 import { permissions } from './keys/permissions.ts';
 import { type Edge, onDatabase } from './start.ts';
 import type { Triggered } from './webhooks/trigger.ts';
@@ -95,7 +96,7 @@ function withKey<Done>(edge: Edge, work: (key: string) => Promise<Done>): Promis
     try {
       return await work(key);
     } finally {
-      await revokeKey(context, id);
+      await eraseKey(context.sql, id);
     }
   });
 }

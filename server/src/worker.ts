@@ -37,10 +37,10 @@ export function runWorker(house: House): Worker {
   for (const { connection, sender } of followUps) house.senders.set(connection, sender);
   const inbound = createInbound(house);
   let rest = new AbortController();
-  house.wake = () => {
+  house.wake.listen(() => {
     rest.abort();
     rest = new AbortController();
-  };
+  });
 
   /** Steps until it is told to stop; a step that fails rests longer and goes on. */
   async function loop(name: keyof typeof restMs, step: () => Promise<boolean>): Promise<void> {

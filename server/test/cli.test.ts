@@ -72,7 +72,8 @@ describe('the command line', () => {
   });
 
   it.each([
-    [['frobnicate'], 'unknown command'],
+    [['frobnicate'], 'unknown command: frobnicate. See: npx vintem --help\n'],
+    [['acount', 'list'], 'Did you mean `account list`?'],
     [['account', 'create', '--test'], '--name is missing'],
     [['account', 'create', '--name', 'x', '--test'], '2 to 64 characters'],
     [['account', 'create', '--name', 'Live one'], 'only test accounts'],

@@ -84,6 +84,38 @@ describe('settings', () => {
   });
 });
 
+describe('variables that Kubernetes injects for a Service', () => {
+  it('are no settings, whatever the Service is called', () => {
+    const config = readConfig({
+      VINTEM_SERVICE_HOST: '10.96.0.7',
+      VINTEM_SERVICE_PORT: '3000',
+      VINTEM_SERVICE_PORT_HTTP: '3000',
+      VINTEM_PORT: 'tcp://10.96.0.7:3000',
+      VINTEM_PORT_3000_TCP: 'tcp://10.96.0.7:3000',
+      VINTEM_PORT_3000_TCP_ADDR: '10.96.0.7',
+      VINTEM_API_SERVICE_HOST: '10.96.0.8',
+      VINTEM_API_PORT_3000_TCP_PROTO: 'tcp',
+      METRICS_PORT: 'tcp://10.96.0.9:9464',
+      SIMULATOR_PORT: 'tcp://10.96.0.10:4010',
+    });
+    expect(config).toMatchObject({ port: 3000, metricsPort: null, simulatorPort: 4010 });
+  });
+
+  it('do not hide a misspelt setting', () => {
+    expect(faultsOf({ VINTEM_SERVICE: '1' })).toEqual(['VINTEM_SERVICE: is not a setting of vintem']);
+  });
+});
+
+describe('an address that means every interface', () => {
+  it.each([
+    ['0.0.0.0', 'http://127.0.0.1:3000'],
+    ['::', 'http://[::1]:3000'],
+    ['::1', 'http://[::1]:3000'],
+  ])('%s is shown as %s', (HOST, publicUrl) => {
+    expect(readConfig({ HOST }).publicUrl).toBe(publicUrl);
+  });
+});
+
 describe('faults', () => {
   it('are all listed at once, each naming its setting', () => {
     const faults = faultsOf({

@@ -267,7 +267,7 @@ test('a Pix key has the form of its type', async () => {
     const answer = await post(JSON.stringify({ ...transfer, pixKeyType, pixKey }), json, '/pix/transfers');
     expect(answer.status).toBe(400);
     expect(answer.body.code).toBe('validation_failed');
-    expect(answer.body.details).toEqual([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+    expect(answer.body.details).toEqual([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
   }
   const lower = await post(JSON.stringify({ ...transfer, pixKeyType: 'email' }), json, '/pix/transfers');
   expect(lower.body.details[0]).toMatchObject({ field: 'pixKeyType', code: 'not_one_of' });

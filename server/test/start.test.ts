@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -189,7 +189,9 @@ describe('start', () => {
   it('goes on with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');
-    expect(program.stdout()).toBe(`vintem ready ${address()}\n`);
+    expect(program.stdout()).toBe(
+      `vintem simulator http://127.0.0.1:${env.SIMULATOR_PORT}\nvintem ready ${address()}\n`,
+    );
     expect((await account()).status).toBe(200);
   });
 
@@ -206,6 +208,19 @@ describe('start', () => {
     expect(await program.exit).toEqual({ code: 0, signal: null });
     await expect.poll(() => processExists(database)).toBe(false);
   });
+});
+
+describe('a folder without an installation', () => {
+  it.each([[['account', 'list']], [['verify']], [['backup', 'copy.vtm']]])(
+    'is named and left as it is by %j',
+    async (words) => {
+      const dataDir = join(env.DATA_DIR as string, 'wrong', 'folder');
+      const { code, stdout, stderr } = await finish(words, { ...env, DATA_DIR: dataDir });
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toContain(`DATA_DIR ${dataDir} holds no installation`);
+      await expect(stat(dataDir)).rejects.toThrow('ENOENT');
+    },
+  );
 });
 
 describe('api and worker', () => {

@@ -1018,6 +1018,8 @@ export interface components {
                 min?: number;
                 max?: number;
                 allowed?: string[];
+                /** @description The type whose format the key does not have */
+                pixKeyType?: string;
                 /** @description The rate limit that refused */
                 policy?: string;
                 /** @description Codes that may still be tried */

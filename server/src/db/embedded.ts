@@ -184,6 +184,9 @@ export async function countOtherClients(url: string): Promise<number> {
 
 const infoPath = (dataDir: string) => join(dataDir, 'postgres.json');
 const passwordPath = (dataDir: string) => join(dataDir, 'postgres.password');
+/** Whether an embedded server was ever made for this folder. */
+export const holdsCluster = (dataDir: string): Promise<boolean> => exists(passwordPath(dataDir));
+
 const urlOf = (password: string, port: number) =>
   `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 

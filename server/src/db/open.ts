@@ -7,6 +7,7 @@ import {
   countOtherClients,
   type EmbeddedPostgres,
   findEmbedded,
+  holdsCluster,
   joinEmbedded,
   startEmbedded,
 } from './embedded.ts';
@@ -28,12 +29,21 @@ export interface OpenDatabase {
 
 const WAIT_MS = 15_000;
 
+/** Commands that may make an installation where there is none. A wrong DATA_DIR in any other one is a mistake to report. */
+const creators: readonly string[] = ['migrate', 'restore'];
+
 /**
  * The database for a command beside a running service or alone: `DATABASE_URL`, else the embedded server that runs on
  * `DATA_DIR`, else one that is started for as long as the command takes.
+ * @throws Error when there is no installation and the command may not create one
  */
 export async function databaseOfCommand(needs: Needs, command: string): Promise<OpenDatabase> {
   const { config, clock } = needs;
+  if (config.databaseUrl === null && !creators.includes(command) && !(await holdsCluster(config.dataDir))) {
+    throw new Error(
+      `DATA_DIR ${config.dataDir} holds no installation: set DATA_DIR, or run \`vintem start\` first`,
+    );
+  }
   await prepareDataDir(config.dataDir, config.databaseUrl === null ? 'write' : 'read');
   if (config.databaseUrl !== null) return given(config.databaseUrl);
   const deadline = clock.monotonicMs() + WAIT_MS;

@@ -110,8 +110,8 @@ export const catalogue = {
   code_expired: { status: 400, en: 'The code has expired.', pt: 'O código expirou.' },
   webhook_url_not_allowed: {
     status: 400,
-    en: 'This address cannot receive webhooks.',
-    pt: 'Este endereço não pode receber webhooks.',
+    en: 'This address cannot receive webhooks: use a public https address. To test on your own machine, run `vintem listen`, or set WEBHOOK_ALLOW_INSECURE_LOCAL=true for test accounts.',
+    pt: 'Este endereço não pode receber webhooks: use um endereço https público. Para testar na sua máquina, execute `vintem listen` ou defina WEBHOOK_ALLOW_INSECURE_LOCAL=true para contas de teste.',
   },
   webhook_limit_reached: {
     status: 400,
@@ -307,11 +307,20 @@ const fieldCatalogue = {
   },
   not_after_from: { en: '{field} must be later than from', pt: '{field} deve ser posterior a from' },
   invalid_pix_key: {
-    en: '{field} is not a Pix key of this type',
-    pt: '{field} não é uma chave Pix deste tipo',
+    en: '{field} is not a Pix key of this type: {expected}',
+    pt: '{field} não é uma chave Pix deste tipo: {expected}',
   },
   invalid_format: { en: '{field} has an invalid format', pt: '{field} tem formato inválido' },
 } as const satisfies Record<string, Omit<CatalogueEntry, 'status'>>;
+
+/** The format of a Pix key of each type, as a person writes it. */
+const pixKeyFormats = {
+  EMAIL: { en: 'one @, as in maria@example.com', pt: 'um @, como em maria@exemplo.com.br' },
+  CPF: { en: '11 digits, without dots or hyphen', pt: '11 dígitos, sem pontos nem hífen' },
+  CNPJ: { en: '14 digits, without dots, slash or hyphen', pt: '14 dígitos, sem pontos, barra nem hífen' },
+  PHONE: { en: '+ and digits, as in +5511999998888', pt: '+ e dígitos, como em +5511999998888' },
+  RANDOM: { en: 'a UUID with hyphens', pt: 'um UUID com hífens' },
+} as const;
 
 export type FieldCode = keyof typeof fieldCatalogue;
 
@@ -324,6 +333,8 @@ export interface FieldProblem {
   min?: number;
   max?: number;
   allowed?: readonly string[];
+  /** With `invalid_pix_key`: the type whose format the key does not have. */
+  pixKeyType?: keyof typeof pixKeyFormats;
 }
 
 export interface RefusalOptions {
@@ -406,11 +417,13 @@ export function errorBody(error: ApiError, language: Language, requestId: string
 
 function problemMessage(problem: FieldProblem, language: Language): string {
   const entry = fieldCatalogue[problem.code];
-  return fill(language === 'en' ? entry.en : entry.pt, {
+  const of = language === 'en' ? 'en' : 'pt';
+  return fill(entry[of], {
     field: problem.field,
     min: String(problem.min),
     max: String(problem.max),
     allowed: problem.allowed?.join(', ') ?? '',
+    expected: problem.pixKeyType ? pixKeyFormats[problem.pixKeyType][of] : '',
   });
 }
 

@@ -321,6 +321,7 @@ const errorSchema: Json = {
           min: { type: 'integer' },
           max: { type: 'integer' },
           allowed: { type: 'array', items: { type: 'string' } },
+          pixKeyType: { type: 'string', description: 'The type whose format the key does not have' },
           policy: { type: 'string', description: 'The rate limit that refused' },
           triesLeft: { type: 'integer', description: 'Codes that may still be tried' },
         },

@@ -5,7 +5,7 @@ import { Body, IdParams } from '../http/schema.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewOf } from '../payments/view.ts';
 import { cancelDraft, confirmDraft, createDraft, resendCode } from '../transfers/draft.ts';
-import { normalisePixKey } from '../transfers/pix-key.ts';
+import { existsInDict, normalisePixKey } from '../transfers/pix-key.ts';
 import { TransferBody } from '../transfers/schema.ts';
 import { attempts } from './attempts.ts';
 import { PanelError } from './errors.ts';
@@ -50,7 +50,8 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
       const { member, caller, body } = request;
       requireMayTransfer(house, member);
       const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
-      if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+      if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
+        throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
       const wanted = { ...body, pixKey: pixKey.key };
       const payment = await createDraft(
         house,

@@ -48,7 +48,8 @@ async function draftFor(
   const requestKey = ids.uuid();
   const request = validate({ ...fields, requestKey }) as typeof fields & { pixKeyType: PixKeyType };
   const pixKey = normalisePixKey(request.pixKeyType, request.pixKey);
-  if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+  if (!pixKey.ok)
+    throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: request.pixKeyType }]);
   const owner = await findOwner(sql, operationId);
   if (!owner) throw refuse('operation_not_found');
   const [installation] = await sql.run<{ identity: Buffer }>({

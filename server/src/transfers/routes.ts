@@ -68,7 +68,7 @@ export function transferRoutes(api: ApiScope, house: TransferHouse): void {
     async (request, reply) => {
       const { amountCents, pixKeyType, description, requestKey } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
-      if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+      if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
       house.limiter.requireKeysFound(request.caller.accountId);
       const { payment, replayed } = await onCurrentOperation(house.directory, request.caller, (caller) =>
         house.createTransfer(caller, {

@@ -37,16 +37,23 @@ export async function trigger(
     url: string,
     body?: object,
   ): Promise<Answer> {
-    const { status, text } = await net.request({
-      method,
-      url,
-      headers: {
-        ...(url.startsWith(apiUrl) ? { authorization: `Bearer ${key}` } : {}),
-        ...(body ? { 'content-type': 'application/json' } : {}),
-      },
-      ...(body ? { body: JSON.stringify(body) } : {}),
-      timeoutMs: 20_000,
-    });
+    const { status, text } = await net
+      .request({
+        method,
+        url,
+        headers: {
+          ...(url.startsWith(apiUrl) ? { authorization: `Bearer ${key}` } : {}),
+          ...(body ? { 'content-type': 'application/json' } : {}),
+        },
+        ...(body ? { body: JSON.stringify(body) } : {}),
+        timeoutMs: 20_000,
+      })
+      .catch((error: unknown) => {
+        const option = url.startsWith(apiUrl) ? '--url' : 'SIMULATOR_URL';
+        throw new Error(
+          `no answer from ${new URL(url).origin} (${(error as Error).message}): is it running there? See ${option}`,
+        );
+      });
     const answer = JSON.parse(text) as Answer & { message?: unknown };
     if (status >= 300)
       throw new Error(`${method} ${url} answered ${status}: ${String(answer.message ?? text)}`);

@@ -97,7 +97,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
   const house = await openHouse(ground, draining.signal);
   const working: Worker | null = worker ? runWorker(house) : null;
   const outgoing: Outgoing | null = worker ? runOutgoing(house, () => true) : null;
-  if (outgoing) house.eventsWritten = outgoing.written;
+  if (outgoing) house.eventsWritten.listen(outgoing.written);
   const api: Api = await runApi(house, config);
   const simulator = simulatorAt(bank.url);
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
