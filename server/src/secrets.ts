@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
-import { link, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SettingFault } from './config.ts';
-import { writeDurably } from './db/binaries.ts';
+import { keptText } from './db/binaries.ts';
 import { hmacSha256 } from './hmac.ts';
 import type { Ids } from './ports/ids.ts';
 
@@ -83,25 +82,9 @@ export async function loadSecrets(
 
 async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
   const path = join(dataDir, 'secret');
-  const read = async () => (await readFile(path, 'utf8').catch(absent))?.trim();
-  let text = await read();
-  if (text === undefined) {
-    const own = `${path}.${ids.bytes(6).toString('hex')}`;
-    await writeDurably(own, `${ids.bytes(32).toString('base64')}\n`);
-    // A link fails where a file is: of two processes that start at once, both use the first one's.
-    await link(own, path).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EEXIST') throw error;
-    });
-    await rm(own);
-    text = await read();
-  }
-  const secret = Buffer.from(text ?? '', 'base64');
+  const secret = Buffer.from(await keptText(path, () => ids.bytes(32).toString('base64')), 'base64');
   if (secret.length !== 32) throw new SettingFault(`VINTEM_SECRET: ${path} does not hold 32 bytes in base64`);
   return secret;
-}
-
-function absent(error: NodeJS.ErrnoException): undefined {
-  if (error.code !== 'ENOENT') throw error;
 }
 
 function derived(secret: Buffer): Derived {

@@ -7,7 +7,7 @@ import { type Config, SettingFault } from './config.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
 import { waitForLock } from './db/lock.ts';
 import { migrate, prepareInstallation } from './db/migrate.ts';
-import { databaseOfCommand, databaseOfPart, type OpenDatabase, prepareDataDir } from './db/open.ts';
+import { databaseOfCommand, databaseOfPart, loginsOf, type OpenDatabase, prepareDataDir } from './db/open.ts';
 import { openPool } from './db/pool.ts';
 import { checkServiceRole } from './db/roles.ts';
 import type { Ground, House } from './house.ts';
@@ -275,21 +275,19 @@ async function requireFree(setting: string, host: string, port: number): Promise
 
 // ------------------------------------------------------------------------------------------------------ the database
 
-const migrateOn = ({ config, clock, log }: Edge, { url, embedded }: Pick<OpenDatabase, 'url' | 'embedded'>) =>
-  migrate({ url, migrationUrl: config.migrationDatabaseUrl ?? undefined, clock, log, embedded });
+type Database = Omit<OpenDatabase, 'close'>;
+
+const migrateOn = ({ clock, log }: Edge, { url, migrationUrl, embedded }: Database) =>
+  migrate({ url, migrationUrl, clock, log, embedded });
 
 /** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
-async function prepare(
-  edge: Edge,
-  database: Pick<OpenDatabase, 'url' | 'embedded'>,
-  running: Running,
-): Promise<Context> {
+async function prepare(edge: Edge, database: Database, running: Running): Promise<Context> {
   const { config, clock, ids, log } = edge;
   const { applied } = await migrateOn(edge, database);
   if (applied.length > 0) log.info({ applied }, 'migrated');
   const sql = openPool({ url: database.url, log, name: 'vintem' });
   running.pool = { stop: sql.close };
-  await checkServiceRole(sql);
+  await checkServiceRole(sql, { log, embedded: database.embedded });
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   await checkSecrets(sql, secrets);
@@ -309,28 +307,28 @@ async function checkSecrets(sql: Sql, secrets: Secrets): Promise<void> {
   }
 }
 
-async function databaseOfStart(
-  edge: Edge,
-  running: Running,
-): Promise<Pick<OpenDatabase, 'url' | 'embedded'>> {
-  if (edge.config.databaseUrl !== null) return { url: edge.config.databaseUrl, embedded: false };
+async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {
+  const { databaseUrl, migrationDatabaseUrl } = edge.config;
+  if (databaseUrl !== null) {
+    return { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
+  }
   const database = await keepDatabase(edge);
   running.database = database;
-  return { url: database.url, embedded: true };
+  return database;
 }
 
 /** The embedded PostgreSQL, started anew whenever it ends by itself. */
-async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppable & { url: string }> {
+async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppable & Database> {
   const options = { dataDir: config.dataDir, log, say };
   let server: EmbeddedPostgres = await startEmbedded(options);
-  const { url } = server;
+  const logins = loginsOf(server);
   const ending = new AbortController();
   const kept = keep(clock, ending.signal, {
     lost: () => server.lost,
     again: async () => {
       log.error('PostgreSQL ended by itself; starting it again');
       try {
-        server = await startEmbedded({ ...options, port: Number(new URL(url).port) });
+        server = await startEmbedded({ ...options, port: Number(new URL(logins.url).port) });
         log.info('PostgreSQL runs again');
       } catch (error) {
         log.error({ err: error }, 'PostgreSQL did not start');
@@ -338,7 +336,7 @@ async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppabl
     },
   });
   return {
-    url,
+    ...logins,
     stop: async (withinMs) => {
       ending.abort();
       // A start that is under way is waited for: nobody else would stop what it leaves.

@@ -1,10 +1,15 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedPostgres, findEmbedded, startEmbedded } from '../src/db/embedded.ts';
 import { LockHeld, takeLock, waitForLock } from '../src/db/lock.ts';
+import { migrate } from '../src/db/migrate.ts';
+import { openPool } from '../src/db/pool.ts';
+import { checkServiceRole } from '../src/db/roles.ts';
 import { createLog } from '../src/log.ts';
 import { systemClock } from '../src/ports/clock.ts';
 import { childrenOf } from './support/command.ts';
@@ -68,7 +73,7 @@ describe('the embedded PostgreSQL', () => {
     const wrong = new URL(url);
     wrong.password = 'wrong';
     await expect(query(wrong.toString(), 'SELECT 1')).rejects.toThrow('password authentication failed');
-    for (const file of ['postgres.password', 'postgres.json', 'postgres.log']) {
+    for (const file of ['postgres.password', 'postgres.service.password', 'postgres.json', 'postgres.log']) {
       expect(await modeOf(file)).toBe(0o600);
     }
   });
@@ -131,6 +136,111 @@ describe('the embedded PostgreSQL', () => {
     await rename(cluster, `${cluster}.moved`);
     await expect(begin()).rejects.toThrow('is gone');
     await rename(`${cluster}.moved`, cluster);
+  });
+});
+
+describe('the login of the service', () => {
+  /** As the service works: its own login, its role, its session settings. */
+  async function service(begun: EmbeddedPostgres) {
+    await migrate({
+      url: begun.serviceUrl,
+      migrationUrl: begun.url,
+      clock: systemClock,
+      log: createLog('silent'),
+      embedded: true,
+    });
+    return openPool({ url: begun.serviceUrl, log: createLog('silent'), name: 'vintem test', size: 1 });
+  }
+
+  it('cannot leave its role: no statement of the service makes a journal changeable', async () => {
+    const sql = await service(await begin());
+    await checkServiceRole(sql, { log: createLog('silent'), embedded: true });
+    for (const attack of [
+      'SET ROLE NONE; DELETE FROM vintem.journal',
+      'RESET ROLE; DELETE FROM vintem.journal',
+      'SET ROLE vintem_owner',
+      'SET ROLE vintem',
+      'SET SESSION AUTHORIZATION vintem',
+      'CREATE ROLE another LOGIN SUPERUSER',
+      'ALTER ROLE vintem_service SUPERUSER',
+      'GRANT vintem_owner TO vintem_service',
+      'CREATE TABLE vintem.own (n int)',
+      `COPY vintem.account TO PROGRAM 'cat'`,
+      `SELECT pg_read_file('postgresql.conf')`,
+    ]) {
+      const tx = await sql.begin();
+      let refused: unknown;
+      for (const [at, text] of attack.split('; ').entries()) {
+        await tx.run({ name: `attack ${attack} ${at}`.slice(0, 60), text }).catch((error: unknown) => {
+          refused = error;
+        });
+      }
+      await tx.rollback();
+      expect.soft(refused, attack).toMatchObject({ code: '42501' });
+    }
+    await sql.close();
+  });
+
+  it('is refused by the start when somebody gave it another role', async () => {
+    const begun = await begin();
+    const sql = await service(begun);
+    const check = () => checkServiceRole(sql, { log: createLog('silent'), embedded: true });
+    await query(begun.url, 'GRANT vintem_owner TO vintem_service');
+    await expect(check()).rejects.toThrow('take other roles');
+    await query(begun.url, 'REVOKE vintem_owner FROM vintem_service');
+    await check();
+    await sql.close();
+  });
+
+  it('is made in a folder of an earlier version, and its password is known to the folder alone', async () => {
+    const first = await begin();
+    await query(first.url, 'DROP ROLE vintem_service');
+    await first.stop();
+    await rm(join(dataDir, 'postgres.service.password'));
+    const second = await begin();
+    expect(await query(second.serviceUrl, 'SELECT session_user::text AS login')).toEqual([
+      { login: 'vintem_service' },
+    ]);
+    expect(await modeOf('postgres.service.password')).toBe(0o600);
+    const [stored] = await query(
+      second.url,
+      `SELECT rolpassword AS stored FROM pg_authid WHERE rolname = 'vintem_service'`,
+    );
+    expect(stored?.stored).toMatch(/^SCRAM-SHA-256\$/);
+  });
+
+  it('gets the password of the folder again when the two differ', async () => {
+    const first = await begin();
+    await query(first.url, `ALTER ROLE vintem_service PASSWORD 'another'`);
+    await first.stop();
+    const second = await begin();
+    expect(await query(second.serviceUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+  });
+});
+
+describe.runIf(process.getuid?.() === 0)('as root', () => {
+  const nameOf = async (uid: number) =>
+    (await readFile('/etc/passwd', 'utf8'))
+      .split('\n')
+      .map((line) => line.split(':'))
+      .find((fields) => Number(fields[2]) === uid)?.[0];
+
+  it('the cluster belongs to a user of its own, whom no other service uses', async () => {
+    await begin();
+    expect(await nameOf((await stat(await clusterOf())).uid)).toBe('vintem-db');
+    expect((await stat(await clusterOf())).mode & 0o077).toBe(0);
+  });
+
+  it('a cluster that belongs to nobody is handed over at the next start, with what is in it', async () => {
+    const first = await begin();
+    await query(first.url, 'CREATE TABLE kept (n int)');
+    await first.stop();
+    const cluster = await clusterOf();
+    await promisify(execFile)('chown', ['-R', 'nobody', cluster]);
+    const second = await begin();
+    expect(await query(second.url, 'SELECT * FROM kept')).toEqual([]);
+    const { stdout } = await promisify(execFile)('find', [cluster, '!', '-user', 'vintem-db']);
+    expect(stdout).toBe('');
   });
 });
 

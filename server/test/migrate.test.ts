@@ -81,7 +81,7 @@ describe('migrations', () => {
 describe('roles', () => {
   it('let the service write a journal and never change, remove or empty one', async () => {
     await migrate({ url: db.url, clock, log });
-    await checkServiceRole(db.sql);
+    await checkServiceRole(db.sql, { log, embedded: false });
     for (const text of [
       'UPDATE vintem.journal SET available = 1',
       'DELETE FROM vintem.journal',
@@ -97,9 +97,9 @@ describe('roles', () => {
   it('end the start when the service could change a journal', async () => {
     await migrate({ url: db.url, clock, log });
     await db.admin('GRANT UPDATE (available) ON vintem.journal TO vintem_app');
-    await expect(checkServiceRole(db.sql)).rejects.toBeInstanceOf(SettingFault);
+    await expect(checkServiceRole(db.sql, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
     const owner = openPool({ url: db.url, log, name: 'vintem test', role: 'vintem_owner' });
-    await expect(checkServiceRole(owner)).rejects.toBeInstanceOf(SettingFault);
+    await expect(checkServiceRole(owner, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
     await owner.close();
   });
 
@@ -115,7 +115,7 @@ describe('roles', () => {
     await db.admin(`GRANT vintem_owner, vintem_app TO ${user.login} WITH ${admin}`);
     expect(await migrate({ url: user.url, clock, log })).toEqual({ applied: names });
     const pool = openPool({ url: user.url, log, name: 'vintem test' });
-    await checkServiceRole(pool);
+    await checkServiceRole(pool, { log, embedded: false });
     await pool.close();
     await user.drop();
   });
@@ -138,7 +138,7 @@ describe('roles', () => {
     const both = { url: service.url, migrationUrl: db.url, clock, log };
     expect(await migrate(both)).toEqual({ applied: names });
     const pool = openPool({ url: service.url, log, name: 'vintem test' });
-    await checkServiceRole(pool);
+    await checkServiceRole(pool, { log, embedded: false });
     await pool.close();
     // Without the owner it still starts while there is nothing to migrate.
     expect(await migrate({ url: service.url, clock, log })).toEqual({ applied: [] });

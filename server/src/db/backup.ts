@@ -56,7 +56,9 @@ const blockBytes = 256 * 1024;
 export async function backup(needs: Needs, file: string): Promise<BackedUp> {
   const database = await databaseOfCommand(needs, 'backup');
   try {
-    const client = await connectReading(database.url);
+    const client = await connectReading(
+      database.embedded ? (database.migrationUrl ?? database.url) : database.url,
+    );
     try {
       const tables: BackedUp['tables'] = [];
       const header = await takeSnapshot(client, needs.clock);

@@ -1,5 +1,16 @@
 import { constants, type Stats } from 'node:fs';
-import { cp, mkdir, open, readdir, readFile, rename, rm, stat, symlink } from 'node:fs/promises';
+import {
+  cp,
+  link as hardLink,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+} from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
@@ -151,6 +162,35 @@ export async function writeDurably(path: string, content: string): Promise<void>
   }
   await rename(part, path);
   await syncFolder(dirname(path));
+}
+
+/**
+ * The content of a file that is made once and then kept. Of two processes that make it at once both get the first one's:
+ * a link, unlike a rename, fails where a file exists.
+ */
+export async function keptText(path: string, make: () => string): Promise<string> {
+  const found = await textOf(path);
+  if (found) return found;
+  const own = `${path}.new-${process.pid}`;
+  await writeDurably(own, `${make()}\n`);
+  // A crash of an earlier version may have left an empty file.
+  if (found === '') await rename(own, path);
+  else {
+    await hardLink(own, path).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    });
+    await rm(own);
+  }
+  return (await textOf(path)) ?? '';
+}
+
+async function textOf(path: string): Promise<string | null> {
+  try {
+    return (await readFile(path, 'utf8')).trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
 }
 
 /** Makes new names in a folder durable (where the system lets a folder be opened). */

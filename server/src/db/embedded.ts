@@ -1,6 +1,19 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { chmod, chown, mkdir, open, readFile, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  lchown,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,6 +25,7 @@ import {
   copyBinaries,
   exists,
   findPackage,
+  keptText,
   linkLibraries,
   type SystemUser,
   syncFolder,
@@ -26,12 +40,15 @@ import { processExists } from './lock.ts';
  * In `DATA_DIR` (readable by its owner alone):
  *   postgres/          the cluster; as root it may stand under /var/lib/vintem instead
  *   postgres.json      where the cluster is and on which port it listens
- *   postgres.password  of the superuser `vintem`
+ *   postgres.password  of the superuser `vintem`: for migrations, backup and restore
+ *   postgres.service.password  of `vintem_service`, the login of the service: a member of `vintem_app` and of nothing else
  *   postgres.log       what the server says
  */
 export interface EmbeddedPostgres {
-  /** The superuser's, to the database `vintem`. */
+  /** The superuser's, to the database `vintem`: for migrations, backup and restore. */
   url: string;
+  /** The service's own login, which may work as `vintem_app` and as no other role. */
+  serviceUrl: string;
   /** Where programs and data went because the server's user cannot reach `DATA_DIR` or the project. */
   apart: string | null;
   /** Resolves when the server has ended without `stop`. */
@@ -53,6 +70,7 @@ export interface EmbeddedOptions {
 }
 
 const USER = 'vintem';
+const SERVICE = 'vintem_service';
 const DATABASE = 'vintem';
 
 const SETTINGS: Record<string, string> = {
@@ -106,7 +124,7 @@ interface Info {
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
   const { dataDir, log } = options;
   const place = await locate(options);
-  const password = await readPassword(dataDir);
+  const password = await keptPassword(passwordPath(dataDir));
   const info = (await readInfo(dataDir)) ?? { cluster: place.cluster, port: 0, complete: false };
   if (!info.complete) await initialize(place, password, info, log);
   else if (!(await exists(join(place.cluster, 'PG_VERSION')))) {
@@ -123,6 +141,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
       if (left.port !== info.port) await writeInfo(dataDir, { ...info, port: left.port });
       return {
         url,
+        serviceUrl: await prepareServiceLogin(url, dataDir),
         apart: place.apart,
         lost: ended(left.pid),
         stop: (withinMs) => stopProcess(left.pid, withinMs),
@@ -132,6 +151,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
     await stopProcess(left.pid);
   }
 
+  await handOver(place);
   for (let attempt = 1; ; attempt++) {
     const port = options.port ?? (await freePort(attempt === 1 ? info.port : 0));
     if (port !== info.port) await writeInfo(dataDir, { ...info, port });
@@ -139,7 +159,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
       const server = await launch(place, port, options);
       const url = urlOf(password, port);
       await createDatabase(url);
-      return { ...server, url, apart: place.apart };
+      const serviceUrl = await prepareServiceLogin(url, dataDir);
+      return { ...server, url, serviceUrl, apart: place.apart };
     } catch (error) {
       if (attempt === 20 || !(error instanceof MayComeRight)) throw error;
       await systemClock.sleep(300);
@@ -149,21 +170,29 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   }
 }
 
-/** The URL of the folder's server, when one runs and answers. */
+/** The superuser's URL of the folder's server, when one runs and answers. */
 export async function findEmbedded(dataDir: string): Promise<string | null> {
   const joined = await joinEmbedded(dataDir);
   await joined?.leave();
   return joined?.url ?? null;
 }
 
+type Logins = Pick<EmbeddedPostgres, 'url' | 'serviceUrl'>;
+
 /** The same, with a connection that stands until `leave`: `countOtherClients` counts it. */
-export async function joinEmbedded(dataDir: string): Promise<{ url: string; leave(): Promise<void> } | null> {
+export async function joinEmbedded(dataDir: string): Promise<(Logins & { leave(): Promise<void> }) | null> {
   const info = await readInfo(dataDir);
   const password = await readFile(passwordPath(dataDir), 'utf8').catch(() => null);
   if (!info?.complete || password === null) return null;
   const url = urlOf(password.trim(), info.port);
   const client = await connect(url).catch(() => null);
-  return client && { url, leave: () => client.end() };
+  if (client === null) return null;
+  try {
+    return { url, serviceUrl: await prepareServiceLogin(url, dataDir), leave: () => client.end() };
+  } catch (error) {
+    await client.end();
+    throw error;
+  }
 }
 
 /** How many clients other than this connection use the server; 0 when it does not answer. */
@@ -184,6 +213,7 @@ export async function countOtherClients(url: string): Promise<number> {
 
 const infoPath = (dataDir: string) => join(dataDir, 'postgres.json');
 const passwordPath = (dataDir: string) => join(dataDir, 'postgres.password');
+const servicePasswordPath = (dataDir: string) => join(dataDir, 'postgres.service.password');
 /** Whether an embedded server was ever made for this folder. */
 export const holdsCluster = (dataDir: string): Promise<boolean> => exists(passwordPath(dataDir));
 
@@ -201,7 +231,7 @@ async function locate({ dataDir, say }: EmbeddedOptions): Promise<Place> {
     return { dataDir, cluster, bin: join(folder, 'native', 'bin'), libraries, user: null, apart: null };
   }
 
-  const user = await unprivilegedUser(info?.cluster ?? inside);
+  const user = await unprivilegedUser(info?.cluster ?? inside, say);
   const native = join(await realpath(folder), 'native');
   const home = await realpath(dataDir);
   const reachesPrograms =
@@ -233,26 +263,76 @@ async function locate({ dataDir, say }: EmbeddedOptions): Promise<Place> {
   return { dataDir, cluster, bin: join(copy, 'bin'), libraries: null, user, apart };
 }
 
+interface NamedUser extends SystemUser {
+  name: string;
+}
+
+/** The system user that owns the cluster when root starts it; made by us, and used by nothing else. */
+const CLUSTER_USER = 'vintem-db';
+const SHARED_USER = 'nobody';
+
 /**
- * PostgreSQL refuses to run as root. Whoever owns the cluster already, or `nobody`, or the first entry of the passwd file
- * that is not root: initdb looks its user's name up there. None is created.
+ * PostgreSQL refuses to run as root, and initdb looks its user's name up in the passwd file. The user that owns the cluster
+ * already, else one of our own: other services run as `nobody` too, and could read every payment. Only where no user can be made
+ * (a read-only system, no `useradd`) is it `nobody`.
  */
-async function unprivilegedUser(cluster: string): Promise<SystemUser & { name: string }> {
+async function unprivilegedUser(cluster: string, say: (line: string) => void): Promise<NamedUser> {
+  const users = await systemUsers();
+  const owner = await stat(cluster).catch(() => null);
+  const found = owner && owner.uid !== 0 ? users.find(({ uid }) => uid === owner.uid) : undefined;
+  if (found && found.name !== SHARED_USER) return found;
+  const own = users.find(({ name }) => name === CLUSTER_USER) ?? (await makeClusterUser());
+  if (own) return own;
+  const shared = found ?? users.find(({ name }) => name === SHARED_USER) ?? users[0];
+  if (!shared) {
+    throw new Error('PostgreSQL does not run as root, and /etc/passwd has no other user: set DATABASE_URL');
+  }
+  say(
+    `vintem: the user ${CLUSTER_USER} cannot be created, so the database runs as ${shared.name}, which other services of this machine may use: run vintem as a user of its own`,
+  );
+  return shared;
+}
+
+async function systemUsers(): Promise<NamedUser[]> {
   const passwd = await readFile('/etc/passwd', 'utf8').catch(() => '');
-  const users = passwd
+  return passwd
     .split('\n')
     .map((line) => line.split(':'))
     .filter((fields) => fields.length >= 4 && Number(fields[2]) > 0)
     .map(([name, , uid, gid]) => ({ name: name as string, uid: Number(uid), gid: Number(gid) }));
-  const owner = await stat(cluster).catch(() => null);
-  const found =
-    (owner && owner.uid !== 0 ? users.find(({ uid }) => uid === owner.uid) : undefined) ??
-    users.find(({ name }) => name === 'nobody') ??
-    users[0];
-  if (!found) {
-    throw new Error('PostgreSQL does not run as root, and /etc/passwd has no other user: set DATABASE_URL');
+}
+
+/** With the tools of shadow (most systems) or of BusyBox (Alpine). */
+async function makeClusterUser(): Promise<NamedUser | undefined> {
+  for (const [tool, ...options] of [
+    [
+      'useradd',
+      '--system',
+      '--user-group',
+      '--no-create-home',
+      '--home-dir',
+      '/nonexistent',
+      '--shell',
+      '/usr/sbin/nologin',
+    ],
+    ['adduser', '-S', '-D', '-H', '-h', '/nonexistent', '-s', '/sbin/nologin'],
+  ] as const) {
+    // Another process may have made it at the same time: what counts is the passwd file.
+    await promisify(execFile)(tool, [...options, CLUSTER_USER], {
+      env: { PATH: '/usr/sbin:/sbin:/usr/bin:/bin' },
+    }).catch(() => {});
+    const made = (await systemUsers()).find(({ name }) => name === CLUSTER_USER);
+    if (made) return made;
   }
-  return found;
+  return undefined;
+}
+
+/** Gives a cluster that still belongs to `nobody` to the user that runs it. The folder itself goes last: what is cut off is repeated. */
+async function handOver({ cluster, user }: Place): Promise<void> {
+  if (user === null || (await stat(cluster)).uid === user.uid) return;
+  const entries = await readdir(cluster, { recursive: true });
+  for (const entry of entries) await lchown(join(cluster, entry), user.uid, user.gid);
+  await lchown(cluster, user.uid, user.gid);
 }
 
 async function checkOwner(cluster: string): Promise<void> {
@@ -277,14 +357,7 @@ async function readInfo(dataDir: string): Promise<Info | null> {
 const writeInfo = (dataDir: string, info: Info) =>
   writeDurably(infoPath(dataDir), `${JSON.stringify(info, null, 2)}\n`);
 
-async function readPassword(dataDir: string): Promise<string> {
-  const path = passwordPath(dataDir);
-  const found = await readFile(path, 'utf8').catch(() => null);
-  if (found?.trim()) return found.trim();
-  const made = randomBytes(32).toString('hex');
-  await writeDurably(path, `${made}\n`);
-  return made;
-}
+const keptPassword = (path: string): Promise<string> => keptText(path, () => randomBytes(32).toString('hex'));
 
 // ---------------------------------------------------------------------------------------------------------- the server
 
@@ -501,6 +574,30 @@ async function createDatabase(url: string): Promise<void> {
   } finally {
     await client.end();
   }
+}
+
+/**
+ * The login of the service, made where it is missing. The service must not log in as the superuser: `SET ROLE NONE` in one
+ * injected statement would make every journal changeable.
+ * @returns its URL
+ */
+async function prepareServiceLogin(url: string, dataDir: string): Promise<string> {
+  const password = await keptPassword(servicePasswordPath(dataDir));
+  const service = new URL(url);
+  service.username = SERVICE;
+  service.password = password;
+  if (await answers(service.href)) return service.href;
+  const client = await connect(url);
+  try {
+    const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [SERVICE]);
+    await client.query(
+      `${rowCount === 0 ? 'CREATE' : 'ALTER'} ROLE ${SERVICE} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS
+         PASSWORD ${client.escapeLiteral(password)}`,
+    );
+  } finally {
+    await client.end();
+  }
+  return service.href;
 }
 
 async function answers(url: string): Promise<boolean> {

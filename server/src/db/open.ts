@@ -6,7 +6,6 @@ import type { Clock } from '../ports/clock.ts';
 import {
   countOtherClients,
   type EmbeddedPostgres,
-  findEmbedded,
   holdsCluster,
   joinEmbedded,
   startEmbedded,
@@ -21,7 +20,10 @@ interface Needs {
 }
 
 export interface OpenDatabase {
+  /** The login of the service. */
   url: string;
+  /** The login that migrates; undefined: the service's own. */
+  migrationUrl: string | undefined;
   /** Ours alone, and not a PostgreSQL of the operator's. */
   embedded: boolean;
   close(): Promise<void>;
@@ -45,15 +47,14 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
     );
   }
   await prepareDataDir(config.dataDir, config.databaseUrl === null ? 'write' : 'read');
-  if (config.databaseUrl !== null) return given(config.databaseUrl);
+  if (config.databaseUrl !== null) return given(config.databaseUrl, config);
   const deadline = clock.monotonicMs() + WAIT_MS;
   for (;;) {
     // While its owner waits for the last connection, new ones would only hold it up.
     const joined = (await ownerIsEnding(config.dataDir)) ? null : await joinEmbedded(config.dataDir);
     if (joined !== null) {
       // Who ends the server says so first, and looks for connections then: either it sees ours, or we hear of it here.
-      if (!(await ownerIsEnding(config.dataDir)))
-        return { url: joined.url, embedded: true, close: joined.leave };
+      if (!(await ownerIsEnding(config.dataDir))) return { ...loginsOf(joined), close: joined.leave };
       await joined.leave();
     }
     try {
@@ -66,8 +67,7 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
         throw error;
       }
       return {
-        url: server.url,
-        embedded: true,
+        ...loginsOf(server),
         close: async () => {
           await lock.announceEnd();
           await otherCommandsEnd(server.url, clock);
@@ -86,9 +86,12 @@ export async function databaseOfCommand(needs: Needs, command: string): Promise<
 /** For `api` and `worker`: a part alone needs a database that somebody else keeps running. */
 export async function databaseOfPart({ config }: Needs): Promise<OpenDatabase> {
   await prepareDataDir(config.dataDir, 'read');
-  if (config.databaseUrl !== null) return given(config.databaseUrl);
-  const url = await findEmbedded(config.dataDir);
-  if (url !== null) return { url, embedded: true, close: async () => {} };
+  if (config.databaseUrl !== null) return given(config.databaseUrl, config);
+  const joined = await joinEmbedded(config.dataDir);
+  if (joined !== null) {
+    await joined.leave();
+    return { ...loginsOf(joined), close: async () => {} };
+  }
   throw new Error(
     `no database runs on ${config.dataDir}: run \`vintem start\` there first, or set DATABASE_URL`,
   );
@@ -128,7 +131,22 @@ async function makeFolders(folder: string, mode: number): Promise<void> {
   });
 }
 
-const given = (url: string): OpenDatabase => ({ url, embedded: false, close: async () => {} });
+const given = (
+  url: string,
+  { migrationDatabaseUrl }: Pick<Config, 'migrationDatabaseUrl'>,
+): OpenDatabase => ({
+  url,
+  migrationUrl: migrationDatabaseUrl ?? undefined,
+  embedded: false,
+  close: async () => {},
+});
+
+/** The two logins of the embedded server. */
+export const loginsOf = ({ url, serviceUrl }: Pick<EmbeddedPostgres, 'url' | 'serviceUrl'>) => ({
+  url: serviceUrl,
+  migrationUrl: url,
+  embedded: true,
+});
 
 /** Another command may have found the server that this one started. */
 async function otherCommandsEnd(url: string, clock: Clock): Promise<void> {

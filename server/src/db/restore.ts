@@ -15,7 +15,7 @@ import { type BackupFile, type Block, type Header, openBackupFile, rowSum } from
 import { startEmbedded } from './embedded.ts';
 import { waitForLock } from './lock.ts';
 import { migrate, readMigrations } from './migrate.ts';
-import { prepareDataDir } from './open.ts';
+import { loginsOf, type OpenDatabase, prepareDataDir } from './open.ts';
 import { withSessionOptions } from './pool.ts';
 import { OWNER } from './roles.ts';
 
@@ -63,10 +63,14 @@ export async function restore(needs: Needs, file: string, asRestored: AsRestored
     await prepareDataDir(config.dataDir, 'write');
     const lock = await waitForLock(clock, config.dataDir, { command: 'restore', port: null }, 15_000);
     try {
-      if (config.databaseUrl !== null) return await restoreInto(needs, config.databaseUrl, copy, asRestored);
+      if (config.databaseUrl !== null) {
+        const { databaseUrl: url, migrationDatabaseUrl } = config;
+        const database = { url, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
+        return await restoreInto(needs, database, copy, asRestored);
+      }
       const server = await startEmbedded({ ...needs, dataDir: config.dataDir });
       try {
-        return await restoreInto(needs, server.url, copy, asRestored);
+        return await restoreInto(needs, loginsOf(server), copy, asRestored);
       } finally {
         await server.stop();
       }
@@ -117,14 +121,12 @@ async function checkSecret({ config, ids }: Needs, { secretIds }: Header): Promi
 }
 
 async function restoreInto(
-  { config, clock, log }: Needs,
-  url: string,
+  { clock, log }: Needs,
+  { url, migrationUrl, embedded }: Omit<OpenDatabase, 'close'>,
   copy: BackupFile,
   asRestored: AsRestored,
 ): Promise<Restored> {
   const header = await headerOf(copy);
-  const embedded = config.databaseUrl === null;
-  const migrationUrl = config.migrationDatabaseUrl ?? undefined;
   const before = await connect(migrationUrl ?? url, {});
   try {
     await checkAlone(before, clock);

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import { SettingFault } from '../config.ts';
+import type { Log } from '../log.ts';
 import type { Sql } from '../ports/sql.ts';
 
 /**
@@ -66,25 +67,53 @@ export const RACES = new Set([
 ]);
 
 /**
- * The last wall before the ledger: what every service connection works as may not change or remove a journal.
+ * The last wall before the ledger: what every service connection works as may not change or remove a journal, and its login
+ * cannot leave that role for one that may.
+ * @param embedded the embedded server: its login is ours, so one that could do more is a fault and not a matter of setup
  * @throws SettingFault when it may
  */
-export async function checkServiceRole(sql: Sql): Promise<void> {
-  const [row] = await sql.run<{ role: string; changes: boolean; flushes: boolean }>({
+export async function checkServiceRole(
+  sql: Sql,
+  { log, embedded }: { log: Log; embedded: boolean },
+): Promise<void> {
+  const [row] = await sql.run<{
+    role: string;
+    login: string;
+    superuser: boolean;
+    others: string[];
+    changes: boolean;
+    flushes: boolean;
+  }>({
     name: 'roles.check',
-    text: `SELECT current_user::text AS role,
+    text: `SELECT current_user::text AS role, session_user::text AS login,
+                  (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = session_user) AS superuser,
+                  ARRAY(SELECT r.rolname::text FROM pg_roles r
+                    WHERE r.rolname NOT IN ('${APP}', session_user) AND pg_has_role(session_user, r.oid, 'MEMBER')
+                    ORDER BY 1) AS others,
                   has_table_privilege('vintem.journal', 'UPDATE, DELETE, TRUNCATE')
                     OR has_any_column_privilege('vintem.journal', 'UPDATE') AS changes,
                   current_setting('fsync') = 'on' AND current_setting('synchronous_commit') <> 'off' AS flushes`,
   });
   if (!row || row.role !== APP || row.changes) {
     throw new SettingFault(
-      `DATABASE_URL: the service works as ${row?.role ?? 'nobody'}, which may change journals that are written; revoke UPDATE, DELETE and TRUNCATE on vintem.journal`,
+      `DATABASE_URL: the service works as ${row?.role ?? 'no role'}, which may change journals that are written; revoke UPDATE, DELETE and TRUNCATE on vintem.journal`,
     );
   }
   if (!row.flushes) {
     throw new SettingFault(
       'DATABASE_URL: this PostgreSQL acknowledges commits that are not on disk (fsync or synchronous_commit is off)',
+    );
+  }
+  if (embedded && (row.superuser || row.others.length > 0)) {
+    throw new SettingFault(
+      `the embedded database lets its service login ${row.login} take other roles than ${APP}: revoke them`,
+    );
+  }
+  // `migrate` warns about a superuser.
+  if (!row.superuser && row.others.length > 0) {
+    log.warn(
+      { login: row.login, roles: row.others },
+      `the login of DATABASE_URL may take other roles than ${APP}: give the service a login of its own and set MIGRATION_DATABASE_URL`,
     );
   }
 }
