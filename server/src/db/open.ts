@@ -37,13 +37,13 @@ const creators: readonly string[] = ['migrate', 'restore'];
 /**
  * The database for a command beside a running service or alone: `DATABASE_URL`, else the embedded server that runs on
  * `DATA_DIR`, else one that is started for as long as the command takes.
- * @throws Error when there is no installation and the command may not create one
+ * @throws SettingFault when there is no installation and the command may not create one
  */
 export async function databaseOfCommand(needs: Needs, command: string): Promise<OpenDatabase> {
   const { config, clock } = needs;
   if (config.databaseUrl === null && !creators.includes(command) && !(await holdsCluster(config.dataDir))) {
-    throw new Error(
-      `DATA_DIR ${config.dataDir} holds no installation: set DATA_DIR, or run \`vintem start\` first`,
+    throw new SettingFault(
+      `DATA_DIR: ${config.dataDir} holds no installation: name the folder of one, or run \`vintem start\` first`,
     );
   }
   await prepareDataDir(config.dataDir, config.databaseUrl === null ? 'write' : 'read');
