@@ -2,13 +2,22 @@ import { userInfo } from 'node:os';
 import { createAccount, listAccounts } from './accounts/directory.ts';
 import { ratesOf, setRates, withDefaults } from './accounts/rates.ts';
 import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
+import type { PendingMigration } from './db/migrate.ts';
 import { parseQuotas } from './http/quotas.ts';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from './keys/keys.ts';
 import { isPermission, permissions } from './keys/permissions.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { isPrintable } from './printable.ts';
-import { type Edge, migrateAlone, onDatabase, start, startPart, startSimulator } from './start.ts';
+import {
+  type Edge,
+  migrateAlone,
+  onDatabase,
+  planOfMigrate,
+  start,
+  startPart,
+  startSimulator,
+} from './start.ts';
 import { draftOfCommand } from './transfers/draft-command.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
@@ -30,8 +39,15 @@ export const commands: Command[] = [
   lasting('simulator', 'the provider simulator alone', (edge, ending) => startSimulator(edge, ending)),
   {
     name: 'migrate',
-    about: 'brings the database up to date',
-    run: async (edge) => {
+    usage: '[--plan]',
+    about:
+      'brings the database up to date; --plan lists what it would apply, with the locks, and changes nothing',
+    options: { plan: { type: 'boolean' } },
+    run: async (edge, { values }) => {
+      if (values.plan === true) {
+        const pending = await planOfMigrate(edge);
+        return { json: { pending }, text: table(pending.map(planLine), 'up to date') };
+      }
       const { applied } = await migrateAlone(edge);
       return { json: { applied }, text: applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date' };
     },
@@ -230,6 +246,13 @@ export const commands: Command[] = [
   ...operatorCommands,
   ...memberCommands,
   ...webhookCommands,
+];
+
+const planLine = ({ name, locks, concurrent, compatibleFrom }: PendingMigration): string[] => [
+  name,
+  concurrent ? 'concurrent' : 'in a transaction',
+  compatibleFrom === null ? 'this program only' : `works with ${compatibleFrom} or later`,
+  locks.length > 0 ? locks.join(', ') : 'no locks on existing tables',
 ];
 
 function lasting(

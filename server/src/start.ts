@@ -6,7 +6,13 @@ import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accoun
 import { type Config, SettingFault } from './config.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
 import { waitForLock } from './db/lock.ts';
-import { migrate, prepareInstallation } from './db/migrate.ts';
+import {
+  type MigrateOptions,
+  migrate,
+  type PendingMigration,
+  planMigrations,
+  prepareInstallation,
+} from './db/migrate.ts';
 import { databaseOfCommand, databaseOfPart, loginsOf, type OpenDatabase, prepareDataDir } from './db/open.ts';
 import { openPool } from './db/pool.ts';
 import { checkServiceRole } from './db/roles.ts';
@@ -115,7 +121,17 @@ export async function startSimulator({ config, clock, say }: Edge, ending: Endin
 export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
   const database = await databaseOfCommand(edge, 'migrate');
   try {
-    return await migrateOn(edge, database);
+    return await migrate(migrateOptions(edge, database));
+  } finally {
+    await database.close();
+  }
+}
+
+/** `vintem migrate --plan`: what `migrate` would apply. */
+export async function planOfMigrate(edge: Edge): Promise<PendingMigration[]> {
+  const database = await databaseOfCommand(edge, 'migrate --plan');
+  try {
+    return await planMigrations(migrateOptions(edge, database));
   } finally {
     await database.close();
   }
@@ -277,13 +293,18 @@ async function requireFree(setting: string, host: string, port: number): Promise
 
 type Database = Omit<OpenDatabase, 'close'>;
 
-const migrateOn = ({ clock, log }: Edge, { url, migrationUrl, embedded }: Database) =>
-  migrate({ url, migrationUrl, clock, log, embedded });
+const migrateOptions = ({ clock, log }: Edge, { url, migrationUrl, embedded }: Database): MigrateOptions => ({
+  url,
+  migrationUrl,
+  clock,
+  log,
+  embedded,
+});
 
 /** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
 async function prepare(edge: Edge, database: Database, running: Running): Promise<Context> {
   const { config, clock, ids, log } = edge;
-  const { applied } = await migrateOn(edge, database);
+  const { applied } = await migrate(migrateOptions(edge, database));
   if (applied.length > 0) log.info({ applied }, 'migrated');
   const sql = openPool({ url: database.url, log, name: 'vintem' });
   running.pool = { stop: sql.close };

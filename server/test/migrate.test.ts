@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAccount, createFirstTestAccount, listAccounts } from '../src/accounts/directory.ts';
 import { SettingFault } from '../src/config.ts';
-import { migrate, prepareInstallation, readMigrations } from '../src/db/migrate.ts';
+import { migrate, planMigrations, prepareInstallation, readMigrations } from '../src/db/migrate.ts';
+import { headerOf, indexStatementsOf, locksOf } from '../src/db/migration-file.ts';
 import { openPool } from '../src/db/pool.ts';
 import { checkServiceRole } from '../src/db/roles.ts';
 import { createLog } from '../src/log.ts';
@@ -66,6 +67,139 @@ describe('migrations', () => {
     const newer = { name: '9999_newer', text: 'SELECT 1' };
     await migrate({ url: db.url, clock, log, migrations: [...files, newer] });
     await expect(migrate({ url: db.url, clock, log })).rejects.toThrow('a newer vintem (9999_newer)');
+  });
+
+  it('are accepted by an older program that every newer one says it works with', async () => {
+    const newer = [
+      { name: '9998_newer', text: '-- compatibleFrom: 1.2.0\nSELECT 1' },
+      { name: '9999_newer', text: '-- compatibleFrom: 1.3.0\nSELECT 1' },
+    ];
+    await migrate({ url: db.url, clock, log, migrations: [...files, ...newer] });
+    const as = (version: string) => migrate({ url: db.url, clock, log, version });
+    expect(await as('1.3.0')).toEqual({ applied: [] });
+    expect(await as('1.10.0')).toEqual({ applied: [] });
+    await expect(as('1.2.9')).rejects.toThrow(
+      'a newer vintem (9999_newer), and this is 1.2.9: use 1.3.0 or later',
+    );
+  });
+
+  it('know nothing of compatibility in a database that an older program migrated', async () => {
+    await migrate({
+      url: db.url,
+      clock,
+      log,
+      migrations: [...files, { name: '9999_newer', text: 'SELECT 1' }],
+    });
+    await db.admin('ALTER TABLE vintem.migration DROP COLUMN compatible_from');
+    await expect(migrate({ url: db.url, clock, log })).rejects.toThrow('a newer vintem (9999_newer)');
+  });
+
+  it('are planned with their locks, and a plan changes nothing', async () => {
+    await migrate({ url: db.url, clock, log });
+    const more = [
+      {
+        name: '9998_index',
+        text: '-- compatibleFrom: 1.2.0\n-- concurrent\nCREATE INDEX a ON payment (notice);\nDROP INDEX payment_list;',
+      },
+      {
+        name: '9999_column',
+        text: 'ALTER TABLE hold ADD COLUMN b int; UPDATE hold SET b = 1; CREATE TABLE c (id uuid REFERENCES account);',
+      },
+    ];
+    const options = { url: db.url, clock, log, migrations: [...files, ...more] };
+    const plan = [
+      {
+        name: '9998_index',
+        locks: ['payment: SHARE UPDATE EXCLUSIVE'],
+        concurrent: true,
+        compatibleFrom: '1.2.0',
+      },
+      {
+        name: '9999_column',
+        locks: ['hold: ACCESS EXCLUSIVE', 'account: SHARE ROW EXCLUSIVE'],
+        concurrent: false,
+        compatibleFrom: null,
+      },
+    ];
+    expect(await planMigrations(options)).toEqual(plan);
+    expect(await planMigrations(options)).toEqual(plan);
+    expect(await planMigrations({ url: db.url, clock, log })).toEqual([]);
+  });
+
+  it('are all pending in the plan of an empty database', async () => {
+    const plan = await planMigrations({ url: db.url, clock, log });
+    expect(plan.map(({ name }) => name)).toEqual(names);
+    expect(await db.admin(`SELECT FROM pg_namespace WHERE nspname = 'vintem'`)).toEqual([]);
+  });
+
+  it('take the locks that the plan names', async () => {
+    await migrate({ url: db.url, clock, log, migrations: [] });
+    for (const file of files) {
+      await db.admin('BEGIN');
+      await db.admin('SET LOCAL ROLE vintem_owner');
+      await db.admin('SET LOCAL search_path = vintem');
+      const before = await db.admin<{ oid: string }>(
+        `SELECT oid FROM pg_class WHERE relnamespace = 'vintem'::regnamespace`,
+      );
+      const indexes = await db.admin<{ index: string; table: string }>(
+        `SELECT indexname AS index, tablename AS table FROM pg_indexes WHERE schemaname = 'vintem'`,
+      );
+      await db.admin(file.text);
+      const taken = await db.admin<{ table: string }>(
+        `SELECT DISTINCT relation::regclass::text AS table FROM pg_locks JOIN pg_class c ON c.oid = relation
+          WHERE pid = pg_backend_pid() AND c.relkind = 'r' AND c.relnamespace = 'vintem'::regnamespace AND relation = ANY ($1::oid[])
+            AND mode NOT IN ('AccessShareLock', 'RowShareLock')`,
+        [before.map(({ oid }) => oid)],
+      );
+      const planned = locksOf(file, (name) => indexes.find(({ index }) => index === name)?.table ?? null);
+      expect([file.name, planned.map(({ table }) => table).sort()]).toEqual([
+        file.name,
+        taken.map(({ table }) => table).sort(),
+      ]);
+      await db.admin('COMMIT');
+    }
+  });
+
+  it('build indexes while others write, and begin an index anew that was not finished', async () => {
+    await migrate({ url: db.url, clock, log });
+    await db.admin(`INSERT INTO vintem.rate_bucket VALUES ('a', 1), ('b', 1)`);
+    const index = {
+      name: '9999_index',
+      text: '-- concurrent\nCREATE INDEX ready ON rate_bucket (spent_until);\nCREATE UNIQUE INDEX once ON rate_bucket (spent_until);',
+    };
+    const run = () => migrate({ url: db.url, clock, log, migrations: [...files, index] });
+    // Two rows are the same: PostgreSQL leaves an invalid index behind.
+    await expect(run()).rejects.toThrow('migration 9999_index: could not create unique index');
+    const indexes = () =>
+      db.admin(`SELECT c.relname AS name, indisvalid AS valid FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+        WHERE c.relname IN ('ready', 'once') ORDER BY 1`);
+    expect(await indexes()).toEqual([
+      { name: 'once', valid: false },
+      { name: 'ready', valid: true },
+    ]);
+    await db.admin(`DELETE FROM vintem.rate_bucket WHERE id = 'b'`);
+    // An open write transaction of the service on the table is waited for and not blocked.
+    const writing = await db.sql.begin();
+    await writing.run({ name: 'test.write', text: `UPDATE rate_bucket SET spent_until = 2` });
+    const running = Promise.all([run(), run()]);
+    await writing.run({ name: 'test.write', text: `UPDATE rate_bucket SET spent_until = 2` });
+    await writing.commit();
+    expect((await running).flatMap(({ applied }) => applied)).toEqual(['9999_index']);
+    expect(await indexes()).toEqual([
+      { name: 'once', valid: true },
+      { name: 'ready', valid: true },
+    ]);
+  });
+
+  it('that are concurrent hold nothing but indexes', () => {
+    const mixed = {
+      name: '9999_mixed',
+      text: '-- concurrent\nCREATE INDEX a ON hold (id);\nUPDATE hold SET reason = 1',
+    };
+    expect(() => indexStatementsOf(mixed)).toThrow(
+      '9999_mixed.sql is concurrent and may only create and drop indexes',
+    );
+    for (const file of files) if (headerOf(file).concurrent) expect(indexStatementsOf(file)).not.toEqual([]);
   });
 
   it('that fail change nothing, and those before them stay', async () => {

@@ -20,11 +20,12 @@ const lockRow: Statement = {
 const lockBalances: Statement = {
   name: 'account_lock_balances',
   text: `SELECT operation_id AS "operationId", available, reserved, held, receivable, hold_wanted AS "holdWanted", seq, head
-    FROM balance WHERE account_id = $1 ORDER BY account_id, operation_id FOR NO KEY UPDATE`,
+    FROM balance WHERE account_id = $1 AND deleted_at IS NULL ORDER BY account_id, operation_id FOR NO KEY UPDATE`,
 };
 
 /**
- * Stops every till on this account until the transaction ends: the account's row, then all its balance rows in key order.
+ * Stops every till on this account until the transaction ends: the account's row, then its balance rows in key order. Those of deleted
+ * operations are left out: they take no new payments, and an account may have thousands.
  * Whoever changes what a till reads without locking it (conditions, keys, operations, request keys) holds these locks, so
  * that no flush with the old value is open when the change is answered.
  *

@@ -37,6 +37,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   query_slot: 'leases of calls that were under way in processes that are gone',
   send_slot: 'leases of calls that were under way in processes that are gone',
   write_probe: 'empty: what is written there is taken back',
+  reconcile_seen: 'what a comparison with the provider has seen so far: the next one begins anew',
   breaker: 'how the provider was then: counted anew',
   request_log: 'what was asked for in the last thirty days: nothing stands on it',
   panel_session: 'who was signed in then may have signed out since: people sign in again',

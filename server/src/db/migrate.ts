@@ -1,20 +1,22 @@
-import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import {
+  headerOf,
+  indexStatementsOf,
+  isAtLeast,
+  locksOf,
+  type Migration,
+  sha256Of,
+} from './migration-file.ts';
 import { timestamp, withSessionOptions } from './pool.ts';
 import { APP, isSuperuser, missingRights, OWNER, prepareRoles, RACES } from './roles.ts';
 
 const FOLDER = new URL('../../sql/', import.meta.url);
-
-export interface Migration {
-  /** The file's name without `.sql`. */
-  name: string;
-  text: string;
-}
+const PACKAGE = new URL('../../package.json', import.meta.url);
 
 export interface MigrateOptions {
   /** `DATABASE_URL`, or the embedded server's. */
@@ -27,21 +29,27 @@ export interface MigrateOptions {
   embedded?: boolean;
   /** Other migrations than those of `server/sql`. */
   migrations?: Migration[];
+  /** Another version of the program than that of `package.json`. */
+  version?: string;
 }
 
 /**
  * Makes roles and schema, then applies what of `server/sql` is not applied yet: in the order of the names, each in a
- * transaction of its own, forward only. Processes may start at once.
- * @throws SettingFault when the login's rights do not suffice; Error when a migration that was applied has changed since
+ * transaction of its own or concurrently (`migration-file.ts`), forward only. Processes may start at once.
+ *
+ * A database with migrations that this program does not contain is accepted when every one of them says that it works with this version:
+ * so a process of the version before can be started again during an update, and an update can be taken back.
+ * @throws SettingFault when the login's rights do not suffice; Error when a migration that was applied has changed since, or when the
+ * schema is too new
  */
 export async function migrate(options: MigrateOptions): Promise<{ applied: string[] }> {
-  const migrations = options.migrations ?? (await readMigrations());
+  const program = await programOf(options);
   const client = await connect(options.migrationUrl ?? options.url);
   try {
     const serviceLogin = await loginOfService(client, options);
     for (let attempt = 1; ; attempt++) {
       try {
-        return await migrateOver(client, serviceLogin, migrations, options.clock);
+        return await migrateOver(client, serviceLogin, program, options);
       } catch (error) {
         // The other process may need a moment to commit what it made first.
         if (attempt === 10 || !RACES.has((error as { code?: string }).code ?? '')) throw error;
@@ -54,6 +62,53 @@ export async function migrate(options: MigrateOptions): Promise<{ applied: strin
     await client.end();
   }
 }
+
+export interface PendingMigration {
+  name: string;
+  /** On tables that exist before: `payment: SHARE UPDATE EXCLUSIVE`. */
+  locks: string[];
+  concurrent: boolean;
+  /** The oldest version of the program that works with it; null: only programs that contain it. */
+  compatibleFrom: string | null;
+}
+
+/** What `migrate` would apply, in order. Changes nothing. @throws Error as `migrate` */
+export async function planMigrations(options: MigrateOptions): Promise<PendingMigration[]> {
+  const program = await programOf(options);
+  const client = await connect(options.migrationUrl ?? options.url);
+  try {
+    const { rows: roles } = await client.query(
+      `SELECT FROM pg_roles WHERE rolname = $1 AND pg_has_role(session_user, oid, 'MEMBER')`,
+      [APP],
+    );
+    if (roles.length > 0) await client.query(`SET ROLE ${APP}`);
+    const pending = pendingOf(program, await readApplied(client));
+    const { rows: indexes } = await client.query<{ index: string; table: string }>(
+      `SELECT indexname AS index, tablename AS table FROM pg_indexes WHERE schemaname = 'vintem'`,
+    );
+    const tables = new Map(indexes.map(({ index, table }) => [index, table]));
+    return pending.map((migration) => ({
+      name: migration.name,
+      locks: locksOf(migration, (index) => tables.get(index) ?? null).map(
+        ({ table, mode }) => `${table}: ${mode}`,
+      ),
+      ...headerOf(migration),
+    }));
+  } finally {
+    await client.end();
+  }
+}
+
+/** What this program brings with it. */
+interface Program {
+  version: string;
+  migrations: readonly Migration[];
+}
+
+const programOf = async ({ version, migrations }: MigrateOptions): Promise<Program> => ({
+  version: version ?? (JSON.parse(await readFile(PACKAGE, 'utf8')) as { version: string }).version,
+  migrations: migrations ?? (await readMigrations()),
+});
 
 /** Every file of `server/sql`, in order. */
 export async function readMigrations(): Promise<Migration[]> {
@@ -70,31 +125,36 @@ export async function readMigrations(): Promise<Migration[]> {
 async function migrateOver(
   client: pg.Client,
   serviceLogin: string,
-  migrations: Migration[],
-  clock: Clock,
+  program: Program,
+  needs: Needs,
 ): Promise<{ applied: string[] }> {
   const { owns } = await prepareRoles(client, serviceLogin);
   await client.query(`SET ROLE ${owns ? OWNER : APP}`);
-  const known = await readApplied(client);
-  const pending = migrations.filter((migration) => isPending(migration, known));
-  const newer = [...known.keys()].find((name) => !migrations.some((migration) => migration.name === name));
-  if (newer) throw new Error(`the database was migrated by a newer vintem (${newer}): use that one`);
+  const pending = pendingOf(program, await readApplied(client));
   if (pending.length === 0) return { applied: [] };
   if (!owns) throw missingRights(serviceLogin, serviceLogin);
   await client.query('BEGIN');
   await client.query(
     'CREATE TABLE IF NOT EXISTS vintem.migration (name text PRIMARY KEY, applied_at timestamptz NOT NULL, sha256 text NOT NULL)',
   );
+  await client.query('ALTER TABLE vintem.migration ADD COLUMN IF NOT EXISTS compatible_from text');
   await client.query(`GRANT SELECT ON vintem.migration TO ${APP}`);
   await client.query('COMMIT');
   const applied: string[] = [];
   for (const migration of pending) {
-    if (await apply(client, migration, clock)) applied.push(migration.name);
+    const { concurrent } = headerOf(migration);
+    if (await (concurrent ? applyConcurrently : apply)(client, migration, needs))
+      applied.push(migration.name);
   }
   return { applied };
 }
 
-async function apply(client: pg.Client, migration: Migration, clock: Clock): Promise<boolean> {
+interface Needs {
+  clock: Clock;
+  log: Log;
+}
+
+async function apply(client: pg.Client, migration: Migration, { clock }: Needs): Promise<boolean> {
   await client.query('BEGIN');
   try {
     // Held to the end of the transaction: another process that wants the same migration waits here, then sees it.
@@ -104,43 +164,115 @@ async function apply(client: pg.Client, migration: Migration, clock: Clock): Pro
       // Rather fail and be started again than queue the whole service behind a lock that somebody holds.
       await client.query(`SET LOCAL lock_timeout = '10s'`);
       await client.query(migration.text);
-      await client.query('INSERT INTO vintem.migration (name, applied_at, sha256) VALUES ($1, $2, $3)', [
-        migration.name,
-        timestamp(clock.now()),
-        sha256(migration),
-      ]);
+      await record(client, migration, clock);
     }
     await client.query('COMMIT');
     return pending;
   } catch (error) {
     await client.query('ROLLBACK');
-    if (error instanceof Error) error.message = `migration ${migration.name}: ${error.message}`;
-    throw error;
+    throw named(migration, error);
   }
 }
 
-async function readApplied(client: pg.Client): Promise<Map<string, string>> {
-  const { rows: tables } = await client.query<{ present: boolean }>(
-    `SELECT to_regclass('vintem.migration') IS NOT NULL AS present`,
-  );
-  if (!tables[0]?.present) return new Map();
-  const { rows } = await client.query<{ name: string; sha256: string }>(
-    'SELECT name, sha256 FROM vintem.migration ORDER BY name',
-  );
-  return new Map(rows.map((row) => [row.name, row.sha256]));
+/** One installation's concurrent migrations, among the advisory locks of its database. */
+const CONCURRENT_LOCK = 0x76696e74;
+
+/**
+ * One statement after the other, each committed by itself. A process that ends in between leaves an index that is missing or invalid:
+ * the next one drops an invalid index and builds it again.
+ *
+ * The lock is asked for again and again: a session that waits for an advisory lock has a snapshot, and CREATE INDEX CONCURRENTLY would wait
+ * for that session.
+ */
+async function applyConcurrently(
+  client: pg.Client,
+  migration: Migration,
+  { clock, log }: Needs,
+): Promise<boolean> {
+  while (!(await tryLock(client))) await clock.sleep(200);
+  try {
+    if (!isPending(migration, await readApplied(client))) return false;
+    for (const statement of indexStatementsOf(migration)) {
+      if (statement.action === 'create') {
+        const { rows } = await client.query<{ valid: boolean }>(
+          `SELECT i.indisvalid AS valid FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            WHERE c.relname = $1 AND c.relnamespace = 'vintem'::regnamespace`,
+          [statement.index],
+        );
+        if (rows[0]?.valid) continue;
+        if (rows[0]) await client.query(`DROP INDEX CONCURRENTLY ${statement.index}`);
+        log.info({ index: statement.index, table: statement.table }, 'building an index');
+      }
+      await client.query(statement.text);
+    }
+    await record(client, migration, clock);
+    return true;
+  } catch (error) {
+    throw named(migration, error);
+  } finally {
+    await client.query('SELECT pg_advisory_unlock($1)', [CONCURRENT_LOCK]).catch(() => {});
+  }
 }
 
-function isPending(migration: Migration, applied: Map<string, string>): boolean {
+const tryLock = async (client: pg.Client): Promise<boolean> =>
+  (await client.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [CONCURRENT_LOCK]))
+    .rows[0]?.taken === true;
+
+const record = (client: pg.Client, migration: Migration, clock: Clock): Promise<unknown> =>
+  client.query(
+    'INSERT INTO vintem.migration (name, applied_at, sha256, compatible_from) VALUES ($1, $2, $3, $4)',
+    [migration.name, timestamp(clock.now()), sha256Of(migration), headerOf(migration).compatibleFrom],
+  );
+
+function named(migration: Migration, error: unknown): unknown {
+  if (error instanceof Error) error.message = `migration ${migration.name}: ${error.message}`;
+  return error;
+}
+
+interface Applied {
+  sha256: string;
+  compatibleFrom: string | null;
+}
+
+async function readApplied(client: pg.Client): Promise<Map<string, Applied>> {
+  const { rows: tables } = await client.query<{ present: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'vintem' AND c.relname = 'migration') AS present`,
+  );
+  if (!tables[0]?.present) return new Map();
+  // The column is missing in databases that an older program migrated.
+  const { rows } = await client.query<Applied & { name: string }>(
+    `SELECT name, sha256, to_jsonb(m) ->> 'compatible_from' AS "compatibleFrom" FROM vintem.migration m ORDER BY name`,
+  );
+  return new Map(rows.map((row) => [row.name, row]));
+}
+
+/** @throws Error when the database is too new for the program, or has another form of one of its migrations */
+function pendingOf({ version, migrations }: Program, applied: Map<string, Applied>): Migration[] {
+  const pending = migrations.filter((migration) => isPending(migration, applied));
+  const newer = [...applied].filter(([name]) => !migrations.some((migration) => migration.name === name));
+  for (const [name, { compatibleFrom }] of newer) {
+    if (compatibleFrom !== null && isAtLeast(version, compatibleFrom) && pending.length === 0) continue;
+    const needed =
+      compatibleFrom === null || isAtLeast(version, compatibleFrom)
+        ? 'use that one'
+        : `use ${compatibleFrom} or later`;
+    throw new Error(
+      `the database was migrated by a newer vintem (${name}), and this is ${version}: ${needed}`,
+    );
+  }
+  return pending;
+}
+
+function isPending(migration: Migration, applied: Map<string, Applied>): boolean {
   const before = applied.get(migration.name);
-  if (before !== undefined && before !== sha256(migration)) {
+  if (before !== undefined && before.sha256 !== sha256Of(migration)) {
     throw new Error(
       `${migration.name}.sql was changed after it had been applied; put it back and add a new file`,
     );
   }
   return before === undefined;
 }
-
-const sha256 = (migration: Migration): string => createHash('sha256').update(migration.text).digest('hex');
 
 async function connect(url: string): Promise<pg.Client> {
   const session = withSessionOptions(url, {

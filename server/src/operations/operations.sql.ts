@@ -54,7 +54,9 @@ export interface OperationState {
 const selectStates: Statement = {
   name: 'operation_states',
   text: `SELECT id, slot, main IS TRUE AS main, created_at AS "createdAt", deleted_at AS "deletedAt"
-    FROM operation WHERE account_id = $1 AND (deleted_at IS NULL OR id = $2) ORDER BY created_at, id`,
+      FROM operation WHERE account_id = $1 AND deleted_at IS NULL
+    UNION ALL SELECT id, slot, false, created_at, deleted_at FROM operation WHERE account_id = $1 AND id = $2 AND deleted_at IS NOT NULL
+    ORDER BY "createdAt", id`,
 };
 
 /** Every live operation, and the one asked for even if it was deleted; the oldest first. */
@@ -146,15 +148,14 @@ export function deleteRow(
 const selectObstacles: Statement = {
   name: 'operation_obstacles',
   text: `SELECT
-      EXISTS (SELECT FROM intent WHERE account_id = $1 AND operation_id = $2)
-        OR EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND status = 'draft')
+      EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND status IN ('draft', 'unknown', 'pending'))
         OR EXISTS (SELECT FROM incident WHERE account_id = $1 AND operation_id = $2 AND state = 'open') AS unfinished,
       EXISTS (SELECT FROM incident WHERE account_id = $1 AND kind = 'divergence' AND state = 'open') AS diverged,
       EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL) AS unconfirmed`,
 };
 
 export interface Obstacles {
-  /** An intent, a draft, or an open incident. */
+  /** A payment that is not final, or an open incident. */
   unfinished: boolean;
   /** `verify` found an invariant of the account broken, and nobody has resolved it. */
   diverged: boolean;

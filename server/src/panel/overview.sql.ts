@@ -61,8 +61,10 @@ export const findDays = (
 const selectUnknown: Statement = {
   name: 'panel_unknown',
   text: `SELECT p.id, p.kind, p.amount_cents AS "amountCents", p.operation_id AS "operationId", p.created_at AS "createdAt"
-    FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
-    WHERE i.account_id = $1 AND i.operation_id = ANY ($2::uuid[]) AND p.status = 'unknown' ORDER BY p.created_at LIMIT $3`,
+    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT * FROM payment WHERE account_id = $1 AND operation_id = o.id AND status = 'unknown'
+      ORDER BY created_at, id LIMIT $3) p
+    ORDER BY p.created_at LIMIT $3`,
 };
 
 export interface UnknownRow {

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+
+/**
+ * A file of `server/sql`. Its first lines may say:
+ *
+ *     -- compatibleFrom: 0.1.0
+ *     -- concurrent
+ *
+ * `compatibleFrom` is the oldest version of the program that works on the schema after this migration. During an update, and after a
+ * rollback, such a program starts beside the newer schema. A file that says nothing only works with programs that contain it.
+ *
+ * `concurrent` marks a file that holds nothing but CREATE INDEX and DROP INDEX: they run one by one as … CONCURRENTLY, outside a
+ * transaction, so that a large table stays writable meanwhile. The file itself leaves the word out: in a copy of the schema that nobody
+ * uses yet it can be run as it stands.
+ */
+export interface Migration {
+  /** The file's name without `.sql`. */
+  name: string;
+  text: string;
+}
+
+export interface MigrationHeader {
+  /** Version of the program; null: only programs that contain the file. */
+  compatibleFrom: string | null;
+  concurrent: boolean;
+}
+
+export function headerOf({ name, text }: Migration): MigrationHeader {
+  const header: MigrationHeader = { compatibleFrom: null, concurrent: false };
+  for (const line of text.split('\n')) {
+    if (!line.startsWith('--')) break;
+    const version = /^-- compatibleFrom:(.*)$/.exec(line)?.[1]?.trim();
+    if (version !== undefined) {
+      if (!/^\d+\.\d+\.\d+$/.test(version))
+        throw new Error(`${name}.sql: compatibleFrom is a version such as 1.2.3`);
+      header.compatibleFrom = version;
+    }
+    if (line === '-- concurrent') header.concurrent = true;
+  }
+  return header;
+}
+
+export const sha256Of = ({ text }: Migration): string => createHash('sha256').update(text).digest('hex');
+
+/** Whether version `a` is the same as `b` or newer. */
+export function isAtLeast(a: string, b: string): boolean {
+  const [left, right] = [a, b].map((version) => version.split('.').map(Number)) as [number[], number[]];
+  const differing = left.findIndex((part, index) => part !== right[index]);
+  return differing < 0 || (left[differing] as number) > (right[differing] as number);
+}
+
+export type IndexStatement =
+  | { action: 'create'; index: string; table: string; text: string }
+  | { action: 'drop'; index: string; text: string };
+
+/** What a concurrent file does, each statement with CONCURRENTLY. @throws Error for a statement that is not about an index */
+export function indexStatementsOf(migration: Migration): IndexStatement[] {
+  return statementsOf(migration.text).map((statement) => {
+    const create = /^CREATE( UNIQUE)? INDEX (\w+) ON (\w+)/.exec(statement);
+    if (create) {
+      const [, unique = '', index = '', table = ''] = create;
+      const text = statement.replace(
+        /^CREATE( UNIQUE)? INDEX \w+/,
+        `CREATE${unique} INDEX CONCURRENTLY ${index}`,
+      );
+      return { action: 'create', index, table, text };
+    }
+    const drop = /^DROP INDEX (\w+)$/.exec(statement)?.[1];
+    if (drop) return { action: 'drop', index: drop, text: `DROP INDEX CONCURRENTLY IF EXISTS ${drop}` };
+    throw new Error(`${migration.name}.sql is concurrent and may only create and drop indexes: ${statement}`);
+  });
+}
+
+/** Without comments. No migration holds a semicolon inside a literal. */
+const statementsOf = (text: string): string[] =>
+  text
+    .replaceAll(/--.*$/gm, '')
+    .split(';')
+    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
+    .filter((statement) => statement !== '');
+
+export interface TableLock {
+  table: string;
+  /** As PostgreSQL names it. */
+  mode: (typeof lockModes)[number];
+}
+
+/** From the weakest. Up to ROW EXCLUSIVE the service reads and writes meanwhile. */
+const lockModes = [
+  'ROW EXCLUSIVE',
+  'SHARE UPDATE EXCLUSIVE',
+  'SHARE',
+  'SHARE ROW EXCLUSIVE',
+  'ACCESS EXCLUSIVE',
+] as const;
+
+/**
+ * The locks on tables that exist before the migration, the strongest of each, in the order of first use: what an operator wants to know
+ * before running it beside a busy service. `tableOfIndex` names the table of an index that is dropped.
+ */
+export function locksOf(migration: Migration, tableOfIndex: (index: string) => string | null): TableLock[] {
+  const made = new Set<string>();
+  const locks = new Map<string, TableLock['mode']>();
+  const lock = (table: string | null | undefined, mode: TableLock['mode']): void => {
+    if (!table || made.has(table)) return;
+    const before = locks.get(table);
+    if (before === undefined || lockModes.indexOf(before) < lockModes.indexOf(mode)) locks.set(table, mode);
+  };
+  const { concurrent } = headerOf(migration);
+  for (const statement of statementsOf(migration.text)) {
+    const table = (pattern: RegExp): string | undefined => pattern.exec(statement)?.[1];
+    const created = table(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/);
+    if (created) made.add(created);
+    lock(table(/^ALTER TABLE (?:ONLY )?(\w+)/), 'ACCESS EXCLUSIVE');
+    lock(table(/^DROP TABLE (?:IF EXISTS )?(\w+)/), 'ACCESS EXCLUSIVE');
+    lock(table(/^TRUNCATE (?:TABLE )?(\w+)/), 'ACCESS EXCLUSIVE');
+    lock(table(/^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/), concurrent ? 'SHARE UPDATE EXCLUSIVE' : 'SHARE');
+    const dropped = table(/^DROP INDEX (\w+)/);
+    if (dropped) lock(tableOfIndex(dropped), concurrent ? 'SHARE UPDATE EXCLUSIVE' : 'ACCESS EXCLUSIVE');
+    lock(table(/^CREATE (?:CONSTRAINT )?TRIGGER .*? ON (\w+)/), 'SHARE ROW EXCLUSIVE');
+    lock(table(/^(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)/), 'ROW EXCLUSIVE');
+    if (/^(CREATE|ALTER) /.test(statement))
+      for (const [, referenced] of statement.matchAll(/ REFERENCES (\w+)/g))
+        lock(referenced, 'SHARE ROW EXCLUSIVE');
+  }
+  return [...locks].map(([name, mode]) => ({ table: name, mode }));
+}
