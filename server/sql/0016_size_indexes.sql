@@ -10,7 +10,11 @@ DROP INDEX payment_draft;
 -- Where a provider limits parallel sends, due charges are found without reading all transfers that wait for a slot.
 CREATE INDEX intent_due_charge ON intent (connection, due_at) WHERE priority = 0 AND kind = 'deposit';
 
-CREATE INDEX incident_open ON incident (account_id, opened_at) WHERE state = 'open';
+-- Replaces incident_operation. An index of its own on (account_id, opened_at) would be taken for the open incidents of one operation as well.
+CREATE INDEX incident_open ON incident (account_id, operation_id, opened_at) WHERE state = 'open';
+DROP INDEX incident_operation;
+-- The operators' list.
+CREATE INDEX incident_opened ON incident (opened_at, id);
 CREATE INDEX incident_divergence ON incident (account_id) WHERE state = 'open' AND kind = 'divergence';
 CREATE INDEX audit_reconcile ON audit (account_id, id) WHERE action = 'reconcile';
 

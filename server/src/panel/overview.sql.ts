@@ -97,7 +97,12 @@ const selectIncidents: Statement = {
   name: 'panel_incidents',
   text: `SELECT id, kind, payment_id AS "paymentId", operation_id AS "operationId", amount_cents AS "amountCents", freezes,
       opened_at AS "openedAt"
-    FROM incident WHERE account_id = $1 AND state = 'open' AND (operation_id IS NULL OR operation_id = ANY ($2::uuid[]))
+    FROM (
+      SELECT i.* FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+        SELECT * FROM incident WHERE account_id = $1 AND operation_id = o.id AND state = 'open'
+        ORDER BY opened_at DESC LIMIT 20) i
+      UNION ALL (SELECT * FROM incident WHERE account_id = $1 AND operation_id IS NULL AND state = 'open'
+        ORDER BY opened_at DESC LIMIT 20)) AS open
     ORDER BY opened_at DESC LIMIT 20`,
 };
 

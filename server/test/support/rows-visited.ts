@@ -41,7 +41,11 @@ export async function rowsVisited(url: string, { statement, values }: Run): Prom
   try {
     await client.query('BEGIN');
     await client.query(`PREPARE visited AS ${statement.text}`);
-    const given = values.length > 0 ? `(${values.map(literal).join(', ')})` : '';
+    const { rows: types } = await client.query<{ types: string[] }>(
+      `SELECT parameter_types::text[] AS types FROM pg_prepared_statements WHERE name = 'visited'`,
+    );
+    const literals = values.map((value, at) => literal(value, types[0]?.types[at]));
+    const given = values.length > 0 ? `(${literals.join(', ')})` : '';
     const { rows } = await client.query<{ 'QUERY PLAN': { Plan: PlanNode }[] }>(
       `EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) EXECUTE visited${given}`,
     );
@@ -72,9 +76,16 @@ export const scanned = (node: PlanNode): number =>
       node['Actual Loops']
     : 0) + (node.Plans ?? []).reduce((sum, child) => sum + scanned(child), 0);
 
-function literal(value: unknown): string {
+function literal(value: unknown, type: string | undefined): string {
   if (value === null || value === undefined) return 'NULL';
-  if (Array.isArray(value)) return `'{${value.map(element).join(',').replaceAll("'", "''")}}'`;
+  if (Array.isArray(value)) {
+    // As the pool does: instants in arrays are milliseconds.
+    const isTime = type === 'timestamp with time zone[]';
+    const elements = value.map((one) =>
+      element(isTime && typeof one === 'number' ? new Date(one).toISOString() : one),
+    );
+    return `'{${elements.join(',').replaceAll("'", "''")}}'`;
+  }
   if (Buffer.isBuffer(value)) return `'\\x${value.toString('hex')}'`;
   return `'${String(value).replaceAll("'", "''")}'`;
 }
