@@ -152,13 +152,14 @@ export class RoundTrip extends pg.Query {
     if (this.#ended) return;
     this.#ended = true;
     this.callback(error);
+    const cause = error ?? this.#answers.find((answer) => answer instanceof Error);
     for (const [at, asked] of this.#asked.entries()) {
       const answer = this.#answers[at];
       if (answer === undefined)
         asked.failed(
           error !== null && at === this.#answers.length
             ? error
-            : new Error(`${asked.name} was not run: a statement before it failed`),
+            : new Error(`${asked.name} was not run: a statement before it failed`, { cause }),
         );
       else if (answer instanceof Error) asked.failed(answer);
       else asked.answered(answer);

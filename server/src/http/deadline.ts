@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import { refuse } from './errors.ts';
 
 /**
  * One deadline for a whole request, by monotonic time from its arrival: looking up key and operation, and the till, share these eight
@@ -6,7 +7,7 @@ import type { Clock } from '../ports/clock.ts';
  */
 export const answerWithinMs = 8_000;
 
-/** What `work` brings, within the time that is left. @throws Error when it is over first */
+/** What `work` brings, within the time that is left. @throws ApiError `processing_unavailable` when it is over first */
 export async function before<Answer>(
   clock: Clock,
   deadlineMs: number,
@@ -14,7 +15,7 @@ export async function before<Answer>(
 ): Promise<Answer> {
   const cut = new AbortController();
   const over = clock.sleep(Math.max(0, deadlineMs - clock.monotonicMs()), cut.signal).then(() => {
-    if (!cut.signal.aborted) throw new Error('the time of the request was over');
+    if (!cut.signal.aborted) throw refuse('processing_unavailable');
     return work;
   });
   try {

@@ -18,7 +18,7 @@ import type { LookupHouse } from '../payments/lookup.ts';
 import { paymentRoutes } from '../payments/routes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
-import type { Sql } from '../ports/sql.ts';
+import { isUnavailable, type Sql } from '../ports/sql.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { Secrets } from '../secrets.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
@@ -84,6 +84,9 @@ export interface EdgeParts {
 const maxBodyBytes = 16 * 1024;
 const maxHeaderBytes = 16 * 1024;
 const maxUrlLength = 4 * 1024;
+
+/** `Retry-After` of an answer 503 that knows no better time: a database that restarts is back within seconds. */
+const unavailableSeconds = 1;
 
 /**
  * The HTTP edge. A request of the public API is checked in a fixed order, so that its answer does not depend on chance and
@@ -152,11 +155,13 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   // ------------------------------------------------------------------------------------------------------------- errors
 
   function answer(request: FastifyRequest, reply: FastifyReply, error: ApiError): void {
-    const { status, options } = error;
+    const { code, status, options } = error;
     request.refusal = error;
     if (!reply.hasHeader('x-request-id')) greet(request, reply);
     if (status === 401) reply.header('www-authenticate', 'Bearer');
-    if (options.retryAfterSeconds !== undefined) reply.header('retry-after', options.retryAfterSeconds);
+    const retryAfterSeconds =
+      options.retryAfterSeconds ?? (code === 'processing_unavailable' ? unavailableSeconds : undefined);
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
     reply
       .code(status)
       .type('application/json; charset=utf-8')
@@ -172,6 +177,10 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       return answer(request, reply, refuse('malformed_request'));
     }
     const { method, url, config: route } = request.routeOptions;
+    if (isUnavailable(error)) {
+      log.warn({ err: error, requestId: request.id, method, route: url }, 'the database is unavailable');
+      return answer(request, reply, refuse('processing_unavailable'));
+    }
     log.error(
       { err: error, requestId: request.id, ...request.trace, method, route: url },
       'a request failed',

@@ -44,6 +44,13 @@ export const passwordCalls: ReadonlySet<string> = new Set([
   'POST /two-factor/generate-backup-codes',
 ]);
 
+/**
+ * better-auth answers these as if nobody were signed in, or as if it had ended the session, when its store fails. So the session is
+ * looked up, and ended, by ourselves first.
+ */
+export const sessionCalls: ReadonlySet<string> = new Set(['GET /passkey/list-user-passkeys']);
+export const signOutCall = 'POST /sign-out';
+
 /** Whoever adds or takes away a passkey has just proved who they are. */
 export const freshCalls: ReadonlySet<string> = new Set([
   'GET /passkey/generate-register-options',

@@ -31,6 +31,8 @@ export function createAuth(house: PanelHouse) {
     database: authStore({ sql, ids }),
     telemetry: { enabled: false },
     logger: { disabled: true },
+    // What is no refusal of its own comes to our error handler; else it answers 500 and prints the error, statement included.
+    onAPIError: { throw: true },
     emailAndPassword: {
       enabled: true,
       disableSignUp: true,

@@ -3,24 +3,35 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
+import { refuse } from '../http/errors.ts';
 import { type DescribedRoute, openApiOf } from '../http/openapi.ts';
 import { rateLimiter } from '../http/rate-limit.ts';
 import type { UseCases } from '../http/server.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
+import type { Sql } from '../ports/sql.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { accountScopeRoutes } from './account-routes.ts';
 import { pageRoutes } from './assets.ts';
 import { attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
-import { authPath, freshCalls, openCalls, passwordCalls, signInCalls } from './auth-calls.ts';
+import {
+  authPath,
+  freshCalls,
+  openCalls,
+  passwordCalls,
+  sessionCalls,
+  signInCalls,
+  signOutCall,
+} from './auth-calls.ts';
 import { draftRoutes } from './draft-routes.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
 import { exportRoutes } from './export-routes.ts';
 import { originsOf, type PanelHouse } from './house.ts';
 import { keyRoutes } from './key-routes.ts';
 import { hasMailbox, mailboxRoutes } from './mailbox.ts';
+import { endSession } from './members.sql.ts';
 import { emailOf } from './members.ts';
 import { personRoutes } from './person-routes.ts';
 import { receiptRoutes } from './receipt-routes.ts';
@@ -164,6 +175,8 @@ function authRoutes(
       // Whoever found a session open shall not try passwords there.
       const guesses = passwordCalls.has(call) ? call + (await sessions.personOf(request)).userId : null;
       if (guesses !== null) signIns.take(guesses);
+      if (sessionCalls.has(call)) await sessions.personOf(request);
+      if (call === signOutCall) await endOwnSession(house.sql, sessions, request);
       const email = emailIn(call, request.body);
       if (email !== null && house.config.rateLimits) signIns.take(call + email);
       const answer = await (await auth()).handler(
@@ -173,6 +186,8 @@ function authRoutes(
           ...(request.method === 'POST' ? { body: JSON.stringify(bodyOf(request.body)) } : {}),
         }),
       );
+      // Of its own errors and of the store's, better-auth tells no more than the status; it depends on nothing but the database.
+      if (answer.status >= 500) throw refuse('processing_unavailable');
       if (guesses !== null && answer.ok) signIns.forget(guesses);
       // Asking for a password reset always goes well, and so it never forgets.
       if (email !== null && answer.ok && signInCalls.has(call)) signIns.forget(call + email);
@@ -185,6 +200,15 @@ function authRoutes(
         .send(await answer.text());
     },
   });
+}
+
+/** Without a session in force there is nothing to end: better-auth clears the cookies all the same. */
+async function endOwnSession(sql: Sql, sessions: Sessions, request: FastifyRequest): Promise<void> {
+  const person = await sessions.personOf(request).catch((error: unknown) => {
+    if (error instanceof PanelError) return null;
+    throw error;
+  });
+  if (person) await endSession(sql, person.userId, person.id);
 }
 
 /** No device is trusted for a month: a second factor is asked for at each sign-in. */

@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Caller } from '../http/auth.ts';
+import { refuse } from '../http/errors.ts';
 import { namedOperationOf } from '../http/operation-header.ts';
 import { uuidOf } from '../http/validation.ts';
 import { isPermission, type Permission } from '../keys/permissions.ts';
@@ -98,7 +99,7 @@ export function sessions(
   async function personOf(request: FastifyRequest): Promise<Person> {
     requireOrigin(request);
     if (request.headers.cookie === undefined) throw new PanelError('not_signed_in');
-    const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) });
+    const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) }).catch(fromAuth);
     const session = signedIn && (await findSession(house.sql, signedIn.session.id));
     if (!session) throw new PanelError('not_signed_in');
     const csrf = csrfOf(session.id);
@@ -144,6 +145,15 @@ export function sessions(
       request.caller = await callerOf(request, membership, directory);
     },
   };
+}
+
+/**
+ * better-auth hides what its store failed with behind an error of its own with status 500; it depends on nothing but the database.
+ * @throws ApiError `processing_unavailable` for those, everything else as it came
+ */
+function fromAuth(error: unknown): never {
+  const { statusCode } = error as { statusCode?: unknown };
+  throw statusCode === 500 ? refuse('processing_unavailable') : error;
 }
 
 /** The member as the calls that the public API has as well know who calls: without a key. */
