@@ -1,0 +1,50 @@
+// Writes src/contract.ts from contract/openapi.json; with --check it ends with 1 when the file says something else.
+import { readFile, writeFile } from 'node:fs/promises';
+import openapiTS, { astToString } from '../panel/node_modules/openapi-typescript/dist/index.mjs';
+
+const file = new URL('src/contract.ts', import.meta.url);
+const document = JSON.parse(await readFile(new URL('../contract/openapi.json', import.meta.url), 'utf8'));
+
+// Bodies, queries and answers become schemas beside the named ones. The types of paths, headers and errors of every
+// call, which a generator would add, are ten times as long and nothing of the client uses them.
+const schemas = {};
+for (const [name, schema] of Object.entries(document.components.schemas))
+  if (name !== 'Error') schemas[name] = schema;
+for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path))) {
+  if (!operation.operationId) continue;
+  const name = operation.operationId[0].toUpperCase() + operation.operationId.slice(1).replaceAll('-', '');
+  const json = (part) => part?.content?.['application/json']?.schema;
+  const body = json(operation.requestBody);
+  if (body?.properties && Object.keys(body.properties).length > 0)
+    schemas[`${name}Body`] = { ...body, examples: undefined };
+  const query = (operation.parameters ?? []).filter((parameter) => parameter.in === 'query');
+  if (query.length > 0)
+    schemas[`${name}Query`] = {
+      type: 'object',
+      properties: Object.fromEntries(
+        query.map(({ name, schema, description }) => [name, { ...schema, default: undefined, description }]),
+      ),
+    };
+  const answered = json(Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]);
+  if (answered && !answered.$ref) schemas[`${name}Answer`] = answered;
+}
+const types = await openapiTS({ openapi: '3.1.0', info: document.info, paths: {}, components: { schemas } });
+const whole = astToString(types);
+const end = '    responses: never;\n';
+const components = `${whole.slice(whole.indexOf('export interface components'), whole.indexOf(end))}}`;
+const codes = document.components.schemas.Error.properties.code['x-extensible-enum'];
+const text = `// Generated from contract/openapi.json by sdk/generate.js. Do not edit.
+
+/** Error codes of the service. More may be added. */
+export type ErrorCode =
+${codes.map((code) => `  | '${code}'`).join('\n')};
+
+${components}
+`;
+
+if (process.argv.includes('--check')) {
+  if ((await readFile(file, 'utf8')) !== text) {
+    process.stderr.write('sdk/src/contract.ts is not what contract/openapi.json gives: npm run contract\n');
+    process.exitCode = 1;
+  }
+} else await writeFile(file, text);

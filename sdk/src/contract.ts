@@ -1,0 +1,807 @@
+// Generated from contract/openapi.json by sdk/generate.js. Do not edit.
+
+/** Error codes of the service. More may be added. */
+export type ErrorCode =
+  | 'validation_failed'
+  | 'malformed_json'
+  | 'invalid_id'
+  | 'invalid_cursor'
+  | 'invalid_operation_header'
+  | 'amount_below_fee'
+  | 'amount_out_of_limits'
+  | 'insufficient_balance'
+  | 'idempotency_conflict'
+  | 'request_key_consumed'
+  | 'pix_key_not_found'
+  | 'recipient_refused'
+  | 'provider_refused'
+  | 'operation_limit_reached'
+  | 'operation_has_balance'
+  | 'operation_on_hold'
+  | 'operation_has_unfinished_payments'
+  | 'balance_not_confirmed'
+  | 'last_operation'
+  | 'not_a_draft'
+  | 'invalid_code'
+  | 'code_expired'
+  | 'webhook_url_not_allowed'
+  | 'webhook_limit_reached'
+  | 'webhook_disabled'
+  | 'replay_window_too_long'
+  | 'rotation_in_progress'
+  | 'malformed_request'
+  | 'api_key_missing'
+  | 'api_key_invalid'
+  | 'api_key_expired'
+  | 'permission_denied'
+  | 'tls_required'
+  | 'ip_not_allowed'
+  | 'account_disabled'
+  | 'withdrawals_blocked'
+  | 'card_not_enabled'
+  | 'route_not_found'
+  | 'payment_not_found'
+  | 'operation_not_found'
+  | 'webhook_not_found'
+  | 'delivery_not_found'
+  | 'event_not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'body_too_large'
+  | 'uri_too_long'
+  | 'unsupported_media_type'
+  | 'headers_too_large'
+  | 'rate_limited'
+  | 'too_many_concurrent_requests'
+  | 'internal_error'
+  | 'processing_unavailable'
+  | 'provider_unavailable'
+  | 'provider_not_configured'
+  | 'request_in_progress'
+  | 'withdrawals_paused'
+  | 'ledger_divergence'
+  | 'maintenance'
+  | 'overloaded';
+
+export interface components {
+    schemas: {
+        /**
+         * @example {
+         *       "id": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "kind": "deposit",
+         *       "amountCents": 1000,
+         *       "status": "paid",
+         *       "createdAt": "2026-11-20T20:43:18.000Z",
+         *       "updatedAt": "2026-11-20T20:44:02.318Z",
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "feeCents": 0,
+         *       "settledAt": "2026-11-20T20:44:02.318Z",
+         *       "paymentMethod": "pix",
+         *       "expiresAt": "2026-11-21T20:43:18.000Z",
+         *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *       "providerFeeCents": 0,
+         *       "netAmountCents": 1000,
+         *       "paidAt": "2026-11-20T20:44:01.000Z"
+         *     }
+         */
+        Payment: {
+            /**
+             * Format: uuid
+             * @description Id of the payment
+             */
+            id: string;
+            /**
+             * @description deposit: a charge; transfer: a withdrawal
+             * @enum {string}
+             */
+            kind: "deposit" | "transfer";
+            /** @description Amount of a charge, gross amount of a transfer */
+            amountCents: number;
+            /**
+             * @description State; confirmed by the settlement provider alone
+             * @enum {string}
+             */
+            status: "draft" | "unknown" | "pending" | "paid" | "completed" | "failed" | "expired" | "cancelled";
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per payment
+             */
+            updatedAt: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the payment
+             */
+            operationId: string;
+            /** @description Account fee recorded at creation */
+            feeCents: number | null;
+            /**
+             * Format: date-time
+             * @description When the final state was posted
+             */
+            settledAt: string | null;
+            /**
+             * @description Payment method
+             * @enum {string|null}
+             */
+            paymentMethod: "pix" | "card" | null;
+            /**
+             * Format: date-time
+             * @description The provider's deadline; null when it gives none
+             */
+            expiresAt: string | null;
+            /** @description Pix copy-and-paste code, while pending */
+            copyPaste?: string;
+            /** @description PNG data URL of the QR code, while pending */
+            qrCodeBase64?: string;
+            /** @description End-to-end id of the Pix */
+            endToEnd?: string;
+            /** @description A remark for people */
+            notice?: string;
+            /** @description Why it failed or was cancelled; more codes may be added */
+            reasonCode?: string;
+            /** @description Fee confirmed by processing */
+            providerFeeCents?: number;
+            /** @description Net amount confirmed by processing */
+            netAmountCents?: number;
+            /** @description Gross debit of a withdrawal, fee included */
+            debitAmountCents?: number;
+            /** @description Gross minus account fee */
+            expectedNetAmountCents?: number;
+            /**
+             * Format: date-time
+             * @description Instant of the payer's Pix
+             */
+            paidAt?: string;
+            /**
+             * Format: uri
+             * @description Hosted checkout, card only
+             */
+            checkoutUrl?: string;
+            /**
+             * Format: date-time
+             * @description Release time reported by the settler
+             */
+            releaseAt?: string;
+            /**
+             * @description Card only
+             * @enum {string}
+             */
+            cardSettlementStatus?: "held" | "available";
+            /** @description Card details */
+            card?: {
+                /** @enum {string} */
+                status: "processing" | "paid" | "refused";
+                /** @enum {string} */
+                brand: "visa" | "mastercard" | "elo" | "amex" | "hipercard" | "other";
+                last4: string | null;
+                /** @constant */
+                installments: 1;
+                refusedReason: string | null;
+                attemptsLeft: number | null;
+            } | null;
+        };
+        /**
+         * @example {
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "enabled": true,
+         *       "balanceCents": 125000,
+         *       "feeCents": 25,
+         *       "cardFeeCents": 0,
+         *       "minimumCardCents": 0,
+         *       "maximumCardCents": 0,
+         *       "minimumDepositCents": 200,
+         *       "maximumDepositCents": 200000,
+         *       "minimumWithdrawalCents": 1000,
+         *       "maximumWithdrawalCents": 1000000,
+         *       "reservedWithdrawalCents": 0,
+         *       "depositFeeCents": 0,
+         *       "withdrawalFeeBps": 0,
+         *       "depositFeeBps": 0,
+         *       "cardFeeBps": 0
+         *     }
+         */
+        AccountSummary: {
+            /**
+             * Format: uuid
+             * @description The selected business operation
+             */
+            operationId: string;
+            /** @description Charges and transfers can be created */
+            enabled: boolean;
+            /** @description Available balance of the business operation */
+            balanceCents: number;
+            /** @description Fixed part of the withdrawal fee */
+            feeCents: number;
+            /** @description Fixed part of the card fee */
+            cardFeeCents: number;
+            /** @description 0: card payments are off */
+            minimumCardCents: number;
+            /** @description 0: card payments are off */
+            maximumCardCents: number;
+            /** @description Smallest charge */
+            minimumDepositCents: number;
+            /** @description Largest charge */
+            maximumDepositCents: number;
+            /** @description Smallest transfer */
+            minimumWithdrawalCents: number;
+            /** @description Largest transfer */
+            maximumWithdrawalCents: number;
+            /** @description Reserved for unfinished transfers of the business operation */
+            reservedWithdrawalCents: number;
+            /** @description Fixed part of the charge fee */
+            depositFeeCents: number;
+            /** @description Percentage part of the withdrawal fee, in hundredths of a percent */
+            withdrawalFeeBps: number;
+            /** @description Percentage part of the charge fee, in hundredths of a percent */
+            depositFeeBps: number;
+            /** @description Percentage part of the card fee, in hundredths of a percent */
+            cardFeeBps: number;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7a00-7000-8000-000000000003",
+         *       "name": "Loja do Centro",
+         *       "isDefault": false,
+         *       "balanceCents": 125000,
+         *       "balanceUpdatedAt": "2026-11-20T20:43:18.000Z",
+         *       "createdAt": "2026-10-01T12:00:00.000Z"
+         *     }
+         */
+        Operation: {
+            /**
+             * Format: uuid
+             * @description Id of the business operation
+             */
+            id: string;
+            /** @description Name */
+            name: string;
+            /** @description True for the main operation */
+            isDefault: boolean;
+            /** @description Available balance */
+            balanceCents: number;
+            /**
+             * Format: date-time
+             * @description Last posting that changed the balance
+             */
+            balanceUpdatedAt: string;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7d00-7000-8000-000000000004",
+         *       "url": "https://loja.example.com/vintem",
+         *       "events": [
+         *         "charge.paid",
+         *         "transfer.completed"
+         *       ],
+         *       "description": "Loja",
+         *       "operationIds": null,
+         *       "enabled": true,
+         *       "status": "active",
+         *       "disabledReason": null,
+         *       "disabledAt": null,
+         *       "secretHint": "whsec_…wdHh",
+         *       "schemaVersion": 1,
+         *       "createdAt": "2026-11-20T20:43:18.000Z",
+         *       "updatedAt": "2026-11-20T20:43:18.000Z"
+         *     }
+         */
+        Webhook: {
+            /**
+             * Format: uuid
+             * @description Id of the endpoint
+             */
+            id: string;
+            /** @description Address */
+            url: string;
+            /** @description Which events */
+            events: string[];
+            /** @description A name for people */
+            description: string | null;
+            /** @description Only events of these business operations; null: of all, later ones included */
+            operationIds: string[] | null;
+            /** @description Whether events are sent */
+            enabled: boolean;
+            /**
+             * @description How it fares
+             * @enum {string}
+             */
+            status: "active" | "failing" | "disabled";
+            /** @description `by_request`, `gone` (it answered 410), `failing` (five days without a success) */
+            disabledReason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was disabled; a replay since then sends what was skipped
+             */
+            disabledAt: string | null;
+            /** @description The end of the secret */
+            secretHint: string;
+            /** @description Version of the payloads, as of the creation */
+            schemaVersion: number;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change
+             */
+            updatedAt: string;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7d00-7000-8000-000000000004",
+         *       "url": "https://loja.example.com/vintem",
+         *       "events": [
+         *         "charge.paid",
+         *         "transfer.completed"
+         *       ],
+         *       "description": "Loja",
+         *       "operationIds": null,
+         *       "enabled": true,
+         *       "status": "active",
+         *       "disabledReason": null,
+         *       "disabledAt": null,
+         *       "secretHint": "whsec_…wdHh",
+         *       "schemaVersion": 1,
+         *       "createdAt": "2026-11-20T20:43:18.000Z",
+         *       "updatedAt": "2026-11-20T20:43:18.000Z",
+         *       "secret": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
+         *     }
+         */
+        NewWebhook: {
+            /**
+             * Format: uuid
+             * @description Id of the endpoint
+             */
+            id: string;
+            /** @description Address */
+            url: string;
+            /** @description Which events */
+            events: string[];
+            /** @description A name for people */
+            description: string | null;
+            /** @description Only events of these business operations; null: of all, later ones included */
+            operationIds: string[] | null;
+            /** @description Whether events are sent */
+            enabled: boolean;
+            /**
+             * @description How it fares
+             * @enum {string}
+             */
+            status: "active" | "failing" | "disabled";
+            /** @description `by_request`, `gone` (it answered 410), `failing` (five days without a success) */
+            disabledReason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was disabled; a replay since then sends what was skipped
+             */
+            disabledAt: string | null;
+            /** @description The end of the secret */
+            secretHint: string;
+            /** @description Version of the payloads, as of the creation */
+            schemaVersion: number;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change
+             */
+            updatedAt: string;
+            /** @description What signatures are verified with; shown this once, not to a repeat */
+            secret?: string;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7c00-8000-8000-000000000005",
+         *       "eventId": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.completed",
+         *       "status": "delivered",
+         *       "attempts": [
+         *         {
+         *           "n": 1,
+         *           "at": "2026-11-20T20:43:18.120Z",
+         *           "statusCode": 200,
+         *           "error": null,
+         *           "durationMs": 41,
+         *           "responseSnippet": "ok"
+         *         }
+         *       ],
+         *       "nextAttemptAt": null,
+         *       "createdAt": "2026-11-20T20:43:18.060Z"
+         *     }
+         */
+        Delivery: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            eventId: string;
+            /** @description Type of the event */
+            type: string;
+            /**
+             * @description skipped: the endpoint was disabled; failed: no more attempts by themselves
+             * @enum {string}
+             */
+            status: "pending" | "delivered" | "failed" | "skipped";
+            /** @description The last 50 */
+            attempts: {
+                /** @description Number, from 1 */
+                n: number;
+                /**
+                 * Format: date-time
+                 * @description Start
+                 */
+                at: string;
+                /** @description Null: no answer */
+                statusCode: number | null;
+                /** @description Null: an answer */
+                error: string | null;
+                /** @description Until the answer or the error */
+                durationMs: number;
+                /** @description The beginning of the answer, at most 1 KiB */
+                responseSnippet: string | null;
+            }[];
+            /**
+             * Format: date-time
+             * @description The next attempt
+             */
+            nextAttemptAt: string | null;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.completed",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "completed"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7b00-7000-8000-000000000002",
+         *         "kind": "transfer",
+         *         "amountCents": 1000,
+         *         "status": "completed",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
+         *       }
+         *     }
+         */
+        Event: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /** @description More types may be added */
+            type: string;
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered; only for payments */
+            change?: {
+                from?: string | null;
+                to?: string;
+            } | null;
+            /** @description The payment or business operation as it was then; always carries `operationId` */
+            data: {
+                /** Format: uuid */
+                operationId: string;
+            } & {
+                [key: string]: unknown;
+            };
+        };
+        PostPixChargesBody: {
+            /** @description Amount to charge */
+            amountCents: number;
+            /** @description Name of the payer */
+            payerName: string;
+            /** @description May be empty */
+            description?: string;
+            /**
+             * Format: uuid
+             * @description Made by the caller, once per charge; repeat it, never replace it, after a timeout
+             */
+            requestKey: string;
+        };
+        PostPixTransfersBody: {
+            /** @description Total taken from the balance, withdrawal fee included */
+            amountCents: number;
+            /** @description Key of the receiver. CPF, CNPJ: digits only; PHONE: begins with +; RANDOM: a UUID */
+            pixKey: string;
+            /**
+             * @description Type of the key
+             * @enum {string}
+             */
+            pixKeyType: "EMAIL" | "CPF" | "CNPJ" | "PHONE" | "RANDOM";
+            /** @description May be empty */
+            description: string;
+            /**
+             * Format: uuid
+             * @description Made by the caller, once per transfer; repeat it, never replace it, after a timeout
+             */
+            requestKey: string;
+        };
+        PostPixTransfersByIdConfirmBody: {
+            /** @description The six digits from the mail */
+            code: string;
+        };
+        GetPaymentsQuery: {
+            /** @description Payments per page */
+            limit?: number;
+            /** @description `nextCursor` of the page before */
+            cursor?: string;
+            /**
+             * @description Only this kind
+             * @enum {string}
+             */
+            kind?: "deposit" | "transfer";
+            /** @description Only these states, separated by commas */
+            status?: ("draft" | "unknown" | "pending" | "paid" | "completed" | "failed" | "expired" | "cancelled")[];
+            /**
+             * @description Only this method
+             * @enum {string}
+             */
+            paymentMethod?: "pix" | "card";
+            /**
+             * Format: date-time
+             * @description Created at or after; RFC 3339 with an offset or Z
+             */
+            createdFrom?: string;
+            /**
+             * Format: date-time
+             * @description Created before; RFC 3339 with an offset or Z
+             */
+            createdTo?: string;
+            /**
+             * Format: uuid
+             * @description The payment created with this requestKey: one or none
+             */
+            requestKey?: string;
+            /** @description Only with this end-to-end id */
+            endToEnd?: string;
+        };
+        GetPaymentsAnswer: {
+            /** @description Newest first */
+            payments: components["schemas"]["Payment"][];
+            /** @description Older ones may follow */
+            hasMore: boolean;
+            /** @description For the next page, with the same filters; valid for 7 days */
+            nextCursor: string | null;
+        };
+        GetOperationsAnswer: {
+            /**
+             * Format: uuid
+             * @description Stable id of the account
+             */
+            ownerId: string;
+            /**
+             * @description Always 10
+             * @constant
+             */
+            limit: 10;
+            /** @description The oldest first */
+            operations: components["schemas"]["Operation"][];
+        };
+        PostOperationsBody: {
+            /** @description Name */
+            name: string;
+            /**
+             * Format: uuid
+             * @description Made by the caller, once per business operation
+             */
+            requestKey: string;
+        };
+        PatchOperationsByIdBody: {
+            /** @description Name */
+            name: string;
+        };
+        DeleteOperationsByIdAnswer: {
+            /** @constant */
+            ok: true;
+        };
+        GetWebhooksAnswer: {
+            /** @description The oldest first */
+            webhooks: components["schemas"]["Webhook"][];
+            /**
+             * @description Always 10
+             * @constant
+             */
+            limit: 10;
+        };
+        PostWebhooksBody: {
+            /** @description Address that events are sent to: https, a public name */
+            url: string;
+            /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
+            events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            /** @description A name for people */
+            description?: string | null;
+            /** @description Only events of these business operations; null: of all, later ones included */
+            operationIds?: string[] | null;
+            /**
+             * Format: uuid
+             * @description Made by the caller, once per endpoint
+             */
+            requestKey: string;
+        };
+        GetWebhooksEventtypesAnswer: {
+            eventTypes: {
+                type: string;
+                description: string;
+                schemaVersion: number;
+            }[];
+        };
+        PatchWebhooksByIdBody: {
+            /** @description Address that events are sent to: https, a public name */
+            url?: string;
+            /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
+            events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            /** @description A name for people */
+            description?: string | null;
+            /** @description Only events of these business operations; null: of all, later ones included */
+            operationIds?: string[] | null;
+            /** @description false: events are recorded as skipped */
+            enabled?: boolean;
+        };
+        DeleteWebhooksByIdAnswer: {
+            /** @constant */
+            ok: true;
+        };
+        PostWebhooksByIdRotatesecretBody: {
+            /**
+             * @description How long the old one signs as well
+             * @default 24
+             */
+            overlapHours: number;
+            /**
+             * @description Also inside of an overlap
+             * @default false
+             */
+            force: boolean;
+        };
+        PostWebhooksByIdRotatesecretAnswer: {
+            /** @description Shown this once */
+            secret: string;
+            /**
+             * Format: date-time
+             * @description Until then every message carries both signatures
+             */
+            previousSecretExpiresAt: string;
+        };
+        PostWebhooksByIdTestBody: {
+            /**
+             * @description A sample of this type instead of `webhook.test`
+             * @enum {string}
+             */
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+        };
+        PostWebhooksByIdTestAnswer: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery
+             */
+            deliveryId: string;
+        };
+        GetWebhooksByIdDeliveriesQuery: {
+            /** @description Deliveries per page */
+            limit?: number;
+            /** @description `nextCursor` of the page before */
+            cursor?: string;
+            /**
+             * @description Only with this status
+             * @enum {string}
+             */
+            status?: "pending" | "delivered" | "failed" | "skipped";
+            /**
+             * Format: uuid
+             * @description Only of this event: one or none
+             */
+            eventId?: string;
+        };
+        GetWebhooksByIdDeliveriesAnswer: {
+            /** @description Those of the newest events first */
+            deliveries: components["schemas"]["Delivery"][];
+            /** @description More may follow */
+            hasMore: boolean;
+            /** @description For the next page, with the same filters; valid for 7 days */
+            nextCursor: string | null;
+        };
+        PostWebhooksByIdDeliveriesByDeliveryIdRetryAnswer: {
+            /**
+             * Format: uuid
+             * @description Id of the delivery
+             */
+            deliveryId: string;
+        };
+        PostWebhooksByIdReplayBody: {
+            /**
+             * Format: date-time
+             * @description Events created at or after
+             */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Events created before; default: now
+             */
+            to?: string;
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            /**
+             * @description Only what failed or was skipped; false: everything again
+             * @default true
+             */
+            onlyFailed: boolean;
+        };
+        PostWebhooksByIdReplayAnswer: {
+            /** @description How many are sent, a hundred a second; at most 10,000 per call */
+            scheduled: number;
+        };
+        GetEventsQuery: {
+            /** @description Events per page */
+            limit?: number;
+            /** @description `nextCursor` of the page before */
+            cursor?: string;
+            /**
+             * @description Only this type
+             * @enum {string}
+             */
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+            /**
+             * Format: uuid
+             * @description Only of this payment
+             */
+            paymentId?: string;
+            /**
+             * Format: date-time
+             * @description Created at or after; RFC 3339 with an offset or Z
+             */
+            createdFrom?: string;
+            /**
+             * Format: date-time
+             * @description Created before; RFC 3339 with an offset or Z
+             */
+            createdTo?: string;
+        };
+        GetEventsAnswer: {
+            /** @description Newest first */
+            events: components["schemas"]["Event"][];
+            /** @description Older ones may follow */
+            hasMore: boolean;
+            /** @description For the next page, with the same filters; valid for 7 days */
+            nextCursor: string | null;
+        };
+        GetEventsStreamQuery: {
+            /** @description Only these types, separated by commas */
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+        };
+    };
+}

@@ -1,0 +1,140 @@
+import type { EventType, Payment, PaymentStatus, VintemEvent } from './types.ts';
+import { keyOfSecret, signatureOf } from './webhook.ts';
+
+/**
+ * A webhook secret: `whsec_` and the base64 of 32 random bytes.
+ *
+ * @example
+ * const secret = makeSecret();
+ * const { body, headers } = signedWebhook('charge.paid', secret);
+ * verifyWebhook(body, headers, [secret]);
+ */
+export const makeSecret = (): string =>
+  `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
+
+/** From which state to which the payment of a sample goes. */
+const changes: Record<
+  Exclude<EventType, `operation.${string}` | 'webhook.test'>,
+  [PaymentStatus, PaymentStatus]
+> = {
+  'charge.created': ['unknown', 'pending'],
+  'charge.paid': ['pending', 'paid'],
+  'charge.expired': ['pending', 'expired'],
+  'charge.failed': ['unknown', 'failed'],
+  'transfer.created': ['unknown', 'pending'],
+  'transfer.completed': ['pending', 'completed'],
+  'transfer.cancelled': ['pending', 'cancelled'],
+  'transfer.returned': ['completed', 'completed'],
+  'transfer.unknown': ['unknown', 'unknown'],
+};
+
+/**
+ * An event as the service sends it, of R$ 10,00 (1000 cents), with an id of its own.
+ *
+ * @param data replaces members of `data`
+ *
+ * @example
+ * const event = sampleEvent('charge.paid', { requestKey: crypto.randomUUID(), amountCents: 1990 });
+ * console.log(event.change.to, event.data.amountCents);
+ */
+export function sampleEvent<Type extends EventType>(
+  type: Type,
+  data: Record<string, unknown> = {},
+): Extract<VintemEvent, { type: Type }> & VintemEvent {
+  const timestamp = new Date().toISOString();
+  const operationId = '01939f3a-7a00-7000-8000-000000000003';
+  const base = { id: crypto.randomUUID(), type, timestamp, schemaVersion: 1, livemode: false };
+  const change = (changes as Record<string, [PaymentStatus, PaymentStatus] | undefined>)[type];
+  const whole = change
+    ? {
+        ...base,
+        change: { from: change[0], to: change[1] },
+        data: { ...samplePayment(type.startsWith('charge'), change[1], timestamp), operationId, ...data },
+      }
+    : {
+        ...base,
+        data:
+          type === 'webhook.test'
+            ? { operationId, ...data }
+            : { ...operation(operationId, timestamp), ...data },
+      };
+  return whole as unknown as Extract<VintemEvent, { type: Type }> & VintemEvent;
+}
+
+function samplePayment(
+  isCharge: boolean,
+  status: PaymentStatus,
+  at: string,
+): Payment & { requestKey: string } {
+  const settled = status === 'paid' || status === 'completed';
+  return {
+    id: crypto.randomUUID(),
+    kind: isCharge ? 'deposit' : 'transfer',
+    amountCents: 1000,
+    status,
+    createdAt: at,
+    updatedAt: at,
+    operationId: '',
+    feeCents: isCharge ? 0 : 25,
+    settledAt: settled ? at : null,
+    paymentMethod: 'pix',
+    expiresAt: isCharge ? at : null,
+    ...(settled
+      ? {
+          endToEnd: `E${crypto.randomUUID().replaceAll('-', '').slice(1)}`,
+          netAmountCents: isCharge ? 1000 : 975,
+        }
+      : {}),
+    ...(status === 'paid' ? { paidAt: at } : {}),
+    ...(isCharge ? {} : { debitAmountCents: 1000, expectedNetAmountCents: 975 }),
+    ...(status === 'failed' || status === 'cancelled' ? { reasonCode: 'provider_refused' } : {}),
+    requestKey: crypto.randomUUID(),
+  };
+}
+
+const operation = (id: string, at: string) => ({
+  id,
+  name: 'Loja do Centro',
+  isDefault: false,
+  balanceCents: 0,
+  balanceUpdatedAt: at,
+  createdAt: at,
+  operationId: id,
+});
+
+export interface SignedWebhook {
+  /** To the byte as it is signed. */
+  body: string;
+  headers: Record<string, string>;
+  event: VintemEvent;
+}
+
+/**
+ * An event as it arrives at an endpoint: body and headers, signed now or at `at`.
+ *
+ * @param what a type, for a sample of it, or an event
+ *
+ * @example
+ * const secret = makeSecret();
+ * const { body, headers } = signedWebhook(sampleEvent('transfer.completed'), secret);
+ * const tooOld = signedWebhook('charge.paid', secret, { at: new Date(Date.now() - 600_000) });
+ * expect(verifyWebhook(body, headers, [secret]).type).toBe('transfer.completed');
+ * expect(() => verifyWebhook(tooOld.body, tooOld.headers, [secret])).toThrow();
+ */
+export function signedWebhook(
+  what: EventType | VintemEvent,
+  secret: string,
+  { at = new Date() }: { at?: Date | undefined } = {},
+): SignedWebhook {
+  const event = typeof what === 'string' ? sampleEvent(what) : what;
+  const body = JSON.stringify(event);
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const signature = signatureOf(keyOfSecret(secret), event.id, timestamp, new TextEncoder().encode(body));
+  const headers = {
+    'content-type': 'application/json',
+    'webhook-id': event.id,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': signature,
+  };
+  return { body, headers, event };
+}

@@ -1,0 +1,114 @@
+import type { components } from './contract.ts';
+
+type Schemas = components['schemas'];
+
+/** A charge (`kind: 'deposit'`) or a transfer. Amounts are integers in cents, times RFC 3339 in UTC. */
+export type Payment = Schemas['Payment'];
+/** What a creation returns: the payment as it is now, and the key that names the creation. */
+export type CreatedPayment = Payment & { requestKey: string };
+export type PaymentStatus = Payment['status'];
+/** Balance and conditions of a business operation; amounts in cents, `…Bps` in hundredths of a percent. */
+export type AccountSummary = Schemas['AccountSummary'];
+export type Operation = Schemas['Operation'];
+export type OperationList = Schemas['GetOperationsAnswer'];
+export type Webhook = Schemas['Webhook'];
+/** `secret` is missing when the first answer was lost and the creation was repeated: rotate the secret then. */
+export type NewWebhook = Schemas['NewWebhook'] & { requestKey: string };
+export type Delivery = Schemas['Delivery'];
+
+/** The caller's own key for a creation. The client makes one when it is left out. */
+interface Keyed {
+  /** A UUID. Give the same one again to repeat a creation whose outcome is not known. */
+  requestKey?: string | undefined;
+}
+
+export type NewCharge = Omit<Schemas['PostPixChargesBody'], 'requestKey'> & Keyed;
+export type NewTransfer = Omit<Schemas['PostPixTransfersBody'], 'requestKey' | 'description'> &
+  Keyed & {
+    /** Up to 80 characters; empty when it is left out. */
+    description?: string | undefined;
+  };
+export type NewOperation = Omit<Schemas['PostOperationsBody'], 'requestKey'> & Keyed;
+export type NewEndpoint = Omit<Schemas['PostWebhooksBody'], 'requestKey'> & Keyed;
+export type EndpointChanges = Schemas['PatchWebhooksByIdBody'];
+export type SecretRotation = Partial<Schemas['PostWebhooksByIdRotatesecretBody']>;
+export type NewSecret = Schemas['PostWebhooksByIdRotatesecretAnswer'];
+export type Replay = Pick<Schemas['PostWebhooksByIdReplayBody'], 'from'> &
+  Partial<Schemas['PostWebhooksByIdReplayBody']>;
+
+/** A time: a `Date`, or RFC 3339 with an offset or `Z`. */
+export type Time = Date | string;
+
+/** Filters of a list are combined. `limit` is the size of a page (1 to 100), not of the list. */
+type Filter<Query> = Omit<Query, 'cursor' | 'createdFrom' | 'createdTo' | 'status'> & {
+  /** Created at or after. */
+  from?: Time | undefined;
+  /** Created before. */
+  to?: Time | undefined;
+};
+export type PaymentFilter = Filter<Schemas['GetPaymentsQuery']> & {
+  status?: PaymentStatus | readonly PaymentStatus[] | undefined;
+};
+export type EventFilter = Filter<Schemas['GetEventsQuery']>;
+export type DeliveryFilter = Omit<Schemas['GetWebhooksByIdDeliveriesQuery'], 'cursor'>;
+
+// Written by hand: the service's document does not have refunds yet.
+/** The return of a received payment to its payer, in whole or in part. Amounts in cents. */
+export interface Refund {
+  id: string;
+  paymentId: string;
+  amountCents: number;
+  /** `unknown`: the provider's answer is not known yet, and the service keeps asking. `completed` and `failed` are final. */
+  status: 'unknown' | 'pending' | 'completed' | 'failed';
+  reason: string | null;
+  createdAt: string;
+  updatedAt: string;
+  settledAt: string | null;
+}
+export type CreatedRefund = Refund & { requestKey: string };
+export interface NewRefund extends Keyed {
+  /** All that is left of the payment when it is left out. */
+  amountCents?: number | undefined;
+  description?: string | undefined;
+}
+
+interface EventBase {
+  /** The same in every delivery, stream and list: handle each id once. */
+  id: string;
+  timestamp: string;
+  schemaVersion: number;
+  /** false: of a test account, or a sample. */
+  livemode: boolean;
+}
+
+/** The payment as it was at the event, without the code and its image. */
+export interface PaymentEvent extends EventBase {
+  type:
+    | 'charge.created'
+    | 'charge.paid'
+    | 'charge.expired'
+    | 'charge.failed'
+    | 'transfer.created'
+    | 'transfer.completed'
+    | 'transfer.cancelled'
+    | 'transfer.returned'
+    | 'transfer.unknown';
+  change: { from: PaymentStatus | null; to: PaymentStatus };
+  data: Omit<Payment, 'copyPaste' | 'qrCodeBase64'> & { requestKey: string };
+}
+
+export interface OperationEvent extends EventBase {
+  type: 'operation.created' | 'operation.updated' | 'operation.deleted';
+  data: Operation & { operationId: string };
+}
+
+export interface TestEvent extends EventBase {
+  type: 'webhook.test';
+  data: { operationId: string };
+}
+
+/** What happened. Types may be added: ignore those that you do not know. */
+export type VintemEvent = PaymentEvent | OperationEvent | TestEvent;
+export type EventType = VintemEvent['type'];
+/** An event of a stream; with `cursor` a later `events.follow` continues behind it. */
+export type FollowedEvent = VintemEvent & { cursor: string };

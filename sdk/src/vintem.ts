@@ -1,0 +1,657 @@
+import { type FollowOptions, follow } from './follow.ts';
+import { type List, listOf, type Page } from './pages.ts';
+import { type Call, type CallOptions, createTransport, type Transport } from './transport.ts';
+import type {
+  AccountSummary,
+  CreatedPayment,
+  CreatedRefund,
+  Delivery,
+  DeliveryFilter,
+  EndpointChanges,
+  EventFilter,
+  EventType,
+  FollowedEvent,
+  NewCharge,
+  NewEndpoint,
+  NewOperation,
+  NewRefund,
+  NewSecret,
+  NewTransfer,
+  NewWebhook,
+  Operation,
+  OperationList,
+  Payment,
+  PaymentFilter,
+  PaymentStatus,
+  Refund,
+  Replay,
+  SecretRotation,
+  Time,
+  VintemEvent,
+  Webhook,
+} from './types.ts';
+import { waitFor } from './wait.ts';
+
+/** What a `requestKey` stands for: enough to repeat the call. */
+export interface KeyedCall {
+  call: 'charges.create' | 'transfers.create' | 'operations.create' | 'webhooks.create' | 'refunds.create';
+  /** The request's body, `requestKey` included; amounts in cents. */
+  body: Readonly<Record<string, unknown>>;
+  /** Only for refunds: the payment that is returned. */
+  paymentId?: string;
+  /** The business operation; undefined for the main one. */
+  operation: string | undefined;
+}
+
+export interface VintemOptions {
+  /** `vtm_live_…` or `vtm_test_…`. Keep it on a server. */
+  apiKey: string;
+  /** `https://pix.example.com`, or the same with `/api/v1/public`. */
+  baseUrl: string;
+  /** The business operation that calls are for, by id. Default: the main one. */
+  operation?: string | undefined;
+  /** For each attempt, in milliseconds. Default 20,000: the service waits up to 6 s for the provider before it answers. */
+  timeoutMs?: number | undefined;
+  /** How often a call is repeated, with the same `requestKey`, before it fails. Default 4. */
+  maxRetries?: number | undefined;
+  /**
+   * Called with the `requestKey` of every creation before its first byte goes out. Store it: a program that dies after that
+   * can repeat the creation with the same key. When it throws or rejects, nothing is sent and the call fails with its error.
+   */
+  persist?: ((requestKey: string, what: KeyedCall) => Promise<void> | void) | undefined;
+  /** Default: the global `fetch`. */
+  fetch?: typeof globalThis.fetch | undefined;
+}
+
+/**
+ * A client of one vintem account. Amounts are integers in cents, times RFC 3339 in UTC. Every call fails with a `VintemError`.
+ *
+ * Calls that read, delete, or carry a `requestKey` are repeated after lost connections, timeouts, 429 and 5xx, with growing
+ * waits and `Retry-After`; always with the same key. Other calls (renames, rotations, tests, replays) only after a 429.
+ *
+ * @example
+ * const vintem = new Vintem({ apiKey, baseUrl, persist: (requestKey, what) => keys.save(requestKey, what) });
+ * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+ * console.log(charge.copyPaste);
+ */
+export class Vintem {
+  readonly charges: Charges;
+  readonly transfers: Transfers;
+  readonly payments: Payments;
+  readonly refunds: Refunds;
+  readonly account: Account;
+  readonly operations: Operations;
+  readonly webhooks: Webhooks;
+  readonly events: Events;
+
+  /** @throws TypeError for a key or an address that cannot be one */
+  constructor(options: VintemOptions) {
+    const { apiKey, baseUrl, operation, timeoutMs = 20_000, maxRetries = 4, persist } = options;
+    if (typeof apiKey !== 'string' || !/^[\x21-\x7e]+$/.test(apiKey))
+      throw new TypeError('apiKey is missing');
+    if (!/^https?:$/.test(new URL(baseUrl).protocol))
+      throw new TypeError('baseUrl must be an http or https URL');
+    const transport = createTransport({
+      apiKey,
+      // Contract: every path is below /api/v1/public.
+      baseUrl: `${baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/public$/, '')}/api/v1/public`,
+      operation,
+      timeoutMs,
+      maxRetries,
+      // Called without a receiver: browsers and workers refuse another one.
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    });
+    const keyed: Keyed = async (call, path, given, options, fits, paymentId) => {
+      const requestKey = given.requestKey ?? crypto.randomUUID();
+      const body = { ...given, requestKey };
+      const what = { call, body, operation: options.operation ?? operation };
+      await persist?.(requestKey, paymentId === undefined ? what : { ...what, paymentId });
+      const made = await transport.request<Record<string, unknown>>({
+        method: 'POST',
+        path,
+        body,
+        requestKey,
+        fits: (answer) => typeof answer.id === 'string' && fits(answer),
+        ...options,
+      });
+      return { ...made, requestKey } as never;
+    };
+    this.charges = new Charges(keyed);
+    this.transfers = new Transfers(keyed);
+    this.payments = new Payments(transport);
+    this.refunds = new Refunds(transport, keyed);
+    this.account = new Account(transport);
+    this.operations = new Operations(transport, keyed);
+    this.webhooks = new Webhooks(transport, keyed);
+    this.events = new Events(transport);
+  }
+}
+
+/** A creation: makes the key, hands it to `persist`, sends. */
+type Keyed = <Made>(
+  call: KeyedCall['call'],
+  path: string,
+  given: { requestKey?: string | undefined },
+  options: CallOptions,
+  fits: (answer: Record<string, unknown>) => boolean,
+  paymentId?: string,
+) => Promise<Made>;
+
+class Charges {
+  #keyed: Keyed;
+  constructor(keyed: Keyed) {
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Creates a Pix charge. Needs the permission `charges`.
+   *
+   * `amountCents`: 200 to 200,000; `payerName`: 2 to 100 characters; `description`: up to 200. The answer is `pending`, with
+   * `copyPaste` and `qrCodeBase64` to show to the payer, or `unknown` while the provider has not answered.
+   *
+   * @throws VintemError `validation_failed`, `amount_out_of_limits`, `account_disabled`, `provider_unavailable`; when it is
+   * `retryable`, repeat with its `requestKey`
+   *
+   * @example
+   * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva', description: 'Pedido 1042' });
+   * console.log(charge.id, charge.copyPaste, charge.requestKey);
+   */
+  create(charge: NewCharge, options: CallOptions = {}): Promise<CreatedPayment> {
+    return this.#keyed(
+      'charges.create',
+      '/pix/charges',
+      charge,
+      options,
+      isOf('deposit', charge.amountCents),
+    );
+  }
+}
+
+class Transfers {
+  #keyed: Keyed;
+  constructor(keyed: Keyed) {
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Sends a Pix. Needs the permission `transfers`; the key alone authorizes it.
+   *
+   * `amountCents`: 1,000 to 1,000,000, all that leaves the balance, fee included. `pixKeyType`: `EMAIL`, `CPF`, `CNPJ`, `PHONE`,
+   * `RANDOM`. The answer is `pending`, `unknown` or `completed`; follow the others with `payments.waitFor` or events.
+   *
+   * @throws VintemError `insufficient_balance`, `pix_key_not_found`, `recipient_refused`, `withdrawals_blocked`, …; when it is
+   * `retryable`, the Pix may have been sent: repeat with its `requestKey`, never with a new one
+   *
+   * @example
+   * const transfer = await vintem.transfers.create({ amountCents: 1000, pixKey: 'maria@example.com', pixKeyType: 'EMAIL' });
+   * console.log(transfer.status, transfer.expectedNetAmountCents, transfer.requestKey);
+   */
+  create(transfer: NewTransfer, options: CallOptions = {}): Promise<CreatedPayment> {
+    const body = { ...transfer, description: transfer.description ?? '' };
+    return this.#keyed(
+      'transfers.create',
+      '/pix/transfers',
+      body,
+      options,
+      isOf('transfer', body.amountCents),
+    );
+  }
+}
+
+/** An answer about another payment is none to this call: what stands between client and service mixed them up. */
+const isOf = (kind: Payment['kind'], amountCents: number) => (answer: Record<string, unknown>) =>
+  answer.kind === kind && answer.amountCents === amountCents;
+
+export interface WaitOptions extends CallOptions {
+  /** Which states end the wait. Default: `paid`, `completed`, `failed`, `expired`, `cancelled`. */
+  until?: readonly PaymentStatus[] | undefined;
+  /** How long to wait in all, in milliseconds. Default 60,000. */
+  timeoutMs?: number | undefined;
+}
+
+class Payments {
+  #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * A charge or a transfer as it is now. Needs `read`, or the permission that creates its kind.
+   *
+   * @throws VintemError `payment_not_found`: no payment of this id in the selected business operation
+   *
+   * @example
+   * const { id } = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+   * const charge = await vintem.payments.get(id);
+   * console.log(charge.status);
+   */
+  get(id: string, options: CallOptions = {}): Promise<Payment> {
+    const fits = (answer: Record<string, unknown>): boolean => answer.id === id.toLowerCase();
+    return this.#transport.request({ method: 'GET', path: `/payments/${segment(id)}`, fits, ...options });
+  }
+
+  /**
+   * Payments of the selected business operation, newest first, page by page as they are read. Needs `read`.
+   * With `requestKey` it finds the payment that was created with that key, or none.
+   *
+   * @throws VintemError `validation_failed`, `invalid_cursor`
+   *
+   * @example
+   * let receivedCents = 0;
+   * for await (const payment of vintem.payments.list({ status: 'paid', from: '2026-11-01T00:00:00-03:00' })) {
+   *   receivedCents += payment.netAmountCents ?? 0;
+   * }
+   */
+  list(filter: PaymentFilter = {}, options: CallOptions = {}): List<Payment> {
+    const { status, ...rest } = filter;
+    const query = { ...queryOf(rest), status: status?.toString() };
+    return listing(this.#transport, '/payments', query, options, 'payments');
+  }
+
+  /**
+   * Waits until a payment is in one of the states `until`, and returns it. Looks every half second at first and every five
+   * seconds later; a webhook or `events.follow` tells of many payments at less cost.
+   *
+   * @throws VintemError `wait_timeout` after `timeoutMs` (default 60,000 ms): the payment goes on by itself; wait again, or later
+   *
+   * @example
+   * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+   * const paid = await vintem.payments.waitFor(charge.id, { until: ['paid', 'failed', 'expired'], timeoutMs: 30_000 });
+   * console.log(paid.status, paid.netAmountCents);
+   */
+  waitFor(
+    id: string,
+    { until = finalStates, timeoutMs = 60_000, ...options }: WaitOptions = {},
+  ): Promise<Payment> {
+    return waitFor(this.#transport, (call) => this.get(id, call), { id, until, timeoutMs, options });
+  }
+}
+
+const finalStates: readonly PaymentStatus[] = ['paid', 'completed', 'failed', 'expired', 'cancelled'];
+
+class Refunds {
+  #transport: Transport;
+  #keyed: Keyed;
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
+    this.#keyed = keyed;
+  }
+
+  /**
+   * Returns a received payment to its payer, in whole or in part. Needs the permission `refunds`.
+   *
+   * @throws VintemError `refund_exceeds_payment`: more than what is left; `refund_window_closed`: after 90 days;
+   * `not_refundable`: not a received payment; when it is `retryable`, repeat with its `requestKey`
+   *
+   * @example
+   * const refund = await vintem.refunds.create(paidCharge.id, { amountCents: 500 });
+   * console.log(refund.status, refund.requestKey);
+   */
+  create(paymentId: string, refund: NewRefund = {}, options: CallOptions = {}): Promise<CreatedRefund> {
+    const path = `/payments/${segment(paymentId)}/refunds`;
+    const fits = (answer: Record<string, unknown>): boolean => answer.paymentId === paymentId.toLowerCase();
+    return this.#keyed('refunds.create', path, refund, options, fits, paymentId);
+  }
+
+  /**
+   * A refund as it is now.
+   *
+   * @example
+   * const refund = await vintem.refunds.get(refundId);
+   * console.log(refund.status, refund.amountCents);
+   */
+  get(id: string, options: CallOptions = {}): Promise<Refund> {
+    return this.#transport.request({ method: 'GET', path: `/refunds/${segment(id)}`, ...options });
+  }
+
+  /**
+   * The refunds of a payment.
+   *
+   * @example
+   * let returnedCents = 0;
+   * for await (const refund of vintem.refunds.list(paidCharge.id)) {
+   *   if (refund.status === 'completed') returnedCents += refund.amountCents;
+   * }
+   */
+  list(paymentId: string, options: CallOptions = {}): List<Refund> {
+    return listing(this.#transport, `/payments/${segment(paymentId)}/refunds`, {}, options, 'refunds');
+  }
+}
+
+class Account {
+  #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Balance, reserves, fees and limits of the selected business operation, in cents. Needs `read`.
+   *
+   * @example
+   * const { balanceCents, reservedWithdrawalCents } = await vintem.account.get();
+   * console.log(balanceCents, reservedWithdrawalCents);
+   */
+  get(options: CallOptions = {}): Promise<AccountSummary> {
+    return this.#transport.request({ method: 'GET', path: '/account', ...options });
+  }
+}
+
+class Operations {
+  #transport: Transport;
+  #keyed: Keyed;
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
+    this.#keyed = keyed;
+  }
+
+  /**
+   * The business operations of the account, oldest first, with their balances in cents. Needs `read`.
+   *
+   * @example
+   * const { ownerId, operations } = await vintem.operations.list();
+   * console.log(ownerId, operations.map(({ name, balanceCents }) => [name, balanceCents]));
+   */
+  list(options: CallOptions = {}): Promise<OperationList> {
+    return this.#transport.request({ method: 'GET', path: '/operations', ...options });
+  }
+
+  /**
+   * Creates a business operation. Needs the permission `operations`. `name`: 2 to 64 characters.
+   *
+   * @throws VintemError `operation_limit_reached`: an account has up to ten
+   *
+   * @example
+   * const branch = await vintem.operations.create({ name: 'Loja do Centro' });
+   * const account = await vintem.account.get({ operation: branch.id });
+   * console.log(account.balanceCents);
+   */
+  create(operation: NewOperation, options: CallOptions = {}): Promise<Operation & { requestKey: string }> {
+    return this.#keyed('operations.create', '/operations', operation, options, () => true);
+  }
+
+  /**
+   * Renames a business operation; its balance, payments and id stay. Not repeated after a lost answer.
+   *
+   * @throws VintemError `operation_not_found`
+   *
+   * @example
+   * const branch = await vintem.operations.create({ name: 'Loja do Centro' });
+   * await vintem.operations.update(branch.id, { name: 'Loja da Praia' });
+   */
+  update(id: string, changes: { name: string }, options: CallOptions = {}): Promise<Operation> {
+    const path = `/operations/${segment(id)}`;
+    return this.#transport.request({ method: 'PATCH', path, body: changes, ...options });
+  }
+
+  /**
+   * Deletes a business operation without balance, holds and unfinished payments. Deleting it again succeeds.
+   *
+   * @throws VintemError `operation_has_balance`, `operation_has_unfinished_payments`, `operation_on_hold`, `last_operation`,
+   * `balance_not_confirmed`, `ledger_divergence`
+   *
+   * @example
+   * const branch = await vintem.operations.create({ name: 'Loja do Centro' });
+   * await vintem.operations.delete(branch.id);
+   */
+  delete(id: string, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#transport.request({
+      method: 'DELETE',
+      path: `/operations/${segment(id)}`,
+      body: {},
+      ...options,
+    });
+  }
+}
+
+/** The endpoints that events are sent to. Needs the permission `webhooks`. `verifyWebhook` checks what arrives there. */
+class Webhooks {
+  #transport: Transport;
+  #keyed: Keyed;
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
+    this.#keyed = keyed;
+  }
+
+  /**
+   * The account's endpoints, oldest first; up to ten.
+   *
+   * @example
+   * const { webhooks } = await vintem.webhooks.list();
+   * console.log(webhooks.map(({ url, status }) => [url, status]));
+   */
+  list(options: CallOptions = {}): Promise<{ webhooks: Webhook[]; limit: number }> {
+    return this.#transport.request({ method: 'GET', path: '/webhooks', ...options });
+  }
+
+  /**
+   * Registers an endpoint. `secret` is in the first answer alone: when it is missing (the first answer was lost and the call
+   * was repeated), call `rotateSecret`.
+   *
+   * @throws VintemError `webhook_url_not_allowed`, `webhook_limit_reached`
+   *
+   * @example
+   * const endpoint = await vintem.webhooks.create({ url: webhookUrl, events: ['charge.paid', 'transfer.completed'] });
+   * const secret = endpoint.secret ?? (await vintem.webhooks.rotateSecret(endpoint.id, { overlapHours: 0 })).secret;
+   * console.log(secret.startsWith('whsec_'));
+   */
+  create(endpoint: NewEndpoint, options: CallOptions = {}): Promise<NewWebhook> {
+    return this.#keyed('webhooks.create', '/webhooks', endpoint, options, () => true);
+  }
+
+  /**
+   * One endpoint.
+   *
+   * @throws VintemError `webhook_not_found`
+   *
+   * @example
+   * const endpoint = await vintem.webhooks.get(endpointId);
+   * console.log(endpoint.status);
+   */
+  get(id: string, options: CallOptions = {}): Promise<Webhook> {
+    return this.#transport.request({ method: 'GET', path: `/webhooks/${segment(id)}`, ...options });
+  }
+
+  /**
+   * Changes an endpoint; what is left out stays. Not repeated after a lost answer.
+   *
+   * @example
+   * await vintem.webhooks.update(endpointId, { events: ['*'], enabled: true });
+   */
+  update(id: string, changes: EndpointChanges, options: CallOptions = {}): Promise<Webhook> {
+    const path = `/webhooks/${segment(id)}`;
+    return this.#transport.request({ method: 'PATCH', path, body: changes, ...options });
+  }
+
+  /**
+   * Removes an endpoint.
+   *
+   * @example
+   * await vintem.webhooks.delete(endpointId);
+   */
+  delete(id: string, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#transport.request({
+      method: 'DELETE',
+      path: `/webhooks/${segment(id)}`,
+      body: {},
+      ...options,
+    });
+  }
+
+  /**
+   * Makes a new secret. For `overlapHours` (0 to 168, default 24) every message carries the signatures of both: give both to
+   * `verifyWebhook` until then. Not repeated after a lost answer: rotate again with `force`.
+   *
+   * @throws VintemError `rotation_in_progress`
+   *
+   * @example
+   * const { secret, previousSecretExpiresAt } = await vintem.webhooks.rotateSecret(endpointId, { overlapHours: 1 });
+   * console.log(secret.length, previousSecretExpiresAt);
+   */
+  rotateSecret(id: string, rotation: SecretRotation = {}, options: CallOptions = {}): Promise<NewSecret> {
+    return this.#post(`/${segment(id)}/rotate-secret`, rotation, options);
+  }
+
+  /**
+   * Sends `webhook.test`, or a sample of another type, to an endpoint.
+   *
+   * @throws VintemError `webhook_disabled`
+   *
+   * @example
+   * const { deliveryId } = await vintem.webhooks.test(endpointId, { type: 'charge.paid' });
+   * console.log(deliveryId);
+   */
+  test(
+    id: string,
+    sample: { type?: EventType } = {},
+    options: CallOptions = {},
+  ): Promise<{ deliveryId: string }> {
+    return this.#post(`/${segment(id)}/test`, sample, options);
+  }
+
+  /**
+   * The types of events, with a description of each.
+   *
+   * @example
+   * const { eventTypes } = await vintem.webhooks.eventTypes();
+   * console.log(eventTypes.map(({ type }) => type));
+   */
+  eventTypes(
+    options: CallOptions = {},
+  ): Promise<{ eventTypes: { type: string; description: string; schemaVersion: number }[] }> {
+    return this.#transport.request({ method: 'GET', path: '/webhooks/event-types', ...options });
+  }
+
+  /**
+   * The deliveries to an endpoint with their attempts, those of the newest events first; kept for 90 days.
+   *
+   * @example
+   * for await (const delivery of vintem.webhooks.deliveries(endpointId, { status: 'failed' })) {
+   *   console.log(delivery.type, delivery.attempts.at(-1)?.statusCode);
+   * }
+   */
+  deliveries(id: string, filter: DeliveryFilter = {}, options: CallOptions = {}): List<Delivery> {
+    return listing(this.#transport, `/webhooks/${segment(id)}/deliveries`, filter, options, 'deliveries');
+  }
+
+  /**
+   * One delivery.
+   *
+   * @throws VintemError `delivery_not_found`
+   *
+   * @example
+   * const { deliveryId } = await vintem.webhooks.test(endpointId);
+   * const delivery = await vintem.webhooks.delivery(endpointId, deliveryId);
+   * console.log(delivery.status);
+   */
+  delivery(id: string, deliveryId: string, options: CallOptions = {}): Promise<Delivery> {
+    const path = `/webhooks/${segment(id)}/deliveries/${segment(deliveryId)}`;
+    return this.#transport.request({ method: 'GET', path, ...options });
+  }
+
+  /**
+   * Sends one delivery again.
+   *
+   * @example
+   * const { deliveryId } = await vintem.webhooks.test(endpointId);
+   * await vintem.webhooks.retryDelivery(endpointId, deliveryId);
+   */
+  retryDelivery(id: string, deliveryId: string, options: CallOptions = {}): Promise<{ deliveryId: string }> {
+    return this.#post(`/${segment(id)}/deliveries/${segment(deliveryId)}/retry`, {}, options);
+  }
+
+  /**
+   * Sends again what failed or was skipped between `from` and `to` (at most 7 days), a hundred a second, up to 10,000;
+   * with `onlyFailed: false` everything.
+   *
+   * @throws VintemError `replay_window_too_long`, `webhook_disabled`
+   *
+   * @example
+   * const yesterday = new Date(Date.now() - 86_400_000).toISOString();
+   * const { scheduled } = await vintem.webhooks.replay(endpointId, { from: yesterday });
+   * console.log(scheduled);
+   */
+  replay(id: string, replay: Replay, options: CallOptions = {}): Promise<{ scheduled: number }> {
+    return this.#post(`/${segment(id)}/replay`, replay, options);
+  }
+
+  #post<Answer>(path: string, body: object, options: CallOptions): Promise<Answer> {
+    return this.#transport.request({ method: 'POST', path: `/webhooks${path}`, body, ...options });
+  }
+}
+
+class Events {
+  #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * The account's events of the last 90 days, newest first. Needs `read` or `webhooks`.
+   *
+   * @example
+   * for await (const event of vintem.events.list({ type: 'charge.paid' })) {
+   *   console.log(event.timestamp, event.data.operationId);
+   * }
+   */
+  list(filter: EventFilter = {}, options: CallOptions = {}): List<VintemEvent> {
+    return listing(this.#transport, '/events', queryOf(filter), options, 'events');
+  }
+
+  /**
+   * One event.
+   *
+   * @throws VintemError `event_not_found`
+   *
+   * @example
+   * const event = await vintem.events.get(eventId);
+   * console.log(event.type);
+   */
+  get(id: string, options: CallOptions = {}): Promise<VintemEvent> {
+    return this.#transport.request({ method: 'GET', path: `/events/${segment(id)}`, ...options });
+  }
+
+  /**
+   * Events as they happen. Store the `cursor` of the last one that was handled: `follow(cursor)` continues behind it and
+   * misses nothing. Without a cursor it begins now, with `'0'` at the beginning of the account's log. Lost connections are
+   * opened again for as long as it takes; it ends when `signal` is aborted or the loop is left. An account has five
+   * streams at once.
+   *
+   * @throws VintemError when the service refuses, as for an invalid key or cursor
+   *
+   * @example
+   * for await (const event of vintem.events.follow(cursor, { types: ['charge.paid'] })) {
+   *   console.log(event.type, event.data.operationId, event.cursor);
+   *   break;
+   * }
+   */
+  follow(cursor?: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent, void, undefined> {
+    return follow(this.#transport, cursor, options);
+  }
+}
+
+/** An id that comes from outside never becomes another path: the service refuses `_` (`invalid_id`). `%2E%2E` would still be `..`. */
+const segment = (id: string): string => id.replaceAll(/[^\w-]/g, '_') || '_';
+
+const timeOf = (time: Time | undefined): string | undefined =>
+  time instanceof Date ? time.toISOString() : time;
+
+const queryOf = ({ from, to, ...rest }: { from?: Time | undefined; to?: Time | undefined }) => ({
+  ...rest,
+  createdFrom: timeOf(from),
+  createdTo: timeOf(to),
+});
+
+function listing<Item>(
+  transport: Transport,
+  path: string,
+  query: NonNullable<Call['query']>,
+  options: CallOptions,
+  name: string,
+): List<Item> {
+  return listOf(async (cursor) => {
+    const fits = (answer: Record<string, unknown>): boolean => Array.isArray(answer[name]);
+    const call: Call = { method: 'GET', path, query: { ...query, cursor }, fits, ...options };
+    const answer = await transport.request<Record<string, unknown>>(call);
+    return { items: answer[name], nextCursor: answer.nextCursor ?? null } as Page<Item>;
+  });
+}

@@ -1,0 +1,144 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openReceiver, type Receiver } from '../../server/test/support/receiver.ts';
+import { type Merchant, openService, type Service } from '../../server/test/support/service.ts';
+import * as sdk from '../src/index.ts';
+import * as testing from '../src/testing.ts';
+
+/** Every `@example` of the sources and every code block of the README, run against the real service. */
+
+interface Example {
+  where: string;
+  code: string;
+}
+
+/** The service does not have these calls yet: what the examples say is run against the fake server. */
+const onlyFaked = /vintem\.refunds\./;
+
+const examples: Example[] = [];
+const source = new URL('../src/', import.meta.url);
+for (const name of (await readdir(source)).filter((name) => name !== 'contract.ts')) {
+  const text = await readFile(new URL(name, source), 'utf8');
+  for (const comment of text.match(/\/\*\*.*?\*\//gs) ?? []) {
+    const lines = comment.split('\n').map((line) => line.replace(/^\s*(\/\*\*|\*\/|\*) ?/, ''));
+    const at = lines.findIndex((line) => line.startsWith('@example'));
+    const documented = text.slice(text.indexOf(comment) + comment.length).trim();
+    const where = `${name} ${documented.slice(0, documented.search(/[({]/)).trim()}`;
+    if (at >= 0) examples.push({ where, code: lines.slice(at + 1).join('\n') });
+  }
+}
+const readme = await readFile(new URL('../README.md', import.meta.url), 'utf8');
+for (const [at, [, code = '']] of [...readme.matchAll(/^```(?:ts|js)\n(.*?)^```$/gms)].entries())
+  examples.push({ where: `README ${at + 1}`, code });
+
+let service: Service;
+let merchant: Merchant;
+let receiver: Receiver;
+const paying = new AbortController();
+let payer: Promise<void>;
+
+beforeAll(async () => {
+  service = await openService({ env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
+  merchant = await service.newMerchant();
+  await merchant.receive(200_000);
+  receiver = await openReceiver();
+  payer = payEverything();
+}, 60_000);
+afterAll(async () => {
+  paying.abort();
+  await payer;
+  await receiver?.stop();
+  await service?.close();
+});
+
+/** A payer who pays every open charge, so that an example can wait for it. */
+async function payEverything(): Promise<void> {
+  while (!paying.signal.aborted) {
+    const { body } = await service.simulator.control('GET', '/control/state');
+    for (const { txid, status } of body.charges as { txid: string; status: string }[])
+      if (status === 'open') await service.simulator.control('POST', `/control/charges/${txid}/pay`);
+    await new Promise((later) => setTimeout(later, 100));
+  }
+}
+
+/** What the examples take from their surroundings. */
+async function surroundings(vintem: sdk.Vintem, apiKey: string, baseUrl: string) {
+  const secret = testing.makeSecret();
+  const message = testing.signedWebhook('charge.paid', secret);
+  const { id: eventId } = await vintem.events
+    .list({ limit: 1 })
+    .pages()
+    .next()
+    .then((page) => page.value?.items[0] ?? { id: crypto.randomUUID() });
+  const { webhooks } = await vintem.webhooks.list();
+  const endpointId =
+    webhooks[0]?.id ?? (await vintem.webhooks.create({ url: receiver.url, events: ['webhook.test'] })).id;
+  const stored = new Map<string, unknown>();
+  const [paidCharge] = (await vintem.payments.list({ status: 'paid' }).pages().next()).value?.items ?? [];
+  const refundId =
+    'fake' in vintem ? (await vintem.refunds.create(paidCharge?.id ?? '', { amountCents: 1 })).id : '';
+  const running: unknown[] = [];
+  return {
+    ...sdk,
+    ...testing,
+    vintem,
+    apiKey,
+    baseUrl,
+    paidCharge,
+    refundId,
+    eventId,
+    endpointId,
+    cursor: '0',
+    webhookUrl: `${receiver.url}/${crypto.randomUUID()}`,
+    transfer: { amountCents: 1000, pixKey: 'maria@example.com', pixKeyType: 'EMAIL' },
+    keys: { save: async (key: string, what: unknown) => void stored.set(key, what) },
+    repeatLater: async () => {},
+    tellFinance: async () => {},
+    markPaid: async () => {},
+    process: { env: { WEBHOOK_SECRET: secret, VINTEM_URL: baseUrl, PIX_API_KEY: apiKey } },
+    rawBody: message.body,
+    request: message,
+    console: { log: () => {} },
+    expect,
+    test: (_name: string, work: () => unknown) => running.push(work()),
+    running,
+  };
+}
+
+const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
+
+test.each(examples)('$where', { timeout: 30_000 }, async ({ code }) => {
+  const faked = onlyFaked.test(code);
+  const fake = testing.createFakeServer();
+  const [apiKey, baseUrl] = faked ? [fake.apiKey, fake.baseUrl] : [merchant.key, service.url];
+  const vintem = new sdk.Vintem({ apiKey, baseUrl, ...(faked ? { fetch: fake.fetch } : {}) });
+  if (faked) {
+    Object.assign(vintem, { fake });
+    fake.autoPay = true;
+    await vintem.charges.create({ amountCents: 1000, payerName: 'Maria' });
+  }
+  const known = await surroundings(vintem, apiKey, baseUrl);
+  // A name that the example declares is its own.
+  const declared = new Set(
+    [...code.matchAll(/(?:const|let) (?:\{([^}]*)\}|(\w+))/g)].flatMap(([, many, one]) =>
+      (many ?? one ?? '').split(/[\s,]+/),
+    ),
+  );
+  const names = Object.keys(known).filter((name) => !declared.has(name));
+  const body = code.replaceAll(/^import .*$/gm, '');
+  await new AsyncFunction(...names, body)(...names.map((name) => (known as Record<string, unknown>)[name]));
+  await Promise.all(known.running);
+});
+
+test('every public call has an example', async () => {
+  const text = await readFile(new URL('vintem.ts', source), 'utf8');
+  const calls = [...text.matchAll(/^ {2}(\w+)\([^#]*?\): (?:Promise|List|AsyncGenerator)/gms)].map(
+    ([, name]) => name,
+  );
+  expect(calls.length).toBeGreaterThan(25);
+  for (const name of calls)
+    expect([name, examples.filter(({ where }) => where === `vintem.ts ${name}`).length > 0]).toEqual([
+      name,
+      true,
+    ]);
+});
