@@ -10,6 +10,8 @@ const capabilities = {
   canList: true,
   webhookTrust: 'signed',
   callTimeoutMs: 5_000,
+  sendTimeoutMs: 5_000,
+  statement: { lists: true, dayReports: null },
 } as const;
 
 /** The first adapter and its provider, which never decides an id twice. */

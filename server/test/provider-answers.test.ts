@@ -74,7 +74,7 @@ const providerWith = (more: Partial<EfiOptions> = {}) =>
     net,
     clock,
     log: createLog('silent'),
-    limits: { callTimeoutMs: 1000 },
+    limits: { callTimeoutMs: 1000, sendTimeoutMs: 1000 },
     ...more,
   });
 
@@ -161,9 +161,19 @@ describe('the outcome of a send', () => {
       { outcome: 'refused', reason: 'provider_refused' },
     ],
     [
-      'a key that does not exist',
+      'a key that does not exist, in calls before v3',
       { status: 400, body: { nome: 'chave_nao_encontrada' } },
       { outcome: 'refused', reason: 'pix_key_not_found' },
+    ],
+    [
+      'a missing permission',
+      { status: 403, body: { error: 'insufficient_scope' } },
+      { outcome: 'notSent', detail: 'the credentials lack a permission (scope) for this call' },
+    ],
+    [
+      'the name of a missing permission under another status',
+      { status: 400, body: { error: 'insufficient_scope' } },
+      { outcome: 'unclear', cause: 'unknownRefusal' },
     ],
     [
       'a key of somebody else',
@@ -613,6 +623,8 @@ describe('what is said of a payout', () => {
       canList: true,
       webhookTrust: 'path',
       callTimeoutMs: 1000,
+      sendTimeoutMs: 1000,
+      statement: { lists: true, dayReports: { utcOffsetMs: -3 * 3_600_000 } },
     });
     expect(providerWith({ connection: 'simulator' }).capabilities.maxParallelSends).toBeNull();
   });
@@ -685,9 +697,9 @@ describe('lists', () => {
 
   test('a balance below zero is read, and one that is missing is an error', async () => {
     answer = () => ({ status: 200, body: { saldo: '-0.05' } });
-    expect(await providerWith().balanceCents()).toBe(-5);
+    expect(await providerWith().balance()).toEqual({ availableCents: -5, blocked: null });
     answer = () => ({ status: 200, body: {} });
-    await expect(providerWith().balanceCents()).rejects.toThrow('no balance');
+    await expect(providerWith().balance()).rejects.toThrow('no balance');
   });
 });
 

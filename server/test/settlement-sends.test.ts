@@ -3,7 +3,7 @@ import type { House } from '../src/house.ts';
 import { createTill } from '../src/ledger/till.ts';
 import { CommitUnknown, type Sql } from '../src/ports/sql.ts';
 import { createEfiProvider } from '../src/provider/efi.ts';
-import type { Provider } from '../src/provider/provider.ts';
+import type { PayoutInstruction, Provider } from '../src/provider/provider.ts';
 import { applyOutcome } from '../src/settlement/apply-outcome.ts';
 import { createBreakers } from '../src/settlement/breaker.ts';
 import { createFollowUp } from '../src/settlement/follow-up.ts';
@@ -283,6 +283,55 @@ describe('sends that the adapter limits', () => {
     expect(await processes[0]?.stepSends()).toBe(false);
     await house.sql.run({ name: 'all_free', text: `UPDATE send_slot SET lease_until = now()` });
     await work();
+  });
+});
+
+describe('a provider that asks for a rest', () => {
+  const answers: [string, (instruction: PayoutInstruction) => unknown][] = [
+    [
+      'with its answer to a send',
+      ({ providerId, amountCents }) => ({
+        outcome: 'accepted',
+        restMs: 60_000,
+        report: {
+          providerId,
+          amountCents,
+          pixKey: null,
+          status: 'pending',
+          endToEnd: null,
+          settledAt: null,
+          reason: null,
+          returns: [],
+        },
+      }),
+    ],
+    ['with a 429', () => ({ outcome: 'unclear', cause: 'rateLimited', detail: '429', retryAfterMs: 60_000 })],
+  ];
+  test.each(answers)('%s gets no further send of any process before it is over', async (_, answer) => {
+    const { house } = service;
+    const merchant = await withMoney();
+    const sent: string[] = [];
+    const provider = {
+      ...simulator,
+      capabilities: { ...simulator.capabilities, maxParallelSends: 1 },
+      sendPayout: async (instruction: PayoutInstruction) => {
+        sent.push(instruction.providerId);
+        return answer(instruction);
+      },
+    } as unknown as Provider;
+    await prepareLimits(house.sql, 'simulator', 1);
+    for (let n = 0; n < 2; n++) await leave(service, merchant, 'complete');
+    const step = async (at: House) => {
+      const followUp = createFollowUp(withProvider(beside(at), provider), provider);
+      const begun = await followUp.stepSends();
+      await followUp.idle();
+      return begun;
+    };
+    expect(await step(house)).toBe(true);
+    expect([await step(house), await step(later(house, 59_000))]).toEqual([false, false]);
+    expect(sent).toHaveLength(1);
+    expect(await step(later(house, 61_000))).toBe(true);
+    expect(new Set(sent).size).toBe(2);
   });
 });
 

@@ -38,6 +38,8 @@ export type Bank = {
   arrivals: Map<number, Arrival>;
   clients: Map<string, Client>;
   webhooks: Map<string, Webhook>;
+  /** Reports that were requested. Not kept: after a restart a client requests them again. */
+  reports: Map<string, Report>;
   behaviour: Behaviour;
   outbox: Outbox;
   due: DueList<{ payout: Payout } | { arrival: Arrival }>;
@@ -117,6 +119,8 @@ export type PayoutReturn = { id: string; rtrId: string; amountCents: number; at:
 export type Arrival = { n: number; at: number; request: PayoutRequest };
 export type Client = { id: string; secret: string };
 export type Webhook = { key: string; url: string; clientId: string; createdAt: number };
+/** A report of a closed day, as it was requested. */
+export type Report = { id: string; day: string; kinds: string[]; requestedAt: number };
 export type Counts = { queries: number; webhooksSent: number };
 
 export type StatementLine = {
@@ -149,7 +153,10 @@ export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 
 
 const refusedInAnswer: Refusal = { code: 'AC03', reason: 'Pagamento negado pelo simulador' };
 const refusedLater: Refusal = { code: 'AC03', reason: 'Conta do recebedor inexistente ou inválida' };
-const keyNotFound: Refusal = { code: 'chave_nao_encontrada', reason: 'A chave informada não foi encontrada' };
+const keyNotFound: Refusal = {
+  code: 'chave_favorecido_nao_encontrada',
+  reason: 'A chave do favorecido não foi encontrada',
+};
 
 /** No participant of the SPI has this ISPB. */
 const ispb = '99999999';
@@ -167,6 +174,7 @@ export function emptyBank(): Bank {
     arrivals: new Map(),
     clients: new Map(),
     webhooks: new Map(),
+    reports: new Map(),
     behaviour: { ...defaultBehaviour },
     outbox: emptyOutbox(),
     due: emptyDueList(),
@@ -524,6 +532,18 @@ function arrive(bank: Bank, world: World, arrival: Arrival): Entry[] {
   Object.assign(payout, arrival.request);
   accept(bank, world, payout, 'complete');
   return [...writes, ['payout', payout]];
+}
+
+/** A report takes a moment to be made. */
+export const reportMadeAfterMs = 200;
+
+/** The report of a day; the same request gives the same one again. */
+export function requestReport(bank: Bank, world: World, asked: Pick<Report, 'day' | 'kinds'>): Report {
+  for (const report of bank.reports.values())
+    if (report.day === asked.day && report.kinds.join() === asked.kinds.join()) return report;
+  const report = { id: world.letters(32), ...asked, requestedAt: world.now() };
+  bank.reports.set(report.id, report);
+  return report;
 }
 
 /** Nobody who has not registered an address for a key hears of it. */

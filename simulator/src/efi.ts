@@ -1,8 +1,11 @@
-import type { Payout, PayoutRequest, StatementLine } from './bank.ts';
+import type { Payout, PayoutRequest, Refusal, Report, StatementLine } from './bank.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
 import { json, problem, type Reply } from './reply.ts';
 
-/** Efí's calls for payouts, statement and balance: how their requests are read and their answers written. */
+/**
+ * Efí's calls for payouts, reports and balance: how their requests are read and their answers written. The forms are those of
+ * `contract/provider-bodies/efi`, which a test compares.
+ */
 
 export function isIdEnvio(text: string): boolean {
   return /^[a-zA-Z0-9]{1,35}$/.test(text);
@@ -70,8 +73,8 @@ export function refusal(status: number, nome: string, mensagem: string): Reply {
 
 export function payoutAnswer(payout: Payout) {
   return {
+    endToEndId: payout.endToEnd,
     idEnvio: payout.idEnvio,
-    e2eId: payout.endToEnd,
     valor: toReais(payout.amountCents),
     horario: { solicitacao: new Date(payout.createdAt).toISOString() },
     status: 'EM_PROCESSAMENTO',
@@ -86,17 +89,18 @@ export function payoutView(payout: Payout, stale: boolean) {
     endToEndId: payout.endToEnd,
     idEnvio: payout.idEnvio,
     valor: toReais(payout.amountCents),
-    chave: payout.pixKey,
+    // The payer's key: ours, not the receiver's.
+    chave: payout.payerKey,
     status: pending ? 'EM_PROCESSAMENTO' : payout.status === 'refused' ? 'NAO_REALIZADO' : 'REALIZADO',
+    ...(payout.payerInfo === undefined ? {} : { infoPagador: payout.payerInfo }),
     horario: {
       solicitacao: new Date(payout.createdAt).toISOString(),
       ...(pending || payout.settledAt === undefined || payout.status === 'refused'
         ? {}
         : { liquidacao: new Date(payout.settledAt).toISOString() }),
     },
-    ...(pending || payout.refusal === undefined
-      ? {}
-      : { gnExtras: { erro: { codigo: payout.refusal.code, motivo: payout.refusal.reason } } }),
+    favorecido: { chave: payout.pixKey, identificacao: { nome: 'Fulano de Tal', cpf: '***.456.789-**' } },
+    ...(pending || payout.refusal === undefined ? {} : { gnExtras: { erro: errorView(payout.refusal) } }),
     ...(pending || payout.returns.length === 0
       ? {}
       : { devolucoes: returnViews(payout, payout.returns.length) }),
@@ -116,42 +120,124 @@ function returnViews(payout: Payout, count: number) {
   });
 }
 
+function errorView({ code, reason }: Refusal) {
+  return { codigo: code, origem: 'PSP do usuário recebedor', motivo: reason };
+}
+
 /** The payout in a webhook, with the first `returns` of its returns. */
 export function payoutNotice(payout: Payout, returns: number) {
+  const refused = payout.status === 'refused';
   return {
-    tipo: 'SOLICITACAO',
-    status: payout.status === 'refused' ? 'NAO_REALIZADO' : 'REALIZADO',
     endToEndId: payout.endToEnd,
-    chave: payout.pixKey,
+    chave: payout.payerKey,
+    tipo: 'SOLICITACAO',
+    status: refused ? 'NAO_REALIZADO' : 'REALIZADO',
     valor: toReais(payout.amountCents),
-    horario: new Date(payout.settledAt ?? payout.createdAt).toISOString(),
+    horario: refused ? null : new Date(payout.settledAt ?? payout.createdAt).toISOString(),
     gnExtras: {
       idEnvio: payout.idEnvio,
-      ...(payout.refusal === undefined
-        ? {}
-        : { erro: { codigo: payout.refusal.code, motivo: payout.refusal.reason } }),
+      ...(payout.refusal === undefined ? {} : { erro: errorView(payout.refusal) }),
     },
     ...(returns === 0 ? {} : { devolucoes: returnViews(payout, returns) }),
   };
 }
 
-export function statementView(line: StatementLine) {
-  return {
-    id: line.id,
-    horario: new Date(line.at).toISOString(),
-    tipo: line.kind,
-    valor: toReais(line.amountCents),
-    endToEndId: line.endToEnd,
-    ...(line.txid === undefined ? {} : { txid: line.txid }),
-    ...(line.idEnvio === undefined ? {} : { idEnvio: line.idEnvio }),
+// ---------------------------------------------------------------------------------------------- reports
+
+const recordKinds = [
+  'pixRecebido',
+  'pixEnviadoChave',
+  'pixEnviadoDadosBancarios',
+  'estornoPixEnviado',
+  'pixDevolucaoEnviada',
+  'pixDevolucaoRecebida',
+  'tarifaPixEnviado',
+  'tarifaPixRecebido',
+  'estornoTarifaPixEnviado',
+  'saldoDiaAnterior',
+  'saldoDia',
+  'transferenciaEnviada',
+  'transferenciaRecebida',
+  'estornoTransferenciaEnviada',
+  'tarifaTransferenciaEnviada',
+  'estornoTarifaTransferenciaEnviada',
+  'estornoTarifaPixRecebido',
+];
+
+const brasiliaOffsetMs = -3 * 60 * 60 * 1000;
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Reads the body of POST /v2/gn/relatorios/extrato-conciliacao; unknown properties are refused. */
+export function readReportRequest(
+  body: unknown,
+  now: number,
+): { day: string; kinds: string[] } | { refusal: Reply } {
+  const invalid = (detail: string) => ({ refusal: reportProblem(400, 'Consulta inválida', detail) });
+  if (!isRecord(body)) return invalid('O corpo deve ser um objeto JSON');
+  const unknown =
+    unknownProperty(body, '', ['dataMovimento', 'tipoRegistros', 'dadosAdicionais']) ??
+    unknownProperty(body.tipoRegistros, 'tipoRegistros.', recordKinds);
+  if (unknown !== undefined) return invalid(unknown);
+  const { dataMovimento: day, tipoRegistros } = body as {
+    dataMovimento: unknown;
+    tipoRegistros: Record<string, unknown>;
   };
+  if (typeof day !== 'string' || !/^\d{4}-\d\d-\d\d$/.test(day) || Number.isNaN(Date.parse(day)))
+    return invalid('dataMovimento deve ter o formato AAAA-MM-DD');
+  if (Date.parse(day) - brasiliaOffsetMs + dayMs > now)
+    return invalid('A data do extrato de conciliação deve ser anterior à data corrente');
+  return { day, kinds: recordKinds.filter((kind) => tipoRegistros[kind] === true) };
+}
+
+/** The state of a report that is not ready, and the answer to its request. */
+export function reportView(report: Report, status: 'AGUARDANDO_PROCESSAMENTO' | 'CONCLUIDO') {
+  return { id: report.id, dataSolicitacao: new Date(report.requestedAt).toISOString(), status };
+}
+
+/**
+ * The CSV of a day. Header, trailer and received Pix are as Efí publishes them; it does not publish the records of sent Pix and
+ * returns, so their kinds and the order of their fields are our own.
+ */
+export function reportText(report: Report, statement: readonly StatementLine[]): string {
+  const from = Date.parse(report.day) - brasiliaOffsetMs;
+  const lines = statement.flatMap((line) => {
+    if (line.at < from || line.at >= from + dayMs) return [];
+    const { kind, endToEnd, id, amountCents } = line;
+    const [amount, at] = [toReais(amountCents), new Date(line.at).toISOString()];
+    if (kind === 'PIX_RECEBIDO' && report.kinds.includes('pixRecebido'))
+      return [`PR;1;${endToEnd};${line.txid ?? ''};${amount};;;;;${at}`];
+    if (kind === 'PIX_ENVIADO' && report.kinds.includes('pixEnviadoChave'))
+      return [`PEC;1;${endToEnd};${line.idEnvio ?? ''};${amount};${at}`];
+    if (kind === 'DEVOLUCAO_RECEBIDA' && report.kinds.includes('pixDevolucaoRecebida'))
+      return [`PDR;1;${endToEnd};${id};${amount};${at}`];
+    return [];
+  });
+  const head = `CA;Simulador;364;1;1;Vintem;${report.day};${report.day};Extrato de Conciliação API Pix;1.0`;
+  return `${[head, ...lines, 'T;0;0;0;0;0;0'].join('\n')}\n`;
+}
+
+export const reportNotFound = (): Reply =>
+  efiProblem(
+    404,
+    'NaoEncontrado',
+    'Não encontrado',
+    'Recurso não encontrado ou não pertence à conta autenticada',
+  );
+
+const reportProblem = (status: number, title: string, detail: string): Reply =>
+  efiProblem(status, 'ExtratoConciliacaoConsultaInvalida', title, detail);
+
+/** An error of Efí's own calls: RFC 7807 under an address of its own. */
+function efiProblem(status: number, kind: string, title: string, detail: string): Reply {
+  const type = `https://api-pix.gerencianet.com.br/v2/gn/${kind}`;
+  return { ...json(status, { type, title, status, detail }), type: 'application/problem+json' };
 }
 
 export function payoutNotFound(): Reply {
   return problem(
     404,
     'PixEnviadoNaoEncontrado',
-    'Pix enviado não encontrado',
-    'Não há Pix enviado com o id informado.',
+    'Não Encontrado',
+    'Pix enviado não encontrado para o idEnvio informado.',
   );
 }

@@ -19,9 +19,10 @@ import {
   registerWebhook,
   rememberClient,
   removeWebhook,
+  reportMadeAfterMs,
   requestPayout,
+  requestReport,
   reviseCharge,
-  type StatementLine,
 } from './bank.ts';
 import type { Desk, Request } from './desk.ts';
 import {
@@ -30,8 +31,11 @@ import {
   payoutNotFound,
   payoutView,
   readPayout,
+  readReportRequest,
   refusal,
-  statementView,
+  reportNotFound,
+  reportText,
+  reportView,
 } from './efi.ts';
 import { toReais } from './money.ts';
 import { issueToken, readBasic, readToken, tokenLifeSeconds } from './oauth.ts';
@@ -42,7 +46,7 @@ import { garbage, internalError, json, problem, type Reply } from './reply.ts';
 export type Outcome = Reply | 'drop' | 'hang';
 
 const scopes =
-  'cob.read cob.write pix.read webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read';
+  'cob.read cob.write pix.read webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write';
 
 // The CNPJ that the answers about a webhook demand; an example with right check digits.
 const ownCnpj = '11222333000181';
@@ -81,9 +85,12 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
         ? webhook(desk, method, second, clientId, request.body)
         : undefined;
     case 'gn':
+      if (second === 'relatorios' && third !== undefined && path.length === 4) {
+        if (method === 'POST' && third === 'extrato-conciliacao') return postReport(desk, request.body);
+        return method === 'GET' ? getReport(desk, third) : undefined;
+      }
       if (method !== 'GET') return undefined;
-      if (second === 'saldo' && path.length === 3) return balance(desk);
-      if (second === 'extrato' && path.length === 3) return listStatement(desk, request.query);
+      if (second === 'saldo' && path.length === 3) return balance(desk, request.query);
       if (second !== 'pix' || third !== 'enviados') return undefined;
       if (path.length === 4) return listPayouts(desk, request.query);
       if (fourth === 'id-envio' && fifth !== undefined && path.length === 6) {
@@ -314,8 +321,8 @@ function putPayout(desk: Desk, idEnvio: string, body: string): Outcome {
     if (answer === 'malformed') return 'refusal' in read ? read.refusal : internalError();
     if ('accepted' in answer) return json(201, payoutAnswer(answer.accepted));
     const { code, reason } = answer.refused;
-    return code === 'chave_nao_encontrada'
-      ? refusal(400, code, reason)
+    return code === 'chave_favorecido_nao_encontrada'
+      ? refusal(404, code, reason)
       : refusal(422, 'pagamento_negado', reason);
   });
 }
@@ -344,17 +351,37 @@ function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
   });
 }
 
-function balance(desk: Desk): Outcome {
-  const answer = () => json(200, { saldo: toReais(desk.bank.balanceCents) });
+function balance(desk: Desk, query: URLSearchParams): Outcome {
+  const blocked = { judicial: '0.00', med: '0.00', total: '0.00' };
+  const answer = () =>
+    json(200, {
+      saldo: toReais(desk.bank.balanceCents),
+      ...(query.get('bloqueios') === 'true' ? { bloqueios: blocked } : {}),
+    });
   return queried(desk, answer, answer);
 }
 
-function listStatement(desk: Desk, query: URLSearchParams): Outcome {
-  const all: StatementLine[] = desk.bank.statement;
-  return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
-    // A stale view is that of the creation, when nothing had moved yet.
-    const { parametros, items } = pageOf(nothing || stale ? [] : all, (line) => line.at, list);
-    return { parametros, lancamentos: items.map(statementView) };
+// ----------------------------------------------------------------------------------------------- reports
+
+function postReport(desk: Desk, body: string): Outcome {
+  const read = readReportRequest(parsed(body), desk.world.now());
+  if ('refusal' in read) return read.refusal;
+  const report = requestReport(desk.bank, desk.world, read);
+  const ready = desk.world.now() >= report.requestedAt + reportMadeAfterMs;
+  return json(202, reportView(report, ready ? 'CONCLUIDO' : 'AGUARDANDO_PROCESSAMENTO'));
+}
+
+function getReport(desk: Desk, id: string): Outcome {
+  return queried(desk, reportNotFound, () => {
+    const report = desk.bank.reports.get(id);
+    if (report === undefined) return reportNotFound();
+    if (desk.world.now() < report.requestedAt + reportMadeAfterMs)
+      return json(202, reportView(report, 'AGUARDANDO_PROCESSAMENTO'));
+    return {
+      status: 200,
+      type: 'text/csv; charset=utf-8',
+      body: reportText(report, desk.bank.statement),
+    };
   });
 }
 

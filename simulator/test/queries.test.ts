@@ -9,7 +9,7 @@ async function filled(provider: Provider) {
   const [txid, idEnvio] = [newId(), newId()];
   await provider.putCharge(txid);
   const { endToEnd } = (await provider.control('POST', `/charges/${txid}/pay`)).body;
-  const { e2eId } = (await provider.putPayout(idEnvio)).body;
+  const { endToEndId } = (await provider.putPayout(idEnvio)).body;
   await until(
     () => provider.payoutState(idEnvio),
     (payout) => payout?.status === 'completed',
@@ -22,14 +22,13 @@ async function filled(provider: Provider) {
       `/v2/cob/${txid}`,
       `/v2/pix/${endToEnd}`,
       `/v2/gn/pix/enviados/id-envio/${idEnvio}`,
-      `/v2/gn/pix/enviados/${e2eId}`,
+      `/v2/gn/pix/enviados/${endToEndId}`,
     ],
-    lists: [`/v2/cob?${span}`, `/v2/pix?${span}`, `/v2/gn/pix/enviados?${span}`, `/v2/gn/extrato?${span}`],
+    lists: [`/v2/cob?${span}`, `/v2/pix?${span}`, `/v2/gn/pix/enviados?${span}`],
   };
 }
 
-const itemsOf = (body: { cobs?: unknown[]; pix?: unknown[]; lancamentos?: unknown[] }) =>
-  body.cobs ?? body.pix ?? body.lancamentos;
+const itemsOf = (body: { cobs?: unknown[]; pix?: unknown[] }) => body.cobs ?? body.pix;
 
 describe('a list', () => {
   test('answers as API Pix describes it', async () => {
@@ -119,7 +118,7 @@ describe('a list', () => {
     `${span}&paginacao.paginaAtual=-1`,
   ])('is refused when it is asked wrongly: %s', async (query) => {
     const provider = await startProvider();
-    for (const path of ['/v2/cob', '/v2/pix', '/v2/gn/pix/enviados', '/v2/gn/extrato']) {
+    for (const path of ['/v2/cob', '/v2/pix', '/v2/gn/pix/enviados']) {
       const answer = await provider.call('GET', `${path}?${query}`);
       expect(answer.status).toBe(400);
       expect(faults('Problema', answer.body)).toEqual([]);

@@ -49,13 +49,7 @@ describe('a kill -9', () => {
     await until(endpoint.items, (items) => items.length >= 4);
     const seen = async (provider: typeof first) => {
       const answers = [];
-      for (const path of [
-        `cob?${span}`,
-        `pix?${span}`,
-        `gn/pix/enviados?${span}`,
-        `gn/extrato?${span}`,
-        'gn/saldo',
-      ]) {
+      for (const path of [`cob?${span}`, `pix?${span}`, `gn/pix/enviados?${span}`, 'gn/saldo']) {
         answers.push((await provider.call('GET', `/v2/${path}`)).body);
       }
       return answers;

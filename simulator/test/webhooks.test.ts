@@ -45,7 +45,7 @@ describe('a webhook', () => {
     const endpoint = await startEndpoint();
     await endpoint.register(provider);
     const [good, bad] = [newId(), newId()];
-    const { e2eId } = (await provider.putPayout(good)).body;
+    const { endToEndId } = (await provider.putPayout(good)).body;
     await until(endpoint.items, (items) => items.length === 1);
     await provider.putPayout(bad, 'refuse-later@simulator.example');
     await until(endpoint.items, (items) => items.length === 2);
@@ -54,8 +54,8 @@ describe('a webhook', () => {
     expect(items[0]).toEqual({
       tipo: 'SOLICITACAO',
       status: 'REALIZADO',
-      endToEndId: e2eId,
-      chave: 'alguem@exemplo.example',
+      endToEndId,
+      chave: key,
       valor: '9.75',
       horario: expect.any(String),
       gnExtras: { idEnvio: good },

@@ -13,7 +13,16 @@ import {
   unclear,
   windowQuery,
 } from './exchange.ts';
-import type { ChargeInstruction, ChargeReport, PixReturn, Provider, ReceivedPix } from './provider.ts';
+import type {
+  ChargeInstruction,
+  ChargeReport,
+  ListOutcome,
+  ListWindow,
+  PixReturn,
+  Provider,
+  QueryOutcome,
+  ReceivedPix,
+} from './provider.ts';
 import { cut, timeOf } from './wire.ts';
 
 /**
@@ -28,9 +37,16 @@ export interface BacenOptions {
   log: Log;
   pageSize: number;
   maxPages: number;
+  /** For the creation of a charge. */
+  sendTimeoutMs: number;
 }
 
-export type Charges = Pick<Provider, 'createCharge' | 'queryCharge' | 'listCharges'>;
+export type Charges = Pick<Provider, 'createCharge' | 'queryCharge' | 'listCharges'> & {
+  /** `GET /pix`: every Pix received in the window, by the time it came in. */
+  listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
+  /** `GET /pix/{e2eid}`. */
+  queryReceived(endToEnd: string): Promise<QueryOutcome<ReceivedPix>>;
+};
 
 /**
  * Refusals of `PUT /cob/{txid}` that are documented: by API Pix 2.9.0 (the problem's type) and by Efí (`nome`). What
@@ -53,7 +69,8 @@ const longestCode = 2331;
 const minute = 60_000;
 const threeHours = 180 * minute;
 
-export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages }: BacenOptions): Charges {
+export function bacenCharges(options: BacenOptions): Charges {
+  const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs } = options;
   return {
     async createCharge(instruction) {
       const requestedAt = clock.now();
@@ -61,6 +78,7 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
         method: 'PUT',
         path: `/v2/cob/${instruction.txid}`,
         body: chargeBody(instruction, pixKey),
+        timeoutMs: sendTimeoutMs,
         ...traceOf(instruction),
       });
       return outcomeOfSend(reply, clock, {
@@ -104,6 +122,29 @@ export function bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages 
       });
       if (listed.outcome === 'listed') listed.reports.sort((a, b) => a.createdAt - b.createdAt);
       return listed;
+    },
+
+    listReceived: (window) =>
+      readList(exchange, clock, {
+        path: (page) => `/v2/pix?${windowQuery(window, page, pageSize)}`,
+        items: (body) => arrayIn(body, 'pix'),
+        read: (item) => readReceived(item, clock.now()),
+        pageSize,
+        maxPages,
+        wholeOnly: window.wholeOnly,
+      }),
+
+    async queryReceived(endToEnd) {
+      const reply = await exchange({ method: 'GET', path: `/v2/pix/${encodeURIComponent(endToEnd)}` });
+      if (reply.kind === 'answer') {
+        if (isSuccess(reply.status)) {
+          const report = readReceived(reply.body, clock.now());
+          if (report?.endToEnd === endToEnd) return { outcome: 'found', report };
+        } else if (saysNotFound(reply.status, reply.body)) {
+          return { outcome: 'notFound' };
+        }
+      }
+      return unclear(reply, clock);
     },
   };
 }

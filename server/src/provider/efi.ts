@@ -4,9 +4,12 @@ import { centsOf, reaisOf } from '../money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 import { arrayIn, bacenCharges, readReceived, readReturns, saysNotFound } from './bacen.ts';
+import { dayReports, readBalance, type Sent, statementOf } from './efi-account.ts';
 import {
   createExchange,
+  type Exchange,
   isSuccess,
+  lacksScope,
   outcomeOfSend,
   type Refusals,
   readList,
@@ -16,20 +19,21 @@ import {
 } from './exchange.ts';
 import type {
   Capabilities,
+  ListWindow,
   PayoutInstruction,
   PayoutReport,
   Provider,
+  QueryOutcome,
   ReasonCode,
   ReceivedPix,
-  StatementLine,
   WebhookDelivery,
   WebhookNews,
 } from './provider.ts';
 import { plain, timeOf } from './wire.ts';
 
 /**
- * Efí: charges over API Pix (`bacen.ts`) and Efí's own calls for payouts, statement and balance. The simulator speaks
- * the same, so test accounts go through this adapter too.
+ * Efí: charges over API Pix (`bacen.ts`) and Efí's own calls for payouts and the account (`efi-account.ts`). The simulator
+ * speaks the same, so test accounts go through this adapter too.
  */
 export interface EfiOptions {
   /** `simulator`, `live`. */
@@ -62,7 +66,10 @@ export type WebhookTrust =
   | { trust: 'path' };
 
 export interface EfiLimits {
+  /** For a query, or a page of a list. */
   callTimeoutMs: number;
+  /** For the creation of a charge and for a payout. */
+  sendTimeoutMs: number;
   maxParallelSends: number | null;
   /** Items of a page; API Pix allows 1000. */
   pageSize: number;
@@ -76,14 +83,47 @@ export interface EfiLimits {
  */
 const parallelSendsOf = (connection: string): number | null => (connection === 'simulator' ? null : 1);
 
+/**
+ * Efí looks the receiver's key up at the central directory before it answers a payout, and public clients give it 15 to 60 s: with 5 s
+ * more payouts end unclear, and each of those costs a query. The simulator answers at once or not at all.
+ */
+const liveSendTimeoutMs = 15_000;
+
+/** Efí calls the new address, once or twice, before it answers its registration. */
+const registrationTimeoutMs = 60_000;
+
+/** Hints to operators about the same thing come no closer together than this. */
+const hintEveryMs = 3_600_000;
+
+/**
+ * The permission that each call needs (dev.efipay.com.br, credenciais). An application that was made before 2024-07-29 has to
+ * switch `pix.send` off and on again.
+ */
+const scopes: readonly { method: string; path: string; scope: string }[] = [
+  { method: 'PUT', path: '/v2/cob', scope: 'cob.write' },
+  { method: 'GET', path: '/v2/cob', scope: 'cob.read' },
+  { method: 'GET', path: '/v2/pix', scope: 'pix.read' },
+  { method: 'PUT', path: '/v3/gn/pix', scope: 'pix.send' },
+  { method: 'GET', path: '/v2/gn/pix/enviados', scope: 'gn.pix.send.read' },
+  { method: 'PUT', path: '/v2/webhook', scope: 'webhook.write' },
+  { method: 'GET', path: '/v2/gn/saldo', scope: 'gn.balance.read' },
+  { method: 'POST', path: '/v2/gn/relatorios', scope: 'gn.reports.write' },
+  { method: 'GET', path: '/v2/gn/relatorios', scope: 'gn.reports.read' },
+];
+
+/** Days of reports are those of Brasília, which has had no summer time since 2019. */
+const brasiliaOffsetMs = -3 * 3_600_000;
+
 /** How old a signed delivery may be: as long as the clocks of both sides may differ, no longer. */
 const signatureToleranceMs = 5 * 60_000;
 
 /**
- * Refusals of `PUT /v3/gn/pix/{idEnvio}` that Efí documents (`chave_nao_encontrada` by the simulator). What is not in
+ * Refusals of `PUT /v3/gn/pix/{idEnvio}` that Efí documents; their bodies are in `contract/provider-bodies/efi`. What is not in
  * this table refuses nothing and releases nothing: the outcome is unclear.
  */
 const refusals: Refusals = {
+  '404 chave_favorecido_nao_encontrada': 'pix_key_not_found',
+  // The name under which calls before v3 have it.
   '400 chave_nao_encontrada': 'pix_key_not_found',
   '400 chave_nao_pertence_ao_documento': 'recipient_refused',
   // These two speak of our own account and key, not of the receiver's.
@@ -107,14 +147,17 @@ const reasons: Readonly<Record<string, ReasonCode>> = {
   CH11: 'recipient_refused',
   DS04: 'recipient_refused',
   FRAD: 'fraud_suspected',
+  chave_favorecido_nao_encontrada: 'pix_key_not_found',
   chave_nao_encontrada: 'pix_key_not_found',
   chave_nao_pertence_ao_documento: 'recipient_refused',
 };
 
 export function createEfiProvider(options: EfiOptions): Provider {
   const { connection, pixKey, net, clock, log, webhook } = options;
+  const callTimeoutMs = options.limits?.callTimeoutMs ?? 5000;
   const limits: EfiLimits = {
-    callTimeoutMs: 5000,
+    callTimeoutMs,
+    sendTimeoutMs: connection === 'simulator' ? callTimeoutMs : liveSendTimeoutMs,
     maxParallelSends: parallelSendsOf(connection),
     pageSize: 1000,
     maxPages: 10,
@@ -128,35 +171,104 @@ export function createEfiProvider(options: EfiOptions): Provider {
     canList: true,
     webhookTrust: webhook.trust,
     callTimeoutMs: limits.callTimeoutMs,
+    sendTimeoutMs: limits.sendTimeoutMs,
+    statement: { lists: true, dayReports: { utcOffsetMs: brasiliaOffsetMs } },
   };
-  const exchange = createExchange({
+  const calls = createExchange({
     baseUrl: options.baseUrl,
     clientId: options.clientId,
     clientSecret: options.clientSecret,
     ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
     callTimeoutMs: limits.callTimeoutMs,
+    onScopes: (granted) => {
+      const missing = scopes.map(({ scope }) => scope).filter((scope) => !granted.includes(scope));
+      if (missing.length > 0)
+        log.warn({ connection, missing }, 'the provider credentials lack permissions (scopes)');
+    },
     net,
     clock,
   });
-  const { pageSize, maxPages } = limits;
+  const exchange: Exchange = async (call) => {
+    const reply = await calls(call);
+    if (lacksScope(reply)) {
+      const needed = scopes.find(({ method, path }) => method === call.method && call.path.startsWith(path));
+      log.error(
+        { connection, scope: needed?.scope },
+        'the provider refused a call: grant this permission (scope) in its panel',
+      );
+    }
+    return reply;
+  };
+  const { pageSize, maxPages, sendTimeoutMs } = limits;
+  const { listReceived, queryReceived, ...charges } = bacenCharges({
+    exchange,
+    pixKey,
+    clock,
+    log,
+    pageSize,
+    maxPages,
+    sendTimeoutMs,
+  });
+
+  let hintedAt = Number.NEGATIVE_INFINITY;
+  const payoutOf: ReadPayout = (item, at) => {
+    const report = readPayout(item, pixKey, at);
+    // Efí gives no reason when the account's daily limit for payouts by API is used up; in new accounts it is below R$ 1.
+    if (report?.status === 'refused' && !hasReason(item) && clock.monotonicMs() - hintedAt >= hintEveryMs) {
+      hintedAt = clock.monotonicMs();
+      log.warn(
+        { connection, paymentId: report.providerId },
+        "a payout was refused without a reason: check the account's daily limit for payouts by API",
+      );
+    }
+    return report;
+  };
+
+  const listSent = (window: ListWindow, foreign: boolean) =>
+    readList(exchange, clock, {
+      path: (page) => `/v2/gn/pix/enviados?${windowQuery(window, page, pageSize)}`,
+      items: (body) => arrayIn(body, 'pix'),
+      // Without our id it was sent from elsewhere, by hand for instance.
+      read: (item) => (foreign || hasIdEnvio(item) ? readSent(item, payoutOf, clock.now()) : 'foreign'),
+      pageSize,
+      maxPages,
+      wholeOnly: window.wholeOnly,
+    });
+
+  async function querySent(endToEnd: string): Promise<QueryOutcome<Sent>> {
+    const reply = await exchange({
+      method: 'GET',
+      path: `/v2/gn/pix/enviados/${encodeURIComponent(endToEnd)}`,
+    });
+    if (reply.kind === 'answer') {
+      if (isSuccess(reply.status)) {
+        const report = readSent(reply.body, payoutOf, clock.now());
+        if (report?.endToEnd === endToEnd) return { outcome: 'found', report };
+      } else if (saysNotFound(reply.status, reply.body)) {
+        return { outcome: 'notFound' };
+      }
+    }
+    return unclear(reply, clock);
+  }
 
   return {
     connection,
     capabilities,
-    ...bacenCharges({ exchange, pixKey, clock, log, pageSize, maxPages }),
+    ...charges,
 
     async sendPayout(instruction) {
       const reply = await exchange({
         method: 'PUT',
         path: `/v3/gn/pix/${instruction.providerId}`,
         body: payoutBody(instruction, pixKey),
+        timeoutMs: sendTimeoutMs,
         ...traceOf(instruction),
       });
       return outcomeOfSend(reply, clock, {
         refusals,
         duplicates,
         read(body) {
-          const report = readPayout(body, pixKey, clock.now());
+          const report = payoutOf(body, clock.now());
           if (report?.providerId !== instruction.providerId) return null;
           return report.amountCents === instruction.amountCents ? report : null;
         },
@@ -167,7 +279,7 @@ export function createEfiProvider(options: EfiOptions): Provider {
       const reply = await exchange({ method: 'GET', path: `/v2/gn/pix/enviados/id-envio/${providerId}` });
       if (reply.kind === 'answer') {
         if (isSuccess(reply.status)) {
-          const report = readPayout(reply.body, pixKey, clock.now());
+          const report = payoutOf(reply.body, clock.now());
           if (report?.providerId === providerId) return { outcome: 'found', report };
         } else if (saysNotFound(reply.status, reply.body)) {
           return { outcome: 'notFound' };
@@ -176,33 +288,29 @@ export function createEfiProvider(options: EfiOptions): Provider {
       return unclear(reply, clock);
     },
 
-    listPayouts: (window) =>
-      readList(exchange, clock, {
-        path: (page) => `/v2/gn/pix/enviados?${windowQuery(window, page, pageSize)}`,
-        items: (body) => arrayIn(body, 'pix'),
-        // Without our id it was sent from elsewhere, by hand for instance; the statement shows it.
-        read: (item) => (hasIdEnvio(item) ? readPayout(item, pixKey, clock.now()) : 'foreign'),
-        pageSize,
-        maxPages,
-        wholeOnly: window.wholeOnly,
-      }),
+    async listPayouts(window) {
+      const listed = await listSent(window, false);
+      if (listed.outcome !== 'listed') return listed;
+      return { ...listed, reports: listed.reports.flatMap(({ payout }) => payout ?? []) };
+    },
 
     parseWebhook(delivery) {
       if (webhook.trust === 'signed') {
         const fault = signatureFault(delivery, webhook.secret, webhook.header ?? 'x-simulator-signature');
         if (fault !== null) return { authentic: false, reason: fault };
       }
-      const news = readDelivery(delivery.rawBody, delivery.receivedAt, { pixKey, log });
+      const news = readDelivery(delivery.rawBody, delivery.receivedAt, { pixKey, log, payoutOf });
       return news ? { authentic: true, ...news } : { authentic: false, reason: 'the body is no JSON' };
     },
 
-    readWebhook: (rawBody, receivedAt) => readDelivery(rawBody, receivedAt, { pixKey, log }),
+    readWebhook: (rawBody, receivedAt) => readDelivery(rawBody, receivedAt, { pixKey, log, payoutOf }),
 
     async registerWebhook(url) {
       const reply = await exchange({
         method: 'PUT',
         path: `/v2/webhook/${encodeURIComponent(pixKey)}`,
         body: { webhookUrl: url },
+        timeoutMs: registrationTimeoutMs,
         // Efí otherwise tests that our address refuses callers without its certificate.
         ...(webhook.trust === 'mtls' ? {} : { headers: { 'x-skip-mtls-checking': 'true' } }),
       });
@@ -210,28 +318,26 @@ export function createEfiProvider(options: EfiOptions): Provider {
       throw new Error(`the provider did not take our webhook address: ${describe(unclear(reply, clock))}`);
     },
 
-    async balanceCents() {
-      const reply = await exchange({ method: 'GET', path: '/v2/gn/saldo' });
-      const cents =
-        reply.kind === 'answer' && isSuccess(reply.status)
-          ? signedCentsOf((reply.body as { saldo?: unknown } | null | undefined)?.saldo)
-          : null;
-      if (cents === null) throw new Error(`no balance: ${describe(unclear(reply, clock))}`);
-      return cents;
+    async balance() {
+      const reply = await exchange({ method: 'GET', path: '/v2/gn/saldo?bloqueios=true' });
+      const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;
+      if (balance === null) throw new Error(`no balance: ${describe(unclear(reply, clock))}`);
+      return balance;
     },
 
-    statement: (window) =>
-      readList(exchange, clock, {
-        path: (page) => `/v2/gn/extrato?${windowQuery(window, page, pageSize)}`,
-        items: (body) => arrayIn(body, 'lancamentos'),
-        read: (item) => readLine(item, log),
-        pageSize,
-        maxPages,
-        wholeOnly: window.wholeOnly,
-      }),
+    statement: (window) => statementOf(window, { listReceived, listSent: (one) => listSent(one, true) }),
+    ...dayReports(exchange, clock),
 
-    /** The connections are the port's. */
-    close: async () => {},
+    async findPix(endToEnd) {
+      const received = await queryReceived(endToEnd);
+      if (received.outcome === 'found')
+        return { outcome: 'found', report: { direction: 'received', providerId: received.report.txid } };
+      if (received.outcome === 'unclear') return received;
+      const sent = await querySent(endToEnd);
+      if (sent.outcome !== 'found') return sent;
+      const { payout } = sent.report;
+      return { outcome: 'found', report: { direction: 'sent', providerId: payout?.providerId ?? null } };
+    },
   };
 }
 
@@ -267,6 +373,27 @@ function idEnvioOf(item: unknown): unknown {
 function hasIdEnvio(item: unknown): boolean {
   const id = idEnvioOf(item);
   return typeof id === 'string' && id !== '';
+}
+
+/** A payout of ours in any answer; null when it cannot be read. */
+type ReadPayout = (item: unknown, at: number) => PayoutReport | null;
+
+/** Null when it cannot be read. */
+function readSent(item: unknown, payoutOf: ReadPayout, at: number): Sent | null {
+  const pix = item as WirePayout | null | undefined;
+  const endToEnd = pix?.endToEndId ?? pix?.e2eId;
+  const amountCents = centsOf(pix?.valor);
+  if (typeof endToEnd !== 'string' || endToEnd === '' || amountCents === null) return null;
+  const payout = hasIdEnvio(pix) ? payoutOf(pix, at) : null;
+  if (hasIdEnvio(pix) && payout === null) return null;
+  const times = pix?.horario as { solicitacao?: unknown; liquidacao?: unknown } | null | undefined;
+  return {
+    endToEnd,
+    amountCents,
+    at: timeOf(times?.liquidacao) ?? timeOf(times?.solicitacao) ?? at,
+    completed: pix?.status === 'REALIZADO',
+    payout,
+  };
 }
 
 /**
@@ -306,53 +433,23 @@ function payoutStatusOf(status: string): PayoutReport['status'] {
   return status === 'NAO_REALIZADO' ? 'refused' : 'pending';
 }
 
+function hasReason(item: unknown): boolean {
+  return (item as WirePayout | null | undefined)?.gnExtras?.erro?.codigo != null;
+}
+
 function reasonOf(code: unknown): ReasonCode {
   if (typeof code !== 'string' || !Object.hasOwn(reasons, code)) return 'provider_refused';
   return reasons[code] ?? 'provider_refused';
 }
 
 /**
- * The receiver's key stands in `favorecido`. `chave` is the payer's, ours, in Efí's samples, and the receiver's at the
- * simulator: so only another key than ours says anything. A masked one says nothing either.
+ * The receiver's key stands in `favorecido`; `chave` is the payer's, ours. Where `favorecido` is missing, another key than ours
+ * in `chave` is taken for the receiver's. A masked one says nothing.
  */
 function receiverKeyOf(payout: WirePayout, pixKey: string): string | null {
   const key = payout.favorecido == null ? payout.chave : payout.favorecido.chave;
   if (typeof key !== 'string' || key === '' || key.includes('*')) return null;
   return payout.favorecido == null && key === pixKey ? null : key;
-}
-
-/** A balance may be below zero (a blocked amount that was taken). */
-function signedCentsOf(text: unknown): number | null {
-  if (typeof text !== 'string' || !text.startsWith('-')) return centsOf(text);
-  const cents = centsOf(text.slice(1));
-  return cents === null ? null : -cents;
-}
-
-const kinds: Readonly<Record<string, StatementLine['kind']>> = {
-  PIX_RECEBIDO: 'received',
-  PIX_ENVIADO: 'sent',
-  DEVOLUCAO_RECEBIDA: 'returned',
-};
-
-function readLine(item: unknown, log: Log): StatementLine | null | 'foreign' {
-  const { id, horario, tipo, valor, endToEndId, txid, idEnvio } = (item ?? {}) as Record<string, unknown>;
-  const kind = typeof tipo === 'string' && Object.hasOwn(kinds, tipo) ? kinds[tipo] : undefined;
-  if (kind === undefined) {
-    log.warn('the statement has a line of a kind that is not known');
-    return 'foreign';
-  }
-  const amountCents = centsOf(valor);
-  const at = timeOf(horario);
-  if ((typeof id !== 'string' && typeof id !== 'number') || amountCents === null || at === null) return null;
-  const providerId = kind === 'received' ? txid : idEnvio;
-  return {
-    id: String(id),
-    at,
-    kind,
-    amountCents,
-    endToEnd: typeof endToEndId === 'string' ? endToEndId : null,
-    providerId: typeof providerId === 'string' && providerId !== '' ? providerId : null,
-  };
 }
 
 /**
@@ -362,7 +459,7 @@ function readLine(item: unknown, log: Log): StatementLine | null | 'foreign' {
 function readDelivery(
   rawBody: Buffer,
   receivedAt: number,
-  { pixKey, log }: { pixKey: string; log: Log },
+  { pixKey, log, payoutOf }: { pixKey: string; log: Log; payoutOf: ReadPayout },
 ): WebhookNews | null {
   let body: unknown;
   try {
@@ -376,7 +473,7 @@ function readDelivery(
   for (const item of arrayIn(body, 'pix') ?? []) {
     const { tipo, chave } = (item ?? {}) as { tipo?: unknown; chave?: unknown };
     if (tipo === 'SOLICITACAO' || hasIdEnvio(item)) {
-      const payout = readPayout(item, pixKey, receivedAt);
+      const payout = payoutOf(item, receivedAt);
       if (payout !== null) payouts.push(payout);
       else log.warn('a payout in a delivery of the provider cannot be read');
     } else if (typeof chave === 'string' && chave !== pixKey) {

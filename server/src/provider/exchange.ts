@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
 import { createTokens } from './oauth.ts';
-import type { ListOutcome, ReasonCode, SendOutcome, UnclearCause } from './provider.ts';
+import type { ListOutcome, ReasonCode, SendOutcome, Unclear, UnclearCause } from './provider.ts';
 
 /**
  * One authenticated exchange with a provider, and what its answer proves. This is the only place where an answer is
@@ -14,6 +14,8 @@ export interface Call {
   path: string;
   body?: unknown;
   headers?: Record<string, string>;
+  /** Where the call needs another limit than `callTimeoutMs`. */
+  timeoutMs?: number;
 }
 
 /** The caller's trace goes on with the call; we add no span of our own. */
@@ -22,7 +24,7 @@ export const traceOf = ({ traceparent }: { traceparent?: string | undefined }): 
 
 export type Reply =
   /** `body` is undefined when the text is no JSON. */
-  | { kind: 'answer'; status: number; headers: Record<string, string>; body: unknown }
+  | { kind: 'answer'; status: number; headers: Record<string, string>; text: string; body: unknown }
   | { kind: 'failed'; detail: string }
   | { kind: 'notSent'; detail: string };
 
@@ -36,6 +38,8 @@ export interface ExchangeOptions {
   certificate?: ClientCertificate;
   /** For a whole call, tokens and a second try included, in milliseconds. */
   callTimeoutMs: number;
+  /** Called with the scopes of every new token, where the provider names them. */
+  onScopes?: (granted: readonly string[]) => void;
   net: Net;
   clock: Clock;
 }
@@ -62,7 +66,8 @@ export function createExchange(options: ExchangeOptions): Exchange {
         timeoutMs,
         ...certified,
       });
-      return { kind: 'answer', status: answer.status, headers: answer.headers, body: parse(answer.text) };
+      const { status, headers, text } = answer;
+      return { kind: 'answer', status, headers, text, body: parse(text) };
     } catch (error) {
       if (error instanceof NotSent) return { kind: 'notSent', detail: error.message };
       if (error instanceof NetFailure) return { kind: 'failed', detail: error.message };
@@ -71,7 +76,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
   }
 
   return async (call) => {
-    const deadline = clock.monotonicMs() + callTimeoutMs;
+    const deadline = clock.monotonicMs() + (call.timeoutMs ?? callTimeoutMs);
     let token: string;
     try {
       token = await tokens.get();
@@ -82,6 +87,8 @@ export function createExchange(options: ExchangeOptions): Exchange {
     const leftMs = deadline - clock.monotonicMs();
     if (leftMs <= 0) return { kind: 'notSent', detail: 'the time was over before the call' };
     const reply = await send(call, token, leftMs);
+    // The next call gets a new token, so that a permission counts as soon as it is granted.
+    if (lacksScope(reply)) tokens.drop(token);
     if (reply.kind !== 'answer' || reply.status !== 401) return reply;
 
     // A whole 401 answer to a bearer token says that the request "has not been applied" (RFC 9110, 15.5.2): it ended
@@ -110,6 +117,13 @@ function parse(text: string): unknown {
 /** What an adapter knows of the errors that its provider documents: `"422 pagamento_negado"` to a reason. */
 export type Refusals = Readonly<Record<string, ReasonCode>>;
 
+/**
+ * RFC 6750, 3.1: the token lacks a scope. The provider refuses at its door, before it reads the request, so nothing was carried
+ * out; what is missing is a permission of the credentials, and the same request passes once it is granted.
+ */
+export const lacksScope = (reply: Reply): boolean =>
+  reply.kind === 'answer' && reply.status === 403 && errorNameOf(reply.body) === 'insufficient_scope';
+
 /** The outcome of a send. `read` gives null for a body that is not the answer to this instruction. */
 export function outcomeOfSend<Report>(
   reply: Reply,
@@ -117,10 +131,11 @@ export function outcomeOfSend<Report>(
   known: { refusals: Refusals; duplicates: ReadonlySet<string>; read: (body: unknown) => Report | null },
 ): SendOutcome<Report> {
   if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
+  if (lacksScope(reply)) return { outcome: 'notSent', detail: missingScope };
   if (reply.kind === 'answer') {
     if (isSuccess(reply.status)) {
       const report = known.read(reply.body);
-      if (report !== null) return { outcome: 'accepted', report };
+      if (report !== null) return { outcome: 'accepted', report, ...restOf(reply.headers, clock) };
     } else {
       const error = `${reply.status} ${errorNameOf(reply.body)}`;
       const reason = Object.hasOwn(known.refusals, error) ? known.refusals[error] : undefined;
@@ -131,12 +146,17 @@ export function outcomeOfSend<Report>(
   return unclear(reply, clock);
 }
 
-export type Unclear = {
-  outcome: 'unclear';
-  cause: UnclearCause;
-  detail: string;
-  retryAfterMs: number | null;
-};
+export const missingScope = 'the credentials lack a permission (scope) for this call';
+
+/** How long sends rest after `Bucket-Size: 0` without a `Retry-After`. */
+const emptyBucketRestMs = 60_000;
+
+/** `Bucket-Size` counts the key look-ups that are left: with none, the next send would be answered 429. */
+function restOf(headers: Record<string, string>, clock: Clock): { restMs?: number } {
+  const left = headers['bucket-size'];
+  if (left === undefined || !/^(0|-\d+)$/.test(left)) return {};
+  return { restMs: retryAfterMs(headers['retry-after'], clock.now()) ?? emptyBucketRestMs };
+}
 
 /** What an answer proves that nobody could read or that no table names: nothing. */
 export function unclear(reply: Reply, clock: Clock): Unclear {

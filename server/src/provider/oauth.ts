@@ -9,6 +9,8 @@ export interface TokenOptions {
   certificate?: ClientCertificate;
   /** For one token call, in milliseconds. */
   timeoutMs: number;
+  /** Called with the scopes of every new token, where the answer names them. */
+  onScopes?: (granted: readonly string[]) => void;
   net: Net;
   clock: Clock;
 }
@@ -49,6 +51,7 @@ export function createTokens(options: TokenOptions): Tokens {
     if (answer.status !== 200 && answer.status !== 201) throw new Error(`status ${answer.status}`);
     const fetched = readToken(answer.text);
     if (fetched === null) throw new Error('an answer that cannot be read');
+    if (fetched.scopes !== null) options.onScopes?.(fetched.scopes);
     const lifeMs = fetched.lifeSeconds * 1000;
     token = { value: fetched.value, refreshAt: askedAt + lifeMs * 0.9, expiresAt: askedAt + lifeMs };
     return fetched.value;
@@ -80,8 +83,15 @@ export function createTokens(options: TokenOptions): Tokens {
   };
 }
 
-function readToken(text: string): { value: string; lifeSeconds: number } | null {
-  let body: { access_token?: unknown; expires_in?: unknown } | null;
+interface Fetched {
+  value: string;
+  lifeSeconds: number;
+  /** RFC 6749, 3.3: separated by spaces. Null when the answer names none. */
+  scopes: string[] | null;
+}
+
+function readToken(text: string): Fetched | null {
+  let body: { access_token?: unknown; expires_in?: unknown; scope?: unknown } | null;
   try {
     body = JSON.parse(text);
   } catch {
@@ -91,5 +101,6 @@ function readToken(text: string): { value: string; lifeSeconds: number } | null 
   // What is no header value (RFC 6750: b64token) would fail every call that carries it.
   if (typeof value !== 'string' || !/^[\x21-\x7e]+$/.test(value)) return null;
   const life = Number(body?.expires_in ?? defaultLifeSeconds);
-  return { value, lifeSeconds: life > 0 ? life : defaultLifeSeconds };
+  const scopes = typeof body?.scope === 'string' ? body.scope.split(' ').filter(Boolean) : null;
+  return { value, lifeSeconds: life > 0 ? life : defaultLifeSeconds, scopes };
 }

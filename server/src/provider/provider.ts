@@ -31,10 +31,15 @@ export interface Provider {
   readWebhook(rawBody: Buffer, receivedAt: number): WebhookNews | null;
   /** Tells the provider where to deliver. @throws Error when it does not take the address. */
   registerWebhook(url: string): Promise<void>;
-  /** @throws Error when the provider does not tell it. */
-  balanceCents(): Promise<number>;
+  /** @throws Error when the provider does not answer with a balance. */
+  balance(): Promise<ProviderBalance>;
+  /** Money that moved, as it can be listed now; only where `capabilities.statement.lists`. See `StatementLine`. */
   statement(window: ListWindow): Promise<ListOutcome<StatementLine>>;
-  close(): Promise<void>;
+  /** Orders the report of a day that is over (`2026-11-21`); only where `capabilities.statement.dayReports`. */
+  requestDayReport(day: string): Promise<{ outcome: 'requested'; reportId: string } | Unclear>;
+  readDayReport(reportId: string): Promise<DayReportOutcome>;
+  /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
+  findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
 
 export interface Capabilities {
@@ -51,8 +56,19 @@ export interface Capabilities {
    * `path`: only the secret address protects them; they wake a query.
    */
   webhookTrust: 'signed' | 'mtls' | 'path';
-  /** How long a single call may take, tokens included, in milliseconds; each page of a listing is one. */
+  /** How long a single query may take, tokens included, in milliseconds; each page of a listing is one. */
   callTimeoutMs: number;
+  /** The same for the creation of a charge and for a payout: leases of sends outlive it. */
+  sendTimeoutMs: number;
+  statement: StatementOffer;
+}
+
+/** What a connection offers to find money that moved after its payment had ended, when its webhook was lost. */
+export interface StatementOffer {
+  /** `statement` can be read. */
+  lists: boolean;
+  /** Reports of closed days (`requestDayReport`), and where their days begin; null: there are none. */
+  dayReports: { utcOffsetMs: number } | null;
 }
 
 export interface ChargeInstruction {
@@ -135,12 +151,20 @@ export type ReasonCode =
   | 'fraud_suspected';
 
 export type SendOutcome<Report> =
-  | { outcome: 'accepted'; report: Report }
+  /** `restMs`: the provider asks for no further send before this long. */
+  | { outcome: 'accepted'; report: Report; restMs?: number }
   | { outcome: 'refused'; reason: ReasonCode; detail: string }
   /** The provider knows this id already: it proves that and nothing more. */
   | { outcome: 'duplicate' }
-  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null }
+  | Unclear
   | { outcome: 'notSent'; detail: string };
+
+export interface Unclear {
+  outcome: 'unclear';
+  cause: UnclearCause;
+  detail: string;
+  retryAfterMs: number | null;
+}
 
 /** `network`: timeout or broken connection (counts for the breaker by itself); the others count as a rate. */
 export type UnclearCause = 'network' | 'server' | 'unreadable' | 'rateLimited' | 'unknownRefusal';
@@ -149,7 +173,7 @@ export type QueryOutcome<Report> =
   | { outcome: 'found'; report: Report }
   /** Never proof of absence: the first request may still be on its way. */
   | { outcome: 'notFound' }
-  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null };
+  | Unclear;
 
 /** Creation times at the provider, both ends included. */
 export interface ListWindow {
@@ -164,7 +188,7 @@ export type ListOutcome<Report> =
   | { outcome: 'listed'; reports: Report[]; complete: true }
   /** `parts`: into how many windows of equal length this one should be divided for each to be read whole; at least 2. */
   | { outcome: 'listed'; reports: Report[]; complete: false; parts: number }
-  | { outcome: 'unclear'; cause: UnclearCause; detail: string; retryAfterMs: number | null };
+  | Unclear;
 
 export interface WebhookDelivery {
   headers: Record<string, string | string[] | undefined>;
@@ -181,12 +205,47 @@ export interface WebhookNews {
   payouts: PayoutReport[];
 }
 
+/**
+ * One movement of the provider's account. In `statement` a return stands under the time of the Pix that it gives back, so one
+ * that comes later than the window is not listed; a day report names it on the day it moved.
+ */
 export interface StatementLine {
+  /** Of a return `PixReturn.id`; else the end-to-end id. */
   id: string;
   at: number;
-  kind: 'received' | 'sent' | 'returned';
+  /** `returned`: a payout came back. `debited`: a received Pix was given back or taken back. */
+  kind: 'received' | 'sent' | 'returned' | 'debited';
   amountCents: number;
   endToEnd: string | null;
   /** `txid` or `idEnvio`; null when the line names none of ours. */
   providerId: string | null;
+}
+
+/** A return that a day report names. It proves nothing by itself: the Pix it belongs to is queried. */
+export interface ReportedReturn {
+  /** The provider's id of the return, else the end-to-end id of the Pix. */
+  id: string;
+  /** Of the Pix that was given back; null when the report does not name it. */
+  endToEnd: string | null;
+  /** Null when the report does not say it in a known form. */
+  amountCents: number | null;
+}
+
+export type DayReportOutcome =
+  | { outcome: 'ready'; returns: ReportedReturn[]; unreadable: number }
+  | { outcome: 'pending' }
+  /** The provider no longer knows the report: it has to be requested again. */
+  | { outcome: 'notFound' }
+  | Unclear;
+
+export interface PixOwner {
+  direction: 'received' | 'sent';
+  /** `txid` or `idEnvio`; null when the provider has none for this Pix. */
+  providerId: string | null;
+}
+
+export interface ProviderBalance {
+  availableCents: number;
+  /** In the account and not to be paid out; null when the provider does not say it. */
+  blocked: { judicialCents: number; medCents: number; totalCents: number } | null;
 }

@@ -82,7 +82,7 @@ export function wayOf(house: House, caller: Caller, kind: Payment['kind'], waitM
   return {
     connection,
     call: kind === 'deposit' ? 'charge' : 'payout',
-    leaseMs: can && inline ? can.callTimeoutMs + leaseMarginMs : null,
+    leaseMs: can && inline ? can.sendTimeoutMs + leaseMarginMs : null,
     waitMs,
     startedMs,
     acceptByMs: arrivedMs + answerWithinMs,

@@ -15,7 +15,7 @@ import type {
   QueryOutcome,
 } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
-import { applyOutcome } from './apply-outcome.ts';
+import { applyOutcome, type Observed } from './apply-outcome.ts';
 import { type Intent, leaseMarginMs, patience, queryPriorities, sendPriority } from './intent.ts';
 import {
   claimDue,
@@ -92,16 +92,21 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     void ended.finally(() => underWay.delete(ended));
   }
 
-  async function sendOne(intent: Intent): Promise<void> {
-    if (intent.state === 'sending') return takeOverSend(house, intent);
+  /** @returns how long the provider asks sends to rest afterwards, in milliseconds */
+  async function sendOne(intent: Intent): Promise<number> {
+    if (intent.state === 'sending') {
+      await takeOverSend(house, intent);
+      return 0;
+    }
     const attempt = await startSend(house, intent);
-    if (attempt) await sendUnhurried(attempt);
+    return attempt ? sendUnhurried(attempt) : 0;
   }
 
-  /** The place is free again with the provider's answer. */
-  async function sendUnhurried(attempt: Attempt): Promise<void> {
+  /** The place is free again with the provider's answer. @returns as `sendOne` */
+  async function sendUnhurried(attempt: Attempt): Promise<number> {
     const observed = await callProvider(house, attempt);
     begin(applying, 'the outcome of a send', applyUnhurried(house, observed));
+    return restAfter(observed);
   }
 
   async function stepSends(): Promise<boolean> {
@@ -129,7 +134,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   /** One transfer where the adapter limits them: only who holds a slot claims one. */
   async function beginLimited(limit: number): Promise<boolean> {
     // The slot outlives everything that its holder may still do: commit, call, and the outcome.
-    const slotMs = 2 * applyWithinMs + capabilities.callTimeoutMs + leaseMarginMs;
+    const slotMs = 2 * applyWithinMs + capabilities.sendTimeoutMs + leaseMarginMs;
     const slot = await takeSend(house, connection, limit, slotMs);
     if (!slot) return false;
     const now = house.clock.now();
@@ -137,7 +142,13 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     begin(
       sending,
       'a send',
-      (intent ? sendOne(intent) : Promise.resolve()).finally(() => slot.free()),
+      (intent ? sendOne(intent) : Promise.resolve(0)).then(
+        (restMs) => slot.free(restMs),
+        async (error: unknown) => {
+          await slot.free();
+          throw error;
+        },
+      ),
     );
     return intent !== undefined;
   }
@@ -260,6 +271,16 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
       }
     },
   };
+}
+
+/** A slot that rests keeps the sends of all processes back: the next one would only be answered 429, and then queried. */
+function restAfter({ observation }: Observed): number {
+  if (observation.from !== 'send') return 0;
+  const { outcome } = observation;
+  if (outcome.outcome === 'accepted') return patience(outcome.restMs ?? null);
+  return outcome.outcome === 'unclear' && outcome.cause === 'rateLimited'
+    ? patience(outcome.retryAfterMs)
+    : 0;
 }
 
 const idOf = (report: ChargeReport | PayoutReport): string =>

@@ -28,7 +28,9 @@ const capabilities: Capabilities = {
   maxParallelSends: null,
   canList: true,
   webhookTrust: 'signed',
-  callTimeoutMs: 15 * second,
+  callTimeoutMs: 5 * second,
+  sendTimeoutMs: 15 * second,
+  statement: { lists: true, dayReports: null },
 };
 
 const ready: Intent = {

@@ -136,7 +136,7 @@ export function startAttempt(
   capabilities: Capabilities,
   lostAttempts = 0,
 ): Intent {
-  const leaseUntil = now + capabilities.callTimeoutMs + leaseMarginMs;
+  const leaseUntil = now + capabilities.sendTimeoutMs + leaseMarginMs;
   return {
     ...intent,
     priority: sendPriority,

@@ -68,9 +68,10 @@ export async function prepareLimits(
   if (maxParallelSends !== null) await sql.run(makeSlots.send_slot, [connection, maxParallelSends, time(0)]);
 }
 
-/** A slot with a lease; `free` gives it back early. */
+/** A slot with a lease. */
 export interface Slot {
-  free(): Promise<void>;
+  /** Gives it back early; with `restMs` nobody takes it before that long. */
+  free(restMs?: number): Promise<void>;
 }
 
 async function takeSlot(
@@ -85,8 +86,8 @@ async function takeSlot(
   const [taken] = await sql.run<{ slot: number }>(takeSlots[table], [connection, time(now), until, most]);
   if (!taken) return null;
   return {
-    free: async () => {
-      await sql.run(freeSlots[table], [connection, taken.slot, time(clock.now()), until]);
+    free: async (restMs = 0) => {
+      await sql.run(freeSlots[table], [connection, taken.slot, time(clock.now() + restMs), until]);
     },
   };
 }

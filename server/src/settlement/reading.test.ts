@@ -63,6 +63,8 @@ const capabilities: Capabilities = {
   canList: true,
   webhookTrust: 'signed',
   callTimeoutMs: 5000,
+  sendTimeoutMs: 5000,
+  statement: { lists: true, dayReports: null },
 };
 const facts: Facts = {
   now,

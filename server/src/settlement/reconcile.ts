@@ -323,7 +323,9 @@ async function compareLines(
       // Created before the window: what the provider says of it as a whole, with the ids of its returns.
       await takeTurn(house, provider);
       const outcome: QueryOutcome<ChargeReport | PayoutReport> =
-        kind === 'received' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
+        kind === 'received' || kind === 'debited'
+          ? await provider.queryCharge(providerId)
+          : await provider.queryPayout(providerId);
       if (outcome.outcome === 'found') {
         await compare([outcome.report]);
         continue;
@@ -331,8 +333,10 @@ async function compareLines(
       if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
     }
     result.unexpected++;
-    const reference = kind === 'returned' ? line.id : (endToEnd ?? line.id);
-    await postEach(house, [{ reference, amountCents: kind === 'sent' ? -amountCents : amountCents, at }]);
+    const isReturn = kind === 'returned' || kind === 'debited';
+    const reference = isReturn ? line.id : (endToEnd ?? line.id);
+    const left = kind === 'sent' || kind === 'debited';
+    await postEach(house, [{ reference, amountCents: left ? -amountCents : amountCents, at }]);
   }
 }
 

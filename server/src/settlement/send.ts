@@ -51,7 +51,7 @@ export async function callProvider(house: House, attempt: Attempt): Promise<Obse
   const { payment, connection, fence } = attempt;
   const provider = house.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
-  const callEndsMs = house.clock.monotonicMs() + provider.capabilities.callTimeoutMs;
+  const callEndsMs = house.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
   let outcome: SendOutcome<ChargeReport | PayoutReport>;
   if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
     // Said under the fence: whoever owns the payment by now hears nothing of it.
@@ -165,7 +165,7 @@ export function startSend(house: House, intent: Intent): Promise<Attempt | null>
         const answer = (attempt: Attempt | null) => ({ attempt, breakerOpen: breaker?.open ?? false });
         if (!payment || !stored) return { answer: answer(null) };
         // The lease is shorter here than in the row by what the commit takes.
-        const leaseMs = provider.capabilities.callTimeoutMs + leaseMarginMs;
+        const leaseMs = provider.capabilities.sendTimeoutMs + leaseMarginMs;
         const repeat = wantsRepeat(stored, provider.capabilities);
         const mine = {
           payment,

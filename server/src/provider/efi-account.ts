@@ -1,0 +1,174 @@
+import { centsOf } from '../money.ts';
+import type { Clock } from '../ports/clock.ts';
+import { saysNotFound } from './bacen.ts';
+import { type Exchange, isSuccess, type Reply, unclear } from './exchange.ts';
+import type {
+  DayReportOutcome,
+  ListOutcome,
+  ListWindow,
+  PayoutReport,
+  Provider,
+  ProviderBalance,
+  ReceivedPix,
+  ReportedReturn,
+  StatementLine,
+} from './provider.ts';
+
+/**
+ * What Efí offers to see an account as a whole. There is no statement by API: what exists are the lists of received and sent Pix,
+ * the balance, and an asynchronous report of a day that is over (dev.efipay.com.br, endpoints-exclusivos-efi).
+ */
+
+/** A Pix that left the account, by whatever way it was sent. */
+export interface Sent {
+  endToEnd: string;
+  amountCents: number;
+  at: number;
+  completed: boolean;
+  /** Null when it carries no id of a client. */
+  payout: PayoutReport | null;
+}
+
+interface Lists {
+  listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
+  listSent(window: ListWindow): Promise<ListOutcome<Sent>>;
+}
+
+/** The union of both lists. It is whole only when both are. */
+export async function statementOf(
+  window: ListWindow,
+  { listReceived, listSent }: Lists,
+): Promise<ListOutcome<StatementLine>> {
+  const received = await listReceived(window);
+  if (received.outcome !== 'listed') return received;
+  const inLines = received.reports.flatMap(linesOfReceived);
+  if (!received.complete && window.wholeOnly) return { ...received, reports: inLines };
+  const sent = await listSent(window);
+  if (sent.outcome !== 'listed') return sent;
+  const reports = [...inLines, ...sent.reports.flatMap(linesOfSent)];
+  if (received.complete && sent.complete) return { outcome: 'listed', reports, complete: true };
+  const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
+  return { outcome: 'listed', reports, complete: false, parts };
+}
+
+function linesOfReceived({ endToEnd, amountCents, paidAt, txid, returns }: ReceivedPix): StatementLine[] {
+  return [
+    { id: endToEnd, at: paidAt, kind: 'received', amountCents, endToEnd, providerId: txid },
+    ...returnLines('debited', endToEnd, txid, returns),
+  ];
+}
+
+function linesOfSent({ endToEnd, amountCents, at, completed, payout }: Sent): StatementLine[] {
+  if (!completed) return [];
+  const providerId = payout?.providerId ?? null;
+  return [
+    { id: endToEnd, at, kind: 'sent', amountCents, endToEnd, providerId },
+    ...returnLines('returned', endToEnd, providerId, payout?.returns ?? []),
+  ];
+}
+
+const returnLines = (
+  kind: 'returned' | 'debited',
+  endToEnd: string,
+  providerId: string | null,
+  returns: ReceivedPix['returns'],
+): StatementLine[] =>
+  returns
+    .filter(({ status }) => status === 'settled')
+    .map(({ id, at, amountCents }) => ({ id, at, kind, amountCents, endToEnd, providerId }));
+
+export function dayReports(
+  exchange: Exchange,
+  clock: Clock,
+): Pick<Provider, 'requestDayReport' | 'readDayReport'> {
+  return {
+    async requestDayReport(day) {
+      const reply = await exchange({
+        method: 'POST',
+        path: '/v2/gn/relatorios/extrato-conciliacao',
+        // Of returns alone: they are few, and everything else is in the lists.
+        body: {
+          dataMovimento: day,
+          tipoRegistros: { estornoPixEnviado: true, pixDevolucaoEnviada: true, pixDevolucaoRecebida: true },
+        },
+      });
+      if (reply.kind === 'answer' && isSuccess(reply.status)) {
+        const id = (reply.body as { id?: unknown } | null | undefined)?.id;
+        if (typeof id === 'string' && id !== '') return { outcome: 'requested', reportId: id };
+      }
+      return unclear(reply, clock);
+    },
+
+    async readDayReport(reportId) {
+      const reply = await exchange({
+        method: 'GET',
+        path: `/v2/gn/relatorios/${encodeURIComponent(reportId)}`,
+      });
+      return reportOutcome(reply, clock);
+    },
+  };
+}
+
+function reportOutcome(reply: Reply, clock: Clock): DayReportOutcome {
+  if (reply.kind !== 'answer') return unclear(reply, clock);
+  if (saysNotFound(reply.status, reply.body)) return { outcome: 'notFound' };
+  if (!isSuccess(reply.status)) return unclear(reply, clock);
+  const { status } = (reply.body ?? {}) as { status?: unknown };
+  if (status === 'AGUARDANDO_PROCESSAMENTO' || status === 'EM_PROCESSAMENTO') return { outcome: 'pending' };
+  const read = readReport(reply.text);
+  return read === null ? unclear(reply, clock) : { outcome: 'ready', ...read };
+}
+
+/** Header, totals, received Pix and fees: records that are known to name no return. */
+const otherRecords = new Set(['CA', 'T', 'PR', 'TPR']);
+/** BCB, manual of the SPI: `E` or `D`, the participant's ISPB, a time, and what the participant likes. Samples are shorter than 32. */
+const pixId = /^E[0-9A-Z]{8}[0-9A-Za-z]{12,23}$/;
+const returnId = /^D[0-9A-Z]{8}[0-9A-Za-z]{12,23}$/;
+
+/**
+ * The CSV of a day, layout 4.0: `;` between fields, the kind of record first, a `CA` record at its head. Efí publishes the places of
+ * fields for received Pix and fees only, so returns are known by the forms of their ids, wherever these stand.
+ * @returns null when it is no report
+ */
+export function readReport(text: string): { returns: ReportedReturn[]; unreadable: number } | null {
+  const records = text.split(/\r?\n/).filter((line) => line.trim() !== '');
+  if (!/^\uFEFF?\s*CA;/.test(records[0] ?? '')) return null;
+  const returns: ReportedReturn[] = [];
+  let unreadable = 0;
+  for (const record of records.slice(1)) {
+    const [kind = '', ...fields] = record.split(';').map((field) => field.trim());
+    if (otherRecords.has(kind)) continue;
+    const endToEnd = fields.find((field) => pixId.test(field)) ?? null;
+    const id = fields.find((field) => returnId.test(field)) ?? endToEnd;
+    if (id === null) unreadable++;
+    else returns.push({ id, endToEnd, amountCents: amountOf(fields) });
+  }
+  return { returns, unreadable };
+}
+
+function amountOf(fields: readonly string[]): number | null {
+  const amount = fields.find((field) => /^\d+[.,]\d\d$/.test(field));
+  return amount === undefined ? null : centsOf(amount.replace(',', '.'));
+}
+
+/** `saldo`, and `bloqueios` where they were asked for; null when there is no balance. */
+export function readBalance(body: unknown): ProviderBalance | null {
+  const { saldo, bloqueios } = (body ?? {}) as {
+    saldo?: unknown;
+    bloqueios?: Record<string, unknown> | null;
+  };
+  const availableCents = signedCentsOf(saldo);
+  if (availableCents === null) return null;
+  const judicialCents = centsOf(bloqueios?.judicial);
+  const medCents = centsOf(bloqueios?.med);
+  const totalCents = centsOf(bloqueios?.total);
+  const isWhole = judicialCents !== null && medCents !== null && totalCents !== null;
+  return { availableCents, blocked: isWhole ? { judicialCents, medCents, totalCents } : null };
+}
+
+/** A balance may be below zero (a blocked amount that was taken). */
+function signedCentsOf(text: unknown): number | null {
+  if (typeof text !== 'string' || !text.startsWith('-')) return centsOf(text);
+  const cents = centsOf(text.slice(1));
+  return cents === null ? null : -cents;
+}
