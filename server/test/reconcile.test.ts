@@ -98,6 +98,40 @@ test('after a restore: what was lost is in suspense with an incident, and the pa
   expect(await violations(service)).toEqual([]);
 });
 
+test('after a restore a payment that has been open for a month is queried, and the comparison does not go back to it', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 400 });
+  await pay(body.id);
+  const { house } = service;
+  const monthAgo = new Date(house.clock.now() - 30 * 86_400_000).toISOString();
+  await service.database.admin('UPDATE intent SET created_at = $2 WHERE payment_id = $1', [
+    body.id,
+    monthAgo,
+  ]);
+  // At the provider it lies outside of every window.
+  const provider = house.providers.get('simulator') as Provider;
+  const listed: number[] = [];
+  const txid = body.id.replaceAll('-', '');
+  const narrow: Provider = {
+    ...provider,
+    listCharges: async (window) => {
+      listed.push(window.fromMs);
+      const outcome = await provider.listCharges(window);
+      if (outcome.outcome !== 'listed') return outcome;
+      return { ...outcome, reports: outcome.reports.filter((report) => report.txid !== txid) };
+    },
+    statement: async () => ({ outcome: 'listed', reports: [], complete: true }),
+  };
+  (house.providers as Map<string, Provider>).set('simulator', narrow);
+  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  const { since, missing, restoreEnded } = await compare();
+  (house.providers as Map<string, Provider>).set('simulator', provider);
+  await service.simulator.behave({});
+  expect({ missing, restoreEnded }).toEqual({ missing: 1, restoreEnded: true });
+  expect(Math.min(since, ...listed)).toBeGreaterThan(house.clock.now() - 86_400_000);
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
+});
+
 test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
   const { house } = service;
   await service.database.admin(

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
+import { lowestIdAt } from '../src/events/log.ts';
 import { createLog } from '../src/log.ts';
 import { deleteOperation, operationDirectory } from '../src/operations/operations.ts';
 import { findDays, findOpenIncidents, findUnknown } from '../src/panel/overview.sql.ts';
@@ -7,6 +8,8 @@ import { findLastCompared, findReconciledOperations } from '../src/panel/reconci
 import { systemClock as clock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import type { Sql } from '../src/ports/sql.ts';
+import { findOldestOpen, findSettled } from '../src/settlement/reconcile.sql.ts';
+import { createSeen, forgetAbandoned } from '../src/settlement/reconcile-seen.sql.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';
 import { recording, rowsVisited } from './support/rows-visited.ts';
 
@@ -71,7 +74,7 @@ const insertPayments = (status: string, most: number): Promise<unknown> =>
         payer_name, created_at, updated_at, settled_at, net_amount_cents, history, command)
       SELECT $1, gen_random_uuid(), $2, 'deposit', ${status}, 100, 0, gen_random_uuid(), '', '', 'Maria', at, at,
         CASE WHEN ${status} = 'paid' THEN at END, 100, '[]', gen_random_uuid()
-      FROM generate_series(1, ${most}) n, LATERAL (SELECT now() - n * interval '1 minute' AS at) t`,
+      FROM generate_series(1, ${most}) n, LATERAL (SELECT date_trunc('milliseconds', now()) - n * interval '1 minute' AS at) t`,
     [accountId, full],
   );
 
@@ -124,6 +127,46 @@ test('home and reconciliation find what is unconfirmed without reading what is s
   expect(await tooMany((sql) => findLastCompared(sql, accountId))).toEqual({});
   // Three of the settled payments are of the last three minutes.
   expect(await tooMany((sql) => findDays(sql, accountId, operations, clock.now() - 200_000))).toEqual({});
+});
+
+test('a comparison reads each settled payment of its window once, however many pages that takes', async () => {
+  const settled = 12_000;
+  await insertPayments(`'paid'`, settled - count);
+  const { sql, runs } = recording(db.sql);
+  const window = { fromMs: clock.now() - 30 * 86_400_000, toMs: clock.now() };
+  const found = new Set<string>();
+  for await (const page of findSettled(sql, 'simulator', window, null))
+    for (const { id } of page) found.add(id);
+  expect(found.size).toBe(settled);
+  let rows = 0;
+  for (const run of runs) rows += await rowsVisited(db.url, run);
+  // The open payments of the same window are read as well, and the operations.
+  expect(rows).toBeLessThan(1.2 * (settled + count));
+});
+
+test('what a comparison has seen is its own, and goes with it or with its age', async () => {
+  const [one, other] = [createSeen({ sql: db.sql, ids }), createSeen({ sql: db.sql, ids })];
+  expect(await one.add(['a', 'b', 'b'])).toEqual(new Set(['a', 'b']));
+  expect(await one.add(['b', 'c'])).toEqual(new Set(['c']));
+  expect(await other.add(['c'])).toEqual(new Set(['c']));
+  expect(await one.among(['a', 'c', 'd'])).toEqual(new Set(['a', 'c']));
+  await one.end();
+  expect(await db.admin('SELECT provider_id FROM reconcile_seen')).toEqual([{ provider_id: 'c' }]);
+  await forgetAbandoned(db.sql, lowestIdAt(clock.now() - 60_000));
+  expect(await other.among(['c'])).toEqual(new Set(['c']));
+  await forgetAbandoned(db.sql, lowestIdAt(clock.now() + 60_000));
+  expect(await other.among(['c'])).toEqual(new Set());
+});
+
+test('the oldest open payments are found page by page', async () => {
+  const { sql, runs } = recording(db.sql);
+  const oldest = await findOldestOpen(sql, clock.now(), 3);
+  const [row] = await db.admin<{ at: Date }>('SELECT min(created_at) AS at FROM intent');
+  expect(oldest).toHaveLength(3);
+  expect(oldest[0]?.createdAt).toBe(row?.at.getTime());
+  expect(oldest.map(({ createdAt }) => createdAt)).toEqual(oldest.map(({ createdAt }) => createdAt).sort());
+  expect(await findOldestOpen(db.sql, oldest[2]?.createdAt ?? 0, 3)).toHaveLength(2);
+  expect(runs.length).toBeGreaterThan(0);
 });
 
 test('what is unconfirmed is found, the oldest first', async () => {

@@ -1,3 +1,4 @@
+import { lowestIdAt } from '../events/log.ts';
 import type { House } from '../house.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../payments/payment.ts';
 import { findOwners, type PaymentOwner, paymentKey, payments } from '../payments/payments.sql.ts';
@@ -20,10 +21,13 @@ import { endRestore } from './pause.ts';
 import {
   findConnectionOf,
   findConnections,
-  findLastKnown,
+  findOldestOpen,
+  findRestore,
   findSettled,
   findTraces,
+  type OpenPayment,
 } from './reconcile.sql.ts';
+import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
 import { applyWithinMs } from './send.ts';
 
 /**
@@ -60,6 +64,10 @@ const windowLeastMs = 1_000;
 /** Payments of the last minutes may be on their way into the provider's lists. */
 const settlingMs = 5 * 60_000;
 const chunk = 500;
+/** After a restore, open payments from before the window that are queried one by one: 40 s of the shared limit. */
+const staleMost = 200;
+/** No comparison takes longer: what an older one left in the database belongs to a process that ended. */
+const abandonedAfterMs = 7 * 24 * hourMs;
 
 /** @throws OperatorRefused no such account, or its provider is not configured; Error when the provider does not answer */
 export async function reconcile(
@@ -68,12 +76,9 @@ export async function reconcile(
   options: { accountId: string | null; sinceMs: number | null },
 ): Promise<Reconciled> {
   const { accountId } = options;
-  const known = await findLastKnown(house.sql);
   const now = house.clock.now();
-  const needed =
-    known.restoredAt === null
-      ? now - usualMs
-      : Math.min(known.oldestOpenAt ?? now, known.lastBeforeAt ?? known.createdAt, known.restoredAt) - hourMs;
+  const restore = await findRestore(house.sql);
+  const { needed, stale } = await neededOf(house, restore, now);
   const since = Math.max(options.sinceMs ?? needed, 0);
   const result: Reconciled = {
     compared: 0,
@@ -84,7 +89,7 @@ export async function reconcile(
     restoreEnded: false,
   };
   let providers = [...house.providers.values()];
-  if (accountId === null && known.restoredAt !== null) {
+  if (accountId === null && restore !== null) {
     // What was sent in the time that was lost is known to its provider alone: without one of them nothing has been compared.
     const missing = (await findConnections(house.sql)).filter((one) => !house.providers.has(one));
     if (missing.length > 0)
@@ -99,8 +104,14 @@ export async function reconcile(
     if (providers.length === 0)
       throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
   }
+  await forgetAbandoned(house.sql, lowestIdAt(now - abandonedAfterMs));
   for (const provider of providers) {
-    await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, result);
+    const seen = createSeen(house);
+    try {
+      await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, seen, stale, result);
+    } finally {
+      await seen.end();
+    }
   }
   if (accountId === null && since <= needed) result.restoreEnded = await endRestore(operator);
   const audit = {
@@ -119,20 +130,38 @@ export async function reconcile(
   return result;
 }
 
+/**
+ * From when on everything has to be compared: after a restore, from before the newest payment that the backup held and from before every
+ * open payment, since each of them may have ended in the time that was lost. A few that have been open for long would stretch that to
+ * their age: the oldest ones are queried one by one instead.
+ */
+async function neededOf(
+  house: House,
+  restore: { restoredAt: number; lastBeforeAt: number } | null,
+  now: number,
+): Promise<{ needed: number; stale: OpenPayment[] }> {
+  if (restore === null) return { needed: now - usualMs, stale: [] };
+  const from = Math.min(restore.lastBeforeAt, restore.restoredAt) - hourMs;
+  const oldest = await findOldestOpen(house.sql, from, staleMost + 1);
+  const [stale, next] = [oldest.slice(0, staleMost), oldest[staleMost]];
+  return { needed: next ? next.createdAt - hourMs : from, stale };
+}
+
 async function compareConnection(
   house: House,
   provider: Provider,
   accountId: string | null,
   window: ListWindow,
+  seen: Seen,
+  stale: readonly OpenPayment[],
   result: Reconciled,
 ): Promise<void> {
-  /** Provider ids that a list showed. */
-  const seen = new Set<string>();
   const compare = async (reports: readonly (ChargeReport | PayoutReport)[]): Promise<void> => {
-    const fresh = reports.filter((report) => !seen.has(idOf(report)));
-    for (const report of fresh) seen.add(idOf(report));
-    for (let at = 0; at < fresh.length; at += chunk) {
-      await compareReports(house, provider, accountId, fresh.slice(at, at + chunk), result);
+    for (let at = 0; at < reports.length; at += chunk) {
+      const part = new Map(reports.slice(at, at + chunk).map((report) => [idOf(report), report]));
+      const fresh = await seen.add([...part.keys()]);
+      const news = [...part.values()].filter((report) => fresh.has(idOf(report)));
+      if (news.length > 0) await compareReports(house, provider, accountId, news, result);
     }
   };
   if (provider.capabilities.canList) {
@@ -145,21 +174,43 @@ async function compareConnection(
   for await (const lines of listed(house, provider, window, (part) => provider.statement(part))) {
     await compareLines(house, provider, accountId, lines, seen, compare, result);
   }
+  await compareStale(house, provider, accountId, stale, seen, compare);
   if (!provider.capabilities.canList) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
-  for (let after = '00000000-0000-0000-0000-000000000000'; ; ) {
-    const page = await findSettled(house.sql, provider.connection, between, accountId, after, chunk);
+  for await (const page of findSettled(house.sql, provider.connection, between, accountId)) {
+    const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
     for (const { id, accountId: owner } of page) {
-      if (seen.has(providerIdOf(id))) continue;
+      if (there.has(providerIdOf(id))) continue;
       result.different++;
       house.log.error(
         { accountId: owner, paymentId: id },
         'settled here, and not in the lists of the provider',
       );
     }
-    const last = page.at(-1);
-    if (!last || page.length < chunk) return;
-    after = last.id;
+  }
+}
+
+/** Open payments from before the window, each by a query of its own. One that is not found releases nothing: the follow-up goes on asking. */
+async function compareStale(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  stale: readonly OpenPayment[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+): Promise<void> {
+  const ours = stale.filter(
+    (one) => one.connection === provider.connection && (accountId === null || one.accountId === accountId),
+  );
+  const there = await seen.among(ours.map(({ paymentId }) => providerIdOf(paymentId)));
+  for (const { paymentId, kind } of ours) {
+    const providerId = providerIdOf(paymentId);
+    if (there.has(providerId)) continue;
+    await takeTurn(house, provider);
+    const outcome =
+      kind === 'deposit' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
+    if (outcome.outcome === 'found') await compare([outcome.report]);
+    if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
   }
 }
 
@@ -307,16 +358,17 @@ async function compareLines(
   provider: Provider,
   accountId: string | null,
   lines: readonly StatementLine[],
-  seen: ReadonlySet<string>,
+  seen: Seen,
   compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
   result: Reconciled,
 ): Promise<void> {
-  const unseen = lines.filter((line) => line.providerId === null || !seen.has(line.providerId));
+  const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
+  const unseen = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
   const owners = await ownersOf(house, provider, ids);
   for (const line of unseen) {
     const { providerId, kind, endToEnd, amountCents, at } = line;
-    if (providerId !== null && seen.has(providerId)) continue;
+    if (providerId !== null && there.has(providerId)) continue;
     const owner = providerId === null ? undefined : owners.get(providerId);
     if (accountId !== null && owner?.accountId !== accountId) continue;
     if (providerId !== null) {
@@ -328,6 +380,7 @@ async function compareLines(
           : await provider.queryPayout(providerId);
       if (outcome.outcome === 'found') {
         await compare([outcome.report]);
+        there.add(providerId);
         continue;
       }
       if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);

@@ -1,3 +1,4 @@
+import { lowestIdAt } from '../events/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 
@@ -24,9 +25,3 @@ export async function stepRetention({ sql, clock }: { sql: Sql; clock: Clock }):
   const removed = await sql.run(prune, [lowestIdAt(clock.now() - keptMs), rowsPerStep]);
   return removed.length === rowsPerStep;
 }
-
-/** A UUIDv7 begins with 48 bits of milliseconds since 1970. */
-const lowestIdAt = (ms: number): string => {
-  const hex = ms.toString(16).padStart(12, '0');
-  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
-};
