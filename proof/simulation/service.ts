@@ -162,7 +162,10 @@ export function createService(db: Database): Service {
       confirmDraft: (caller, id, code) => confirmDraft(living().house, caller, id, code),
       cancelDraft: (caller, id) => cancelDraft(living().house, caller, id),
       refreshIfOverdue: (payment) => refreshIfOverdue(living().house, payment),
-      receiveWebhook: (delivery) => living().inbound.receive(delivery),
+      receiveWebhook: {
+        isOurAddress: (connection, token) => living().inbound.isOurAddress(connection, token),
+        receive: (delivery) => living().inbound.receive(delivery),
+      },
     };
   }
 

@@ -41,7 +41,7 @@ export async function runApi(house: House, config: Config): Promise<Api> {
     confirmDraft: (caller, id, code) => confirmDraft(house, caller, id, code),
     cancelDraft: (caller, id) => cancelDraft(house, caller, id),
     refreshIfOverdue: (payment) => refreshIfOverdue(house, payment),
-    receiveWebhook: (delivery) => inbound.receive(delivery),
+    receiveWebhook: inbound,
   };
   const requestLog = createRequestLog({
     ...house,

@@ -127,7 +127,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const oneOf = (choices: readonly string[]) => (value: string) =>
     choices.includes(value) ? value : undefined;
   const url = (schemes: readonly string[]) => (value: string) =>
-    URL.canParse(value) && schemes.includes(new URL(value).protocol) ? value.replace(/\/+$/, '') : undefined;
+    URL.canParse(value) && schemes.includes(new URL(value).protocol)
+      ? value.replace(/\/{1,9}$/, '')
+      : undefined;
   const addresses = (value: string) => {
     const list = value.split(/[\s,]+/).filter((address) => address !== '');
     return list.every(isAddressOrNetwork) ? list : undefined;
@@ -144,7 +146,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   const secret = (name: string) =>
     setting(name, null, '32 bytes in base64', (value) => {
       const decoded = Buffer.from(value, 'base64');
-      const same = decoded.toString('base64').replace(/=+$/, '') === value.replace(/=+$/, '');
+      const same = decoded.toString('base64').replace(/={1,2}$/, '') === value.replace(/={1,2}$/, '');
       return decoded.length === 32 && same ? decoded : undefined;
     });
   const postgres = (name: string) =>
@@ -176,7 +178,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     }
     return {
       adapter: adapter as LiveProvider['adapter'],
-      url: address?.replace(/\/+$/, '') ?? '',
+      url: address?.replace(/\/{1,9}$/, '') ?? '',
       clientId: line('PROVIDER_CLIENT_ID') ?? '',
       clientSecret: line('PROVIDER_CLIENT_SECRET') ?? '',
       certificate: env.PROVIDER_CERTIFICATE

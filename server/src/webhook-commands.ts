@@ -9,7 +9,7 @@ import { type Edge, onDatabase } from './start.ts';
 import type { Triggered } from './webhooks/trigger.ts';
 
 const apiUrlOf = (config: Config, given: string | boolean | undefined): string =>
-  `${(typeof given === 'string' ? given : config.publicUrl).replace(/\/+$/, '')}/api/v1/public`;
+  `${(typeof given === 'string' ? given : config.publicUrl).replace(/\/{1,9}$/, '')}/api/v1/public`;
 
 const triggered = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'transfer.unknown');
 

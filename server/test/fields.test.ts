@@ -24,7 +24,7 @@ beforeAll(async () => {
       confirmDraft: (caller, _id, code) => take(caller, { code }),
       cancelDraft: (caller) => take(caller, {}),
       refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: async () => ({ status: 200 }),
+      receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
     },
   });
   const { ownerId } = await edge.newAccount();

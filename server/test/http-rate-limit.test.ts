@@ -16,7 +16,7 @@ const useCases = {
   confirmDraft: never,
   cancelDraft: never,
   refreshIfOverdue: async (payment: Payment) => payment,
-  receiveWebhook: async () => ({ status: 200 }),
+  receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
 };
 const cancelled = { id: 'x', status: 'cancelled', reasonCode: 'pix_key_not_found' } as Payment;
 let edge: Edge;
@@ -80,8 +80,9 @@ test('every answer to a key says what is left, a refused permission too', async 
   expect(answer.headers.ratelimit).toBe('"reads";r=199;t=1, "account";r=599;t=1');
 });
 
-test('failed keys of one address are limited, and a valid key never is', async () => {
+test('failed keys of one address are limited, and a key that worked before never is', async () => {
   const { key } = await open();
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
   const wrong = makeKey(systemIds(systemClock), true).key;
   const statuses = await many(21, () => edge.call(wrong, { url: '/account' }));
   expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 1]);
@@ -89,12 +90,47 @@ test('failed keys of one address are limited, and a valid key never is', async (
   expect((await edge.call(key, { url: '/account' })).status).toBe(200);
 });
 
-test('behind a proxy that nobody named, failed keys are not limited by address', async () => {
+test('a forwarded header cannot switch the limit of failed keys off, and a key that worked before still works', async () => {
+  const { key } = await open();
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+  const guess = (forwarded: string) =>
+    edge.call(makeKey(systemIds(systemClock), true).key, {
+      url: '/account',
+      headers: { 'x-forwarded-for': forwarded },
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 30; n++) statuses.push((await guess(`203.0.113.${n}`)).status);
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 10]);
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+});
+
+test('an address that has used up its failures is refused before a key is looked up', async () => {
+  const lookups: string[] = [];
   await open();
-  const wrong = makeKey(systemIds(systemClock), true).key;
-  const headers = { 'x-forwarded-for': '203.0.113.9' };
-  const statuses = await many(30, () => edge.call(wrong, { url: '/account', headers }));
-  expect(count(statuses, 401)).toBe(30);
+  const { sql } = edge.parts;
+  const watched = {
+    ...sql,
+    run: (statement: { name: string }, values?: unknown[]) => {
+      lookups.push(statement.name);
+      return sql.run(statement as never, values as never);
+    },
+  };
+  const app = buildServer({ ...edge.parts, sql: watched as typeof sql });
+  const guess = () =>
+    app.inject({
+      url: `${base}/account`,
+      headers: { authorization: `Bearer ${makeKey(systemIds(systemClock), true).key}` },
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 50; n++) statuses.push((await guess()).statusCode);
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 30]);
+  expect(lookups.filter((name) => name === 'key_read').length).toBe(20);
+  await app.close();
+});
+
+test('many first requests with the same new key are all admitted', async () => {
+  const { key } = await open();
+  expect(count(await many(60, () => edge.call(key, { url: '/account' })), 200)).toBe(60);
 });
 
 test('a key has at most 256 requests in flight, and those that end make room', async () => {

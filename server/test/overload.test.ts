@@ -49,7 +49,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
       confirmDraft: () => Promise.reject(new Error('not asked here')),
       cancelDraft: () => Promise.reject(new Error('not asked here')),
       refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: async () => ({ status: 200 }),
+      receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
     },
     readiness: async () => [],
     load: createLoad(house.clock, () => waitForTurn(house), 2_000),

@@ -315,23 +315,24 @@ describe('a flood', () => {
     expect(await merchant.balanceCents()).toBe(1500);
   });
 
-  test('of bodies that are announced and never end keeps no more memory than it may, and ends with them', async () => {
+  test('of bodies that never end keeps no more memory than it may, and ends with them', async () => {
     const { hostname, port } = new URL(service.url);
     const token = await webhookTokenOf(service);
+    const allButOne = '1'.repeat(1024 * 1024 - 1);
     const sockets = Array.from({ length: 40 }, () => connect(Number(port), hostname));
     const refused: string[] = [];
     for (const socket of sockets) {
       socket.on('error', () => {});
       socket.on('data', (data) => refused.push(data.toString().slice(0, 12)));
       socket.write(
-        `POST /hooks/providers/simulator/stranger/pix HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${1024 * 1024}\r\n\r\n{`,
+        `POST /hooks/providers/simulator/${token}/pix HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${1024 * 1024}\r\n\r\n${allButOne}`,
       );
     }
-    await until(async () => refused.length === 8);
+    // 32 MiB are let in, so 32 of the 40 at most.
+    await until(async () => refused.length >= 8);
     expect(new Set(refused)).toEqual(new Set(['HTTP/1.1 503']));
     const { id } = await charged();
     const item = receivedItem(id, 1500, 'Emuch');
-    expect(await deliver(service, [item], { token })).toBe(503);
     for (const socket of sockets) socket.destroy();
     await until(async () => (await deliver(service, [item], { token })) === 200);
     await becomes(id, 'paid');

@@ -315,7 +315,7 @@ function encoded(statement: Statement, values: readonly unknown[]): (string | Bu
   });
 }
 
-const READS = /^\s*(--[^\n]*\n\s*)*(SELECT|WITH)\b/i;
+const READS = /^\s*(?:--[^\n]*\n\s*)*(?:SELECT|WITH)\b/i;
 const MAY_WRITE = /\b(INSERT|UPDATE|DELETE|MERGE|SHARE|INTO|LOCK)\b/i;
 const knownReads = new WeakMap<Statement, boolean>();
 

@@ -1,52 +1,83 @@
-import type { FastifyInstance } from 'fastify';
+import type { Readable } from 'node:stream';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { refuse } from './errors.ts';
 
 /** A provider's delivery, as it came. */
 export interface HookDelivery {
   connection: string;
-  /** The secret part of the address. */
-  token: string;
   headers: Record<string, string | string[] | undefined>;
   rawBody: Buffer;
 }
 
-export type ReceiveWebhook = (delivery: HookDelivery) => Promise<{ status: number }>;
+export interface ReceiveWebhook {
+  /** Whether the secret part of the address is right. */
+  isOurAddress(connection: string, token: string): Promise<boolean>;
+  /** Only after `isOurAddress`. */
+  receive(delivery: HookDelivery): Promise<{ status: number }>;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Bytes of a delivery that count until it is answered. */
+    heldBytes: number;
+  }
+}
 
 const maxDeliveryBytes = 1024 * 1024;
-/** Of all deliveries that are being read or stored at once in a process. Beyond it a provider is asked to come again, which it does. */
+/** Of all deliveries that are being read or stored at once in a process. Beyond it the provider gets 503 and sends again. */
 const maxBytesAtOnce = 32 * 1024 * 1024;
 /** What a delivery counts for at least, so that their number is bounded too. */
 const leastBytes = 4 * 1024;
 
 /**
- * Where providers deliver. API Pix appends `/pix` to the address that it was given. The bytes go on unread: a signature is over
- * them, and they are stored before anything is made of them.
+ * Where providers deliver. API Pix appends `/pix` to the address that it was given. The body is not parsed: a signature is over its bytes,
+ * and they are stored before anything else.
+ *
+ * The secret in the address is checked before a byte of the body is read, and only bytes that arrived count against the budget. With
+ * `Content-Length` counted instead, 33 strangers who announced 1 MiB and sent nothing kept every provider out.
  */
-export function hookRoutes(app: FastifyInstance, receive: ReceiveWebhook): void {
+export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): void {
   app.register(
     async (hooks) => {
       let bytesAtOnce = 0;
-      // Before the body is read: whoever floods the address has not shown yet that it is his.
-      hooks.addHook('onRequest', (request, reply, next) => {
-        const told = Number(request.headers['content-length'] ?? maxDeliveryBytes);
-        const bytes = Math.min(Math.max(told, leastBytes) || maxDeliveryBytes, maxDeliveryBytes);
-        if (bytesAtOnce + bytes > maxBytesAtOnce) return next(refuse('overloaded', { retryAfterSeconds: 1 }));
+      hooks.decorateRequest('heldBytes', 0);
+      const hold = (request: FastifyRequest, bytes: number): void => {
+        if (bytesAtOnce + bytes > maxBytesAtOnce) throw refuse('overloaded', { retryAfterSeconds: 1 });
         bytesAtOnce += bytes;
+        request.heldBytes += bytes;
+      };
+      hooks.addHook('onRequest', async (request, reply) => {
+        const { connection, token } = request.params as { connection: string; token: string };
+        if (!(await deliveries.isOurAddress(connection, token))) {
+          // Nothing of the body is read: the connection cannot be used again.
+          return reply.header('connection', 'close').code(404).send();
+        }
+        if (Number(request.headers['content-length'] ?? 0) > maxDeliveryBytes) throw refuse('body_too_large');
+        hold(request, leastBytes);
         reply.raw.once('close', () => {
-          bytesAtOnce -= bytes;
+          bytesAtOnce -= request.heldBytes;
         });
-        next();
       });
       hooks.removeAllContentTypeParsers();
-      hooks.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+      hooks.addContentTypeParser('*', async (request: FastifyRequest, payload: Readable) => {
+        const parts: Buffer[] = [];
+        let bytes = 0;
+        // A refusal in the middle must still be answered, so it must not destroy the connection.
+        for await (const part of payload.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+          bytes += part.length;
+          if (bytes > maxDeliveryBytes) throw refuse('body_too_large');
+          hold(request, Math.max(bytes - request.heldBytes, 0));
+          parts.push(part);
+        }
+        return Buffer.concat(parts);
+      });
       for (const path of ['/:connection/:token', '/:connection/:token/pix']) {
-        hooks.post<{ Params: { connection: string; token: string }; Body: Buffer | undefined }>(
+        hooks.post<{ Params: { connection: string }; Body: Buffer | undefined }>(
           path,
           { bodyLimit: maxDeliveryBytes },
           async (request, reply) => {
-            const { status } = await receive({
+            const { status } = await deliveries.receive({
               connection: request.params.connection,
-              token: request.params.token,
               headers: request.headers,
               rawBody: request.body ?? Buffer.alloc(0),
             });

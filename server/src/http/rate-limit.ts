@@ -39,10 +39,12 @@ export interface RateLimiter {
    */
   take(key: LimitedKey, policy: Policy, reply: FastifyReply): void;
   /**
-   * Counts a failed authentication of an address. Nothing else looks at this bucket, so it never refuses a valid key.
+   * Counts one try of an address to authenticate with a key that this process has not seen valid yet, before that key is looked up.
+   * Forwarded headers do not matter: without trusted proxies the address is that of the connection.
+   * @returns gives the try back: the key is valid
    * @throws ApiError `rate_limited`
    */
-  authenticationFailed(request: FastifyRequest): void;
+  tryAuthentication(request: FastifyRequest): () => void;
   /** @throws ApiError `rate_limited` when too many transfers of this account named keys that do not exist */
   requireKeysFound(accountId: string): void;
   keyNotFound(accountId: string): void;
@@ -50,7 +52,7 @@ export interface RateLimiter {
 
 const unlimited: RateLimiter = {
   take: () => {},
-  authenticationFailed: () => {},
+  tryAuthentication: () => () => {},
   requireKeysFound: () => {},
   keyNotFound: () => {},
 };
@@ -80,7 +82,6 @@ export function rateLimiter(options: {
   const inFlight = new Map<string, number>();
   /** Of the accounts that have one of their own: what a transfer's route asks with knows no key. */
   const ownRefusedKeys = new Map<string, Quota>();
-  let addressesCount = true;
 
   /** What the database has not been told, in milliseconds of each bucket, and since when. */
   let untold = new Map<string, number>();
@@ -88,6 +89,7 @@ export function rateLimiter(options: {
   let telling = false;
   let droppedAt = nowMs();
   let trimmedAt = 0;
+  let warned = false;
 
   async function tellUntilAllIsTold(): Promise<void> {
     telling = true;
@@ -128,6 +130,14 @@ export function rateLimiter(options: {
     if (!telling) void tellUntilAllIsTold();
   }
 
+  /** Undoes one call, also where the database was told of it. */
+  function giveBack({ id, quota }: Bucket): void {
+    const ms = 1000 / quota.perSecond;
+    spentUntil.set(id, (spentUntil.get(id) ?? 0) - ms);
+    untold.set(id, (untold.get(id) ?? 0) - ms);
+    if (!telling) void tellUntilAllIsTold();
+  }
+
   function enter(keyId: string, atOnce: number, response: ServerResponse): void {
     const before = inFlight.get(keyId) ?? 0;
     if (before >= atOnce) throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 1 });
@@ -158,19 +168,17 @@ export function rateLimiter(options: {
       enter(key.id, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
     },
 
-    authenticationFailed(request) {
-      if (!addressesCount) return;
-      if (!behindProxy && request.headers['x-forwarded-for'] !== undefined) {
-        // Every caller would have the proxy's address, and one of them could lock all others out.
-        addressesCount = false;
+    tryAuthentication(request) {
+      if (!behindProxy && !warned && request.headers['x-forwarded-for'] !== undefined) {
+        warned = true;
         log.warn(
-          'a forwarded request came in without TRUSTED_PROXIES: failed keys are not limited by address',
+          'a forwarded request came in without TRUSTED_PROXIES: all callers share one limit of failed keys',
         );
-        return;
       }
       const one = bucket('auth', networkOf(request.ip));
       if (one.waitMs > 0) throw limited([one]);
       spend(one);
+      return () => giveBack(one);
     },
 
     requireKeysFound(accountId) {

@@ -10,7 +10,7 @@ import { accountRoutes } from '../accounts/routes.ts';
 import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
 import type { Wanted } from '../events/wanted.ts';
-import { type KeyPeppers, keyring } from '../keys/keys.ts';
+import { type KeyPeppers, keyring, type VerifiedKey } from '../keys/keys.ts';
 import type { Log } from '../log.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
@@ -84,6 +84,10 @@ export interface EdgeParts {
 const maxBodyBytes = 16 * 1024;
 const maxHeaderBytes = 16 * 1024;
 const maxUrlLength = 4 * 1024;
+/** Some 20 kB each while idle; beyond it a connection is closed at once. Half of the 10,000 descriptors that systems commonly allow. */
+const maxConnections = 5_000;
+/** How long a connection that broke a rule has for reading the answer. */
+const lingerMs = 1_000;
 
 /** `Retry-After` of an answer 503 that knows no better time: a database that restarts is back within seconds. */
 const unavailableSeconds = 1;
@@ -108,14 +112,18 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     keepAliveTimeout: 65_000,
     // Node looks for late requests every 30 s: twice as long as they have.
     http: { maxHeaderSize: maxHeaderBytes, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    // A client that takes nothing of its answer, not even a heartbeat of its stream, is let go.
+    connectionTimeout: 75_000,
     forceCloseConnections: 'idle',
     trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
     frameworkErrors: (_error, request, reply) => {
       answer(request, reply as FastifyReply, refuse('malformed_request'));
     },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, newRequestId()),
+    clientErrorHandler: (error, socket) =>
+      answerBrokenRequest(error, socket, newRequestId(), () => clock.sleep(lingerMs, draining)),
   }).withTypeProvider<TypeBoxTypeProvider>();
+  app.server.maxConnections = maxConnections;
 
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   app.removeAllContentTypeParsers();
@@ -215,6 +223,25 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     draining,
   });
 
+  const newKeys = new Set<string>();
+  /** Each guess is counted before it costs a look-up. Requests that come together with the same key share one look-up. */
+  async function lookUpNewKey(request: FastifyRequest, presented: string): Promise<VerifiedKey | undefined> {
+    if (newKeys.has(presented)) {
+      const key = await keys.get(presented);
+      if (key === undefined) limiter.tryAuthentication(request);
+      return key;
+    }
+    const giveBack = limiter.tryAuthentication(request);
+    newKeys.add(presented);
+    try {
+      const key = await keys.get(presented);
+      if (key !== undefined) giveBack();
+      return key;
+    } finally {
+      newKeys.delete(presented);
+    }
+  }
+
   function admit(facts: RouteFacts) {
     return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
@@ -229,12 +256,10 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
       if (config.trustedProxies.length > 0 && request.headers['x-forwarded-proto'] === 'http') {
         throw refuse('tls_required');
       }
-      const known = keys.get(bearerOf(request.raw));
+      const presented = bearerOf(request.raw);
+      const known = keys.wasValid(presented) ? keys.get(presented) : lookUpNewKey(request, presented);
       const key = known instanceof Promise ? await before(clock, deadlineMs, known) : known;
-      if (key === undefined) {
-        limiter.authenticationFailed(request);
-        throw refuse('api_key_invalid');
-      }
+      if (key === undefined) throw refuse('api_key_invalid');
       request.holder = key;
       if (key.expiresAt !== null && key.expiresAt <= clock.now()) throw refuse('api_key_expired');
       if (!key.allows(request.ip)) throw refuse('ip_not_allowed');
@@ -350,7 +375,12 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
 };
 
 /** What is no HTTP request gets an answer of the same form, as far as the connection still takes one. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, requestId: string): void {
+function answerBrokenRequest(
+  error: NodeJS.ErrnoException,
+  socket: Socket,
+  requestId: string,
+  linger: () => Promise<void>,
+): void {
   if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
@@ -368,4 +398,7 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, reque
     `HTTP/1.1 ${body.statusCode} ${body.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
   );
+  // `end` closes our half only: a client that keeps the other half open would hold the descriptor for ever.
+  socket.destroySoon();
+  void linger().then(() => socket.destroy());
 }

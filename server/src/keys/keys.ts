@@ -267,6 +267,8 @@ export interface Keyring {
    * tells them apart).
    */
   get: Recent<VerifiedKey>['get'];
+  /** Whether this process has seen the whole key valid before. It may have been revoked since: only `get` admits. */
+  wasValid(presented: string): boolean;
   /** Notes that a key was used: off the request's path, and at most once a minute for each key and process. */
   noteUse(key: VerifiedKey, ip: string, userAgent: string | undefined): void;
 }
@@ -275,6 +277,8 @@ export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; lo
   const { sql, clock, secrets, log } = house;
   /** When each was noted by this process, monotonic, since what was read of a key may be a second old. */
   const notedAt = new Map<string, number>();
+
+  const seenValid = new Set<string>();
 
   async function verify(presented: string): Promise<VerifiedKey | undefined> {
     const id = keyIdOf(presented);
@@ -285,8 +289,11 @@ export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; lo
     const hash = hashOfKey(pepper ?? secrets.currentPepper.pepper, presented);
     const fits = sameHash(pepper ? stored.hash : Buffer.alloc(32), hash);
     if (!stored || !pepper || !fits || stored.revokedAt !== null || rests(stored, clock.now())) {
+      seenValid.delete(presented);
       return undefined;
     }
+    if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.values().next().value as string);
+    seenValid.add(presented);
     return {
       id,
       accountId: stored.accountId,
@@ -303,6 +310,7 @@ export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; lo
   const known = recent({ clock, maxAgeMs, maxEntries: keysAtHand, read: verify });
   return {
     get: known.get,
+    wasValid: (presented) => seenValid.has(presented),
     noteUse(key, ip, userAgent) {
       const now = clock.now();
       const elapsed = clock.monotonicMs();

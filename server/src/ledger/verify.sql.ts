@@ -26,7 +26,7 @@ const selectAccounts: Statement = {
 
 const selectOneAccount: Statement = {
   name: 'verify_account',
-  text: selectAccounts.text.replace(/WHERE \(\$1.*$/, 'WHERE a.id = $1'),
+  text: `${selectAccounts.text.split('WHERE ($1')[0]}WHERE a.id = $1`,
 };
 
 export const findAccounts = (

@@ -57,7 +57,8 @@ export function pageRoutes(app: FastifyInstance, house: PanelHouse): void {
     return loading;
   };
   app.get('/*', async (request, reply) => {
-    const { pathname } = new URL(request.url, 'http://panel');
+    // Not `new URL`: of `//` it makes an empty host and throws.
+    const [pathname = '/'] = request.url.split('?', 1);
     if (/^\/(?:api|hooks|panel)\//.test(pathname)) throw refuse('route_not_found');
     const files = await assets();
     const asset = files.get(pathname.slice(1));

@@ -29,6 +29,16 @@ const catalogue = {
     pt: 'Transferências pelo painel ficam suspensas por 24 horas após a troca da senha ou do e-mail.',
   },
   wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
+  password_too_long: {
+    status: 400,
+    en: 'A password has at most 128 characters.',
+    pt: 'A senha tem no máximo 128 caracteres.',
+  },
+  field_too_long: {
+    status: 400,
+    en: 'A field is too long.',
+    pt: 'Um campo é longo demais.',
+  },
   weak_password: {
     status: 400,
     en: 'This password is easy to guess. Take another one, such as four words that do not belong together.',

@@ -89,7 +89,7 @@ Somebody asked to use this address with vintem, but it belongs to a person here 
       mail.send({
         to,
         subject: 'vintem: seu e-mail foi trocado',
-        text: `O e-mail com que você entra no vintem passou a ser ${newEmail.replace(/^(.).*(@.*)$/, '$1***$2')}.
+        text: `O e-mail com que você entra no vintem passou a ser ${masked(newEmail)}.
 Todas as sessões foram encerradas. Transferências pelo painel ficam suspensas por 24 horas.
 
 Se não foi você, fale agora com quem opera o serviço.
@@ -137,3 +137,6 @@ ${key.by} created the API key "${key.name}". If nobody of your team did, revoke 
 
 /** The secret stands behind `#`: browsers send it to no server, and so it is in no log. */
 export const invitationLink = (publicUrl: string, token: string): string => `${publicUrl}/convite#${token}`;
+
+/** First letter and domain. */
+const masked = (email: string): string => `${email.slice(0, 1)}***${email.slice(email.lastIndexOf('@'))}`;

@@ -31,8 +31,13 @@ const invitationLivesMs = 7 * 24 * 3600 * 1000;
 /** The form in which an address is compared and kept. */
 export const emailOf = (text: string): string => text.normalize('NFC').trim().toLowerCase();
 
-export const isEmail = (text: string): boolean =>
-  text.length <= 254 && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(text);
+/** RFC 5321, 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
+export const emailMost = 254;
+
+/** Labels without dots: a domain of many dots is read once, not once for each dot. */
+export const emailForm = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
+
+export const isEmail = (text: string): boolean => text.length <= emailMost && emailForm.test(text);
 
 /** @returns the secret of the link, shown or mailed this once; @throws PanelError `already_member` */
 export async function invite(

@@ -32,7 +32,8 @@ import { originsOf, type PanelHouse } from './house.ts';
 import { keyRoutes } from './key-routes.ts';
 import { hasMailbox, mailboxRoutes } from './mailbox.ts';
 import { endSession } from './members.sql.ts';
-import { emailOf } from './members.ts';
+import { emailMost, emailOf } from './members.ts';
+import { passwordLength } from './password.ts';
 import { personRoutes } from './person-routes.ts';
 import { receiptRoutes } from './receipt-routes.ts';
 import { reconciliationRoutes } from './reconciliation-routes.ts';
@@ -159,6 +160,7 @@ function authRoutes(
 ): void {
   // By address, known here or not, beside better-auth's own limit by where the request came from.
   const signIns = attempts(house.clock);
+  const callers = attempts(house.clock, 150);
   scope.route({
     method: ['GET', 'POST'],
     url: '/auth/*',
@@ -168,6 +170,7 @@ function authRoutes(
       const call = `${request.method} ${path.pathname.slice(authPath.length)}`;
       if (!openCalls.has(call)) throw new PanelError('not_found');
       sessions.requireOrigin(request);
+      requireFieldLengths(request.body);
       if (freshCalls.has(call)) {
         const person = await sessions.personOf(request);
         sessions.requireFresh(person);
@@ -178,7 +181,11 @@ function authRoutes(
       if (sessionCalls.has(call)) await sessions.personOf(request);
       if (call === signOutCall) await endOwnSession(house.sql, sessions, request);
       const email = emailIn(call, request.body);
-      if (email !== null && house.config.rateLimits) signIns.take(call + email);
+      if (email !== null && house.config.rateLimits) {
+        // First, so that one address cannot fill what is kept of e-mails.
+        callers.take(request.ip);
+        signIns.take(call + email);
+      }
       const answer = await (await auth()).handler(
         new Request(new URL(path.pathname + path.search, house.config.publicUrl), {
           method: request.method,
@@ -215,6 +222,26 @@ async function endOwnSession(sql: Sql, sessions: Sessions, request: FastifyReque
 function bodyOf(body: unknown): unknown {
   const { trustDevice: _, ...rest } = (body ?? {}) as { trustDevice?: unknown };
   return rest;
+}
+
+const lengthsOf: Readonly<Record<string, number>> = {
+  password: passwordLength.maximum,
+  newPassword: passwordLength.maximum,
+  currentPassword: passwordLength.maximum,
+  email: emailMost,
+};
+/** Of any other field; the longest are the attestations of passkeys. */
+const fieldMost = 12 * 1024;
+
+/**
+ * Before anything reads them: checking, normalizing and hashing cost by length.
+ * @throws PanelError `password_too_long`, `field_too_long`
+ */
+function requireFieldLengths(body: unknown): void {
+  for (const [name, value] of Object.entries(body ?? {})) {
+    if (typeof value !== 'string' || value.length <= (lengthsOf[name] ?? fieldMost)) continue;
+    throw new PanelError(/password/i.test(name) ? 'password_too_long' : 'field_too_long');
+  }
 }
 
 function emailIn(call: string, body: unknown): string | null {

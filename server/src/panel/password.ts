@@ -43,6 +43,7 @@ const common =
 /**
  * Whether a password is among those that are tried first: the list of common ones, common words and sequences with little beside them, a short
  * piece repeated, or the e-mail address itself.
+ * @param password at most `passwordLength.maximum` characters: the edge refuses longer ones before anything reads them
  */
 export function isGuessable(password: string, email: string): boolean {
   const text = password.normalize('NFKC').toLowerCase();
@@ -54,10 +55,32 @@ export function isGuessable(password: string, email: string): boolean {
     .replace(/[^\p{L}\p{N}]/gu, '');
   if (rest.length < 4) return true;
   // `unbelievable1!` is as well known as `unbelievable`.
-  if (commonPasswords.has(text) || commonPasswords.has(text.replace(/[\d\W_]+$/u, ''))) return true;
+  if (commonPasswords.has(text) || commonPasswords.has(withoutEnding(text))) return true;
   if (new Set(text).size < 5) return true;
-  if (/^(.{1,4})\1+.{0,3}$/su.test(text)) return true;
+  if (isRepeated(text)) return true;
   return isSequence(text);
+}
+
+/**
+ * Digits and punctuation at the end cut off. A loop, because `/[\d\W_]+$/` starts again at each character of a run that does not reach
+ * the end: 7.5 kB took 12 s.
+ */
+function withoutEnding(text: string): string {
+  let end = text.length;
+  while (end > 0 && !/[a-z]/.test(text[end - 1] as string)) end--;
+  return text.slice(0, end);
+}
+
+/** One to four characters again and again, with at most three others behind them. */
+function isRepeated(text: string): boolean {
+  const letters = [...text];
+  for (let size = 1; size <= 4; size++) {
+    let same = size;
+    while (same < letters.length && letters[same] === letters[same - size]) same++;
+    const whole = same - (same % size);
+    if (whole >= 2 * size && letters.length - whole <= 3) return true;
+  }
+  return false;
 }
 
 /** Every character follows the one before, up or down. */

@@ -3,6 +3,7 @@ import { EventQuerySchema } from '../events/schema.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
 import { permissions } from '../keys/permissions.ts';
 import { PaymentSchema } from '../payments/schema.ts';
+import { emailForm, emailMost } from './members.ts';
 import { passwordLength } from './password.ts';
 import { roles } from './roles.ts';
 
@@ -50,10 +51,11 @@ export const InvitationSchema = Type.Object({
 
 const Token = Type.String({ minLength: 20, maxLength: 100, description: 'Secret of the link' });
 const Password = Type.String({ minLength: 1, maxLength: passwordLength.maximum, description: 'Password' });
+const EmailAddress = Type.String({ minLength: 3, maxLength: emailMost, pattern: emailForm.source });
 const PersonName = Text('Name', { minLength: 2, maxLength: 80, 'x-trim': true });
 
 export const EmailBody = Body({
-  email: Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' }),
+  email: EmailAddress,
 });
 export const InvitationBody = Body({ token: Token });
 export const AcceptBody = Body({
@@ -433,7 +435,7 @@ export const MemberListSchema = Type.Object({
 });
 
 export const InviteBody = Body({
-  email: Type.String({ minLength: 3, maxLength: 254, pattern: '^[^\\s@]+@[^\\s@]+\\.[^\\s@]+$' }),
+  email: EmailAddress,
   role: Role,
 });
 

@@ -46,7 +46,7 @@ export interface ExchangeOptions {
 
 export function createExchange(options: ExchangeOptions): Exchange {
   const { net, clock, callTimeoutMs } = options;
-  const base = options.baseUrl.replace(/\/+$/, '');
+  const base = options.baseUrl.replace(/\/{1,9}$/, '');
   const certified = options.certificate === undefined ? {} : { certificate: options.certificate };
   // Half the time for a token leaves the other half for the call itself, so that the whole keeps its limit.
   const tokenTimeoutMs = callTimeoutMs / 2;

@@ -34,6 +34,9 @@ import { applyWithinMs } from './send.ts';
  * secret address alone, it only wakes a query.
  */
 export interface Inbound {
+  /** Whether an address of ours with this connection and secret exists. */
+  isOurAddress(connection: string, token: string): Promise<boolean>;
+  /** Only what came to an address of ours. */
   receive(delivery: HookDelivery): Promise<{ status: number }>;
   /** Applies what was stored and left; true when there was something. */
   stepLeft(): Promise<boolean>;
@@ -130,10 +133,14 @@ export function createInbound(house: House): Inbound {
   }
 
   return {
-    async receive({ connection, token, headers, rawBody }) {
+    async isOurAddress(connection, token) {
+      const tokens = house.providers.has(connection) ? await tokensOf(connection) : undefined;
+      return tokens !== undefined && isGood(tokens, token);
+    },
+
+    async receive({ connection, headers, rawBody }) {
       const provider = house.providers.get(connection);
-      const tokens = provider && (await tokensOf(connection));
-      if (!tokens || !isGood(tokens, token)) return { status: 404 };
+      if (!provider) return { status: 404 };
       const receivedAt = house.clock.now();
       const content = provider.parseWebhook({ headers, rawBody, receivedAt });
       const id = house.ids.uuid();

@@ -32,8 +32,14 @@ export function normalisePixKey(type: PixKeyType, text: string): NormalisedPixKe
 }
 
 /** API Pix and DICT: the local part has no `%`, the domain is made of DNS labels. */
-const dictEmail =
-  /^[a-z0-9.!#$&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+function isDictEmail(key: string): boolean {
+  const at = key.indexOf('@');
+  const labels = key.slice(at + 1).split('.');
+  return (
+    /^[a-z0-9.!#$&'*+/=?^_`{|}~-]+$/.test(key.slice(0, Math.max(at, 0))) &&
+    labels.every((label) => label.length <= 63 && /^[a-z0-9-]+$/.test(label) && !/^-|-$/.test(label))
+  );
+}
 
 /** The form of a phone key in the Central Bank's DICT API: ITU-T E.164, at most 15 digits. */
 const e164 = /^\+[1-9]\d{1,14}$/;
@@ -47,7 +53,7 @@ const e164 = /^\+[1-9]\d{1,14}$/;
 export function existsInDict(type: PixKeyType, key: string): boolean {
   switch (type) {
     case 'EMAIL':
-      return key.length <= 77 && dictEmail.test(key);
+      return key.length <= 77 && isDictEmail(key);
     case 'CPF':
       return isValidCpf(key);
     case 'CNPJ':

@@ -11,7 +11,8 @@ export const secretPrefix = 'whsec_';
 export const makeSecret = (ids: Ids): string => secretPrefix + ids.bytes(32).toString('base64');
 
 /** What is shown of a secret later on. */
-export const hintOf = (secret: string): string => `${secretPrefix}…${secret.replace(/=+$/, '').slice(-4)}`;
+export const hintOf = (secret: string): string =>
+  `${secretPrefix}…${secret.replace(/={1,2}$/, '').slice(-4)}`;
 
 /**
  * The three headers of a message.

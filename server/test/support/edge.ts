@@ -55,7 +55,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       confirmDraft: neverCalled,
       cancelDraft: neverCalled,
       refreshIfOverdue: async (payment) => payment,
-      receiveWebhook: neverCalled,
+      receiveWebhook: { isOurAddress: neverCalled, receive: neverCalled },
     },
     wanted: wantedTypes(house),
     addresses: createAddresses(
