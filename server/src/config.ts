@@ -270,7 +270,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
  * Kubernetes describes each Service of a namespace to its pods in variables that begin with the Service's name, here
  * `vintem` or `vintem-…` (Kubernetes documentation, "Accessing the Service": `{SVCNAME}_SERVICE_HOST`, `{SVCNAME}_PORT…`).
  */
-const injectedByKubernetes = /^VINTEM_(?:\w+_)?(?:SERVICE_\w+|PORT(?:_\w+)?)$/;
+const injectedByKubernetes = /_(?:SERVICE_\w|PORT_\w|PORT$)/;
 
 /** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
 const servicePort = /^(?:tcp|udp|sctp):\/\//;
