@@ -359,7 +359,7 @@ export interface components {
          *       "secret": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
          *     }
          */
-        NewWebhook: {
+        CreatedWebhook: {
             /**
              * Format: uuid
              * @description Id of the endpoint
@@ -472,6 +472,139 @@ export interface components {
             createdAt: string;
         };
         /**
+         * @description One event, as it was sent. Ignore types that you do not know: more may be added
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.created",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "unknown",
+         *         "to": "pending"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "pending",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.paid",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "paid"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "paid",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "providerFeeCents": 25,
+         *         "netAmountCents": 975,
+         *         "paidAt": "2026-11-20T20:43:17.000Z",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.expired",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "expired"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "expired",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.failed",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "unknown",
+         *         "to": "failed"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "failed",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "reasonCode": "provider_refused",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.created",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "unknown",
+         *         "to": "pending"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "transfer",
+         *         "amountCents": 1000,
+         *         "status": "pending",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "debitAmountCents": 1000,
+         *         "expectedNetAmountCents": 975,
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
          * @example {
          *       "id": "01939f3a-7c00-7000-8000-000000000001",
          *       "type": "transfer.completed",
@@ -483,22 +616,291 @@ export interface components {
          *         "to": "completed"
          *       },
          *       "data": {
-         *         "id": "01939f3a-7b00-7000-8000-000000000002",
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
          *         "kind": "transfer",
          *         "amountCents": 1000,
          *         "status": "completed",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "providerFeeCents": 25,
+         *         "netAmountCents": 975,
+         *         "debitAmountCents": 1000,
+         *         "expectedNetAmountCents": 975,
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.cancelled",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "cancelled"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "transfer",
+         *         "amountCents": 1000,
+         *         "status": "cancelled",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "reasonCode": "recipient_refused",
+         *         "debitAmountCents": 1000,
+         *         "expectedNetAmountCents": 975,
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.returned",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "completed",
+         *         "to": "completed"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "transfer",
+         *         "amountCents": 1000,
+         *         "status": "completed",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "notice": "O Pix foi devolvido, no todo ou em parte; o valor voltou ao saldo.",
+         *         "providerFeeCents": 25,
+         *         "netAmountCents": 975,
+         *         "debitAmountCents": 1000,
+         *         "expectedNetAmountCents": 975,
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "transfer.unknown",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "unknown",
+         *         "to": "unknown"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "transfer",
+         *         "amountCents": 1000,
+         *         "status": "unknown",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": null,
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "debitAmountCents": 1000,
+         *         "expectedNetAmountCents": 975,
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "operation.created",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "data": {
+         *         "id": "01939f3a-7a00-7000-8000-000000000003",
+         *         "name": "Loja do Centro",
+         *         "isDefault": false,
+         *         "balanceCents": 0,
+         *         "balanceUpdatedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "operation.updated",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "data": {
+         *         "id": "01939f3a-7a00-7000-8000-000000000003",
+         *         "name": "Loja do Centro",
+         *         "isDefault": false,
+         *         "balanceCents": 0,
+         *         "balanceUpdatedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "operation.deleted",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "data": {
+         *         "id": "01939f3a-7a00-7000-8000-000000000003",
+         *         "name": "Loja do Centro",
+         *         "isDefault": false,
+         *         "balanceCents": 0,
+         *         "balanceUpdatedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "webhook.test",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "data": {
          *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
          *       }
          *     }
          */
-        Event: {
+        Event: components["schemas"]["ChargeCreatedEvent"] | components["schemas"]["ChargePaidEvent"] | components["schemas"]["ChargeExpiredEvent"] | components["schemas"]["ChargeFailedEvent"] | components["schemas"]["TransferCreatedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["TransferCancelledEvent"] | components["schemas"]["TransferReturnedEvent"] | components["schemas"]["TransferUnknownEvent"] | components["schemas"]["OperationCreatedEvent"] | components["schemas"]["OperationUpdatedEvent"] | components["schemas"]["OperationDeletedEvent"] | components["schemas"]["WebhookTestEvent"];
+        /** @enum {string} */
+        ChargeCreatedEventType: "charge.created";
+        /** @description The payment as it was then, without its code */
+        PaymentSnapshot: {
+            /**
+             * Format: uuid
+             * @description Id of the payment
+             */
+            id: string;
+            /**
+             * @description deposit: a charge; transfer: a withdrawal
+             * @enum {string}
+             */
+            kind: "deposit" | "transfer";
+            /** @description Amount of a charge, gross amount of a transfer */
+            amountCents: number;
+            /**
+             * @description State; confirmed by the settlement provider alone
+             * @enum {string}
+             */
+            status: "draft" | "unknown" | "pending" | "paid" | "completed" | "failed" | "expired" | "cancelled";
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per payment
+             */
+            updatedAt: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the payment
+             */
+            operationId: string;
+            /** @description Account fee recorded at creation */
+            feeCents: number | null;
+            /**
+             * Format: date-time
+             * @description When the final state was posted
+             */
+            settledAt: string | null;
+            /**
+             * @description Payment method
+             * @enum {string|null}
+             */
+            paymentMethod: "pix" | "card" | null;
+            /**
+             * Format: date-time
+             * @description The provider's deadline; null when it gives none
+             */
+            expiresAt: string | null;
+            /** @description Pix copy-and-paste code, while pending */
+            copyPaste?: string;
+            /** @description PNG data URL of the QR code, while pending */
+            qrCodeBase64?: string;
+            /** @description End-to-end id of the Pix */
+            endToEnd?: string;
+            /** @description A remark for people */
+            notice?: string;
+            /** @description Why it failed or was cancelled; more codes may be added */
+            reasonCode?: string;
+            /** @description Fee confirmed by processing */
+            providerFeeCents?: number;
+            /** @description Net amount confirmed by processing */
+            netAmountCents?: number;
+            /** @description Gross debit of a withdrawal, fee included */
+            debitAmountCents?: number;
+            /** @description Gross minus account fee */
+            expectedNetAmountCents?: number;
+            /**
+             * Format: date-time
+             * @description Instant of the payer's Pix
+             */
+            paidAt?: string;
+            /**
+             * Format: uri
+             * @description Hosted checkout, card only
+             */
+            checkoutUrl?: string;
+            /**
+             * Format: date-time
+             * @description Release time reported by the settler
+             */
+            releaseAt?: string;
+            /**
+             * @description Card only
+             * @enum {string}
+             */
+            cardSettlementStatus?: "held" | "available";
+            /** @description Card details */
+            card?: {
+                /** @enum {string} */
+                status: "processing" | "paid" | "refused";
+                /** @enum {string} */
+                brand: "visa" | "mastercard" | "elo" | "amex" | "hipercard" | "other";
+                last4: string | null;
+                /** @constant */
+                installments: 1;
+                refusedReason: string | null;
+                attemptsLeft: number | null;
+            } | null;
+            /**
+             * Format: uuid
+             * @description As the caller gave it
+             */
+            requestKey: string;
+        };
+        ChargeCreatedEvent: {
             /**
              * Format: uuid
              * @description Id of the event, the `webhook-id`
              */
             id: string;
-            /** @description More types may be added */
-            type: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.created";
             /**
              * Format: date-time
              * @description When it happened
@@ -508,18 +910,376 @@ export interface components {
             schemaVersion: number;
             /** @description false: of a test account, or a sample */
             livemode: boolean;
-            /** @description The state that was left and the one that was entered; only for payments */
-            change?: {
-                from?: string | null;
-                to?: string;
-            } | null;
-            /** @description The payment or business operation as it was then; always carries `operationId` */
-            data: {
-                /** Format: uuid */
-                operationId: string;
-            } & {
-                [key: string]: unknown;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
             };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        ChargePaidEventType: "charge.paid";
+        ChargePaidEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.paid";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        ChargeExpiredEventType: "charge.expired";
+        ChargeExpiredEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.expired";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        ChargeFailedEventType: "charge.failed";
+        ChargeFailedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        TransferCreatedEventType: "transfer.created";
+        TransferCreatedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer.created";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        TransferCompletedEventType: "transfer.completed";
+        TransferCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer.completed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        TransferCancelledEventType: "transfer.cancelled";
+        TransferCancelledEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer.cancelled";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        TransferReturnedEventType: "transfer.returned";
+        TransferReturnedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer.returned";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        TransferUnknownEventType: "transfer.unknown";
+        TransferUnknownEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "transfer.unknown";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        OperationCreatedEventType: "operation.created";
+        /** @description The operation as it was then */
+        OperationSnapshot: {
+            /**
+             * Format: uuid
+             * @description Id of the business operation
+             */
+            id: string;
+            /** @description Name */
+            name: string;
+            /** @description True for the main operation */
+            isDefault: boolean;
+            /** @description Available balance */
+            balanceCents: number;
+            /**
+             * Format: date-time
+             * @description Last posting that changed the balance
+             */
+            balanceUpdatedAt: string;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: uuid
+             * @description The business operation
+             */
+            operationId: string;
+        };
+        OperationCreatedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "operation.created";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            data: components["schemas"]["OperationSnapshot"];
+        };
+        /** @enum {string} */
+        OperationUpdatedEventType: "operation.updated";
+        OperationUpdatedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "operation.updated";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            data: components["schemas"]["OperationSnapshot"];
+        };
+        /** @enum {string} */
+        OperationDeletedEventType: "operation.deleted";
+        OperationDeletedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "operation.deleted";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            data: components["schemas"]["OperationSnapshot"];
+        };
+        /** @enum {string} */
+        WebhookTestEventType: "webhook.test";
+        TestSnapshot: {
+            /**
+             * Format: uuid
+             * @description The business operation
+             */
+            operationId: string;
+        };
+        WebhookTestEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "webhook.test";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            data: components["schemas"]["TestSnapshot"];
         };
         PostPixChargesBody: {
             /** @description Amount to charge */
@@ -627,8 +1387,8 @@ export interface components {
             name: string;
         };
         DeleteOperationsByIdAnswer: {
-            /** @constant */
-            ok: true;
+            /** @description Always true */
+            ok: boolean;
         };
         GetWebhooksAnswer: {
             /** @description The oldest first */
@@ -674,8 +1434,8 @@ export interface components {
             enabled?: boolean;
         };
         DeleteWebhooksByIdAnswer: {
-            /** @constant */
-            ok: true;
+            /** @description Always true */
+            ok: boolean;
         };
         PostWebhooksByIdRotatesecretBody: {
             /**

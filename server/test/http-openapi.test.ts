@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventTypes } from '../src/events/event.ts';
 import { catalogue } from '../src/http/errors.ts';
 import { committedDocument } from '../src/http/openapi.ts';
@@ -144,6 +144,45 @@ test('every error status of the catalogue has an example of each of its codes, a
     const { examples } = document.components.responses[`Error${status}`].content['application/json'];
     expect([code, examples[code].value.statusCode]).toEqual([code, status]);
   }
+});
+
+describe('what generators of clients need', () => {
+  const operationsOf = (items: object): { tags: string[] }[] =>
+    Object.values(items).flatMap((item) => Object.values(item as object));
+
+  test('calls and webhooks share no tag, since each tag becomes one file', () => {
+    const ofCalls = new Set(operationsOf(document.paths).flatMap(({ tags }) => tags));
+    const ofWebhooks = operationsOf(document.webhooks).flatMap(({ tags }) => tags);
+    expect(ofWebhooks.filter((tag) => ofCalls.has(tag))).toEqual([]);
+  });
+
+  test('no schema has the name of a constructor in Go', () => {
+    expect(Object.keys(document.components.schemas).filter((name) => /^New[A-Z]/.test(name))).toEqual([]);
+  });
+
+  test('no constant is a boolean or a type of event, which Java reads as text', () => {
+    const constants: unknown[] = [];
+    JSON.stringify(document, (name, value) => {
+      if (name === 'const') constants.push(value);
+      return value;
+    });
+    expect(constants.filter((value) => typeof value === 'boolean' || String(value).includes('.'))).toEqual(
+      [],
+    );
+  });
+
+  test('an event is a union of named bodies, told apart by its type', () => {
+    const { schemas } = document.components;
+    const { oneOf, discriminator } = schemas.Event;
+    expect(Object.keys(discriminator.mapping).sort()).toEqual(Object.keys(document.webhooks).sort());
+    expect(oneOf.map(({ $ref }: { $ref: string }) => $ref)).toEqual(Object.values(discriminator.mapping));
+    for (const [type, $ref] of Object.entries<string>(discriminator.mapping)) {
+      const body = schemas[$ref.split('/').at(-1) as string];
+      const ofType = schemas[body.properties.type.$ref.split('/').at(-1)];
+      expect(ofType.enum).toEqual([type]);
+      expect(body.properties.data).toEqual({ $ref: expect.stringMatching(/Snapshot$/) });
+    }
+  });
 });
 
 test('the webhooks section has every event, with data.operationId in each', () => {

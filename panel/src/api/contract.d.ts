@@ -1325,7 +1325,7 @@ export interface components {
          *       "secret": "whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
          *     }
          */
-        NewWebhook: {
+        CreatedWebhook: {
             /**
              * Format: uuid
              * @description Id of the endpoint
@@ -1453,7 +1453,14 @@ export interface components {
          *         "kind": "transfer",
          *         "amountCents": 1000,
          *         "status": "completed",
-         *         "operationId": "01939f3a-7a00-7000-8000-000000000003"
+         *         "createdAt": "2026-11-20T20:43:17.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": null,
+         *         "requestKey": "0c3c1d5e-2a91-4c1b-8a53-6f9f3f1a9b20"
          *       }
          *     }
          */
@@ -2646,8 +2653,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @constant */
-                        ok: true;
+                        /** @description Always true */
+                        ok: boolean;
                     };
                 };
             };
@@ -2790,7 +2797,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NewWebhook"];
+                    "application/json": components["schemas"]["CreatedWebhook"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -2908,8 +2915,8 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        /** @constant */
-                        ok: true;
+                        /** @description Always true */
+                        ok: boolean;
                     };
                 };
             };

@@ -44,6 +44,10 @@ export function openApiOf(
     paths[path] ??= {};
     paths[path][route.method.toLowerCase()] = callOf(route, schemas);
   }
+  const webhooks = Object.fromEntries(
+    events.map((event) => [event.type, { post: webhookOf(event, schemas) }]),
+  );
+  if (events.length > 0) schemas.Event = unionOf(events);
   return {
     openapi: '3.1.0',
     info: {
@@ -56,7 +60,7 @@ export function openApiOf(
     security: [{ apiKey: [] }],
     tags,
     paths,
-    webhooks: Object.fromEntries(events.map((event) => [event.type, { post: webhookOf(event, schemas) }])),
+    webhooks,
     components: {
       securitySchemes: {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key: `vtm_live_…` or `vtm_test_…`' },
@@ -115,6 +119,8 @@ const tags = [
   { name: 'Account', description: 'Balance and conditions' },
   { name: 'Operations', description: 'Up to ten business operations, each with a balance of its own' },
   { name: 'Webhooks', description: 'Endpoints that events are sent to, signed after Standard Webhooks' },
+  // A tag of its own: openapi-generator writes one file for each tag, and calls and webhooks overwrite each other's.
+  { name: 'Notifications', description: 'The events as they are sent to an endpoint' },
   { name: 'Events', description: 'The log of what was sent' },
 ];
 
@@ -130,7 +136,7 @@ const webhookHeader = (name: string, description: string, schema: Json): Json =>
 function webhookOf({ type, description, schema, example }: DescribedEvent, schemas: Json): Json {
   return {
     operationId: `on${type.split('.').map(capital).join('')}`,
-    tags: ['Webhooks'],
+    tags: ['Notifications'],
     summary: type,
     description,
     // What comes from us carries a signature and no API key.
@@ -161,6 +167,17 @@ function webhookOf({ type, description, schema, example }: DescribedEvent, schem
       },
     },
     responses: { '2XX': { description: 'Taken. Anything else is tried again for three days' } },
+  };
+}
+
+/** The event of the log: one of the bodies that are sent, told apart by `type`. */
+function unionOf(events: readonly DescribedEvent[]): Json {
+  const refs = events.map(({ type, schema }) => [type, `#/components/schemas/${schema.title}`] as const);
+  return {
+    description: 'One event, as it was sent. Ignore types that you do not know: more may be added',
+    oneOf: refs.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(refs) },
+    examples: events.map(({ example }) => example),
   };
 }
 

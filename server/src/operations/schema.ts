@@ -40,4 +40,4 @@ export const NewOperationBody = Body(
 
 export const RenameBody = Body({ name: Name }, { examples: [{ name: 'Loja da Praia' }] });
 
-export const DeletedSchema = Type.Object({ ok: Type.Literal(true) });
+export const DeletedSchema = Type.Object({ ok: Type.Boolean({ description: 'Always true' }) });

@@ -24,13 +24,20 @@ export const describedEvents = sampleTypes.map((type) => {
   };
 });
 
+function capital(word: string): string {
+  return word.charAt(0).toUpperCase() + word.slice(1);
+}
+
 function bodyOf(type: EventType): Record<string, unknown> {
   const ofPayment = type.startsWith('charge.') || type.startsWith('transfer.');
+  const name = `${type.split('.').map(capital).join('')}Event`;
   return {
+    title: name,
     type: 'object',
     properties: {
       id: { type: 'string', format: 'uuid', description: 'Id of the event, the `webhook-id`' },
-      type: { type: 'string', const: type },
+      // openapi-generator 7.23 gives a `const` the wrong type in Java, and checks an enumeration in Go only where it has a name.
+      type: { title: `${name}Type`, type: 'string', enum: [type] },
       timestamp: { type: 'string', format: 'date-time', description: 'When it happened' },
       schemaVersion: { type: 'integer', description: 'Version of the payload' },
       livemode: { type: 'boolean', description: 'false: of a test account, or a sample' },
@@ -59,15 +66,35 @@ function bodyOf(type: EventType): Record<string, unknown> {
 function dataOf(type: EventType, ofPayment: boolean): Record<string, unknown> {
   const operation = { type: 'string', format: 'uuid', description: 'The business operation' };
   if (type === 'webhook.test') {
-    return { type: 'object', properties: { operationId: operation }, required: ['operationId'] };
+    return {
+      title: 'TestSnapshot',
+      type: 'object',
+      properties: { operationId: operation },
+      required: ['operationId'],
+    };
   }
   if (!ofPayment) {
-    const more = { type: 'object', properties: { operationId: operation }, required: ['operationId'] };
-    return { description: 'The operation as it was then', allOf: [OperationSchema, more] };
+    return merged('OperationSnapshot', 'The operation as it was then', OperationSchema, {
+      operationId: operation,
+    });
   }
-  const requestKey = { type: 'string', format: 'uuid', description: 'As the caller gave it' };
+  return merged('PaymentSnapshot', 'The payment as it was then, without its code', PaymentSchema, {
+    requestKey: { type: 'string', format: 'uuid', description: 'As the caller gave it' },
+  });
+}
+
+/** One object and no `allOf`: openapi-generator 7.23 forgets in an `allOf` that a member may be null. */
+function merged(
+  title: string,
+  description: string,
+  { properties, required }: { properties: object; required?: readonly string[] },
+  more: object,
+): Record<string, unknown> {
   return {
-    description: 'The payment as it was then, without its code',
-    allOf: [PaymentSchema, { type: 'object', properties: { requestKey }, required: ['requestKey'] }],
+    title,
+    description,
+    type: 'object',
+    properties: { ...properties, ...more },
+    required: [...new Set([...(required ?? []), ...Object.keys(more)])],
   };
 }

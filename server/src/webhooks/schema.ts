@@ -74,7 +74,7 @@ export const NewWebhookSchema = Type.Object(
     ),
   },
   {
-    title: 'NewWebhook',
+    title: 'CreatedWebhook',
     examples: [{ ...webhookExample, secret: 'whsec_AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=' }],
   },
 );
@@ -140,7 +140,7 @@ export const TestBody = Body({
 export const TestedSchema = Type.Object({ deliveryId: Uuid('Id of the delivery') });
 
 export const EmptyBody = Body({});
-export const DeletedSchema = Type.Object({ ok: Type.Literal(true) });
+export const DeletedSchema = Type.Object({ ok: Type.Boolean({ description: 'Always true' }) });
 
 export const EventTypesSchema = Type.Object({
   eventTypes: Type.Array(
