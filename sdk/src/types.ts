@@ -13,7 +13,7 @@ export type Operation = Schemas['Operation'];
 export type OperationList = Schemas['GetOperationsAnswer'];
 export type Webhook = Schemas['Webhook'];
 /** `secret` is missing when the first answer was lost and the creation was repeated: rotate the secret then. */
-export type NewWebhook = Schemas['NewWebhook'] & { requestKey: string };
+export type CreatedWebhook = Schemas['CreatedWebhook'] & { requestKey: string };
 export type Delivery = Schemas['Delivery'];
 
 /** The caller's own key for a creation. The client makes one when it is left out. */

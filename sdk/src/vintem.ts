@@ -5,6 +5,7 @@ import type {
   AccountSummary,
   CreatedPayment,
   CreatedRefund,
+  CreatedWebhook,
   Delivery,
   DeliveryFilter,
   EndpointChanges,
@@ -17,7 +18,6 @@ import type {
   NewRefund,
   NewSecret,
   NewTransfer,
-  NewWebhook,
   Operation,
   OperationList,
   Payment,
@@ -434,7 +434,7 @@ class Webhooks {
    * const secret = endpoint.secret ?? (await vintem.webhooks.rotateSecret(endpoint.id, { overlapHours: 0 })).secret;
    * console.log(secret.startsWith('whsec_'));
    */
-  create(endpoint: NewEndpoint, options: CallOptions = {}): Promise<NewWebhook> {
+  create(endpoint: NewEndpoint, options: CallOptions = {}): Promise<CreatedWebhook> {
     return this.#keyed('webhooks.create', '/webhooks', endpoint, options, () => true);
   }
 
