@@ -48,7 +48,10 @@ export async function checkAtEnd(
   examined: Examined,
 ): Promise<Finding[]> {
   const { checks } = await verify(
-    { sql: direct(db), clock: { now: () => now, monotonicMs: () => now, sleep: () => Promise.resolve() } },
+    {
+      sql: direct(db),
+      clock: { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: () => Promise.resolve() },
+    },
     {
       accountId: null,
       full: true,

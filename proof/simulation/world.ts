@@ -241,6 +241,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
       sql: sqlOf(),
       clock: {
         now: () => time + process.clockOffsetMs,
+        machineMs: () => time + process.clockOffsetMs,
         // Every run has a later boot than the one before: nothing that the edge remembers is young enough to count.
         monotonicMs: () => time - startMs + boot,
         sleep: (ms, signal) =>

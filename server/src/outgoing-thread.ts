@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { readConfig } from './config.ts';
-import { watchClock } from './db/clock-offset.ts';
+import { databaseClock, watchClock } from './db/clock-offset.ts';
 import { openPool } from './db/pool.ts';
 import { createLog } from './log.ts';
 import { createMail } from './mail.ts';
@@ -15,14 +15,15 @@ import { runOutgoing } from './webhooks/run.ts';
 /** The body of the thread that `outgoing.ts` starts. */
 const port = parentPort as MessagePort;
 const { databaseUrl } = workerData as { databaseUrl: string };
-const clock = systemClock;
-const ids = systemIds(clock);
 const config = readConfig(process.env);
 const log = createLog(config.logLevel);
 const sql = openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 5 });
 const net = createUndiciNet();
 const stopping = new AbortController();
+const { clock, measured } = databaseClock({ sql, clock: systemClock, log }, stopping.signal);
+const ids = systemIds(clock);
 const clockOffset = watchClock({ sql, clock, log }, stopping.signal);
+await measured;
 const outgoing = runOutgoing(
   {
     sql,

@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accounts/directory.ts';
 import { type Config, SettingFault } from './config.ts';
+import { databaseClock } from './db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
 import { waitForLock } from './db/lock.ts';
 import {
@@ -19,7 +20,7 @@ import { checkServiceRole } from './db/roles.ts';
 import type { Ground, House } from './house.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './ports/clock.ts';
-import type { Ids } from './ports/ids.ts';
+import { type Ids, systemIds } from './ports/ids.ts';
 import type { Sql } from './ports/sql.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
 
@@ -211,6 +212,7 @@ interface Running {
   simulator?: Stoppable & { ready: Promise<void> };
   metrics?: Stoppable;
   net?: Stoppable;
+  clock?: Stoppable;
   pool?: Stoppable;
   database?: Stoppable;
   lock?: Stoppable;
@@ -228,6 +230,7 @@ const ENDS_MS: Record<keyof Running, number> = {
   simulator: 7_000,
   metrics: 7_100,
   net: 7_200,
+  clock: 7_300,
   pool: 7_500,
   database: 9_500,
   lock: 9_700,
@@ -303,12 +306,18 @@ const migrateOptions = ({ clock, log }: Edge, { url, migrationUrl, embedded }: D
 
 /** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
 async function prepare(edge: Edge, database: Database, running: Running): Promise<Context> {
-  const { config, clock, ids, log } = edge;
+  const { config, log } = edge;
   const { applied } = await migrate(migrateOptions(edge, database));
   if (applied.length > 0) log.info({ applied }, 'migrated');
   const sql = openPool({ url: database.url, log, name: 'vintem' });
   running.pool = { stop: sql.close };
   await checkServiceRole(sql, { log, embedded: database.embedded });
+  // From here on every time and every id follows the database's clock.
+  const clockEnds = new AbortController();
+  const { clock, measured } = databaseClock({ sql, clock: edge.clock, log }, clockEnds.signal);
+  running.clock = { stop: async () => clockEnds.abort() };
+  await measured;
+  const ids = systemIds(clock);
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   await checkSecrets(sql, secrets);

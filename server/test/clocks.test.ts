@@ -1,10 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { watchClock } from '../src/db/clock-offset.ts';
+import { runApi } from '../src/api.ts';
+import { readConfig } from '../src/config.ts';
+import { databaseClock, watchClock } from '../src/db/clock-offset.ts';
+import { spendShared } from '../src/http/rate-limit.sql.ts';
 import { systemClock } from '../src/ports/clock.ts';
+import type { Queries } from '../src/ports/sql.ts';
 import type { Provider } from '../src/provider/provider.ts';
 import { createFollowUp } from '../src/settlement/follow-up.ts';
+import { prepareLimits, takeQuery, takeSend } from '../src/settlement/limit.ts';
 import { runWorker } from '../src/worker.ts';
-import { openService, type Service, until } from './support/service.ts';
+import { freePort } from './support/program.ts';
+import { callWith, openService, type Service, until } from './support/service.ts';
 import { intentOf, later, leave, statusOf } from './support/settlement.ts';
 
 /** Processes whose clocks differ from the database's, and so from each other's. */
@@ -23,11 +29,101 @@ test.each([
 ])('a clock that is %i ms ahead of the database is tolerable: %s', async (aheadMs, tolerable) => {
   const { sql, log } = service.house;
   const ending = new AbortController();
-  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
+  const clock = { ...systemClock, machineMs: () => systemClock.machineMs() + aheadMs };
   const watched = watchClock({ sql, clock, log }, ending.signal);
   await watched.measured;
   expect(watched.isTolerable()).toBe(tolerable);
   ending.abort();
+});
+
+test('a clock that is wrong and is set while the process runs tells the database’s time, and the jump is noticed at once', async () => {
+  const { sql, log } = service.house;
+  const ending = new AbortController();
+  let aheadMs = 3_600_000;
+  const machineMs = () => systemClock.machineMs() + aheadMs;
+  const machine = { ...systemClock, now: machineMs, machineMs };
+  const { clock, measured } = databaseClock({ sql, clock: machine, log }, ending.signal);
+  const watched = watchClock({ sql, clock, log }, ending.signal);
+  await Promise.all([measured, watched.measured]);
+  const differsMs = async () => {
+    const [row] = await service.database.admin<{ now: Date }>('SELECT clock_timestamp() AS now');
+    return Math.abs(clock.now() - (row?.now.getTime() ?? 0));
+  };
+  expect(await differsMs()).toBeLessThan(1_000);
+  expect(watched.isTolerable()).toBe(false);
+  aheadMs = 0;
+  expect(await differsMs()).toBeLessThan(1_000);
+  // It was wrong: only a new comparison says that it is right now.
+  await until(async () => watched.isTolerable());
+  aheadMs = -60_000;
+  expect(watched.isTolerable()).toBe(false);
+  expect(await differsMs()).toBeLessThan(1_000);
+  ending.abort();
+});
+
+test('a process that has not compared its clock for half a minute knows it no longer', async () => {
+  const { log } = service.house;
+  const ending = new AbortController();
+  // A pause of half a minute, for the process, its machine and the database alike.
+  let pausedMs = 0;
+  const clock = {
+    ...systemClock,
+    machineMs: () => systemClock.machineMs() + pausedMs,
+    monotonicMs: () => systemClock.monotonicMs() + pausedMs,
+  };
+  const sql: Queries = { run: async () => [{ now: clock.machineMs() }] as never };
+  const watched = watchClock({ sql, clock, log }, ending.signal);
+  await watched.measured;
+  expect(watched.isTolerable()).toBe(true);
+  pausedMs = 31_000;
+  expect(watched.isTolerable()).toBe(false);
+  await until(async () => watched.isTolerable());
+  ending.abort();
+});
+
+test('a look-up at a process whose clock is wrong asks the provider nothing and writes no shared row', async () => {
+  const merchant = await service.newMerchant();
+  const { body } = await merchant.charge();
+  const port = await freePort();
+  const config = readConfig({
+    PORT: String(port),
+    DATA_DIR: service.dataDir,
+    SIMULATOR_URL: service.simulator.url,
+  });
+  const api = await runApi(later(service.house, 3_600_000), config);
+  const shared = () =>
+    service.database.admin(`SELECT due_at, query_bucket_at, (SELECT count(*) FROM rate_bucket) AS buckets
+      FROM intent i JOIN connection c ON c.id = i.connection WHERE payment_id = '${body.id}'`);
+  const queries = async () =>
+    (await service.simulator.control('GET', '/control/state?idEnvio=0')).body.queries;
+  const before = [await shared(), await queries()];
+  const call = callWith(`${api.url}/api/v1/public`, merchant.key);
+  for (let times = 0; times < 5; times++)
+    expect((await call('GET', `/payments/${body.id}`)).body.status).toBe('pending');
+  // Its shares would have been written by now.
+  await systemClock.sleep(300);
+  expect([await shared(), await queries()]).toEqual(before);
+  await api.stop();
+});
+
+test('limits that a wrong clock has written an hour ahead hold nobody up for longer than seconds', async () => {
+  const { house, database } = service;
+  const connection = 'simulator';
+  await database.admin(`UPDATE connection SET query_bucket_at = now() + interval '1 hour'`);
+  await database.admin(`UPDATE query_slot SET lease_until = now() + interval '1 hour'`);
+  const slot = await takeQuery(house, connection, 10_000);
+  expect(slot).not.toBeNull();
+  await slot?.free();
+  await prepareLimits(house.sql, 'simulator', 2);
+  await database.admin(`UPDATE send_slot SET lease_until = now() + interval '2 hours'`);
+  const send = await takeSend(house, connection, 2, 10_000);
+  expect(send).not.toBeNull();
+  await send?.free();
+  const now = house.clock.now();
+  await database.admin(`INSERT INTO rate_bucket VALUES ('reads someone', ${now + 3_600_000})`);
+  const taken = new Map([['reads someone', { ms: 10, mostMs: 7_000 }]]);
+  const [shared] = await spendShared(house.sql, taken, now, now);
+  expect((shared?.spentUntil ?? 0) - now).toBeLessThanOrEqual(7_000);
 });
 
 test('a worker whose clock is wrong claims nothing, not even in its first moment', async () => {

@@ -22,9 +22,10 @@ const cancelled = { id: 'x', status: 'cancelled', reasonCode: 'pix_key_not_found
 let edge: Edge;
 afterEach(() => edge.close());
 
-/** The real wall clock beside a monotonic one that stands still until it is moved. */
+/** Stands still until it is moved; it begins at the real time. */
 function handClock(): Clock & { at: number } {
-  const clock = { ...systemClock, at: 1000, monotonicMs: () => clock.at };
+  const startedAt = systemClock.now();
+  const clock = { ...systemClock, at: 1000, now: () => startedAt + clock.at, monotonicMs: () => clock.at };
   return clock;
 }
 

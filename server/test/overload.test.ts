@@ -41,6 +41,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
   // The same as in `runApi`, with a quarter of its eight seconds: reads are refused from 250 ms of waiting on, creations from a second.
   const { house } = service;
   const app = buildServer({
+    mayShare: () => true,
     ...house,
     config: { publicUrl: service.url, rateLimits: false, trustedProxies: [] },
     useCases: {

@@ -59,7 +59,7 @@ afterAll(async () => {
 
 /** Stands still unless a test moves it. */
 let now = 0;
-const clock: Clock = { now: () => now, monotonicMs: () => now, sleep: async () => {} };
+const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
 const id = 'a'.repeat(32);
 const key = '123e4567-e89b-12d3-a456-426614174000';
 

@@ -39,7 +39,7 @@ afterAll(async () => {
 });
 
 let now = Date.parse('2026-11-21T12:00:00Z');
-const clock: Clock = { now: () => now, monotonicMs: () => now, sleep: async () => {} };
+const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
 let warned: { data: Record<string, unknown>; message: string }[] = [];
 const note = (data: Record<string, unknown>, message: string) => void warned.push({ data, message });
 const log = { warn: note, error: note, info: () => {}, debug: () => {} } as unknown as Log;

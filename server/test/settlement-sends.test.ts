@@ -277,7 +277,7 @@ describe('sends that the adapter limits', () => {
     // With both slots taken a step says that there is nothing to do.
     await house.sql.run({
       name: 'all_taken',
-      text: `UPDATE send_slot SET lease_until = now() + interval '1 minute'`,
+      text: `UPDATE send_slot SET lease_until = now() + interval '10 s'`,
     });
     await leave(service, merchant, 'complete');
     expect(await processes[0]?.stepSends()).toBe(false);
@@ -458,7 +458,7 @@ describe('a listing', () => {
         `UPDATE intent SET due_at = '${new Date(at).toISOString()}' WHERE payment_id = '${id}'`,
       );
     for (const id of waiting) await put(id, now() + 3_600_000);
-    await put(claimed, now() + 25_000);
+    await put(claimed, now() + 3_000);
     await step();
     expect(await Promise.all(ids.map((id) => statusOf(service, id)))).toEqual(
       ids.map((id) => (id === claimed ? 'pending' : 'completed')),

@@ -6,7 +6,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { refuse } from './errors.ts';
 import { defaultInFlight, defaultQuotas, type Quota, type QuotaName, type Quotas } from './quotas.ts';
-import { dropFull, spendShared } from './rate-limit.sql.ts';
+import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
 export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhooks';
@@ -14,6 +14,11 @@ export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhook
 /** How long what was taken stays untold to the other processes. */
 const shareEveryMs = 100;
 const dropEveryMs = 600_000;
+/**
+ * What processes together took beyond a burst is a debt of this much at most: whatever stands in a shared row, a wrong time included,
+ * it refuses nobody for longer than an empty bucket and this.
+ */
+const debtMostMs = 5_000;
 
 /**
  * GCRA: a token bucket with one number, the instant up to which it is spent. It is full when that instant has passed, and
@@ -65,29 +70,28 @@ export function rateLimiter(options: {
   sql: Sql;
   log: Log;
   enabled: boolean;
+  /** False: what is taken is counted in this process alone. */
+  mayShare(): boolean;
   /** What of the limits is the installation's own. */
   quotas: Quotas;
   /** Addresses come from forwarded headers of proxies that are trusted. */
   behindProxy: boolean;
   draining: AbortSignal;
 }): RateLimiter {
-  const { clock, sql, log, enabled, behindProxy, draining } = options;
+  const { clock, sql, log, enabled, mayShare, behindProxy, draining } = options;
   const quotas = { ...defaultQuotas, 'in-flight': { atOnce: defaultInFlight }, ...options.quotas };
   if (!enabled) return unlimited;
-  // As the wall clock for the other processes, but it never jumps.
-  const wallOffset = clock.now() - clock.monotonicMs();
-  const nowMs = () => wallOffset + clock.monotonicMs();
   /** The instant up to which a bucket is spent. */
   const spentUntil = new Map<string, number>();
   const inFlight = new Map<string, number>();
   /** Of the accounts that have one of their own: what a transfer's route asks with knows no key. */
   const ownRefusedKeys = new Map<string, Quota>();
 
-  /** What the database has not been told, in milliseconds of each bucket, and since when. */
-  let untold = new Map<string, number>();
+  /** What was taken and not shared yet, of each bucket, and since when. */
+  let untold = new Map<string, Taken>();
   let untoldSince = 0;
   let telling = false;
-  let droppedAt = nowMs();
+  let droppedAt = clock.now();
   let trimmedAt = 0;
   let warned = false;
 
@@ -97,13 +101,14 @@ export function rateLimiter(options: {
       await clock.sleep(shareEveryMs, draining);
       const told = untold;
       untold = new Map();
+      if (!mayShare()) continue;
       try {
-        for (const shared of await spendShared(sql, told, untoldSince)) {
-          const together = shared.spentUntil + (untold.get(shared.id) ?? 0);
+        for (const shared of await spendShared(sql, told, untoldSince, clock.now())) {
+          const together = shared.spentUntil + (untold.get(shared.id)?.ms ?? 0);
           spentUntil.set(shared.id, Math.max(spentUntil.get(shared.id) ?? 0, together));
         }
-        if (nowMs() - droppedAt > dropEveryMs) {
-          droppedAt = nowMs();
+        if (clock.now() - droppedAt > dropEveryMs) {
+          droppedAt = clock.now();
           await dropFull(sql, droppedAt);
         }
       } catch (err) {
@@ -114,7 +119,7 @@ export function rateLimiter(options: {
   }
 
   function bucket(name: QuotaName, owner: string, quota: Quota = quotas[name]): Bucket {
-    const now = nowMs();
+    const now = clock.now();
     if (spentUntil.size > maxBuckets && now - trimmedAt > 1000) {
       trimmedAt = now;
       for (const [id, until] of spentUntil) if (until <= now) spentUntil.delete(id);
@@ -126,16 +131,21 @@ export function rateLimiter(options: {
   function spend(one: Bucket): void {
     spentUntil.set(one.id, one.until);
     if (untold.size === 0) untoldSince = one.now;
-    untold.set(one.id, (untold.get(one.id) ?? 0) + 1000 / one.quota.perSecond);
+    note(one, 1000 / one.quota.perSecond);
+  }
+
+  /** What the database is told at the next sharing. */
+  function note({ id, quota: { perSecond, burst } }: Bucket, ms: number): void {
+    const mostMs = (1000 * burst) / perSecond + debtMostMs;
+    untold.set(id, { ms: (untold.get(id)?.ms ?? 0) + ms, mostMs });
     if (!telling) void tellUntilAllIsTold();
   }
 
   /** Undoes one call, also where the database was told of it. */
-  function giveBack({ id, quota }: Bucket): void {
-    const ms = 1000 / quota.perSecond;
-    spentUntil.set(id, (spentUntil.get(id) ?? 0) - ms);
-    untold.set(id, (untold.get(id) ?? 0) - ms);
-    if (!telling) void tellUntilAllIsTold();
+  function giveBack(one: Bucket): void {
+    const ms = 1000 / one.quota.perSecond;
+    spentUntil.set(one.id, (spentUntil.get(one.id) ?? 0) - ms);
+    note(one, -ms);
   }
 
   function enter(keyId: string, atOnce: number, response: ServerResponse): void {

@@ -3,7 +3,13 @@ import type { Clock } from '../ports/clock.ts';
 import { recent } from './recent.ts';
 
 function handClock(): Clock & { at: number } {
-  const clock = { at: 0, now: () => clock.at, monotonicMs: () => clock.at, sleep: async () => {} };
+  const clock = {
+    at: 0,
+    now: () => clock.at,
+    machineMs: () => clock.at,
+    monotonicMs: () => clock.at,
+    sleep: async () => {},
+  };
   return clock;
 }
 

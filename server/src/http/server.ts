@@ -71,6 +71,8 @@ export interface EdgeParts {
   addresses: Addresses;
   wanted: Recent<Wanted>;
   useCases: UseCases;
+  /** Whether this process may write limits that all processes share: its machine's clock is right. */
+  mayShare(): boolean;
   /** What keeps the process from being ready; empty: it is. */
   readiness(): Promise<readonly string[]>;
   /** What merchants see of their requests; absent: nothing is kept. */
@@ -217,6 +219,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     clock,
     sql: parts.sql,
     log,
+    mayShare: parts.mayShare,
     enabled: config.rateLimits,
     quotas: config.rateQuotas ?? {},
     behindProxy: config.trustedProxies.length > 0,

@@ -4,6 +4,8 @@ import type { House } from '../house.ts';
 /** What the panel's back end stands on. */
 export interface PanelHouse extends House {
   config: Config;
+  /** Whether this process may write limits that all processes share. */
+  mayShare(): boolean;
   /** Where requests of the panel come from: our public address, and on loopback its other names. */
   origins: ReadonlySet<string>;
 }

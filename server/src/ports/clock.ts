@@ -2,8 +2,10 @@
  * The only source of time. Instants are milliseconds since 1970 (UTC), durations are milliseconds.
  */
 export interface Clock {
-  /** The wall clock, for what is stored and shown. It may jump. */
+  /** The time for what is stored, shared and shown; in a running service the database's (`db/clock-offset.ts`). It may jump. */
   now(): number;
+  /** The machine's own wall clock. Only to be compared: a machine whose clock is wrong takes part in no shared work. */
+  machineMs(): number;
   /** A clock that never jumps, for leases, deadlines and waits inside one process. */
   monotonicMs(): number;
   /** Resolves after `ms`, or at once when `signal` is aborted (it never rejects). */
@@ -12,6 +14,7 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  machineMs: () => Date.now(),
   monotonicMs: () => performance.now(),
   sleep: (ms, signal) =>
     new Promise((resolve) => {

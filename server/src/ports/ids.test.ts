@@ -7,6 +7,7 @@ function clockAt(ms: number): Clock & { set(ms: number): void } {
   let now = ms;
   return {
     now: () => now,
+    machineMs: () => now,
     monotonicMs: () => now,
     sleep: async () => {},
     set: (to) => {

@@ -24,6 +24,7 @@ import {
   claimOverdue,
   countDue,
   makeDue,
+  renewClaims,
 } from './intents.sql.ts';
 import { type Slot, takeQuery, takeSend } from './limit.ts';
 import {
@@ -59,8 +60,13 @@ export interface FollowUp {
   idle(): Promise<void>;
 }
 
-/** How long claimed rows stay out of sight of the others. */
-const claimMs = 30_000;
+/**
+ * How long claimed rows stay out of sight of the others: so much later does a payment get its query when the process that claimed it
+ * was paused or killed. Rejected: 30 s, enough for any call without a renewal.
+ */
+const claimMs = 4_000;
+/** While claimed rows are worked on, their claims are renewed this often: a provider that answers slowly is not asked twice. */
+const renewEveryMs = 1_500;
 /** Sends that are under way at once in one process. */
 const sendsMost = 256;
 /** Payments that one listing answers for. */
@@ -126,7 +132,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
       room,
       limit === null ? ['transfer', 'deposit'] : ['deposit'],
     );
-    for (const intent of due) begin(sending, 'a send', sendOne(intent));
+    for (const intent of due) begin(sending, 'a send', holding(house, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
     return (await beginLimited(limit)) || due.length === room;
   }
@@ -142,7 +148,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     begin(
       sending,
       'a send',
-      (intent ? sendOne(intent) : Promise.resolve(0)).then(
+      (intent ? holding(house, [intent], now, sendOne(intent)) : Promise.resolve(0)).then(
         (restMs) => slot.free(restMs),
         async (error: unknown) => {
           await slot.free();
@@ -177,10 +183,10 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     const now = house.clock.now();
     const claim = most > 1 ? claimDueNeighbours : claimDue;
     const due = await claim(house.sql, connection, priority, now, now + claimMs, most);
-    if (due.length >= listingLeast) return queryByListing(due);
+    if (due.length >= listingLeast) return holding(house, due, now, queryByListing(due));
     const [one, ...others] = due;
     if (others.length > 0) await makeDue(house.sql, others, now);
-    if (one) await queryOne(house, provider, one);
+    if (one) await holding(house, [one], now, queryOne(house, provider, one));
   }
 
   async function queryByListing(due: readonly Intent[]): Promise<void> {
@@ -283,6 +289,39 @@ function restAfter({ observation }: Observed): number {
     : 0;
 }
 
+/**
+ * Renews the claims of rows while `work` is under way. A row that something else has given another time is left alone.
+ *
+ * @param claimedAt `now` of the claim
+ */
+async function holding<Result>(
+  house: Pick<House, 'sql' | 'clock' | 'log'>,
+  rows: readonly Intent[],
+  claimedAt: number,
+  work: Promise<Result>,
+): Promise<Result> {
+  const ended = new AbortController();
+  void (async () => {
+    let untilMs = claimedAt + claimMs;
+    for (;;) {
+      await house.clock.sleep(renewEveryMs, ended.signal);
+      if (ended.signal.aborted) return;
+      const renewedMs = house.clock.now() + claimMs;
+      try {
+        await renewClaims(house.sql, rows, untilMs, renewedMs);
+        untilMs = renewedMs;
+      } catch (error) {
+        house.log.warn({ err: error, rows: rows.length }, 'claims were not renewed');
+      }
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    ended.abort();
+  }
+}
+
 const idOf = (report: ChargeReport | PayoutReport): string =>
   'providerId' in report ? report.providerId : report.txid;
 
@@ -364,7 +403,7 @@ async function refresh(house: House, payment: Payment): Promise<Payment> {
     return payment;
   }
   try {
-    return (await queryOne(house, provider, intent)) ?? payment;
+    return (await holding(house, [intent], now, queryOne(house, provider, intent))) ?? payment;
   } finally {
     await slot.free();
   }

@@ -48,7 +48,7 @@ export const leaseMarginMs = 10 * second;
 const absenceGapMs = 10 * second;
 
 /** A provider may ask for patience, but not for more than this. */
-const retryAfterMostMs = hour;
+export const retryAfterMostMs = hour;
 
 /** After this long of nothing but absences and refused repeats a person has to look. */
 export const undecidedAfterMs = day;

@@ -244,6 +244,29 @@ export const makeDue = (
 ): Promise<unknown> =>
   sql.run(giveBack, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId), time(dueAt)]);
 
+const renew: Statement = {
+  name: 'intent_renew_claim',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+      WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Moves the time of claimed rows on, of those alone that still have the time of the claim. */
+export const renewClaims = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  claimedUntilMs: number,
+  untilMs: number,
+): Promise<unknown> =>
+  sql.run(renew, [
+    rows.map((row) => row.accountId),
+    rows.map((row) => row.paymentId),
+    time(claimedUntilMs),
+    time(untilMs),
+  ]);
+
 const count: Statement = {
   name: 'intent_count_due',
   text: `SELECT priority, count(*)::integer AS due FROM (

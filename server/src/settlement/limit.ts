@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { Queries, Sql, Statement } from '../ports/sql.ts';
+import { retryAfterMostMs } from './intent.ts';
 
 /**
  * The limits towards a provider that all processes share, held in the database: five queries a second with a burst of ten and
@@ -11,12 +12,20 @@ const queriesAtOnce = 5;
 
 const intervalMs = 1000 / queriesPerSecond;
 
-/** The bucket is one time (GCRA): how far ahead of now the tokens are spent. */
+/** No process writes a bucket or a lease that ends later than it should by more than this: what does was written with a wrong clock. */
+const wrongByMs = 2_000;
+
+/**
+ * The bucket is one time (GCRA): how far ahead of now the tokens are spent, an interval at most. One that lies further ahead was
+ * written with a wrong clock, and counts as spent up to now: else every process would wait for that time.
+ */
 const takeToken: Statement = {
   name: 'query_token',
-  text: `UPDATE connection SET query_bucket_at = GREATEST(query_bucket_at, $2::timestamptz) + $3::double precision * interval '1 millisecond'
-    WHERE id = $1 AND GREATEST(query_bucket_at, $2::timestamptz) <= $4::timestamptz
-    RETURNING id`,
+  text: `UPDATE connection c SET query_bucket_at = b.at + $3::double precision * interval '1 millisecond'
+    FROM (SELECT CASE WHEN query_bucket_at > $5::timestamptz THEN $4::timestamptz
+        ELSE GREATEST(query_bucket_at, $2::timestamptz) END AS at FROM connection WHERE id = $1 FOR UPDATE) AS b
+    WHERE c.id = $1 AND b.at <= $4::timestamptz
+    RETURNING c.id`,
 };
 
 const takeSlots: Record<'query_slot' | 'send_slot', Statement> = {
@@ -29,7 +38,8 @@ function slotStatement(table: 'query_slot' | 'send_slot'): Statement {
     name: `${table}_take`,
     text: `UPDATE ${table} SET lease_until = $3
       WHERE connection = $1 AND slot = (
-        SELECT slot FROM ${table} WHERE connection = $1 AND slot <= $4 AND lease_until <= $2 ORDER BY slot LIMIT 1 FOR UPDATE SKIP LOCKED)
+        SELECT slot FROM ${table} WHERE connection = $1 AND slot <= $4 AND (lease_until <= $2 OR lease_until > $5)
+        ORDER BY slot LIMIT 1 FOR UPDATE SKIP LOCKED)
       RETURNING slot`,
   };
 }
@@ -74,16 +84,24 @@ export interface Slot {
   free(restMs?: number): Promise<void>;
 }
 
+/** @param farthestMs no slot is leased or rests for longer than this */
 async function takeSlot(
   { sql, clock }: { sql: Sql; clock: Clock },
   table: 'query_slot' | 'send_slot',
   connection: string,
   most: number,
   leaseMs: number,
+  farthestMs: number,
 ): Promise<Slot | null> {
   const now = clock.now();
   const until = time(now + leaseMs);
-  const [taken] = await sql.run<{ slot: number }>(takeSlots[table], [connection, time(now), until, most]);
+  const [taken] = await sql.run<{ slot: number }>(takeSlots[table], [
+    connection,
+    time(now),
+    until,
+    most,
+    time(now + farthestMs + wrongByMs),
+  ]);
   if (!taken) return null;
   return {
     free: async (restMs = 0) => {
@@ -98,12 +116,18 @@ export async function takeQuery(
   connection: string,
   leaseMs: number,
 ): Promise<Slot | null> {
-  const slot = await takeSlot(house, 'query_slot', connection, queriesAtOnce, leaseMs);
+  const slot = await takeSlot(house, 'query_slot', connection, queriesAtOnce, leaseMs, leaseMs);
   if (!slot) return null;
   const now = house.clock.now();
   const emptied = now - (queryBurst - 1) * intervalMs;
   // A bucket left alone is full: its time lies a whole burst in the past at most.
-  const [token] = await house.sql.run(takeToken, [connection, time(emptied), intervalMs, time(now)]);
+  const [token] = await house.sql.run(takeToken, [
+    connection,
+    time(emptied),
+    intervalMs,
+    time(now),
+    time(now + intervalMs + wrongByMs),
+  ]);
   if (token) return slot;
   await slot.free();
   return null;
@@ -115,4 +139,4 @@ export const takeSend = (
   connection: string,
   most: number,
   leaseMs: number,
-): Promise<Slot | null> => takeSlot(house, 'send_slot', connection, most, leaseMs);
+): Promise<Slot | null> => takeSlot(house, 'send_slot', connection, most, leaseMs, retryAfterMostMs);

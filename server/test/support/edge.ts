@@ -62,6 +62,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
     ),
+    mayShare: () => true,
     readiness: async () => [],
     draining: draining.signal,
     ...given,
