@@ -3,7 +3,7 @@ import type { Random } from '../simulation/random.ts';
 
 /**
  * A proxy between client and service that looks at bytes: it drops, delays, doubles and cuts requests and answers. Cuts go
- * through every byte in turn: before the first one, in the headers, in the body, before the last one.
+ * through every byte: before the first one, in the headers, in the body, before the last one.
  */
 export const faults = [
   'drop-request',
@@ -81,7 +81,7 @@ export async function openProxy(options: ProxyOptions): Promise<FaultyProxy> {
     const waitMs = random.below(delayMs);
     if (fault === 'drop-request') return void client.destroy();
     if (fault === 'cut-request') {
-      const at = turns.requests++ % request.length;
+      const at = placeOf(turns.requests++, request.length);
       cutAt.requests.add(at);
       await exchange(request.subarray(0, at), true);
       return void client.destroy();
@@ -96,7 +96,7 @@ export async function openProxy(options: ProxyOptions): Promise<FaultyProxy> {
     if (fault === 'delay-answer') await pause(waitMs);
     if (client.destroyed || answer.length === 0) return void client.destroy();
     if (fault === 'cut-answer') {
-      const at = turns.answers++ % answer.length;
+      const at = placeOf(turns.answers++, answer.length);
       cutAt.answers.add(at);
       client.write(answer.subarray(0, at), () => client.destroy());
     } else if (fault === 'double-answer') client.end(Buffer.concat([answer, answer]));
@@ -157,5 +157,8 @@ function lengthOf(bytes: Buffer): number | null {
   const header = /^content-length: *(\d+)/im.exec(bytes.toString('latin1', 0, end));
   return end + 4 + Number(header?.[1] ?? 0);
 }
+
+/** Every byte in turn, far apart from one turn to the next: a few cuts already fall on headers and body. */
+const placeOf = (turn: number, length: number): number => (turn * 331) % length;
 
 const pause = (ms: number): Promise<void> => new Promise((later) => setTimeout(later, ms));
