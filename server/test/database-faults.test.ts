@@ -100,6 +100,7 @@ const bodies: Record<string, object> = {
   '/reauthenticate': { password },
   '/email': { email: 'outra@loja.example' },
   '/email/confirm': { token: 'a'.repeat(43) },
+  '/email/cancel': { token: 'a'.repeat(43) },
   '/invitations/look': { token: 'a'.repeat(43) },
   '/invitations/accept': { token: 'a'.repeat(43), name: 'Ana Prado', password },
   '/auth/sign-in/email': { email: 'ana@loja.example', password },
