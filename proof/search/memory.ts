@@ -102,6 +102,7 @@ export class Memory {
       draining: new AbortController().signal,
       senders: new Map(),
       keptBack: new Set(),
+      outcomes: { outcomeOf: () => Promise.resolve(null), committed: silent },
       wake: silent,
       wanted: { get: () => undefined, forget: silent },
       eventsWritten: silent,
@@ -135,7 +136,13 @@ export class Memory {
           case 'platform':
             return { withdrawalsPausedAt: null, restoredAt: null } as Row;
           case 'key_state':
-            return { accountId, id: 'key', expiresAt: null, revokedAt: null } as Row;
+            return {
+              accountId,
+              id: 'key',
+              expiresAt: null,
+              revokedAt: null,
+              permissions: ['charges', 'transfers'],
+            } as Row;
           case 'breaker':
           case 'request_key':
             return undefined;

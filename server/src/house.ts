@@ -13,6 +13,7 @@ import type { Provider } from './provider/provider.ts';
 import type { Secrets } from './secrets.ts';
 import { type Breakers, createBreakers } from './settlement/breaker.ts';
 import { prepareLimits } from './settlement/limit.ts';
+import { createOutcomeWatch, type OutcomeWatch } from './settlement/outcome-watch.ts';
 import type { Sender } from './settlement/send.ts';
 import { createSignal, type Signal } from './signal.ts';
 import { type Addresses, addressRulesOf, createAddresses } from './webhooks/address.ts';
@@ -48,6 +49,8 @@ export interface House extends Omit<Ground, 'config'> {
   senders: Map<string, Sender>;
   /** Payments whose `pending` is kept back for a moment: who applies their end takes them out, and it is never written. */
   keptBack: Set<string>;
+  /** Callers that wait for an outcome. */
+  outcomes: OutcomeWatch;
   /** Something became due: the worker of this process listens, if there is one. */
   wake: Signal;
   /** Events were committed: the publisher beside this process listens, if there is one. */
@@ -95,6 +98,7 @@ export async function openHouse(ground: Ground, draining: AbortSignal): Promise<
     mail: createMail(config, ground),
     senders: new Map(),
     keptBack: new Set(),
+    outcomes: createOutcomeWatch(ground),
     wake: createSignal(),
     eventsWritten: createSignal(),
   };

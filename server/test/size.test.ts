@@ -1,17 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
+import { pruneBelow } from '../src/events/log.sql.ts';
 import { lowestIdAt } from '../src/events/log.ts';
+import { eventKinds } from '../src/ledger/journal.ts';
+import type { ChainKey } from '../src/ledger/till.ts';
 import { createLog } from '../src/log.ts';
 import { deleteOperation, operationDirectory } from '../src/operations/operations.ts';
 import { findDays, findOpenIncidents, findUnknown } from '../src/panel/overview.sql.ts';
 import { findLastCompared, findReconciledOperations } from '../src/panel/reconciliation.sql.ts';
+import type { Payment, PaymentKind } from '../src/payments/payment.ts';
 import { systemClock as clock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
 import type { Sql } from '../src/ports/sql.ts';
+import { installationId } from '../src/settlement/audit.sql.ts';
+import { claimDueSends } from '../src/settlement/intents.sql.ts';
+import { createOutcomeWatch } from '../src/settlement/outcome-watch.ts';
 import { findOldestOpen, findSettled } from '../src/settlement/reconcile.sql.ts';
 import { createSeen, forgetAbandoned } from '../src/settlement/reconcile-seen.sql.ts';
 import { createDatabase, type TestDatabase } from './support/database.ts';
 import { recording, rowsVisited } from './support/rows-visited.ts';
+import { credit, posting, tillOver } from './support/till.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
 const count = 3_000;
@@ -142,6 +150,105 @@ test('a comparison reads each settled payment of its window once, however many p
   for (const run of runs) rows += await rowsVisited(db.url, run);
   // The open payments of the same window are read as well, and the operations.
   expect(rows).toBeLessThan(1.2 * (settled + count));
+});
+
+test('due charges are found without reading the transfers that wait for a slot', async () => {
+  const ready = (kind: string, most: number): Promise<unknown> =>
+    db.admin(
+      `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+          failures, absences, known, refused, created_at)
+        SELECT $1, gen_random_uuid(), $2, 'limited', $3, 0, 'ready', gen_random_uuid(), 0, now() - n * interval '1 second', now(),
+          0, 0, false, false, now() FROM generate_series(1, ${most}) n`,
+      [accountId, full, kind],
+    );
+  await ready('transfer', count);
+  await ready('deposit', 2);
+  await db.admin('ANALYZE');
+  const now = clock.now();
+  const claim = (sql: Sql, kind: PaymentKind) => claimDueSends(sql, 'limited', kind, now, now + 30_000, 256);
+  expect(await tooMany((sql) => claim(sql, 'deposit'))).toEqual({});
+  expect(
+    await db.admin(`SELECT FROM intent WHERE connection = 'limited' AND kind = 'deposit' AND due_at > now()`),
+  ).toHaveLength(2);
+  expect(await claim(db.sql, 'transfer')).toHaveLength(256);
+  await db.admin(`DELETE FROM intent WHERE connection = 'limited'`);
+});
+
+test('events are removed in small batches, however many accounts have old ones', async () => {
+  const accounts = await Promise.all(
+    [1, 2, 3].map(() =>
+      createAccount({ sql: db.sql, clock, ids }, { name: 'Loja', test: true, connection: 'simulator' }),
+    ),
+  );
+  const owners = accounts.map(({ ownerId }) => ownerId);
+  await db.admin(
+    `WITH e AS (INSERT INTO event (account_id, id, type, operation_id, body, created_at)
+        SELECT a, lpad(to_hex(n), 32, '0')::uuid, 'charge.paid', a, '{}', now() FROM unnest($1::uuid[]) a, generate_series(1, 1500) n
+        RETURNING account_id, id)
+      INSERT INTO event_log SELECT account_id, row_number() OVER (PARTITION BY account_id ORDER BY id), id FROM e`,
+    [owners],
+  );
+  const below = lowestIdAt(1_000);
+  const removed: number[] = [];
+  do removed.push(await pruneBelow(db.sql, owners, below, 1_000));
+  while (removed.at(-1) !== 0);
+  expect(Math.max(...removed)).toBe(2_000);
+  expect(
+    await db.admin(
+      'SELECT FROM event WHERE account_id = ANY ($1) UNION ALL SELECT FROM event_log WHERE account_id = ANY ($1)',
+      [owners],
+    ),
+  ).toEqual([]);
+});
+
+test('callers that wait for outcomes share one read, and an outcome of this process wakes them at once', async () => {
+  const { sql, runs } = recording(db.sql);
+  const watch = createOutcomeWatch({ sql, clock, log: createLog('silent') });
+  const rows = await db.admin<{ id: string }>(`SELECT id FROM payment WHERE status = 'pending' LIMIT 52`);
+  const [here, late, ...elsewhere] = rows.map(({ id }) => ({ accountId, id }));
+  await db.admin(`UPDATE payment SET status = 'unknown' WHERE id = ANY ($1)`, [rows.map(({ id }) => id)]);
+  const over = new AbortController();
+  const wait = (one: { accountId: string; id: string } | undefined) =>
+    watch.outcomeOf(one ?? { accountId: '', id: '' }, over.signal);
+  const waiting = elsewhere.map(wait);
+  const [own, never] = [wait(here), wait(late)];
+  watch.committed({ ...here, status: 'completed' } as Payment);
+  expect(await own).toMatchObject({ id: here?.id, status: 'completed' });
+  expect(runs).toEqual([]);
+  await db.admin(`UPDATE payment SET status = 'pending' WHERE id = ANY ($1)`, [
+    elsewhere.map(({ id }) => id),
+  ]);
+  expect((await Promise.all(waiting)).map((payment) => payment?.status)).toEqual(
+    elsewhere.map(() => 'pending'),
+  );
+  // Each read asks for all who still wait: no caller has a statement of its own.
+  expect(
+    runs.every(({ values }) => (values[1] as string[]).length === 51 || (values[1] as string[]).length === 1),
+  ).toBe(true);
+  over.abort();
+  expect(await never).toBeNull();
+  await db.admin(`UPDATE payment SET status = 'pending' WHERE status = 'unknown'`);
+});
+
+test('unmatched money shares no flush with a merchant', async () => {
+  const { sql, runs } = recording(db.sql);
+  const till = tillOver(sql);
+  const own: ChainKey = { accountId, chainId: full };
+  const installation: ChainKey = { accountId: installationId, chainId: installationId };
+  const suspend = () =>
+    posting(installation, { kind: 'suspend', amountCents: 100 }, { event: eventKinds.suspense });
+  const answers = [
+    till.submit(suspend()),
+    till.submit(credit(own, 100)),
+    till.submit(suspend()),
+    till.submit(credit(own, 100)),
+  ];
+  expect(await Promise.all(answers)).toEqual(['posted', 'posted', 'posted', 'posted']);
+  const locked = runs
+    .filter(({ statement }) => statement.name === 'balance_lock')
+    .map(({ values }) => values[1]);
+  expect(locked).toContainEqual([full]);
+  expect(locked.every((chains) => (chains as string[]).length === 1)).toBe(true);
 });
 
 test('what a comparison has seen is its own, and goes with it or with its age', async () => {

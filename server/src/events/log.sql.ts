@@ -150,9 +150,11 @@ export const findAccountsAfter = async (sql: Queries, after: string, most: numbe
 const pruneLog: Statement = {
   name: 'prune_log',
   text: `DELETE FROM event_log l USING (
-      SELECT o.account_id, o.seq FROM unnest($1::uuid[]) AS a (id) CROSS JOIN LATERAL (
+      SELECT o.account_id, o.seq FROM unnest($1::uuid[]) AS a (id)
+        JOIN LATERAL (SELECT event_id FROM event_log WHERE account_id = a.id ORDER BY seq LIMIT 1) oldest ON oldest.event_id < $2
+        CROSS JOIN LATERAL (
         SELECT account_id, seq, event_id FROM event_log WHERE account_id = a.id ORDER BY seq LIMIT $3) o
-      WHERE o.event_id < $2) AS old
+      WHERE o.event_id < $2 LIMIT $3) AS old
     WHERE l.account_id = old.account_id AND l.seq = old.seq RETURNING l.seq`,
 };
 
@@ -160,11 +162,11 @@ const pruneEvents: Statement = {
   name: 'prune_events',
   text: `DELETE FROM event e USING (
       SELECT o.account_id, o.id FROM unnest($1::uuid[]) AS a (id) CROSS JOIN LATERAL (
-        SELECT account_id, id FROM event WHERE account_id = a.id AND id < $2 ORDER BY id LIMIT $3) o) AS old
+        SELECT account_id, id FROM event WHERE account_id = a.id AND id < $2 ORDER BY id LIMIT $3) o LIMIT $3) AS old
     WHERE e.account_id = old.account_id AND e.id = old.id RETURNING e.id`,
 };
 
-/** Removes what is older than the event id `below`, at most `most` rows of each kind and account. @returns how many */
+/** Removes what is older than the event id `below`, at most `most` rows of each kind. @returns how many */
 export const pruneBelow = async (
   sql: Queries,
   accountIds: readonly string[],

@@ -296,7 +296,12 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
   return {
     submit: <Answer>(command: Command<Answer>) =>
       new Promise<Answer>((resolve, reject) => {
-        queue.push({ command, resolve: resolve as (answer: unknown) => void, reject });
+        const pending: Pending = { command, resolve: resolve as (answer: unknown) => void, reject };
+        if (isBesideOperations(command)) {
+          if (!joinsApart(pending)) settleApart([pending]);
+          return;
+        }
+        queue.push(pending);
         working ??= work();
       }),
     idle: async () => {
@@ -307,6 +312,13 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     },
   };
 }
+
+/**
+ * Whether a command concerns no operation, only an account's own chain. That of the installation takes all unmatched money: in a flush with
+ * operations every merchant of the flush would wait for a row that all processes want.
+ */
+const isBesideOperations = ({ chains }: Command<unknown>): boolean =>
+  chains.length > 0 && chains.every(({ accountId, chainId }) => accountId === chainId);
 
 /** One transaction over a batch: what it locked, read, decided and wrote. */
 class Flush {

@@ -386,15 +386,15 @@ async function answeredWithin(
 const waitLeftMs = (house: House, { waitMs, answerByMs }: Way): number =>
   Math.max(0, Math.min(waitMs, answerByMs - lastLookMs - house.clock.monotonicMs()));
 
-/** A worker sends, perhaps in another process: looks at the stored state until it moves or the wait is over. */
+/** A worker sends, perhaps in another process: waits for the outcome, and reads the state as it stands when the wait is over. */
 async function watched(house: House, payment: Payment, way: Way): Promise<Payment> {
-  const untilMs = house.clock.monotonicMs() + waitLeftMs(house, way);
-  let latest = payment;
-  while (latest.status === 'unknown' && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
-    await house.clock.sleep(100, house.draining);
-    latest = await stored(house, latest, way);
-  }
-  return latest;
+  const over = new AbortController();
+  const ended = AbortSignal.any([over.signal, house.draining]);
+  const outcome = house.outcomes.outcomeOf(payment, ended);
+  void house.clock.sleep(waitLeftMs(house, way), ended).then(() => over.abort());
+  const known = await outcome;
+  over.abort();
+  return known ?? (await stored(house, payment, way));
 }
 
 /** As it is in the database now; as we knew it when that cannot be read: an accepted payment never becomes an error. */

@@ -32,6 +32,7 @@ export async function applyOutcome(house: House, observed: Observed, deadlineMs:
     const answer = await submit(house, observed, scope, wanted, deadlineMs);
     if ('payment' in answer) {
       if (isTerminal(answer.payment.status)) house.keptBack.delete(observed.paymentId);
+      house.outcomes.committed(answer.payment);
       house.eventsWritten();
       return answer.payment;
     }

@@ -20,6 +20,7 @@ import { type Intent, leaseMarginMs, patience, queryPriorities, sendPriority } f
 import {
   claimDue,
   claimDueNeighbours,
+  claimDueSends,
   claimMentioned,
   claimOverdue,
   countDue,
@@ -123,15 +124,10 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     }
     const now = house.clock.now();
     const limit = capabilities.maxParallelSends;
-    const due = await claimDue(
-      house.sql,
-      connection,
-      sendPriority,
-      now,
-      now + claimMs,
-      room,
-      limit === null ? ['transfer', 'deposit'] : ['deposit'],
-    );
+    const due =
+      limit === null
+        ? await claimDue(house.sql, connection, sendPriority, now, now + claimMs, room)
+        : await claimDueSends(house.sql, connection, 'deposit', now, now + claimMs, room);
     for (const intent of due) begin(sending, 'a send', holding(house, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
     return (await beginLimited(limit)) || due.length === room;
@@ -144,7 +140,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     const slot = await takeSend(house, connection, limit, slotMs);
     if (!slot) return false;
     const now = house.clock.now();
-    const [intent] = await claimDue(house.sql, connection, sendPriority, now, now + claimMs, 1, ['transfer']);
+    const [intent] = await claimDueSends(house.sql, connection, 'transfer', now, now + claimMs, 1);
     begin(
       sending,
       'a send',

@@ -108,11 +108,18 @@ describe('the schedule of queries', () => {
     expect(nextQueryAt(unknown, start, aYear, 0)).toBe(aYear + 6 * hour);
   });
 
-  it('of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then every 10 min', () => {
+  it('of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then 10 min, 30 min after an hour, and hourly after six', () => {
     const charge = { kind: 'deposit', status: 'pending', expiresAt: null } as const;
     const early = [5, 15, 30, 60, 120, 300].map((seconds) => seconds * second);
-    const tens = [15, 25, 35, 45, 55].map((minutes) => minutes * minute);
-    expect(queriesOf(charge, hour)).toEqual([...early, ...tens]);
+    const tens = [15, 25, 35, 45, 55, 65].map((minutes) => minutes * minute);
+    const thirties = [95, 125, 155, 185, 215, 245, 275, 305, 335, 365].map((minutes) => minutes * minute);
+    expect(queriesOf(charge, 8 * hour)).toEqual([...early, ...tens, ...thirties, 425 * minute]);
+  });
+
+  it('lets five listings of a thousand a second keep up with three million charges that live for a day', () => {
+    const charge = { kind: 'deposit', status: 'pending', expiresAt: null } as const;
+    const queriesPerSecond = (3_000_000 * queriesOf(charge, day).length) / (day / second);
+    expect(queriesPerSecond).toBeLessThan(5 * 1_000);
   });
 
   it('of a charge goes on after its deadline: 5 s, just over a minute, 10 min, 1 h, 1 and 3 days, then daily', () => {

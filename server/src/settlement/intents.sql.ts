@@ -1,7 +1,7 @@
 import type { Table } from '../ledger/till.ts';
 import type { PaymentKind } from '../payments/payment.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import type { Intent } from './intent.ts';
+import { type Intent, sendPriority } from './intent.ts';
 
 const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
   i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
@@ -122,7 +122,7 @@ const claim: Statement = {
   name: 'intent_claim',
   text: `UPDATE intent i SET due_at = $4
     FROM (SELECT account_id, payment_id FROM intent
-      WHERE connection = $1 AND priority = $2 AND due_at <= $3 AND kind = ANY ($6::text[])
+      WHERE connection = $1 AND priority = $2 AND due_at <= $3
       ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED) AS due
     WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
     RETURNING ${columns}`,
@@ -139,8 +139,40 @@ export const claimDue = (
   now: number,
   untilMs: number,
   most: number,
-  kinds: readonly PaymentKind[] = ['transfer', 'deposit'],
-): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most, kinds]);
+): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
+
+const claimSendsOf: Record<PaymentKind, Statement> = {
+  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges are never limited.
+  deposit: {
+    name: 'intent_claim_charge_sends',
+    text: `UPDATE intent i SET due_at = $3
+      FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'deposit' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+  // Reads past due charges, which never wait for a slot and are claimed before.
+  transfer: {
+    name: 'intent_claim_transfer_sends',
+    text: `UPDATE intent i SET due_at = $3
+      FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'transfer' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+};
+
+/** The same for due sends of one kind, where the adapter limits parallel sends. */
+export const claimDueSends = (
+  sql: Queries,
+  connection: string,
+  kind: PaymentKind,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claimSendsOf[kind], [connection, time(now), time(untilMs), most]);
 
 const claimNeighbours: Statement = {
   name: 'intent_claim_neighbours',

@@ -480,12 +480,12 @@ const prune: Statement = {
       SELECT o.account_id, o.endpoint_id, o.event_id FROM webhook_endpoint w CROSS JOIN LATERAL (
         SELECT account_id, endpoint_id, event_id FROM webhook_delivery
         WHERE account_id = w.account_id AND endpoint_id = w.id AND event_id < $2 ORDER BY event_id LIMIT $3) o
-      WHERE w.account_id = ANY ($1::uuid[])) AS old
+      WHERE w.account_id = ANY ($1::uuid[]) LIMIT $3) AS old
     WHERE d.account_id = old.account_id AND d.endpoint_id = old.endpoint_id AND d.event_id = old.event_id
     RETURNING d.event_id`,
 };
 
-/** Removes deliveries of events below an id, at most `most` of each endpoint. @returns how many */
+/** Removes deliveries of events below an id, at most `most`. @returns how many */
 export const pruneDeliveries = async (
   sql: Queries,
   accountIds: readonly string[],

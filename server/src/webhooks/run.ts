@@ -43,7 +43,8 @@ export function runOutgoing(house: DeliveryHouse & { mail: Mail }, mayRun: () =>
         failures++;
         house.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
-      const waitMs = Math.min(restMs[name] * 2 ** Math.min(failures, 8), Math.max(10_000, restMs[name]));
+      const waitMs =
+        failures === 0 ? restMs[name] : Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
       const cut = failures > 0 ? stopping.signal : AbortSignal.any([rung, stopping.signal]);
       await house.clock.sleep(waitMs, cut);
     }

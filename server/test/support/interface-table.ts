@@ -760,7 +760,7 @@ export const interfaceTable: readonly Sentence[] = [
     shownBy: {
       [schedule]: [
         'of a transfer grows to hours after a day, to six hours after a week, and never ends',
-        'of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then every 10 min',
+        'of a charge that waits for a payer is 5, 15, 30 s, 1, 2, 5 min, then 10 min, 30 min after an hour, and hourly after six',
       ],
       [rules]: ['leaves the shared limit to others when it is used up'],
     },
