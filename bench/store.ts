@@ -74,6 +74,7 @@ export async function storeTransfers(
         operationDeleted: false,
         incidentOpen: false,
         posted: () => false,
+        knowsReturn: () => false,
         isPixKey: () => true,
       },
     );

@@ -161,6 +161,7 @@ export async function credit(house: House, of: Owner, amountCents: number): Prom
           operationDeleted: false,
           incidentOpen: false,
           posted: () => false,
+          knowsReturn: () => false,
           isPixKey: () => false,
         },
       );

@@ -8,7 +8,6 @@ import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
 import { restoreRounds } from './processes/restore.ts';
 import { promoteStandby } from './processes/standby.ts';
-import { keepPromiseOnProgram } from './sdk/promise.ts';
 import { search } from './search/search.ts';
 import { long, quick } from './search/settings.ts';
 import { openDatabase } from './simulation/database.ts';
@@ -16,7 +15,7 @@ import { openStage } from './simulation/scenario.ts';
 import { simulate, summary } from './simulation/simulate.ts';
 
 /**
- * The long run of the rigs: `npm run proof -- --minutes 20 [--seed N] [--json FILE] [--only TEXT]`; `--only` runs the rigs whose name holds the text. Search, defences and one round of every rig with real
+ * The long run of the rigs: `npm run proof -- --minutes 20 [--seed N] [--json FILE]`. Search, defences and one round of every rig with real
  * processes take what they take, also beyond the minutes where those are few; further rounds and the simulation, on seeds that nobody has run
  * yet, share what is left. Prints one table; exit code 1 when anything failed, with the line that repeats it.
  */
@@ -25,7 +24,6 @@ const { values: given } = parseArgs({
     minutes: { type: 'string', default: '20' },
     seed: { type: 'string', default: String(Math.floor(Date.now() / 1000) % 1_000_000_000) },
     json: { type: 'string' },
-    only: { type: 'string' },
   },
 });
 const minutes = Number(given.minutes);
@@ -53,7 +51,6 @@ async function rig<Figures>(
   work: () => Promise<Figures>,
   told: (figures: Figures) => { figures: string; faults: string[]; notRun?: string | null },
 ): Promise<void> {
-  if (given.only !== undefined && !name.includes(given.only)) return;
   console.log(`\n== ${name}`);
   const started = Date.now();
   const row: Row = { rig: name, result: 'held', seconds: 0, figures: '', replay: '', faults: [], data: null };
@@ -144,16 +141,6 @@ await rig(
   () => restoreRounds({ seed, rounds, clients: 6, say: console.log }),
   (done) => ({
     figures: `${done.rounds} restores, ${done.acknowledged} acknowledged, ${done.lostInterval} lost with the database, ${done.postedByReconcile} posted by reconcile, ${done.repeated} keys repeated, ${done.paidTwice} paid twice`,
-    faults: done.faults,
-  }),
-);
-const transfers = 10_000;
-await rig(
-  'sdk',
-  `node proof/sdk/promise.ts --seed ${seed} --transfers ${transfers}`,
-  () => keepPromiseOnProgram({ seed, transfers, say: console.log }),
-  (done) => ({
-    figures: `${done.transfers} transfers, ${done.calls} calls, ${done.requests} requests, ${done.requests - done.faulty.none} spoilt, cut at ${done.cut.requests} of ${done.cut.ofRequest} and ${done.cut.answers} of ${done.cut.ofAnswer} bytes, ${done.open} open outcomes repeated, ${done.made} made, ${done.refused} refused, ${done.paidTwice} paid twice`,
     faults: done.faults,
   }),
 );

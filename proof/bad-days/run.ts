@@ -8,6 +8,7 @@ import { createLog } from '../../server/src/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { paymentIdFor } from '../../server/src/request-keys/claim.ts';
+import { truthIn } from '../../server/test/support/truth.ts';
 import {
   type Answer,
   childrenOf,
@@ -466,11 +467,12 @@ interface Truth {
     status: string;
     paidAt?: string;
     endToEnd?: string;
-    payments?: { amountCents: number }[];
+    payments?: { amountCents: number; endToEnd: string }[];
   }[];
   payouts: {
     idEnvio: string;
     amountCents: number;
+    pixKey: string;
     status?: string;
     timesReceived: number;
     timesAccepted: number;
@@ -585,6 +587,7 @@ const [installation] = await sql.run<{ identity: Buffer }>({
   text: 'SELECT identity_secret AS identity FROM installation',
 });
 const ids = systemIds(systemClock);
+const held = truthIn(truth);
 const verified = await verify(
   { sql, clock: systemClock, ids } as Parameters<typeof verify>[0],
   {
@@ -593,12 +596,8 @@ const verified = await verify(
     idOf: (account: { id: string; number: number }, requestKey: string) =>
       paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
     provider: {
-      balanceCents: truth.balanceCents,
-      charges: truth.charges.map((one) => ({ ...one, paid: one.paidAt !== undefined && !odd.has(one.txid) })),
-      // One that was only seen was not decided: there is nothing to agree with.
-      payouts: truth.payouts.flatMap((one) =>
-        one.status ? [{ ...one, status: one.status, providerId: one.idEnvio }] : [],
-      ),
+      ...held,
+      charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
     },
   } as never,
 );

@@ -367,8 +367,8 @@ function marksOf({ stored: { intent, payment }, kind }: Local): number[] {
   const marks: number[] = [];
   if (intent?.leaseUntil != null) marks.push(intent.leaseUntil);
   if (intent?.absentAt != null && intent.absences < 2) marks.push(intent.absentAt + 10_000);
-  if (intent?.absentSince != null && intent.refused && kind === 'transfer')
-    marks.push(intent.absentSince + 24 * hour + 1);
+  if (intent?.undecidedSince != null && intent.refused && kind === 'transfer')
+    marks.push(intent.undecidedSince + 24 * hour + 1);
   if (intent && payment?.kind === 'deposit') marks.push(deadlineOf(payment.createdAt) + 60_001);
   return marks;
 }
@@ -586,7 +586,9 @@ function reportOf(local: Local, truth: Truth): ChargeReport | PayoutReport | nul
       endToEnd: 'E',
       settledAt: status === 'completed' ? start : null,
       reason: status === 'refused' ? 'provider_refused' : null,
-      returns: truth.returned ? [{ id: 'R', amountCents: netCents, at: start, status: 'settled' }] : [],
+      returns: truth.returned
+        ? [{ id: 'R', rtrId: null, amountCents: netCents, at: start, status: 'settled' }]
+        : [],
     };
   }
   return {
@@ -721,11 +723,11 @@ export function keyOf(local: Local): string {
       intent.attemptEndedAt !== null,
       intent.absences,
       intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
-      intent.absentSince !== null,
+      intent.undecidedSince !== null,
       intent.refused &&
-        intent.absentSince !== null &&
+        intent.undecidedSince !== null &&
         kind === 'transfer' &&
-        now - intent.absentSince > 24 * hour,
+        now - intent.undecidedSince > 24 * hour,
       intent.known,
       intent.refused,
     );

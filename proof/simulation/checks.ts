@@ -79,18 +79,23 @@ function idOf(db: Database): World['idOf'] {
 }
 
 const truthOf = (bank: Bank): { payouts: PayoutTruth[]; charges: ChargeTruth[] } => ({
-  payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted }) => ({
+  payouts: bank.payoutList.map(({ idEnvio, amountCents, pixKey, status, accepted, returns }) => ({
     providerId: idEnvio,
     amountCents,
     pixKey,
     status: status as 'pending',
     timesAccepted: accepted ? 1 : 0,
+    returns: returns.map((one) => one.amountCents),
   })),
   charges: bank.chargeList.map(({ txid, amountCents, status, payments }) => ({
     txid,
     amountCents,
     status,
     paid: payments.length > 0,
+    received: payments.map((endToEnd) => ({
+      endToEnd,
+      returns: (bank.payments.get(endToEnd)?.returns ?? []).map((one) => one.amountCents),
+    })),
   })),
 });
 
@@ -120,8 +125,8 @@ function judge(
   return findings;
 }
 
-/** 13 and 46: the provider's decisions are known here; 24: its account holds what we say. */
-const onlyAtTheEnd: ReadonlySet<number> = new Set([13, 24, 46]);
+/** 13, 46 and 51: the provider's decisions are known here; 24: its account holds what we say. */
+const onlyAtTheEnd: ReadonlySet<number> = new Set([13, 24, 46, 51]);
 
 /** Incidents of which nothing is in the journal until a person has looked. */
 const nothingPosted: ReadonlySet<string> = new Set(['report_mismatch', 'contradiction', 'undecided']);

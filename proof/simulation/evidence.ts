@@ -33,6 +33,7 @@ const tables = [
   'incident',
   'intent',
   'journal',
+  'known_return',
   'operation',
   'payment',
   'request_key',
@@ -43,8 +44,8 @@ type Table = (typeof tables)[number];
 const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
-    provider_fee_cents, net_amount_cents, returned_cents, history, command`,
-  intent: 'account_id, payment_id, operation_id, state, lease_until',
+    provider_fee_cents, net_amount_cents, returned_cents, history, command, expires_at`,
+  intent: 'account_id, payment_id, operation_id, state, lease_until, absent_since, answered_at',
 };
 
 export function createMirror(db: Database): Mirror {
@@ -79,6 +80,7 @@ export function createMirror(db: Database): Mirror {
       const events = read<{ account_id: string; id: string; type: string; payment_id: string | null }>(
         'event',
       );
+      const returns = Map.groupBy(read<ReturnRow>('known_return'), ({ payment }) => payment);
       const keys = read<KeyRow>('request_key');
       const journals = read<JournalRow>('journal').sort((one, other) => one.seq - other.seq);
       const paymentOf = new Map(payments.map((one) => [one.id, one]));
@@ -114,6 +116,18 @@ export function createMirror(db: Database): Mirror {
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
           intentState: intent?.state ?? null,
           leased: intent?.lease_until != null,
+          expiresAt: one.expires_at,
+          undecidedSince: intent?.absent_since ?? null,
+          answeredAt: intent?.answered_at ?? null,
+          incidents: incidents.filter(({ payment_id }) => payment_id === one.id).length,
+          returns: (returns.get(one.id) ?? []).map((row) => ({
+            reference: row.reference,
+            pix: row.pix,
+            id: row.return_id,
+            rtrId: row.rtr_id,
+            amountCents: row.amount_cents,
+            posted: row.posted,
+          })),
           keyTaken: taken.has(`${one.account_id} ${one.request_key}`),
           events: events.filter((event) => event.payment_id === one.id && event.type === type).length,
           journals: (bySubject.get(one.id) ?? []).map((journal) => ({
@@ -292,6 +306,7 @@ interface PaymentRow {
   provider_fee_cents: number | null;
   net_amount_cents: number | null;
   returned_cents: number;
+  expires_at: number | null;
   history: StoredPayment['history'];
   command: string;
 }
@@ -301,6 +316,18 @@ interface IntentRow {
   operation_id: string;
   state: string;
   lease_until: number | null;
+  absent_since: number | null;
+  answered_at: number | null;
+}
+
+interface ReturnRow {
+  payment: string;
+  reference: string;
+  pix: string | null;
+  return_id: string | null;
+  rtr_id: string | null;
+  amount_cents: number;
+  posted: boolean;
 }
 
 interface IncidentRow {

@@ -1,7 +1,14 @@
 import type { NetAnswer, NetRequest } from '../../server/src/ports/net.ts';
 import { NetFailure, NotSent } from '../../server/src/ports/net.ts';
 import { paymentView } from '../../simulator/src/api-pix.ts';
-import { type Bank, endDelivery, nextTurnAt, passTime, settlePayout } from '../../simulator/src/bank.ts';
+import {
+  type Bank,
+  endDelivery,
+  nextReturnForm,
+  nextTurnAt,
+  passTime,
+  settlePayout,
+} from '../../simulator/src/bank.ts';
 import type { Desk } from '../../simulator/src/desk.ts';
 import { payoutNotice } from '../../simulator/src/efi.ts';
 import type { Delivery } from '../../simulator/src/outbox.ts';
@@ -218,6 +225,7 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
           : 'complete',
       charge: settled < provider.refusals / 3 ? random.pick(['refuse', 'no-code'] as const) : 'create',
       settleAfterMs: random.pick([0, 50, 2_000, 60_000]),
+      returnForm: random.pick(['both', 'rtrId', 'id', 'changing'] as const),
       query: fault === 'notFound' ? 'not-found' : fault === 'stale' ? 'stale' : 'answer',
     };
     const outcome = providerApi(desk, {
@@ -264,8 +272,8 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
     for (const { kind, id, returns } of delivery.notifications) {
       const payment = bank.payments.get(id);
       const payout = bank.payouts.get(id);
-      if (kind === 'payment' && payment) pix.push(paymentView(payment));
-      if (kind === 'payout' && payout) pix.push(payoutNotice(payout, returns));
+      if (kind === 'payment' && payment) pix.push(paymentView(payment, returns, nextReturnForm(bank)));
+      if (kind === 'payout' && payout) pix.push(payoutNotice(payout, returns, nextReturnForm(bank)));
     }
     const [client] = bank.clients.values();
     const secret = client?.secret ?? '';

@@ -81,7 +81,8 @@ export interface components {
          *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
          *       "providerFeeCents": 0,
          *       "netAmountCents": 1000,
-         *       "paidAt": "2026-11-20T20:44:01.000Z"
+         *       "paidAt": "2026-11-20T20:44:01.000Z",
+         *       "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
          *     }
          */
         Payment: {
@@ -184,6 +185,11 @@ export interface components {
                 refusedReason: string | null;
                 attemptsLeft: number | null;
             } | null;
+            /**
+             * Format: uuid
+             * @description Key of the request that created it; not in lists
+             */
+            requestKey?: string;
         };
         /**
          * @example {
@@ -574,7 +580,38 @@ export interface components {
          *         "settledAt": null,
          *         "paymentMethod": "pix",
          *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "notice": "O provedor recusou ou removeu esta cobrança. Ela não pode ser paga; crie outra.",
          *         "reasonCode": "provider_refused",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.unexpected_payment",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "paid",
+         *         "to": "paid"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "paid",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "notice": "Esta cobrança foi paga mais de uma vez. O pagamento adicional só entra no saldo após análise.",
+         *         "providerFeeCents": 25,
+         *         "netAmountCents": 975,
+         *         "paidAt": "2026-11-20T20:42:18.000Z",
          *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
          *       }
          *     }
@@ -780,7 +817,7 @@ export interface components {
          *       }
          *     }
          */
-        Event: components["schemas"]["ChargeCreatedEvent"] | components["schemas"]["ChargePaidEvent"] | components["schemas"]["ChargeExpiredEvent"] | components["schemas"]["ChargeFailedEvent"] | components["schemas"]["TransferCreatedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["TransferCancelledEvent"] | components["schemas"]["TransferReturnedEvent"] | components["schemas"]["TransferUnknownEvent"] | components["schemas"]["OperationCreatedEvent"] | components["schemas"]["OperationUpdatedEvent"] | components["schemas"]["OperationDeletedEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["ChargeCreatedEvent"] | components["schemas"]["ChargePaidEvent"] | components["schemas"]["ChargeExpiredEvent"] | components["schemas"]["ChargeFailedEvent"] | components["schemas"]["ChargeUnexpected_paymentEvent"] | components["schemas"]["TransferCreatedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["TransferCancelledEvent"] | components["schemas"]["TransferReturnedEvent"] | components["schemas"]["TransferUnknownEvent"] | components["schemas"]["OperationCreatedEvent"] | components["schemas"]["OperationUpdatedEvent"] | components["schemas"]["OperationDeletedEvent"] | components["schemas"]["WebhookTestEvent"];
         /** @enum {string} */
         ChargeCreatedEventType: "charge.created";
         /** @description The payment as it was then, without its code */
@@ -988,6 +1025,35 @@ export interface components {
              * @enum {string}
              */
             type: "charge.failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        ChargeUnexpected_paymentEventType: "charge.unexpected_payment";
+        ChargeUnexpected_paymentEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.unexpected_payment";
             /**
              * Format: date-time
              * @description When it happened
@@ -1403,7 +1469,7 @@ export interface components {
             /** @description Address that events are sent to: https, a public name */
             url: string;
             /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-            events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
             /** @description A name for people */
             description?: string | null;
             /** @description Only events of these business operations; null: of all, later ones included */
@@ -1425,7 +1491,7 @@ export interface components {
             /** @description Address that events are sent to: https, a public name */
             url?: string;
             /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-            events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
             /** @description A name for people */
             description?: string | null;
             /** @description Only events of these business operations; null: of all, later ones included */
@@ -1463,7 +1529,7 @@ export interface components {
              * @description A sample of this type instead of `webhook.test`
              * @enum {string}
              */
-            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
         };
         PostWebhooksByIdTestAnswer: {
             /**
@@ -1514,7 +1580,7 @@ export interface components {
              * @description Events created before; default: now
              */
             to?: string;
-            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
             /**
              * @description Only what failed or was skipped; false: everything again
              * @default true
@@ -1534,7 +1600,7 @@ export interface components {
              * @description Only this type
              * @enum {string}
              */
-            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
             /**
              * Format: uuid
              * @description Only of this payment
@@ -1561,7 +1627,7 @@ export interface components {
         };
         GetEventsStreamQuery: {
             /** @description Only these types, separated by commas */
-            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
         };
     };
 }

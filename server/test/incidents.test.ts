@@ -103,7 +103,8 @@ const payout = (id: string, fields: Partial<PayoutReport>): { payouts: PayoutRep
 });
 
 const returned = (amountCents: number): PixReturn => ({
-  id: crypto.randomUUID(),
+  id: null,
+  rtrId: crypto.randomUUID(),
   amountCents,
   at: service.house.clock.now(),
   status: 'settled',

@@ -82,6 +82,7 @@ test('a pending charge is shown with its code and a PNG of it, and with every fi
     paymentMethod: 'pix',
     expiresAt: '2026-11-21T12:00:00.500Z',
     copyPaste: '00020126CODE',
+    requestKey: expect.stringMatching(/^[0-9a-f-]{36}$/),
   });
   expect(qrCodeBase64).toMatch(/^data:image\/png;base64,/);
   expect(PNG.sync.read(Buffer.from(qrCodeBase64.slice(22), 'base64')).width).toBeGreaterThan(20);
@@ -113,7 +114,7 @@ test('a code past its state is not shown, nor is one in a list', async () => {
     expect(payment).not.toHaveProperty('copyPaste');
     expect(payment).not.toHaveProperty('qrCodeBase64');
     expect(payment).not.toHaveProperty('debitAmountCents');
-    for (const inside of ['requestKey', 'history', 'command', 'payerName', 'pixKey', 'fingerprint']) {
+    for (const inside of ['history', 'command', 'payerName', 'pixKey', 'fingerprint']) {
       expect(payment).not.toHaveProperty(inside);
     }
   }
@@ -156,13 +157,19 @@ const coded = { copy_paste: '000201CODE', expires_at: '2026-11-21T12:00:00Z' };
 const sent = ['debitAmountCents', 'expectedNetAmountCents'];
 const closed = ['providerFeeCents', 'netAmountCents', 'endToEnd'];
 
-/** Beside the eleven: exactly these, in the lookup of one and in the list. */
+/** Beside the eleven: exactly these in the lookup of one, which has the request key besides, and in the list. */
 const shownFields: [kind: string, status: string, stored: object, alone: string[], listed: string[]][] = [
   ['deposit', 'unknown', {}, [], []],
   ['deposit', 'pending', coded, ['copyPaste', 'qrCodeBase64'], []],
   ['deposit', 'pending', {}, [], []],
   ['deposit', 'paid', { ...coded, ...paid }, ['paidAt', ...closed], ['paidAt', ...closed]],
-  ['deposit', 'failed', { reason_code: 'provider_refused' }, ['reasonCode'], ['reasonCode']],
+  [
+    'deposit',
+    'failed',
+    { reason_code: 'provider_refused' },
+    ['reasonCode', 'notice'],
+    ['reasonCode', 'notice'],
+  ],
   ['deposit', 'expired', coded, [], []],
   ['transfer', 'draft', {}, sent, sent],
   ['transfer', 'unknown', {}, sent, sent],
@@ -189,7 +196,7 @@ test.each(shownFields)(
     const { get, list, store } = await newShop();
     const id = await store({ kind, status, ...stored });
     const one = (await get(`/payments/${id}`)).body;
-    expect(Object.keys(one).sort()).toEqual([...always, ...alone].sort());
+    expect(Object.keys(one).sort()).toEqual([...always, 'requestKey', ...alone].sort());
     const [inList] = (await list()).body.payments;
     expect(Object.keys(inList).sort()).toEqual([...always, ...listed].sort());
     expect(one).toMatchObject({ kind, status, paymentMethod: 'pix', feeCents: 25 });

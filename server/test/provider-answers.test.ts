@@ -534,10 +534,16 @@ describe('what is said of a charge', () => {
         paidAt,
         txid: id,
         returns: [
-          { id: 'R1', amountCents: 100, at: Date.UTC(2026, 10, 20, 15, 0, 1), status: 'settled' },
-          { id: 'R2', amountCents: 200, at: Date.UTC(2026, 10, 20, 15), status: 'pending' },
-          { id: 'R3', amountCents: 300, at: paidAt, status: 'failed' },
-          { id: 'R4', amountCents: 400, at: paidAt, status: 'pending' },
+          {
+            id: 'R1',
+            rtrId: 'D1',
+            amountCents: 100,
+            at: Date.UTC(2026, 10, 20, 15, 0, 1),
+            status: 'settled',
+          },
+          { id: 'R2', rtrId: 'D2', amountCents: 200, at: Date.UTC(2026, 10, 20, 15), status: 'pending' },
+          { id: 'R3', rtrId: 'D3', amountCents: 300, at: paidAt, status: 'failed' },
+          { id: 'R4', rtrId: 'D4', amountCents: 400, at: paidAt, status: 'pending' },
         ],
       },
     ]);

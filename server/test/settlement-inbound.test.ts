@@ -193,7 +193,7 @@ describe('a delivery', () => {
     await deliver(service, [{ ...item, devolucoes: [returnItem('Rstranger', 5000)] }]);
     await applied();
     expect(await suspense('Estranger')).toEqual([{ suspense: '5000' }]);
-    expect(await suspense('Rstranger')).toEqual([{ suspense: '-5000' }]);
+    expect(await suspense('DRstranger')).toEqual([{ suspense: '-5000' }]);
   });
 
   test('under ids of another connection settles nothing', async () => {

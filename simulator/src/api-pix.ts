@@ -4,7 +4,10 @@ import {
   type ChargeDetails,
   type ChargeRequest,
   deadlineOf,
+  nextReturnForm,
   type Payment,
+  type PixReturn,
+  type ReturnForm,
 } from './bank.ts';
 import { brCode } from './br-code.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
@@ -252,19 +255,34 @@ export function chargeView(bank: Bank, charge: Charge, stale: boolean) {
   }
   const pix = charge.payments.flatMap((endToEnd) => {
     const payment = bank.payments.get(endToEnd);
-    return payment === undefined ? [] : [paymentView(payment)];
+    return payment === undefined ? [] : [paymentView(payment, payment.returns.length, nextReturnForm(bank))];
   });
   return { ...chargeAnswer(charge), ...(pix.length > 0 ? { pix } : {}) };
 }
 
-/** Pix: a received payment, in queries and webhooks. */
-export function paymentView(payment: Payment) {
+/** Pix: a received payment, in queries and webhooks, with the first `returns` of its returns. */
+export function paymentView(payment: Payment, returns: number, form: ReturnForm) {
   return {
     endToEndId: payment.endToEnd,
     txid: payment.txid,
     valor: toReais(payment.amountCents),
     chave: payment.key,
     horario: new Date(payment.at).toISOString(),
+    ...(returns === 0
+      ? {}
+      : { devolucoes: payment.returns.slice(0, returns).map((returned) => returnView(returned, form)) }),
+  };
+}
+
+/** Devolucao, under one of its names or both. */
+export function returnView({ id, rtrId, amountCents, at }: PixReturn, form: ReturnForm) {
+  const time = new Date(at).toISOString();
+  return {
+    ...(form === 'rtrId' ? {} : { id }),
+    ...(form === 'id' ? {} : { rtrId }),
+    valor: toReais(amountCents),
+    horario: { solicitacao: time, liquidacao: time },
+    status: 'DEVOLVIDO',
   };
 }
 

@@ -49,6 +49,8 @@ export type Bank = {
   /** The last moment that was given to a row: creation times never run backwards, or the lists lose their order. */
   lastMoment: number;
   nextArrival: number;
+  /** Reports of returns so far: they come in turns where the form changes. Not kept. */
+  returnReports: number;
   /** Signs the access tokens; kept, so that they survive a restart. */
   tokenSecret: string;
 };
@@ -87,6 +89,8 @@ export type Payment = {
   n: number;
   /** Its place in the statement, as that of a completed payout and of a return. */
   line: number;
+  /** What went back to the payer. */
+  returns: PixReturn[];
 };
 
 export type PayoutRequest = {
@@ -111,11 +115,13 @@ export type Payout = PayoutRequest & {
   settledAt: number | undefined;
   line: number | undefined;
   refusal: Refusal | undefined;
-  returns: PayoutReturn[];
+  returns: PixReturn[];
 };
 
 export type Refusal = { code: string; reason: string };
-export type PayoutReturn = { id: string; rtrId: string; amountCents: number; at: number; line: number };
+/** `id` is chosen by whoever returns the Pix and unique only within one Pix; `rtrId` is unique. */
+export type PixReturn = { id: string; rtrId: string; amountCents: number; at: number; line: number };
+export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
 export type Client = { id: string; secret: string };
 export type Webhook = { key: string; url: string; clientId: string; createdAt: number };
@@ -126,7 +132,7 @@ export type Counts = { queries: number; webhooksSent: number };
 export type StatementLine = {
   at: number;
   id: string;
-  kind: 'PIX_RECEBIDO' | 'PIX_ENVIADO' | 'DEVOLUCAO_RECEBIDA';
+  kind: 'PIX_RECEBIDO' | 'PIX_ENVIADO' | 'DEVOLUCAO_RECEBIDA' | 'DEVOLUCAO_ENVIADA';
   amountCents: number;
   endToEnd: string;
   txid?: string;
@@ -182,6 +188,7 @@ export function emptyBank(): Bank {
     balanceCents: 0,
     lastMoment: 0,
     nextArrival: 1,
+    returnReports: 0,
     tokenSecret: '',
   };
 }
@@ -205,7 +212,7 @@ export function createCharge(
   world: World,
   txid: string,
   request: ChargeRequest | undefined,
-): Fate<{ created: Charge } | 'duplicate' | 'malformed' | 'refused'> & { writes: Entry[] } {
+): Fate<{ created: Charge } | 'duplicate' | 'malformed' | 'refused' | 'unlisted'> & { writes: Entry[] } {
   const existing = bank.charges.get(txid);
   if (existing !== undefined) return { fate: 'answer', answer: 'duplicate', writes: [] };
   const behaviour = bank.behaviour.charge;
@@ -213,6 +220,7 @@ export function createCharge(
   if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
   if (request === undefined) return { fate: 'answer', answer: 'malformed', writes: [] };
   if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
+  if (behaviour === 'refuse-unlisted') return { fate: 'answer', answer: 'unlisted', writes: [] };
 
   const charge: Charge = {
     ...request,
@@ -271,6 +279,7 @@ export function payCharge(
     at,
     n: bank.paymentList.length,
     line: bank.statement.length,
+    returns: [],
   };
   charge.status = 'CONCLUIDA';
   charge.payments.push(payment.endToEnd);
@@ -319,7 +328,12 @@ export function removeCharge(
 
 // ---------------------------------------------------------------------------------------------- payouts
 
-export type PayoutAnswer = { accepted: Payout } | { refused: Refusal } | 'duplicate' | 'malformed';
+export type PayoutAnswer =
+  | { accepted: Payout }
+  | { refused: Refusal }
+  | 'duplicate'
+  | 'malformed'
+  | 'unlisted';
 
 /**
  * A request to pay out. It is counted whatever becomes of it. An id that was decided is never decided anew and gets
@@ -357,6 +371,9 @@ export function requestPayout(
       payout.refusal = refusal;
       return { fate: 'answer', answer: { refused: refusal }, writes: [['payout', payout]] };
     }
+    // Nothing is decided: a query does not find it, and a repeat is answered the same.
+    case 'refuse-unlisted':
+      return { fate: 'answer', answer: 'unlisted', writes: [['payout', payout]] };
     case 'delay-request': {
       const arrival = { n: bank.nextArrival++, at: world.now() + bank.behaviour.delayMs, request };
       addArrival(bank, arrival);
@@ -457,30 +474,25 @@ export function returnPayout(
   world: World,
   idEnvio: string,
   amountCents?: number,
-): { answer: { returned: PayoutReturn } | 'not-found' | 'not-completed' | 'too-much'; writes: Entry[] } {
+  id: string = world.letters(32),
+): {
+  answer: { returned: PixReturn } | 'not-found' | 'not-completed' | 'too-much' | 'taken';
+  writes: Entry[];
+} {
   const payout = bank.payouts.get(idEnvio);
   if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
   if (payout.status !== 'completed') return { answer: 'not-completed', writes: [] };
   const leftCents = payout.amountCents - returnedCents(payout);
-  const backCents = amountCents ?? leftCents;
-  if (backCents > leftCents) return { answer: 'too-much', writes: [] };
-  const at = moment(bank, world);
-  const returned: PayoutReturn = {
-    id: world.letters(32),
-    rtrId: endToEndAt(world, at, 'D'),
-    amountCents: backCents,
-    at,
-    line: bank.statement.length,
-  };
-  payout.returns.push(returned);
-  if (backCents === leftCents) payout.status = 'returned';
-  bank.balanceCents += backCents;
+  const returned = returnOf(bank, world, payout, amountCents ?? leftCents, id);
+  if (returned === 'too-much' || returned === 'taken') return { answer: returned, writes: [] };
+  if (returned.amountCents === leftCents) payout.status = 'returned';
+  bank.balanceCents += returned.amountCents;
   bank.statement.push(lineOfReturn(payout, returned));
   return {
     answer: { returned },
     writes: [
       ['payout', payout],
-      ...report(bank, at, {
+      ...report(bank, returned.at, {
         key: payout.payerKey,
         kind: 'payout',
         id: idEnvio,
@@ -490,8 +502,63 @@ export function returnPayout(
   };
 }
 
-export function returnedCents(payout: Payout): number {
-  return payout.returns.reduce((sum, one) => sum + one.amountCents, 0);
+/** A received Pix goes back to its payer, whole or in part. */
+export function returnPayment(
+  bank: Bank,
+  world: World,
+  endToEnd: string,
+  amountCents?: number,
+  id: string = world.letters(32),
+): { answer: { returned: PixReturn } | 'not-found' | 'too-much' | 'taken'; writes: Entry[] } {
+  const payment = bank.payments.get(endToEnd);
+  if (payment === undefined) return { answer: 'not-found', writes: [] };
+  const leftCents = payment.amountCents - returnedCents(payment);
+  const returned = returnOf(bank, world, payment, amountCents ?? leftCents, id);
+  if (returned === 'too-much' || returned === 'taken') return { answer: returned, writes: [] };
+  bank.balanceCents -= returned.amountCents;
+  bank.statement.push(lineOfDebit(payment, returned));
+  return {
+    answer: { returned },
+    writes: [
+      ['payment', payment],
+      ...report(bank, returned.at, {
+        key: payment.key,
+        kind: 'payment',
+        id: endToEnd,
+        returns: payment.returns.length,
+      }),
+    ],
+  };
+}
+
+/** Adds a return to what is returned. All of its returns together are at most its amount, and each has an id of its own. */
+function returnOf(
+  bank: Bank,
+  world: World,
+  of: { amountCents: number; returns: PixReturn[] },
+  amountCents: number,
+  id: string,
+): PixReturn | 'too-much' | 'taken' {
+  if (amountCents < 1 || amountCents > of.amountCents - returnedCents(of)) return 'too-much';
+  if (of.returns.some((one) => one.id === id)) return 'taken';
+  const at = moment(bank, world);
+  const rtrId = endToEndAt(world, at, 'D');
+  const returned: PixReturn = { id, rtrId, amountCents, at, line: bank.statement.length };
+  of.returns.push(returned);
+  return returned;
+}
+
+const turns = ['id', 'rtrId', 'both'] as const;
+
+/** The form of the next report of a return. */
+export function nextReturnForm(bank: Bank): ReturnForm {
+  const { returnForm } = bank.behaviour;
+  if (returnForm !== 'changing') return returnForm;
+  return turns[bank.returnReports++ % turns.length] as ReturnForm;
+}
+
+export function returnedCents({ returns }: { returns: readonly PixReturn[] }): number {
+  return returns.reduce((sum, one) => sum + one.amountCents, 0);
 }
 
 // ------------------------------------------------------------------------------ time, webhooks, settings
@@ -615,7 +682,13 @@ function lineOfPayout(payout: Payout, at: number): StatementLine {
   return { at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
 }
 
-function lineOfReturn(payout: Payout, returned: PayoutReturn): StatementLine {
+function lineOfDebit(payment: Payment, returned: PixReturn): StatementLine {
+  const { endToEnd, txid } = payment;
+  const { rtrId, amountCents, at } = returned;
+  return { at, id: rtrId, kind: 'DEVOLUCAO_ENVIADA', amountCents, endToEnd, txid };
+}
+
+function lineOfReturn(payout: Payout, returned: PixReturn): StatementLine {
   const { endToEnd, idEnvio } = payout;
   const { rtrId, amountCents, at } = returned;
   return { at, id: rtrId, kind: 'DEVOLUCAO_RECEBIDA', amountCents, endToEnd, idEnvio };
@@ -630,7 +703,8 @@ export function restore(bank: Bank, entry: Entry): void {
       bank.charges.set(entry[1].txid, entry[1]);
       break;
     case 'payment':
-      bank.payments.set(entry[1].endToEnd, entry[1]);
+      // Journals of earlier versions have no returns of received Pix.
+      bank.payments.set(entry[1].endToEnd, { ...entry[1], returns: entry[1].returns ?? [] });
       break;
     case 'payout':
       bank.payouts.set(entry[1].idEnvio, entry[1]);
@@ -678,6 +752,10 @@ export function ready(bank: Bank): void {
   for (const payment of payments) {
     addPayment(bank, payment);
     lines.push({ line: payment.line, shown: lineOfPayment(payment) });
+    for (const returned of payment.returns) {
+      bank.balanceCents -= returned.amountCents;
+      lines.push({ line: returned.line, shown: lineOfDebit(payment, returned) });
+    }
   }
   bank.payoutList = [...bank.payouts.values()].filter((payout) => payout.status !== 'seen').sort(byNumber);
   for (const payout of bank.payoutList) {

@@ -4,6 +4,7 @@ export const choices = {
     'complete',
     'stay-pending',
     'refuse-in-answer',
+    'refuse-unlisted',
     'refuse-later',
     'lose-answer',
     'lose-request',
@@ -13,9 +14,19 @@ export const choices = {
     'hang',
     'garbage',
   ],
-  charge: ['create', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang', 'no-code'],
+  charge: [
+    'create',
+    'refuse',
+    'refuse-unlisted',
+    'lose-answer',
+    'lose-request',
+    'error-500',
+    'hang',
+    'no-code',
+  ],
   webhook: ['send', 'drop', 'duplicate', 'delay', 'reorder'],
   query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
+  returnForm: ['both', 'rtrId', 'id', 'changing'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -25,6 +36,8 @@ export type Behaviour = {
   charge: ChargeBehaviour;
   webhook: (typeof choices.webhook)[number];
   query: (typeof choices.query)[number];
+  /** Under which names a return is reported. `changing`: under others in each report. */
+  returnForm: (typeof choices.returnForm)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -34,6 +47,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   charge: 'create',
   webhook: 'send',
   query: 'answer',
+  returnForm: 'both',
   settleAfterMs: 50,
   delayMs: 0,
 };

@@ -6,9 +6,11 @@ import {
   expireCharge,
   type Payment,
   type Payout,
+  type PixReturn,
   payCharge,
   removeCharge,
   returnedCents,
+  returnPayment,
   returnPayout,
   setBehaviour,
   settlePayout,
@@ -81,6 +83,7 @@ function readCents(given: Record<string, unknown>): { cents: number | undefined 
 // --------------------------------------------------------------------------------------------- charges
 
 function charge(desk: Desk, txid: string, action: string | undefined, body: string): Reply {
+  if (action === 'return') return chargeReturn(desk, txid, body);
   if (action !== 'pay' && action !== 'expire' && action !== 'remove') return unknownCall();
   const read = readBody(body, action === 'pay' ? ['amountCents'] : []);
   if ('refusal' in read) return read.refusal;
@@ -101,12 +104,43 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   return json(200, { ok: true });
 }
 
+/** A received Pix goes back to its payer: the last one that the charge received, unless another is named. */
+function chargeReturn(desk: Desk, txid: string, body: string): Reply {
+  const read = readBody(body, ['endToEnd', 'amountCents', 'id']);
+  if ('refusal' in read) return read.refusal;
+  const amount = readCents(read.given);
+  if ('refusal' in amount) return amount.refusal;
+  const name = readReturnId(read.given);
+  if ('refusal' in name) return name.refusal;
+  const received = desk.bank.charges.get(txid)?.payments ?? [];
+  const endToEnd = read.given.endToEnd ?? received.at(-1);
+  if (typeof endToEnd !== 'string' || !received.includes(endToEnd))
+    return failure(404, `no such Pix for charge ${txid}`);
+  const { answer, writes } = returnPayment(desk.bank, desk.world, endToEnd, amount.cents, name.id);
+  desk.commit(writes);
+  return returnReply(answer);
+}
+
+/** `id` of a return: chosen by whoever returns the Pix. */
+function readReturnId({ id }: Record<string, unknown>): { id: string | undefined } | { refusal: Reply } {
+  if (id === undefined || (typeof id === 'string' && /^[a-zA-Z0-9]{1,35}$/.test(id))) return { id };
+  return { refusal: failure(400, 'id must be a text of 1 to 35 letters or digits') };
+}
+
+function returnReply(answer: { returned: PixReturn } | 'not-found' | 'too-much' | 'taken'): Reply {
+  if (answer === 'not-found') return failure(404, 'no such Pix');
+  if (answer === 'too-much') return failure(409, 'all returns together cannot exceed the amount');
+  if (answer === 'taken') return failure(409, 'the Pix has a return with this id');
+  const { id, rtrId, amountCents } = answer.returned;
+  return json(200, { id, rtrId, amountCents });
+}
+
 // --------------------------------------------------------------------------------------------- payouts
 
 const bodyOfPayoutCall: Record<string, string[]> = {
   complete: [],
   refuse: ['reason'],
-  return: ['amountCents'],
+  return: ['amountCents', 'id'],
 };
 
 function payout(desk: Desk, idEnvio: string, action: string | undefined, body: string): Reply {
@@ -118,13 +152,13 @@ function payout(desk: Desk, idEnvio: string, action: string | undefined, body: s
   if (action === 'return') {
     const amount = readCents(read.given);
     if ('refusal' in amount) return amount.refusal;
-    const { answer, writes } = returnPayout(desk.bank, desk.world, idEnvio, amount.cents);
+    const name = readReturnId(read.given);
+    if ('refusal' in name) return name.refusal;
+    const { answer, writes } = returnPayout(desk.bank, desk.world, idEnvio, amount.cents, name.id);
     desk.commit(writes);
     if (answer === 'not-found') return failure(404, `no payout ${idEnvio}`);
     if (answer === 'not-completed') return failure(409, 'only a completed payout can be returned');
-    if (answer === 'too-much') return failure(409, 'all returns together cannot exceed what was sent');
-    const { rtrId, amountCents } = answer.returned;
-    return json(200, { rtrId, amountCents });
+    return returnReply(answer);
   }
 
   const { reason } = read.given;
@@ -215,15 +249,32 @@ function chargeState(desk: Desk, charge: Charge, now: number) {
     createdAt: new Date(charge.createdAt).toISOString(),
     ...(first === undefined ? {} : { paidAt: new Date(first.at).toISOString(), endToEnd: first.endToEnd }),
     ...(payments.length < 2 ? {} : { payments: payments.map(paymentState) }),
+    ...(payments.every((one) => one.returns.length === 0)
+      ? {}
+      : {
+          returns: payments.flatMap((one) =>
+            returnsState(one).map((back) => ({ ...back, endToEnd: one.endToEnd })),
+          ),
+        }),
   };
 }
+
+const returnsState = ({ returns }: { returns: readonly PixReturn[] }) =>
+  returns.map(({ id, rtrId, amountCents }) => ({ id, rtrId, amountCents }));
 
 function paymentsOf(desk: Desk, charge: Charge): Payment[] {
   return charge.payments.flatMap((endToEnd) => desk.bank.payments.get(endToEnd) ?? []);
 }
 
-function paymentState({ endToEnd, amountCents, at }: Payment) {
-  return { endToEnd, amountCents, paidAt: new Date(at).toISOString() };
+function paymentState(payment: Payment) {
+  const { endToEnd, amountCents, at } = payment;
+  const back = returnedCents(payment);
+  return {
+    endToEnd,
+    amountCents,
+    paidAt: new Date(at).toISOString(),
+    ...(back > 0 && { returnedCents: back }),
+  };
 }
 
 /** A payout that was only seen (lost, failed, still on its way) was not decided: it has no status. */
@@ -236,7 +287,9 @@ function payoutState(payout: Payout) {
     timesReceived: payout.timesReceived,
     timesAccepted: payout.accepted ? 1 : 0,
     ...(payout.endToEnd === '' ? {} : { endToEnd: payout.endToEnd }),
-    ...(payout.returns.length === 0 ? {} : { returnedCents: returnedCents(payout) }),
+    ...(payout.returns.length === 0
+      ? {}
+      : { returnedCents: returnedCents(payout), returns: returnsState(payout) }),
     ...(payout.refusal === undefined ? {} : { reason: payout.refusal.reason }),
   };
 }

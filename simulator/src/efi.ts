@@ -1,4 +1,5 @@
-import type { Payout, PayoutRequest, Refusal, Report, StatementLine } from './bank.ts';
+import { returnView } from './api-pix.ts';
+import type { Payout, PayoutRequest, PixReturn, Refusal, Report, ReturnForm, StatementLine } from './bank.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
 import { json, problem, type Reply } from './reply.ts';
 
@@ -82,7 +83,7 @@ export function payoutAnswer(payout: Payout) {
 }
 
 /** The payout in queries. A stale one shows it as it was when it was created. */
-export function payoutView(payout: Payout, stale: boolean) {
+export function payoutView(payout: Payout, stale: boolean, form: ReturnForm) {
   // One that was refused in the answer was born so.
   const pending = payout.status === 'pending' || (stale && payout.accepted);
   return {
@@ -103,21 +104,15 @@ export function payoutView(payout: Payout, stale: boolean) {
     ...(pending || payout.refusal === undefined ? {} : { gnExtras: { erro: errorView(payout.refusal) } }),
     ...(pending || payout.returns.length === 0
       ? {}
-      : { devolucoes: returnViews(payout, payout.returns.length) }),
+      : { devolucoes: payout.returns.map((returned) => payoutReturnView(returned, form)) }),
   };
 }
 
-function returnViews(payout: Payout, count: number) {
-  return payout.returns.slice(0, count).map((returned) => {
-    const at = new Date(returned.at).toISOString();
-    return {
-      id: returned.id,
-      rtrId: returned.rtrId,
-      valor: toReais(returned.amountCents),
-      horario: { solicitacao: at, liquidacao: at },
-      status: 'DEVOLVIDO',
-    };
-  });
+/** By `rtrId` alone as in Efí's sent Pix (`PixSendDetailResponseSchema` of its SDK 2.0): without a status, the time as text. */
+function payoutReturnView(returned: PixReturn, form: ReturnForm) {
+  if (form !== 'rtrId') return returnView(returned, form);
+  const { rtrId, amountCents, at } = returned;
+  return { rtrId, valor: toReais(amountCents), horario: new Date(at).toISOString() };
 }
 
 function errorView({ code, reason }: Refusal) {
@@ -125,7 +120,7 @@ function errorView({ code, reason }: Refusal) {
 }
 
 /** The payout in a webhook, with the first `returns` of its returns. */
-export function payoutNotice(payout: Payout, returns: number) {
+export function payoutNotice(payout: Payout, returns: number, form: ReturnForm) {
   const refused = payout.status === 'refused';
   return {
     endToEndId: payout.endToEnd,
@@ -138,7 +133,9 @@ export function payoutNotice(payout: Payout, returns: number) {
       idEnvio: payout.idEnvio,
       ...(payout.refusal === undefined ? {} : { erro: errorView(payout.refusal) }),
     },
-    ...(returns === 0 ? {} : { devolucoes: returnViews(payout, returns) }),
+    ...(returns === 0
+      ? {}
+      : { devolucoes: payout.returns.slice(0, returns).map((returned) => payoutReturnView(returned, form)) }),
   };
 }
 
@@ -208,6 +205,8 @@ export function reportText(report: Report, statement: readonly StatementLine[]):
       return [`PR;1;${endToEnd};${line.txid ?? ''};${amount};;;;;${at}`];
     if (kind === 'PIX_ENVIADO' && report.kinds.includes('pixEnviadoChave'))
       return [`PEC;1;${endToEnd};${line.idEnvio ?? ''};${amount};${at}`];
+    if (kind === 'DEVOLUCAO_ENVIADA' && report.kinds.includes('pixDevolucaoEnviada'))
+      return [`PDE;1;${endToEnd};${id};${amount};${at}`];
     if (kind === 'DEVOLUCAO_RECEBIDA' && report.kinds.includes('pixDevolucaoRecebida'))
       return [`PDR;1;${endToEnd};${id};${amount};${at}`];
     return [];

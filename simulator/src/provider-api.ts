@@ -14,6 +14,7 @@ import {
   type Charge,
   createCharge,
   type Fate,
+  nextReturnForm,
   type Payment,
   type Payout,
   registerWebhook,
@@ -222,6 +223,8 @@ function putCharge(desk: Desk, txid: string, body: string): Outcome {
   return outcomeOf(fated, (answer) => {
     if (answer === 'duplicate') return duplicateTxid(txid);
     if (answer === 'malformed') return invalidCharge('violations' in read ? read.violations : []);
+    if (answer === 'unlisted')
+      return problem(422, 'CobRecusaNaoDocumentada', 'Recusada', 'Recusa que nenhuma tabela contém');
     if (answer === 'refused') {
       return invalidCharge([{ razao: 'Recusada pelo simulador', propriedade: 'cob' }]);
     }
@@ -281,7 +284,7 @@ function getPayment(desk: Desk, endToEnd: string): Outcome {
   return queried(desk, paymentNotFound, (stale) => {
     const payment = desk.bank.payments.get(endToEnd);
     // As its charge was created, nobody had paid.
-    return payment === undefined || stale ? paymentNotFound() : json(200, paymentView(payment));
+    return payment === undefined || stale ? paymentNotFound() : json(200, wholePayment(desk, payment));
   });
 }
 
@@ -297,9 +300,12 @@ function listPayments(desk: Desk, query: URLSearchParams): Outcome {
       txid === null ? undefined : withTxid,
     );
     if (txid !== null) parametros.txid = txid;
-    return { parametros, pix: items.map(paymentView) };
+    return { parametros, pix: items.map((payment) => wholePayment(desk, payment)) };
   });
 }
+
+const wholePayment = (desk: Desk, payment: Payment) =>
+  paymentView(payment, payment.returns.length, nextReturnForm(desk.bank));
 
 // ----------------------------------------------------------------------------------------------- payouts
 
@@ -319,6 +325,8 @@ function putPayout(desk: Desk, idEnvio: string, body: string): Outcome {
       return refusal(409, 'id_envio_duplicado', 'O idEnvio informado já foi utilizado');
     }
     if (answer === 'malformed') return 'refusal' in read ? read.refusal : internalError();
+    if (answer === 'unlisted')
+      return refusal(422, 'recusa_nao_documentada', 'Recusa que nenhuma tabela contém');
     if ('accepted' in answer) return json(201, payoutAnswer(answer.accepted));
     const { code, reason } = answer.refused;
     return code === 'chave_favorecido_nao_encontrada'
@@ -331,7 +339,7 @@ function getPayout(desk: Desk, payout: Payout | undefined): Outcome {
   return queried(desk, payoutNotFound, (stale) =>
     payout === undefined || payout.status === 'seen'
       ? payoutNotFound()
-      : json(200, payoutView(payout, stale)),
+      : json(200, payoutView(payout, stale, nextReturnForm(desk.bank))),
   );
 }
 
@@ -339,7 +347,7 @@ function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
   const status = query.get('status');
   const all: Payout[] = desk.bank.payoutList;
   return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
-    const withStatus = (payout: Payout) => payoutView(payout, stale).status === status;
+    const withStatus = (payout: Payout) => payoutView(payout, stale, 'both').status === status;
     const { parametros, items } = pageOf(
       nothing ? [] : all,
       (payout) => payout.createdAt,
@@ -347,7 +355,7 @@ function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
       status === null ? undefined : withStatus,
     );
     if (status !== null) parametros.status = status;
-    return { parametros, pix: items.map((payout) => payoutView(payout, stale)) };
+    return { parametros, pix: items.map((payout) => payoutView(payout, stale, nextReturnForm(desk.bank))) };
   });
 }
 

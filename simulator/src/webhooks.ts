@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { Agent } from 'undici';
 import { paymentView } from './api-pix.ts';
-import type { Bank } from './bank.ts';
+import { type Bank, nextReturnForm } from './bank.ts';
 import { payoutNotice } from './efi.ts';
 import type { Delivery } from './outbox.ts';
 
@@ -98,10 +98,10 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
   for (const { kind, id, returns } of delivery.notifications) {
     if (kind === 'payment') {
       const payment = bank.payments.get(id);
-      if (payment !== undefined) pix.push(paymentView(payment));
+      if (payment !== undefined) pix.push(paymentView(payment, returns, nextReturnForm(bank)));
     } else {
       const payout = bank.payouts.get(id);
-      if (payout !== undefined) pix.push(payoutNotice(payout, returns));
+      if (payout !== undefined) pix.push(payoutNotice(payout, returns, nextReturnForm(bank)));
     }
   }
   return JSON.stringify({ pix });

@@ -27,6 +27,7 @@ const types = [
   'charge.paid',
   'charge.expired',
   'charge.failed',
+  'charge.unexpected_payment',
   'transfer.created',
   'transfer.unknown',
   'transfer.completed',

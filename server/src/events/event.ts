@@ -12,6 +12,11 @@ export const eventTypes = {
   'charge.paid': { kept: true, description: 'A charge was paid.' },
   'charge.expired': { kept: true, description: 'A charge expired unpaid.' },
   'charge.failed': { kept: true, description: 'The provider refused to create a charge, or removed it.' },
+  'charge.unexpected_payment': {
+    kept: true,
+    description:
+      'A charge was paid a second time, with another amount or after it had failed; the money awaits review.',
+  },
   'transfer.created': { kept: false, description: 'The provider has a transfer.' },
   'transfer.completed': { kept: true, description: 'A transfer reached its receiver.' },
   'transfer.cancelled': {

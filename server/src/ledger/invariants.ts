@@ -116,9 +116,27 @@ export interface StoredPayment {
   keyTaken: boolean;
   intentState: string | null;
   leased: boolean;
+  expiresAt: number | null;
+  /** Since when the provider has answered queries without another state, and the last of these queries. */
+  undecidedSince: number | null;
+  answeredAt: number | null;
+  /** Incidents about it, open or resolved. */
+  incidents: number;
+  /** Returns of it that are known, posted or not. */
+  returns: PaymentReturn[];
   /** Of the kind that tells of the state it is in, written when it entered it. */
   events: number;
   journals: PaymentJournal[];
+}
+
+export interface PaymentReturn {
+  reference: string;
+  /** The Pix; null where it was not stored. */
+  pix: string | null;
+  id: string | null;
+  rtrId: string | null;
+  amountCents: number;
+  posted: boolean;
 }
 
 export interface PaymentJournal extends Sums {
@@ -144,6 +162,8 @@ export interface PayoutTruth {
   pixKey: string | null;
   status: 'pending' | 'completed' | 'refused' | 'returned';
   timesAccepted: number;
+  /** Amounts of its returns, in cents. */
+  returns: readonly number[];
 }
 
 export interface ChargeTruth {
@@ -151,6 +171,8 @@ export interface ChargeTruth {
   amountCents: number;
   status: string;
   paid: boolean;
+  /** Each Pix that it received, with the amounts of its returns in cents. */
+  received: readonly { endToEnd: string; returns: readonly number[] }[];
 }
 
 /** How far the clocks of two processes may differ, with room to spare. */
@@ -684,7 +706,83 @@ export const invariants: readonly Invariant[] = [
     name: 'two restores of one backup are the same',
     notHere: 'needs two restores: the restore rig compares them',
   },
+  {
+    number: 49,
+    name: 'a return is posted once, whatever it is called',
+    payment: (payment) =>
+      first(
+        ...payment.returns.map((one) => {
+          const journals = payment.journals.filter(
+            ({ event, reference }) => returnEvents.has(event) && reference === one.reference,
+          );
+          if (journals.length !== (one.posted ? 1 : 0))
+            return `the return ${one.reference} has ${journals.length} journals`;
+          const cents = journals.reduce((sum, { clearing }) => sum + Math.abs(clearing), 0);
+          return cents === (one.posted ? one.amountCents : 0)
+            ? null
+            : `the return ${one.reference} was posted with another amount`;
+        }),
+        sharedName(payment.returns),
+      ),
+    payout: ({ returns }, ours) => moreThan(returns, ours, ''),
+    charge: ({ received }, ours) =>
+      first(...received.map(({ endToEnd, returns }) => moreThan(returns, ours, endToEnd))),
+  },
+  {
+    number: 50,
+    name: 'a payment that a day of answered queries did not end has an incident',
+    payment: (payment) => {
+      const { kind, status, undecidedSince, answeredAt, createdAt, expiresAt, incidents } = payment;
+      if (!open(payment) || undecidedSince === null || answeredAt === null) return null;
+      const waits = kind === 'deposit' && status === 'pending';
+      const from = waits ? Math.max(expiresAt ?? createdAt, undecidedSince) : undecidedSince;
+      return answeredAt - from <= dayMs || incidents > 0 ? null : 'it is overdue without an incident';
+    },
+  },
+  {
+    number: 51,
+    name: 'every return of the provider is known here, each exactly once',
+    payout: ({ returns }, ours) => unlike(returns, ours, ''),
+    charge: ({ received }, ours) =>
+      first(...received.map(({ endToEnd, returns }) => unlike(returns, ours, endToEnd))),
+  },
 ];
+
+const dayMs = 24 * 3_600_000;
+
+/** Where the money of a return can stand. */
+const returnEvents: ReadonlySet<number> = new Set([eventKinds.return, eventKinds.debit, eventKinds.suspense]);
+
+/** Two known returns under one name are one return that was posted twice. */
+function sharedName(returns: readonly PaymentReturn[]): Fault {
+  const names = returns.flatMap(({ pix, id, rtrId }) => [
+    ...(rtrId === null ? [] : [rtrId]),
+    ...(id === null || pix === null ? [] : [`${pix}/${id}`]),
+  ]);
+  const shared = names.find((name, at) => names.indexOf(name) !== at);
+  return shared === undefined ? null : `two returns are named ${shared}`;
+}
+
+const knownOf = (ours: StoredPayment, pix: string): number[] =>
+  ours.returns.filter((one) => one.pix === pix).map(({ amountCents }) => amountCents);
+
+/** More returns of an amount are known than the provider made. */
+function moreThan(truth: readonly number[], ours: StoredPayment | undefined, pix: string): Fault {
+  const known = ours ? knownOf(ours, pix) : [];
+  const count = (all: readonly number[], cents: number): number => all.filter((one) => one === cents).length;
+  const more = known.find((cents) => count(known, cents) > count(truth, cents));
+  return more === undefined
+    ? null
+    : `${count(known, more)} returns of ${more} are known, the provider made ${count(truth, more)}`;
+}
+
+/** Other returns are known than the provider made. Nothing is read of them while the payment is unfinished. */
+function unlike(truth: readonly number[], ours: StoredPayment | undefined, pix: string): Fault {
+  if (!ours || open(ours)) return null;
+  const sorted = (cents: readonly number[]): string => [...cents].sort((one, other) => one - other).join();
+  const [made, known] = [sorted(truth), sorted(knownOf(ours, pix))];
+  return made === known ? null : `the provider returned ${made || 'nothing'}, known is ${known || 'nothing'}`;
+}
 
 // ---------------------------------------------------------------------------------------------------------------- examining
 

@@ -206,6 +206,12 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
     p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents", p.history, p.command,
     o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.lease_until IS NOT NULL AS leased,
+    p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
+    CASE WHEN n.payment_id IS NULL THEN 0
+      ELSE (SELECT count(*) FROM incident i WHERE i.account_id = p.account_id AND i.payment_id = p.id) END AS incidents,
+    (SELECT coalesce(json_agg(json_build_object('reference', r.reference, 'pix', r.pix, 'id', r.return_id, 'rtrId', r.rtr_id,
+        'amountCents', r.amount_cents, 'posted', r.posted)), '[]')
+      FROM known_return r WHERE r.account_id = p.account_id AND r.payment = p.id::text) AS returns,
     EXISTS (SELECT FROM request_key k WHERE k.account_id = p.account_id AND k.request_key = p.request_key) AS "keyTaken",
     (SELECT count(*) FROM event e WHERE e.account_id = p.account_id AND e.payment_id = p.id AND e.type =
         CASE p.kind WHEN 'deposit' THEN 'charge.' ELSE 'transfer.' END || p.status

@@ -1,14 +1,11 @@
-import type { FastifyRequest } from 'fastify';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { isoOf } from '../payments/view.ts';
-import type { Queries } from '../ports/sql.ts';
-import type { Attempts } from './attempts.ts';
-import { askForEmail, cancelEmail, confirmEmail } from './email-change.ts';
+import { attempts } from './attempts.ts';
+import { askForEmail, confirmEmail } from './email-change.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import {
-  deleteNewEmailOf,
   endEverySession,
   endOtherSessions,
   endSession,
@@ -35,9 +32,7 @@ import {
   SessionListSchema,
   SessionSchema,
 } from './schema.ts';
-import { secondFactorDueAt } from './second-factor.ts';
-import { recordSecurityEvent } from './security-events.ts';
-import { actorOf, type Person, requireOwnFactor, requireSecondFactor, type Sessions } from './session.ts';
+import { hasSecondFactor, type Sessions } from './session.ts';
 
 const config: { api: RouteFacts } = {
   api: { permissions: ['read'], policy: 'reads', operation: 'syntax' },
@@ -48,25 +43,13 @@ export function personRoutes(
   api: ApiScope,
   house: PanelHouse,
   sessions: Sessions,
-  attempts: Attempts,
   facts: { mailbox: boolean; simulatorUrl: string | null },
 ): void {
   const { sql, clock } = house;
   const tags = ['Person'];
-
-  /** Sessions end with what waits for a link: who ends them may have lost one. */
-  const endSessions = async (
-    request: FastifyRequest,
-    person: Person,
-    ending: (tx: Queries) => Promise<unknown>,
-    which: string,
-  ): Promise<void> => {
-    await sql.tx(async (tx) => {
-      await ending(tx);
-      await deleteNewEmailOf(tx, person.userId);
-    });
-    await recordSecurityEvent(house, { kind: 'session.ended', ...actorOf(request), detail: { which } });
-  };
+  const passwords = attempts(clock);
+  const invitations = attempts(clock);
+  const emails = attempts(clock);
 
   api.get(
     '/session',
@@ -80,7 +63,7 @@ export function personRoutes(
         language: person.language,
         twoFactorEnabled: person.twoFactorEnabled,
         passkeys: person.passkeys,
-        secondFactor: person.secondFactor,
+        secondFactor: hasSecondFactor(person),
         frozenUntil:
           person.frozenUntil !== null && person.frozenUntil > clock.now() ? isoOf(person.frozenUntil) : null,
         sessionId: person.id,
@@ -93,7 +76,6 @@ export function personRoutes(
           test: one.test,
           role: one.role,
           abilities: [...abilitiesOf(one.role)],
-          secondFactorDueAt: instant(secondFactorDueAt(one)),
         })),
       };
     },
@@ -121,14 +103,13 @@ export function personRoutes(
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      await attempts.take('password', person.userId);
+      passwords.take(person.userId);
       const stored = await findPassword(sql, person.userId);
       if (stored === null || !(await isPassword(stored, request.body.password))) {
         throw new PanelError('wrong_password');
       }
-      await attempts.forget('password', person.userId);
+      passwords.forget(person.userId);
       await markAuthenticated(sql, person.id, clock.now());
-      await recordSecurityEvent(house, { kind: 'password.checked', ...actorOf(request) });
       return { ok: true as const };
     },
   );
@@ -167,12 +148,7 @@ export function personRoutes(
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSessions(
-        request,
-        person,
-        (tx) => endSession(tx, person.userId, request.params.id),
-        request.params.id,
-      );
+      await endSession(sql, person.userId, request.params.id);
       return { ok: true as const };
     },
   );
@@ -182,7 +158,7 @@ export function personRoutes(
     { schema: { tags, summary: 'End every other session', body: Nothing, response: { 200: Done } }, config },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSessions(request, person, (tx) => endOtherSessions(tx, person.userId, person.id), 'others');
+      await endOtherSessions(sql, person.userId, person.id);
       return { ok: true as const };
     },
   );
@@ -192,7 +168,7 @@ export function personRoutes(
     { schema: { tags, summary: 'End every session', body: Nothing, response: { 200: Done } }, config },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSessions(request, person, (tx) => endEverySession(tx, person.userId), 'all');
+      await endEverySession(sql, person.userId);
       return { ok: true as const };
     },
   );
@@ -206,13 +182,8 @@ export function personRoutes(
     async (request) => {
       const person = await sessions.personOf(request);
       sessions.requireFresh(person);
-      requireOwnFactor(person);
-      if ((await findMemberships(sql, person.userId)).some((one) => secondFactorDueAt(one) !== null)) {
-        requireSecondFactor({ test: false, person });
-      }
-      sessions.requireUnfrozen(person);
-      await askForEmail(house, attempts, person, request.body.email);
-      await recordSecurityEvent(house, { kind: 'email.change_asked', ...actorOf(request) });
+      emails.take(person.userId);
+      await askForEmail(house, person, request.body.email);
       return { ok: true as const };
     },
   );
@@ -230,27 +201,8 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
-      await confirmEmail(house, request.body.token, request.ip);
-      return { ok: true as const };
-    },
-  );
-
-  api.post(
-    '/email/cancel',
-    {
-      schema: {
-        tags,
-        summary: 'End a change of address, with the secret of the mail to the old one',
-        body: InvitationBody,
-        response: { 200: Done },
-      },
-      config,
-    },
-    async (request) => {
-      sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
-      await cancelEmail(house, request.body.token, request.ip);
+      invitations.take(request.ip);
+      await confirmEmail(house, request.body.token);
       return { ok: true as const };
     },
   );
@@ -269,7 +221,7 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
+      invitations.take(request.ip);
       const invitation = await findInvitation(sql, tokenHash(request.body.token), clock.now());
       if (!invitation) throw new PanelError('invitation_invalid');
       const { email, role, accountName } = invitation;
@@ -285,20 +237,10 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
+      invitations.take(request.ip);
       const { token, name = '', password = '' } = request.body;
-      const { accountId, userId, role } = await acceptInvitation(house, { token, name, password });
-      const detail = { role };
-      await recordSecurityEvent(house, {
-        kind: 'member.joined',
-        accountId,
-        userId,
-        ipAddress: request.ip,
-        detail,
-      });
+      await acceptInvitation(house, { token, name, password });
       return { ok: true as const };
     },
   );
 }
-
-const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));

@@ -22,7 +22,8 @@ export const findPayment = async (sql: Queries, scope: Scope, id: string): Promi
 const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p.amount_cents AS "amountCents", p.fee_cents AS "feeCents",
   p.created_at AS "createdAt", p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt",
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
-  p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents"`;
+  p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
+  p.request_key AS "requestKey"`;
 
 const selectMany: Statement = {
   name: 'payment_lookups',
@@ -46,19 +47,14 @@ export const findPayments = (
     timestamp(now),
   ]);
 
-/** A payment of a list, with the one thing more that lists look for. */
-export type ListedPayment = ShownPayment & Pick<Payment, 'requestKey'>;
-
-const listedColumns = `${shownColumns}, p.request_key AS "requestKey"`;
-
 const selectByEndToEnd: Statement = {
   name: 'payment_by_end_to_end',
-  text: `SELECT ${listedColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3
+  text: `SELECT ${shownColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3
     ORDER BY p.created_at DESC, p.id DESC LIMIT 100`,
 };
 
-export const findByEndToEnd = (sql: Queries, scope: Scope, endToEnd: string): Promise<ListedPayment[]> =>
-  sql.run<ListedPayment>(selectByEndToEnd, [scope.accountId, endToEnd, scope.operationId]);
+export const findByEndToEnd = (sql: Queries, scope: Scope, endToEnd: string): Promise<ShownPayment[]> =>
+  sql.run<ShownPayment>(selectByEndToEnd, [scope.accountId, endToEnd, scope.operationId]);
 
 /** A stretch of an operation's payments by creation, both in milliseconds: at or after `from`, before `to` and below `below`. */
 export interface Stretch {
@@ -86,7 +82,7 @@ const stretchValues = (scope: Scope, { from, to, below }: Stretch): unknown[] =>
 
 const selectPage: Statement = {
   name: 'payment_page',
-  text: `SELECT ${listedColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+  text: `SELECT ${shownColumns} FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
 };
 
 export const findPage = (
@@ -94,11 +90,11 @@ export const findPage = (
   scope: Scope,
   within: Stretch,
   limit: number,
-): Promise<ListedPayment[]> => sql.run<ListedPayment>(selectPage, [...stretchValues(scope, within), limit]);
+): Promise<ShownPayment[]> => sql.run<ShownPayment>(selectPage, [...stretchValues(scope, within), limit]);
 
 const selectFiltered: Statement = {
   name: 'payment_page_filtered',
-  text: `SELECT ${listedColumns}
+  text: `SELECT ${shownColumns}
     FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
     WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
 };
@@ -111,8 +107,8 @@ export const findFilteredPage = (
   filter: { kinds: readonly string[]; statuses: readonly string[] },
   scanned: number,
   limit: number,
-): Promise<ListedPayment[]> =>
-  sql.run<ListedPayment>(selectFiltered, [
+): Promise<ShownPayment[]> =>
+  sql.run<ShownPayment>(selectFiltered, [
     ...stretchValues(scope, within),
     scanned,
     filter.kinds,

@@ -11,7 +11,6 @@ import {
   findPage,
   findPayment,
   findPlace,
-  type ListedPayment,
   type Stretch,
 } from './lookup.sql.ts';
 import { type Payment, type PaymentKind, type PaymentStatus, paymentStatuses } from './payment.ts';
@@ -85,7 +84,7 @@ export async function listPayments(
   const kinds = visibleKinds(caller).filter((kind) => query.kind === undefined || query.kind === kind);
   const from = timeOf('createdFrom', query.createdFrom);
   const to = timeOf('createdTo', query.createdTo);
-  const fits = (payment: ListedPayment): boolean =>
+  const fits = (payment: ShownPayment): boolean =>
     kinds.includes(payment.kind) &&
     (query.status === undefined || query.status.includes(payment.status)) &&
     (query.endToEnd === undefined || payment.endToEnd === query.endToEnd) &&
@@ -134,7 +133,7 @@ export async function listPayments(
     : await findPage(house.sql, caller, within, limit + 1);
   if (payments.length > limit) {
     payments.pop();
-    return { payments, nextCursor: cursorAt(payments[limit - 1] as ListedPayment) };
+    return { payments, nextCursor: cursorAt(payments[limit - 1] as ShownPayment) };
   }
   const reached = filtered ? await findPlace(house.sql, caller, within, scannedAtMost - 1) : undefined;
   return { payments, nextCursor: reached ? cursorAt(reached) : null };

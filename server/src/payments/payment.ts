@@ -119,7 +119,13 @@ export type Notice =
   /** A completed transfer came back, in whole or in part. */
   | 'returned'
   /** The provider took a received Pix back. */
-  | 'debited';
+  | 'debited'
+  /** A charge received another amount than asked; what comes of it is decided by a person. */
+  | 'paid_other_amount'
+  /** A paid charge was paid again. */
+  | 'paid_again'
+  /** A failed charge was paid. */
+  | 'paid_after_failure';
 
 export type PaymentReason =
   | ReasonCode

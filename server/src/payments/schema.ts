@@ -35,6 +35,7 @@ const paymentExample = {
   providerFeeCents: 0,
   netAmountCents: 1000,
   paidAt: '2026-11-20T20:44:01.000Z',
+  requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
 };
 
 export const PaymentSchema = Type.Object(
@@ -77,6 +78,7 @@ export const PaymentSchema = Type.Object(
     releaseAt: Type.Optional(Time('Release time reported by the settler')),
     cardSettlementStatus: Type.Optional(OneOf(['held', 'available'], 'Card only')),
     card: Type.Optional(Card),
+    requestKey: Type.Optional(Uuid('Key of the request that created it; not in lists')),
   },
   { title: 'Payment', examples: [paymentExample] },
 );

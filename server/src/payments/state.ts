@@ -1,6 +1,7 @@
 import type { Movement } from '../ledger/decide.ts';
 import { type EventKind, eventKinds } from '../ledger/journal.ts';
-import type { Cause, Payment, PaymentReason, PaymentStatus } from './payment.ts';
+import type { Cause, Notice, Payment, PaymentReason, PaymentStatus } from './payment.ts';
+import type { KnownReturn } from './returns.ts';
 
 /**
  * THE state machine of payments.
@@ -33,7 +34,7 @@ import type { Cause, Payment, PaymentReason, PaymentStatus } from './payment.ts'
  * incident and freeze the operation's withdrawals until a person has looked.
  *
  * Everything here is a function of its arguments. The same event twice changes nothing the second time: terminal states
- * say so for themselves, and for money that may come several times `facts.posted` tells which provider ids are in the journal.
+ * say so for themselves, and for money that may come several times `facts.posted` and `facts.knowsReturn` say what is on record.
  */
 export type PaymentEvent =
   /** The charge stands at the provider, unpaid. `observedAt`: when the query that showed it was begun; null otherwise. */
@@ -57,9 +58,7 @@ export type PaymentEvent =
   /** `sentCents` and `pixKey`: what the same report says was sent. */
   | {
       type: 'payoutReturned';
-      returnId: string;
-      amountCents: number;
-      at: number;
+      back: KnownReturn;
       sentCents: number;
       pixKey: string | null;
     }
@@ -75,7 +74,7 @@ export type PaymentEvent =
       reported?: { amountCents: number; pixKey: string | null };
     }
   /** The provider took money that it had paid before (MED, reversal of a received Pix). */
-  | { type: 'debited'; returnId: string; endToEnd: string; amountCents: number; at: number };
+  | { type: 'debited'; back: KnownReturn; endToEnd: string };
 
 export interface Facts {
   now: number;
@@ -86,6 +85,8 @@ export interface Facts {
   incidentOpen: boolean;
   /** Whether an event of this payment is in the journal. */
   posted(event: EventKind, reference: string): boolean;
+  /** Whether the return with this reference was posted or opened an incident. */
+  knowsReturn(reference: string): boolean;
   /** Whether the key that the provider reports is the one that was asked for. */
   isPixKey(reported: string): boolean;
 }
@@ -95,7 +96,18 @@ export interface Step {
   /** `suspend` goes to the account's own chain, everything else to the operation's. */
   postings: { event: EventKind; reference: string; movement: Movement; effectiveAt: number }[];
   events: PaymentEventType[];
-  incidents: { kind: IncidentKind; reference: string; amountCents: number; freezes: boolean }[];
+  incidents: OpenedIncident[];
+  /** Returns that are known from now on. */
+  returns: KnownReturn[];
+}
+
+export interface OpenedIncident {
+  kind: IncidentKind;
+  reference: string;
+  amountCents: number;
+  freezes: boolean;
+  /** References that earlier versions gave to the same event. An incident of one of them with this amount is the same. */
+  formerly?: readonly string[];
 }
 
 export type PaymentEventType =
@@ -103,6 +115,7 @@ export type PaymentEventType =
   | 'charge.paid'
   | 'charge.expired'
   | 'charge.failed'
+  | 'charge.unexpected_payment'
   | 'transfer.created'
   | 'transfer.completed'
   | 'transfer.cancelled'
@@ -125,7 +138,7 @@ export type IncidentKind =
   | 'return_exceeds'
   /** The provider took money back. */
   | 'debit'
-  /** Repeats only refused, queries that only say "not found", for a day. */
+  /** For a day the provider has answered queries, and the payment has not ended. */
   | 'undecided'
   /** Money that matches nothing of ours. */
   | 'unmatched';
@@ -137,6 +150,7 @@ export const expiryGraceMs = 60_000;
 export function next(payment: Payment, event: PaymentEvent, facts: Facts): Step | null {
   // What moves no money says nothing of money.
   if ('amountCents' in event && event.amountCents <= 0) return null;
+  if ('back' in event && event.back.amountCents <= 0) return null;
   switch (event.type) {
     case 'chargeOpen':
       return chargeOpen(payment, event, facts);
@@ -173,7 +187,7 @@ function chargeOpen(
   facts: Facts,
 ): Step | null {
   if (!isOpen(payment)) return null;
-  if (event.amountCents !== payment.amountCents) return mismatch(payment, event.amountCents, facts);
+  if (event.amountCents !== payment.amountCents) return mismatch(payment, event.amountCents);
   const expiresAt = event.expiresAt ?? payment.expiresAt;
   const pastDeadline =
     event.observedAt !== null &&
@@ -227,8 +241,17 @@ function chargePaid(
     : payment.status === 'paid'
       ? 'second_payment'
       : 'failed_charge_paid';
-  return suspend(quiet(payment), kind, endToEnd, amountCents, paidAt);
+  const step = quiet({ ...payment, notice: unexpected[kind], updatedAt: touched(payment, facts) });
+  step.events.push('charge.unexpected_payment');
+  return suspend(step, kind, endToEnd, amountCents, paidAt);
 }
+
+/** What a merchant reads of money that a person has to decide about. */
+const unexpected = {
+  amount_mismatch: 'paid_other_amount',
+  second_payment: 'paid_again',
+  failed_charge_paid: 'paid_after_failure',
+} as const satisfies Partial<Record<IncidentKind, Notice>>;
 
 function payoutPending(
   payment: Payment,
@@ -236,7 +259,7 @@ function payoutPending(
   facts: Facts,
 ): Step | null {
   if (!isOpen(payment)) return null;
-  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
+  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents);
   const endToEnd = event.endToEnd ?? payment.endToEnd;
   if (payment.status === 'unknown') return enter(payment, 'pending', facts, { endToEnd });
   return endToEnd === payment.endToEnd
@@ -249,7 +272,7 @@ function payoutCompleted(
   event: Extract<PaymentEvent, { type: 'payoutCompleted' }>,
   facts: Facts,
 ): Step | null {
-  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents, facts);
+  if (!matches(payment, event, facts)) return mismatch(payment, event.amountCents);
   if (payment.status === 'completed') return null;
   if (!isOpen(payment)) return contradiction(payment, 'completed', event.amountCents);
   return completed(payment, event.endToEnd, event.settledAt ?? facts.now, facts);
@@ -282,19 +305,18 @@ function payoutReturned(
   event: Extract<PaymentEvent, { type: 'payoutReturned' }>,
   facts: Facts,
 ): Step | null {
-  const { returnId, amountCents, at } = event;
-  if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
-  if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, amountCents, at);
-  if (payment.status !== 'completed' && !isOpen(payment))
-    return contradiction(payment, `returned:${returnId}`, amountCents);
+  const { reference, amountCents, at } = event.back;
+  if (facts.knowsReturn(reference)) return null;
+  if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, 1);
+  if (payment.status !== 'completed' && !isOpen(payment)) return contradictedReturn(payment, event.back);
   if (isOpen(payment) && !matches(payment, { amountCents: event.sentCents, pixKey: event.pixKey }, facts)) {
-    return mismatch(payment, event.sentCents, facts);
+    return mismatch(payment, event.sentCents);
   }
   // What came back must first have left: the completion was not seen, so it is posted now.
   const step = isOpen(payment) ? completed(payment, null, at, facts) : quiet(payment);
   const returnedCents = step.payment.returnedCents + amountCents;
   if (returnedCents > payment.amountCents - payment.feeCents) {
-    return suspend(step, 'return_exceeds', returnId, amountCents, at);
+    return suspendReturn(step, 'return_exceeds', event.back, 1);
   }
   step.payment = {
     ...step.payment,
@@ -304,11 +326,12 @@ function payoutReturned(
   };
   step.postings.push({
     event: eventKinds.return,
-    reference: returnId,
+    reference,
     movement: { kind: 'return', amountCents },
     effectiveAt: at,
   });
   step.events.push('transfer.returned');
+  step.returns.push({ ...event.back, posted: true });
   return step;
 }
 
@@ -330,7 +353,7 @@ function refused(
   facts: Facts,
 ): Step | null {
   // A refusal of another amount or key is not about what we sent, and proves nothing of it.
-  if (reported && !matches(payment, reported, facts)) return mismatch(payment, reported.amountCents, facts);
+  if (reported && !matches(payment, reported, facts)) return mismatch(payment, reported.amountCents);
   if (payment.kind === 'deposit') {
     return isOpen(payment) ? enter(payment, 'failed', facts, { reasonCode }, 'charge.failed') : null;
   }
@@ -351,12 +374,12 @@ function debited(
   event: Extract<PaymentEvent, { type: 'debited' }>,
   facts: Facts,
 ): Step | null {
-  const { returnId, amountCents, at } = event;
-  if (facts.posted(eventKinds.debit, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;
-  if (facts.operationDeleted) return suspend(quiet(payment), 'deleted_operation', returnId, -amountCents, at);
+  const { reference, amountCents, at } = event.back;
+  if (facts.knowsReturn(reference)) return null;
+  if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, -1);
   // What never reached the merchant cannot be taken from it: it goes back out of suspense.
   const suspended = event.endToEnd !== payment.endToEnd && facts.posted(eventKinds.suspense, event.endToEnd);
-  if (suspended) return suspend(quiet(payment), 'debit', returnId, -amountCents, at);
+  if (suspended) return suspendReturn(quiet(payment), 'debit', event.back, -1);
   const step = quiet({
     ...payment,
     notice: 'debited',
@@ -364,11 +387,17 @@ function debited(
   });
   step.postings.push({
     event: eventKinds.debit,
-    reference: returnId,
+    reference,
     movement: { kind: 'debit', amountCents },
     effectiveAt: at,
   });
-  step.incidents.push({ kind: 'debit', reference: `debit:${returnId}`, amountCents, freezes: false });
+  step.incidents.push({
+    kind: 'debit',
+    reference: `debit:${payment.id}:${reference}`,
+    amountCents,
+    freezes: false,
+  });
+  step.returns.push({ ...event.back, posted: true });
   return step;
 }
 
@@ -379,28 +408,56 @@ function matches(
   facts: Facts,
 ): boolean {
   return (
-    report.amountCents === payment.amountCents - payment.feeCents &&
-    (report.pixKey === null || facts.isPixKey(report.pixKey))
+    report.amountCents === reportedFor(payment) && (report.pixKey === null || facts.isPixKey(report.pixKey))
   );
 }
 
-function mismatch(payment: Payment, amountCents: number, facts: Facts): Step | null {
-  if (facts.incidentOpen) return null;
+/**
+ * One incident for each amount that is reported, and one for another key: what a person has decided about one says nothing
+ * about the next.
+ */
+function mismatch(payment: Payment, amountCents: number): Step {
   const step = quiet(payment);
+  const what = amountCents === reportedFor(payment) ? 'key' : amountCents;
   step.incidents.push({
     kind: 'report_mismatch',
-    reference: `mismatch:${payment.id}`,
+    reference: `mismatch:${payment.id}:${what}`,
     amountCents,
     freezes: payment.kind === 'transfer',
+    formerly: [`mismatch:${payment.id}`],
   });
   return step;
 }
 
+/** What the provider should report: the net of a transfer, the amount of a charge. */
+const reportedFor = ({ kind, amountCents, feeCents }: Payment): number =>
+  kind === 'transfer' ? amountCents - feeCents : amountCents;
+
 function contradiction(payment: Payment, reported: string, amountCents: number): Step {
   const step = quiet(payment);
-  const reference = `contradiction:${payment.id}:${reported}`;
+  const reference = contradictionOf(payment, reported);
   step.incidents.push({ kind: 'contradiction', reference, amountCents, freezes: true });
   return step;
+}
+
+const contradictionOf = ({ id }: Payment, reported: string): string => `contradiction:${id}:${reported}`;
+
+/** A return of a cancelled transfer. It is known from now on: its other names must not open a second incident. */
+function contradictedReturn(payment: Payment, back: KnownReturn): Step {
+  const step = contradiction(payment, `returned:${back.reference}`, back.amountCents);
+  const formerly = [back.id, back.rtrId]
+    .filter((name) => name !== null)
+    .map((name) => contradictionOf(payment, `returned:${name}`));
+  step.incidents = step.incidents.map((one) => ({ ...one, formerly }));
+  step.returns.push(back);
+  return step;
+}
+
+/** @param sign 1: money that came back to us; -1: money that left */
+function suspendReturn(step: Step, kind: IncidentKind, back: KnownReturn, sign: 1 | -1): Step {
+  const suspended = suspend(step, kind, back.reference, sign * back.amountCents, back.at);
+  suspended.returns.push({ ...back, posted: true });
+  return suspended;
 }
 
 /** Puts money without a live owner into suspense, beside whatever `step` already does. */
@@ -420,7 +477,7 @@ function suspend(step: Step, kind: IncidentKind, reference: string, amountCents:
   return step;
 }
 
-const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [] });
+const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [], returns: [] });
 
 /** A deleted operation is invisible: nobody is told. */
 const silently = (step: Step): Step => ({ ...step, events: [] });
@@ -437,6 +494,7 @@ function enter(
   return {
     payment: { ...payment, ...news, status, updatedAt, history: [...payment.history, step] },
     postings: [],
+    returns: [],
     events: facts.operationDeleted ? [] : [...firstWord(payment, facts.cause), ...events],
     incidents: [],
   };

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { Language } from '../http/errors.ts';
 import { qrPngDataUrl } from '../provider/qr.ts';
-import type { Notice, Payment } from './payment.ts';
+import type { Notice, Payment, PaymentReason } from './payment.ts';
 import type { PaymentSchema } from './schema.ts';
 
 export type PaymentView = Static<typeof PaymentSchema>;
@@ -15,7 +15,36 @@ const notices: Record<Notice, Record<Language, string>> = {
     en: 'The provider took the received Pix back.',
     'pt-BR': 'O provedor retirou o Pix recebido.',
   },
+  paid_other_amount: {
+    en: 'A Pix of another amount was received for this charge. It enters the balance only after review.',
+    'pt-BR': 'Um Pix de outro valor foi recebido nesta cobrança. Ele só entra no saldo após análise.',
+  },
+  paid_again: {
+    en: 'This charge was paid more than once. The further payment enters the balance only after review.',
+    'pt-BR': 'Esta cobrança foi paga mais de uma vez. O pagamento adicional só entra no saldo após análise.',
+  },
+  paid_after_failure: {
+    en: 'A Pix was received for this failed charge. It enters the balance only after review.',
+    'pt-BR': 'Um Pix foi recebido nesta cobrança que falhou. Ele só entra no saldo após análise.',
+  },
 };
+
+/** Of a failed charge, by its reason. A charge fails for these two reasons only. */
+const failures: Partial<Record<PaymentReason, Record<Language, string>>> = {
+  provider_refused: {
+    en: 'The provider refused or removed this charge. It cannot be paid; create another one.',
+    'pt-BR': 'O provedor recusou ou removeu esta cobrança. Ela não pode ser paga; crie outra.',
+  },
+  cancelled_by_operator: {
+    en: 'This charge was closed by support because the provider did not confirm it. Create another one.',
+    'pt-BR': 'Esta cobrança foi encerrada pelo suporte porque o provedor não a confirmou. Crie outra.',
+  },
+};
+
+function noticeOf({ notice, status, reasonCode }: ShownPayment): Record<Language, string> | undefined {
+  if (notice !== null) return notices[notice];
+  return status === 'failed' && reasonCode !== null ? failures[reasonCode] : undefined;
+}
 
 /** What of a payment is shown to its merchant. */
 export type ShownPayment = Pick<
@@ -37,6 +66,7 @@ export type ShownPayment = Pick<
   | 'providerFeeCents'
   | 'netAmountCents'
   | 'paidAt'
+  | 'requestKey'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -55,7 +85,8 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
     expiresAt: payment.expiresAt === null ? null : isoOf(payment.expiresAt),
   };
   if (payment.endToEnd !== null) view.endToEnd = payment.endToEnd;
-  if (payment.notice !== null) view.notice = notices[payment.notice][language];
+  const notice = noticeOf(payment)?.[language];
+  if (notice !== undefined) view.notice = notice;
   if (payment.reasonCode !== null) view.reasonCode = payment.reasonCode;
   if (payment.providerFeeCents !== null) view.providerFeeCents = payment.providerFeeCents;
   if (payment.netAmountCents !== null) view.netAmountCents = payment.netAmountCents;
@@ -68,11 +99,13 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
 }
 
 /**
- * A payment as its creation, a repeat and `GET /payments/{id}` show it: while it is pending, with the code to pay it. Not
- * later, since a code past its state misleads, and not in lists, where a hundred images are megabytes.
+ * A payment as its creation, a repeat and `GET /payments/{id}` show it: with the request key that made it and, while it is
+ * pending, with the code to pay it. Not later, since a code past its state misleads, and not in lists, where a hundred images
+ * are megabytes.
  */
 export async function viewWithCode(payment: ShownPayment, language: Language): Promise<PaymentView> {
   const view = viewOf(payment, language);
+  view.requestKey = payment.requestKey;
   if (payment.status === 'pending' && payment.copyPaste !== null) {
     view.copyPaste = payment.copyPaste;
     view.qrCodeBase64 = await qrPngDataUrl(payment.copyPaste);

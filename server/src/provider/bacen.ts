@@ -281,7 +281,7 @@ export function readReceived(item: unknown, at: number): ReceivedPix | null {
   const amountCents = centsOf(pix?.valor);
   if (typeof pix?.endToEndId !== 'string' || pix.endToEndId === '' || amountCents === null) return null;
   const paidAt = timeOf(pix.horario) ?? at;
-  const returns = readReturns(pix.devolucoes, paidAt);
+  const returns = readReturns(pix.devolucoes, paidAt, 'pending');
   if (returns === null) return null;
   return {
     endToEnd: pix.endToEndId,
@@ -292,28 +292,43 @@ export function readReceived(item: unknown, at: number): ReceivedPix | null {
   };
 }
 
-/** `devolucoes`; null when one of them cannot be read. A status that is not known has moved nothing yet. */
-export function readReturns(items: unknown, at: number): PixReturn[] | null {
+/**
+ * `devolucoes`; null when one of them cannot be read. A status that is not known has moved nothing yet.
+ * @param withoutStatus what an item without a status is. `Devolucao` of API Pix has one always. The items of Efí's sent Pix
+ *   have none (`{rtrId, valor, horario}`, `PixSendDetailResponseSchema` of its SDK 2.0): there, what is listed has arrived
+ */
+export function readReturns(
+  items: unknown,
+  at: number,
+  withoutStatus: PixReturn['status'],
+): PixReturn[] | null {
   if (items == null) return [];
   if (!Array.isArray(items)) return null;
   const returns: PixReturn[] = [];
   for (const item of items) {
     const { id, rtrId, valor, horario, status } = (item ?? {}) as Record<string, unknown>;
-    const name = [id, rtrId].find((text) => typeof text === 'string' && text !== '');
+    const names = { id: nameOf(id), rtrId: nameOf(rtrId) };
     const amountCents = centsOf(valor);
-    if (typeof name !== 'string' || amountCents === null) return null;
+    if ((names.id === null && names.rtrId === null) || amountCents === null) return null;
     const times = (typeof horario === 'object' ? horario : { liquidacao: horario }) as {
       solicitacao?: unknown;
       liquidacao?: unknown;
     } | null;
     returns.push({
-      id: name,
+      ...names,
       amountCents,
       at: timeOf(times?.liquidacao) ?? timeOf(times?.solicitacao) ?? at,
-      status: status === 'DEVOLVIDO' ? 'settled' : status === 'NAO_REALIZADO' ? 'failed' : 'pending',
+      status: status === undefined ? withoutStatus : returnStatusOf(status),
     });
   }
   return returns;
+}
+
+const nameOf = (text: unknown): string | null => (typeof text === 'string' && text !== '' ? text : null);
+
+function returnStatusOf(status: unknown): PixReturn['status'] {
+  if (status === 'DEVOLVIDO') return 'settled';
+  return status === 'NAO_REALIZADO' ? 'failed' : 'pending';
 }
 
 /** The list under `name`; null when there is none. */

@@ -53,7 +53,7 @@ export async function statementOf(
 
 function linesOfReceived({ endToEnd, amountCents, paidAt, txid, returns }: ReceivedPix): StatementLine[] {
   return [
-    { id: endToEnd, at: paidAt, kind: 'received', amountCents, endToEnd, providerId: txid },
+    { id: endToEnd, rtrId: null, at: paidAt, kind: 'received', amountCents, endToEnd, providerId: txid },
     ...returnLines('debited', endToEnd, txid, returns),
   ];
 }
@@ -62,7 +62,7 @@ function linesOfSent({ endToEnd, amountCents, at, completed, payout }: Sent): St
   if (!completed) return [];
   const providerId = payout?.providerId ?? null;
   return [
-    { id: endToEnd, at, kind: 'sent', amountCents, endToEnd, providerId },
+    { id: endToEnd, rtrId: null, at, kind: 'sent', amountCents, endToEnd, providerId },
     ...returnLines('returned', endToEnd, providerId, payout?.returns ?? []),
   ];
 }
@@ -75,7 +75,15 @@ const returnLines = (
 ): StatementLine[] =>
   returns
     .filter(({ status }) => status === 'settled')
-    .map(({ id, at, amountCents }) => ({ id, at, kind, amountCents, endToEnd, providerId }));
+    .map(({ id, rtrId, at, amountCents }) => ({
+      id: id ?? rtrId ?? endToEnd,
+      rtrId,
+      at,
+      kind,
+      amountCents,
+      endToEnd,
+      providerId,
+    }));
 
 export function dayReports(
   exchange: Exchange,

@@ -137,16 +137,35 @@ const duplicates: ReadonlySet<string> = new Set(['409 id_envio_duplicado']);
 
 /** `gnExtras.erro.codigo` of a payout that was not made: codes of the payment system, and the names above. */
 const reasons: Readonly<Record<string, ReasonCode>> = {
+  AB03: 'provider_refused',
+  AB09: 'recipient_refused',
+  AB11: 'recipient_refused',
   AC03: 'recipient_refused',
   AC06: 'recipient_refused',
   AC07: 'recipient_account_closed',
   AC14: 'recipient_refused',
   AG03: 'recipient_refused',
+  AG12: 'provider_refused',
+  AG13: 'provider_refused',
+  AGNT: 'provider_refused',
   AM02: 'recipient_refused',
+  AM04: 'provider_refused',
+  AM09: 'provider_refused',
   BE01: 'recipient_refused',
+  BE15: 'recipient_refused',
+  BE17: 'recipient_refused',
   CH11: 'recipient_refused',
   DS04: 'recipient_refused',
+  DS27: 'recipient_refused',
+  DUPL: 'provider_refused',
+  ED05: 'provider_refused',
+  FF08: 'provider_refused',
   FRAD: 'fraud_suspected',
+  RC09: 'provider_refused',
+  RC10: 'recipient_refused',
+  RR04: 'provider_refused',
+  SL02: 'recipient_refused',
+  UPAY: 'recipient_refused',
   chave_favorecido_nao_encontrada: 'pix_key_not_found',
   chave_nao_encontrada: 'pix_key_not_found',
   chave_nao_pertence_ao_documento: 'recipient_refused',
@@ -412,7 +431,7 @@ function readPayout(item: unknown, pixKey: string, at: number): PayoutReport | n
   const settledAt = timeOf(
     typeof horario === 'object' ? (horario as { liquidacao?: unknown } | null)?.liquidacao : horario,
   );
-  const returns = readReturns(payout.devolucoes, settledAt ?? at);
+  const returns = readReturns(payout.devolucoes, settledAt ?? at, 'settled');
   if (returns === null) return null;
   const endToEnd = payout.endToEndId ?? payout.e2eId;
   return {

@@ -133,11 +133,17 @@ export interface PayoutReport {
   returns: PixReturn[];
 }
 
-export interface PixReturn {
-  /** The provider's own id of the return: posted once per id. */
-  id: string;
+/** A return under the names of API Pix; at least one is given. `payments/returns.ts` says how they identify it. */
+export interface NamedReturn {
+  /** Chosen by whoever returns the Pix, unique only within one Pix. */
+  id: string | null;
+  /** Of the payment system, unique. */
+  rtrId: string | null;
   amountCents: number;
   at: number;
+}
+
+export interface PixReturn extends NamedReturn {
   /** Only `settled` moves money. */
   status: 'pending' | 'settled' | 'failed';
 }
@@ -210,8 +216,10 @@ export interface WebhookNews {
  * that comes later than the window is not listed; a day report names it on the day it moved.
  */
 export interface StatementLine {
-  /** Of a return `PixReturn.id`; else the end-to-end id. */
+  /** Of a return `PixReturn.id`, or else its `rtrId`; else the end-to-end id. */
   id: string;
+  /** Of a return that has one. */
+  rtrId: string | null;
   at: number;
   /** `returned`: a payout came back. `debited`: a received Pix was given back or taken back. */
   kind: 'received' | 'sent' | 'returned' | 'debited';

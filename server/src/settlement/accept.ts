@@ -312,6 +312,7 @@ export function begin(
         operationDeleted: false,
         incidentOpen: false,
         posted: () => false,
+        knowsReturn: () => false,
         isPixKey: () => false,
       },
     );
@@ -347,7 +348,8 @@ export function begin(
     failures: 0,
     absences: 0,
     absentAt: null,
-    absentSince: null,
+    undecidedSince: null,
+    answeredAt: null,
     known: false,
     refused: false,
     createdAt: now,

@@ -1,16 +1,19 @@
 import { type Wanted, wantedBy } from '../events/wanted.ts';
 import type { House } from '../house.ts';
 import { refuse } from '../http/errors.ts';
-import { type ChainKey, type Posting, put, read, remove, type Write } from '../ledger/till.ts';
+import { eventKinds } from '../ledger/journal.ts';
+import { type ChainKey, type Posting, put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { type Cause, isTerminal, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
-import type { Facts, Step } from '../payments/state.ts';
+import { knownReturns, knownReturnsKey } from '../payments/returns.sql.ts';
+import type { KnownReturn } from '../payments/returns.ts';
+import type { Facts, OpenedIncident, Step } from '../payments/state.ts';
 import type { Capabilities } from '../provider/provider.ts';
 import { announce } from './announce.ts';
 import { incidentKey, incidents, openIncidents } from './incidents.sql.ts';
-import { afterEnding, type Ending } from './intent.ts';
+import { afterEnding, type Ending, type Intent, isOverdue } from './intent.ts';
 import { intents } from './intents.sql.ts';
-import { type Observation, readObservation, referencesOf, runEvents } from './reading.ts';
+import { type Observation, readObservation, receivedIn, runEvents, tellsOfReturns } from './reading.ts';
 
 /**
  * The one way on from an answer, a webhook and a query: what the provider said becomes events of the state machine, and the
@@ -59,6 +62,7 @@ function submit(
 ): Promise<Answer> {
   const { accountId, paymentId } = observed;
   const key = paymentKey(accountId, paymentId);
+  const withReturns = tellsOfReturns(observed.observation);
   const operation: ChainKey = { accountId, chainId: observed.operationId };
   const account: ChainKey = { accountId, chainId: accountId };
   const token = house.ids.uuid();
@@ -71,10 +75,16 @@ function submit(
     reads: [
       read(payments, key),
       read(intents, key),
+      ...(withReturns ? [read(knownReturns, knownReturnsKey(accountId, paymentId))] : []),
       ...(scope.incidents ? [read(openIncidents, key)] : []),
       ...(scope.incidents ?? []).map((reference) => read(incidents, incidentKey(accountId, reference))),
     ],
-    eventRefs: referencesOf(observed.observation).map((ref) => ({ accountId, subject: paymentId, ...ref })),
+    eventRefs: receivedIn(observed.observation).map(({ endToEnd: reference }) => ({
+      accountId,
+      subject: paymentId,
+      event: eventKinds.suspense,
+      reference,
+    })),
     decide: (view) => {
       const payment = view.get(payments, key);
       const balance = view.balance(operation);
@@ -83,7 +93,11 @@ function submit(
         return { answer: { widen: { operationDeleted: true } } };
       const now = house.clock.now();
       const intent = view.get(intents, key);
-      const reading = readObservation(observed.observation, payment, intent, capabilities, now);
+      const returns = withReturns
+        ? (view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [])
+        : [];
+      const onRecord = { payment, intent, returns };
+      const reading = readObservation(observed.observation, onRecord, capabilities);
       if (reading === null) return { answer: { payment } };
 
       const facts: Omit<Facts, 'incidentOpen'> = {
@@ -91,6 +105,7 @@ function submit(
         cause: causeOf(observed.observation),
         operationDeleted: scope.operationDeleted,
         posted: (event, reference) => view.posted({ accountId, subject: paymentId, event, reference }),
+        knowsReturn: (reference) => returns.some((one) => one.reference === reference),
         isPixKey: (reported) =>
           payment.pixKey !== null && house.secrets.open(payment.pixKey, paymentId).toString() === reported,
       };
@@ -98,7 +113,8 @@ function submit(
       const steps = runEvents(payment, reading.events, { ...facts, incidentOpen });
       const last = steps.at(-1)?.payment ?? payment;
       const opened = steps.flatMap((step) => step.incidents);
-      if (reading.undecided) {
+      const followed = intent && followedOn(intent, reading.ending, payment, last, now, jitter);
+      if (followed && (reading.undecided || isOverdue(last, followed)) && !incidentOpen) {
         opened.push({
           kind: 'undecided',
           reference: `undecided:${paymentId}`,
@@ -107,26 +123,27 @@ function submit(
         });
       }
       const expires = last.status === 'expired' && last !== payment;
-      const known = new Set(scope.incidents);
-      if (opened.some(({ reference }) => !known.has(reference)) || (expires && scope.incidents === null)) {
-        return { answer: { widen: { incidents: [...known, ...opened.map(({ reference }) => reference)] } } };
+      const asked = new Set(scope.incidents);
+      const wantedIncidents = opened.flatMap(referencesOf);
+      if (
+        wantedIncidents.some((reference) => !asked.has(reference)) ||
+        (expires && scope.incidents === null)
+      ) {
+        return { answer: { widen: { incidents: [...asked, ...wantedIncidents] } } };
       }
 
       const writes: Write[] = [];
       if (last !== payment) writes.push(put(payments, last));
+      const after = returnsAfter(returns, reading.returns, steps);
+      if (after !== returns)
+        writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
       writes.push(...eventsOf(house, observed.connection, payment, steps, wanted));
-      if (intent) {
-        if (isTerminal(last.status)) writes.push(remove(intents, key));
-        else if (reading.ending) {
-          // What was known already is no news: the schedule goes on from the last that was.
-          const ending: Ending =
-            reading.ending.type === 'news' && last === payment ? { type: 'unchanged' } : reading.ending;
-          writes.push(put(intents, afterEnding(intent, ending, last, now, jitter)));
-        }
-      }
+      if (intent && isTerminal(last.status)) writes.push(remove(intents, key));
+      else if (followed && followed !== intent) writes.push(put(intents, followed));
       const freeze: ChainKey[] = [];
-      for (const { kind, reference, amountCents, freezes } of opened) {
-        if (view.get(incidents, incidentKey(accountId, reference))) continue;
+      for (const incident of opened) {
+        if (isOpened(incident, accountId, view)) continue;
+        const { kind, reference, amountCents, freezes } = incident;
         const { operationId } = payment;
         const detail = { status: payment.status, from: observed.observation.from };
         const id = house.ids.uuid();
@@ -156,6 +173,47 @@ function submit(
       };
     },
   });
+}
+
+/** What is left of the intent; null when the payment has ended. */
+function followedOn(
+  intent: Intent,
+  ending: Ending | null,
+  before: Payment,
+  after: Payment,
+  now: number,
+  jitter: number,
+): Intent | null {
+  if (isTerminal(after.status)) return null;
+  if (ending === null) return intent;
+  // Only another state is news: otherwise the schedule continues from the last one.
+  const told: Ending =
+    ending.type === 'news' && after.status === before.status ? { type: 'unchanged' } : ending;
+  return afterEnding(intent, told, after, now, jitter);
+}
+
+/** Under which references the same event may have opened an incident. */
+const referencesOf = ({ reference, formerly = [] }: OpenedIncident): string[] => [reference, ...formerly];
+
+const isOpened = (incident: OpenedIncident, accountId: string, view: View): boolean =>
+  referencesOf(incident).some((reference) => {
+    const found = view.get(incidents, incidentKey(accountId, reference));
+    return found && (reference === incident.reference || found.amountCents === incident.amountCents);
+  });
+
+/** The known returns with what this observation adds: new ones, and more names of old ones. `known` itself when nothing is new. */
+function returnsAfter(
+  known: readonly KnownReturn[],
+  told: readonly KnownReturn[],
+  steps: readonly Step[],
+): readonly KnownReturn[] {
+  const added = steps.flatMap((step) => step.returns);
+  const named = known.map((one) => {
+    const now = told.find(({ reference }) => reference === one.reference);
+    return now && (now.id !== one.id || now.rtrId !== one.rtrId) ? now : one;
+  });
+  const isNew = added.length > 0 || named.some((one, at) => one !== known[at]);
+  return isNew ? [...named, ...added] : known;
 }
 
 function postingsOf(steps: readonly Step[], subject: string, chain: ChainKey): Posting[] {

@@ -1,11 +1,9 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { House } from '../house.ts';
 import type { HookDelivery } from '../http/hooks.ts';
-import { eventKinds } from '../ledger/journal.ts';
-import { put, read } from '../ledger/till.ts';
 import { paymentIdOf } from '../payments/payment.ts';
 import { findOwners, type PaymentOwner } from '../payments/payments.sql.ts';
-import type { PayoutReport, Provider, ReceivedPix, WebhookNews } from '../provider/provider.ts';
+import type { Provider, WebhookNews } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { confirm } from './follow-up.ts';
@@ -18,9 +16,8 @@ import {
   type StoredDelivery,
   type WebhookTokens,
 } from './inbound.sql.ts';
-import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
-import { settledReturns } from './reading.ts';
 import { applyWithinMs } from './send.ts';
+import { postUnmatched, unmatchedOf } from './unmatched.ts';
 
 /**
  * What a provider delivers at our address.
@@ -263,38 +260,6 @@ async function applyNews(
   ]);
 }
 
-/** Money under an id that is not ours: in (positive) or out (negative), once per id of the provider. */
-export interface Unmatched {
-  reference: string;
-  amountCents: number;
-  at: number;
-}
-
-export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Unmatched[] {
-  const backOf = (one: ReceivedPix | PayoutReport, sign: 1 | -1): Unmatched[] =>
-    settledReturns(one).map(({ id, amountCents, at }) => ({
-      reference: id,
-      amountCents: sign * amountCents,
-      at,
-    }));
-  return [
-    ...received.flatMap((pix) => [
-      { reference: pix.endToEnd, amountCents: pix.amountCents, at: pix.paidAt },
-      ...backOf(pix, -1),
-    ]),
-    ...payouts
-      .filter((payout) => payout.status === 'completed')
-      .flatMap((payout) => [
-        {
-          reference: payout.endToEnd ?? payout.providerId,
-          amountCents: -payout.amountCents,
-          at: payout.settledAt ?? now,
-        },
-        ...backOf(payout, 1),
-      ]),
-  ].filter(({ amountCents }) => amountCents !== 0);
-}
-
 const applyOwned = (
   house: House,
   deliveryId: string,
@@ -313,54 +278,3 @@ const applyOwned = (
     },
     house.clock.monotonicMs() + applyWithinMs,
   );
-
-/** The installation itself, account number 0: what matches nothing of ours is kept on its chain. */
-const installationId = '00000000-0000-0000-0000-000000000000';
-
-/**
- * Money that matches nothing of ours: suspense of the installation, and an incident. Once per id of the provider.
- * @param believed false: the incident alone
- */
-export function postUnmatched(
-  house: House,
-  { reference, amountCents, at }: Unmatched,
-  believed: boolean,
-): Promise<void> {
-  const accountId = installationId;
-  const chain = { accountId, chainId: accountId };
-  const ref = { accountId, subject: accountId, event: eventKinds.suspense, reference };
-  const name = `unmatched:${reference}`;
-  return house.till.submit<void>({
-    token: house.ids.uuid(),
-    deadlineMs: house.clock.monotonicMs() + applyWithinMs,
-    chains: [chain],
-    reads: [read(incidents, incidentKey(accountId, name))],
-    eventRefs: [ref],
-    decide: (view) => {
-      const known = view.get(incidents, incidentKey(accountId, name)) !== undefined;
-      const posts = believed && !view.posted(ref);
-      if (known && !posts) return { answer: undefined };
-      const id = house.ids.uuid();
-      if (!known) house.log.error({ incident: id, kind: 'unmatched', amountCents }, 'incident opened');
-      const incident: Incident = {
-        accountId,
-        id,
-        kind: 'unmatched',
-        paymentId: null,
-        operationId: null,
-        amountCents: Math.abs(amountCents),
-        reference: name,
-        freezes: false,
-        detail: { believed },
-        openedAt: house.clock.now(),
-      };
-      return {
-        answer: undefined,
-        postings: posts
-          ? [{ chain, ...ref, movement: { kind: 'suspend', amountCents }, effectiveAt: at }]
-          : [],
-        writes: known ? [] : [put(incidents, incident)],
-      };
-    },
-  });
-}

@@ -303,6 +303,7 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
       operationDeleted: false,
       incidentOpen: false,
       posted: () => false,
+      knowsReturn: () => false,
       isPixKey: () => true,
     });
     if (!made) throw unfit;

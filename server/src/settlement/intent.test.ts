@@ -6,6 +6,7 @@ import {
   afterEnding,
   type Ending,
   type Intent,
+  isOverdue,
   leaseMarginMs,
   nextQueryAt,
   queryPriorities,
@@ -50,7 +51,8 @@ const ready: Intent = {
   failures: 0,
   absences: 0,
   absentAt: null,
-  absentSince: null,
+  undecidedSince: null,
+  answeredAt: null,
   known: false,
   refused: false,
   createdAt: start,
@@ -404,8 +406,48 @@ describe('a repeat', () => {
   it('is off when the provider shows the payment after all', () => {
     for (const type of ['news', 'unchanged'] as const) {
       const seen = afterEnding(first, { type }, unknown, start + 20 * second, 0);
-      expect(seen).toMatchObject({ absences: 0, absentAt: null, absentSince: null });
+      expect(seen).toMatchObject({ absences: 0, absentAt: null });
     }
+  });
+
+  it('leaves a payment overdue after a day of answered queries, whatever they answered, and not before', () => {
+    const created = { createdAt: start, expiresAt: null };
+    for (const ending of [{ type: 'unchanged' }, absent(start)] as const) {
+      const begun = afterEnding(awaiting, ending, unknown, start, 0);
+      expect(begun).toMatchObject({ undecidedSince: start, answeredAt: start });
+      const answered = (at: number) => afterEnding(begun, ending, unknown, at, 0);
+      const transfer = { kind: 'transfer', status: 'unknown', ...created } as const;
+      expect(isOverdue(transfer, answered(start + 24 * hour))).toBe(false);
+      expect(isOverdue(transfer, answered(start + 24 * hour + 1))).toBe(true);
+      expect(isOverdue({ ...transfer, status: 'pending' }, answered(start + 24 * hour + 1))).toBe(true);
+      expect(isOverdue({ ...transfer, kind: 'deposit' }, answered(start + 24 * hour + 1))).toBe(true);
+      // No answer proves nothing, and does not count.
+      const silent = afterEnding(
+        begun,
+        { type: 'queryFailed', retryAfterMs: null },
+        unknown,
+        start + 30 * hour,
+        0,
+      );
+      expect(isOverdue(transfer, silent)).toBe(false);
+      expect(isOverdue(transfer, afterEnding(silent, { type: 'news' }, unknown, start + 31 * hour, 0))).toBe(
+        false,
+      );
+    }
+  });
+
+  it('leaves a charge that waits for its payer overdue a day after its deadline', () => {
+    const begun = afterEnding(awaiting, { type: 'unchanged' }, unknown, start, 0);
+    const answered = (at: number) => afterEnding(begun, { type: 'unchanged' }, unknown, at, 0);
+    const charge = {
+      kind: 'deposit',
+      status: 'pending',
+      createdAt: start,
+      expiresAt: start + 48 * hour,
+    } as const;
+    expect(isOverdue(charge, answered(start + 72 * hour))).toBe(false);
+    expect(isOverdue(charge, answered(start + 72 * hour + 1))).toBe(true);
+    expect(isOverdue({ ...charge, expiresAt: null }, answered(start + 24 * hour + 1))).toBe(true);
   });
 
   it('that is refused is remembered, and the refusal ends nothing', () => {
@@ -415,14 +457,14 @@ describe('a repeat', () => {
       state: 'awaiting',
       refused: true,
       attempt: 2,
-      absentSince: start + 6 * second,
+      undecidedSince: start + 6 * second,
     });
   });
 
   it('starts a count of the time without any word, which only a word ends', () => {
-    expect(first.absentSince).toBe(start + 6 * second);
+    expect(first.undecidedSince).toBe(start + 6 * second);
     const later = afterEnding(first, absent(start + hour), unknown, start + hour, 0);
-    expect(later.absentSince).toBe(start + 6 * second);
+    expect(later.undecidedSince).toBe(start + 6 * second);
   });
 });
 

@@ -30,7 +30,10 @@ export interface Intent {
   failures: number;
   absences: number;
   absentAt: number | null;
-  absentSince: number | null;
+  /** Since when the provider has answered queries without another state of the payment. */
+  undecidedSince: number | null;
+  /** The last query that the provider answered so. */
+  answeredAt: number | null;
   known: boolean;
   refused: boolean;
   createdAt: number;
@@ -53,7 +56,7 @@ const absenceGapMs = 10 * second;
 /** A provider may ask for patience, but not for more than this. */
 export const retryAfterMostMs = hour;
 
-/** After this long of nothing but absences and refused repeats a person has to look. */
+/** After this long of answered queries that do not end a payment, a person has to look. */
 export const undecidedAfterMs = day;
 
 /** Ends of the waits for transfers and unknown charges, counted from the last news; afterwards every 30 min, 1 h, 6 h. */
@@ -187,6 +190,21 @@ export type Ending =
   | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
   | { type: 'queryFailed'; retryAfterMs: number | null };
 
+/**
+ * Whether the provider has answered queries for a day without ending the payment: not found, not yet decided, a report that
+ * does not match. A charge that waits for its payer is not overdue before a day after its deadline; one without a deadline
+ * counts from its creation.
+ */
+export function isOverdue(
+  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
+  { undecidedSince, answeredAt }: Intent,
+): boolean {
+  if (undecidedSince === null || answeredAt === null) return false;
+  const waits = payment.kind === 'deposit' && payment.status === 'pending';
+  const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
+  return answeredAt - from > undecidedAfterMs;
+}
+
 export function afterEnding(
   intent: Intent,
   ending: Ending,
@@ -206,7 +224,15 @@ export function afterEnding(
     case 'answered':
     case 'news': {
       // The provider knows the id from now on, whatever a later query does not find.
-      const heard = { newsAt: now, known: true, failures: 0, absences: 0, absentAt: null, absentSince: null };
+      const heard = {
+        newsAt: now,
+        known: true,
+        failures: 0,
+        absences: 0,
+        absentAt: null,
+        undecidedSince: null,
+        answeredAt: null,
+      };
       // While its owner is still sending, only the schedule takes note.
       if (ending.type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
       const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
@@ -220,14 +246,15 @@ export function afterEnding(
         failures: 0,
         absences: 0,
         absentAt: null,
-        absentSince: null,
+        undecidedSince: intent.undecidedSince ?? now,
+        answeredAt: now,
         dueAt: schedule(intent.newsAt),
       };
     case 'refused':
       return {
         ...ended,
         refused: true,
-        absentSince: ended.absentSince ?? now,
+        undecidedSince: ended.undecidedSince ?? now,
         dueAt: schedule(ended.newsAt),
       };
     case 'duplicate':
@@ -260,7 +287,8 @@ export function afterEnding(
         failures: 0,
         absences,
         absentAt: counts ? ending.startedAt : intent.absentAt,
-        absentSince: intent.absentSince ?? now,
+        undecidedSince: intent.undecidedSince ?? now,
+        answeredAt: now,
         dueAt: repeats ? now : schedule(intent.newsAt),
       };
     }

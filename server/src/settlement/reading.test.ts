@@ -49,7 +49,8 @@ const intent = (more: Partial<Intent> = {}): Intent => ({
   failures: 0,
   absences: 0,
   absentAt: null,
-  absentSince: null,
+  undecidedSince: null,
+  answeredAt: null,
   known: false,
   refused: false,
   createdAt: now,
@@ -72,6 +73,7 @@ const facts: Facts = {
   operationDeleted: false,
   incidentOpen: false,
   posted: () => false,
+  knowsReturn: () => false,
   isPixKey: () => true,
 };
 
@@ -115,7 +117,7 @@ const answered = (
 const refusal = { outcome: 'refused', reason: 'provider_refused', detail: '' } as const;
 
 const read = (observation: Observation, of: Payment, at: Intent | undefined, can = capabilities) =>
-  readObservation(observation, of, at, can, now);
+  readObservation(observation, { payment: of, intent: at, returns: [] }, can);
 /** What comes of an observation: the state after it, postings and incidents. */
 function told(observation: Observation, of: Payment, at: Intent | undefined = intent()) {
   const steps = runEvents(of, read(observation, of, at)?.events ?? [], facts);
@@ -127,7 +129,7 @@ function told(observation: Observation, of: Payment, at: Intent | undefined = in
 }
 
 describe('one observation', () => {
-  const back = { id: 'D1', amountCents: 975, at: now, status: 'settled' } as const;
+  const back = { id: 'D1', rtrId: null, amountCents: 975, at: now, status: 'settled' } as const;
   const open = payment('transfer', 'pending');
 
   it('that says the same twice books it once', () => {
@@ -135,6 +137,20 @@ describe('one observation', () => {
     const twice = told(delivered([report, report]), open);
     expect(twice).toEqual({ status: 'completed', postings: ['complete', 'return'], incidents: [] });
     expect(told(delivered([payout({ returns: [back, back] })]), open)).toEqual(twice);
+  });
+
+  it('that tells of a return in two forms, in one delivery, books it once', () => {
+    const [named, both] = [{ ...back }, { ...back, rtrId: 'R1' }];
+    const only = { ...back, id: null, rtrId: 'R1' };
+    for (const forms of [
+      [named, both, only],
+      [only, both, named],
+      [named, only, both],
+    ])
+      expect(told(delivered(forms.map((one) => payout({ returns: [one] }))), open).postings).toEqual([
+        'complete',
+        'return',
+      ]);
   });
 
   it('that mismatches posts nothing, its returns included', () => {
@@ -179,6 +195,15 @@ describe('a refusal', () => {
     });
   });
 
+  it('in the body of an accepted repeat is judged like any other: it releases only where refusals are final', () => {
+    const unsure = { ...capabilities, refusalIsFinal: false };
+    const word = answered({ outcome: 'accepted', report: payout({ status: 'refused', settledAt: null }) });
+    const repeat = { ...sending, attempt: 2 };
+    expect(read(word, open, repeat, unsure)).toMatchObject({ events: [], undecided: true });
+    expect(read(word, open, repeat)).toMatchObject({ events: [{ type: 'refused' }], undecided: false });
+    expect(read(word, open, sending, unsure)).toMatchObject({ events: [{ type: 'refused' }] });
+  });
+
   it('that the adapter cannot call final opens an incident after an unclear attempt, and releases nothing', () => {
     const unsure = { ...capabilities, refusalIsFinal: false };
     const word = queried({ outcome: 'found', report: payout({ status: 'refused', settledAt: null }) });
@@ -191,24 +216,9 @@ describe('a refusal', () => {
 });
 
 describe('not found', () => {
-  it('never ends a transfer; after a day of refused repeats a person looks', () => {
-    const absent = queried({ outcome: 'notFound' });
+  it('never ends a transfer', () => {
     const open = payment('transfer', 'unknown');
-    const refused = { refused: true, attempt: 2, absentSince: now - day - 1 };
-    expect(read(absent, open, intent())).toMatchObject({ events: [], undecided: false });
-    expect(read(absent, open, intent(refused))).toMatchObject({ events: [], undecided: true });
-    expect(read(absent, open, intent({ ...refused, absentSince: now - day + 1000 }))?.undecided).toBe(false);
-  });
-
-  it('after nothing but absences, where a repeat is not safe, a person looks as well', () => {
-    const never = { ...capabilities, repeatIsSafe: false };
-    const absent = queried({ outcome: 'notFound' });
-    const alone = intent({ absentSince: now - day - 1 });
-    expect(read(absent, payment('transfer', 'unknown'), alone, never)).toMatchObject({
-      events: [],
-      undecided: true,
-    });
-    expect(read(absent, payment('transfer', 'unknown'), alone)?.undecided).toBe(false);
+    expect(read(queried({ outcome: 'notFound' }), open, intent())?.events).toEqual([]);
   });
 
   it('fails a charge whose repeat was refused, and none that is pending', () => {

@@ -1,5 +1,6 @@
-import { type EventKind, eventKinds } from '../ledger/journal.ts';
+import type { EventKind } from '../ledger/journal.ts';
 import { isTerminal, type Payment } from '../payments/payment.ts';
+import { identifyReturns, type KnownReturn, type ReturnedPix } from '../payments/returns.ts';
 import { type Facts, next, type PaymentEvent, type Step } from '../payments/state.ts';
 import type {
   Capabilities,
@@ -10,7 +11,7 @@ import type {
   ReceivedPix,
   SendOutcome,
 } from '../provider/provider.ts';
-import { type Ending, type Intent, undecidedAfterMs } from './intent.ts';
+import type { Ending, Intent } from './intent.ts';
 
 /**
  * What an answer, a webhook or a query says, as events of the state machine. Pure: the service, the search of all states and
@@ -31,37 +32,42 @@ export interface Reading {
   events: PaymentEvent[];
   /** What it means for the intent; null when the intent stays as it is. */
   ending: Ending | null;
-  /** A day of only refused repeats and absences. */
+  /** A refusal that is not believed: a person has to look. */
   undecided: boolean;
+  /** Every return that it tells of, with all names that are known now. */
+  returns: KnownReturn[];
+}
+
+/** What is stored of a payment, as far as a reading depends on it. */
+export interface OnRecord {
+  payment: Payment;
+  intent: Intent | undefined;
+  /** The returns that are known of it. */
+  returns: readonly KnownReturn[];
 }
 
 /** What an observation says; null when it says nothing. */
 export function readObservation(
   observation: Observation,
-  payment: Payment,
-  intent: Intent | undefined,
+  onRecord: OnRecord,
   capabilities: Capabilities,
-  now: number,
 ): Reading | null {
+  const { payment, intent } = onRecord;
+  const read = createReader(onRecord);
   switch (observation.from) {
-    case 'webhook':
-      return reported(
-        [...observation.received.flatMap(eventsOfReceived), ...observation.payouts.flatMap(eventsOfPayout)],
-        payment,
-        intent,
-        capabilities,
-      );
+    case 'webhook': {
+      const { received, payouts } = observation;
+      const observed = [...received.flatMap(read.received), ...payouts.flatMap(read.payout)];
+      return { ...reported(observed, onRecord, capabilities), returns: read.returns() };
+    }
     case 'query': {
       const { outcome, startedAt } = observation;
       if (outcome.outcome === 'found') {
-        return reported(eventsOfReport(outcome.report, payment, startedAt), payment, intent, capabilities);
+        const told = reported(read.report(outcome.report, startedAt), onRecord, capabilities);
+        return { ...told, returns: read.returns() };
       }
       if (outcome.outcome === 'unclear') {
-        return {
-          events: [],
-          ending: { type: 'queryFailed', retryAfterMs: outcome.retryAfterMs },
-          undecided: false,
-        };
+        return nothingOf({ type: 'queryFailed', retryAfterMs: outcome.retryAfterMs });
       }
       // A charge whose repeat was refused and that is then not found holds no money, and nobody has its code.
       const refusedForGood =
@@ -69,93 +75,134 @@ export function readObservation(
       return {
         events: refusedForGood ? [{ type: 'refused', reason: 'provider_refused' }] : [],
         ending: { type: 'notFound', startedAt, repeatIsSafe: capabilities.repeatIsSafe },
-        // Where it cannot be sent again, absence alone is all that will ever be heard.
-        undecided:
-          payment.kind === 'transfer' &&
-          !isTerminal(payment.status) &&
-          (intent?.refused === true || !capabilities.repeatIsSafe) &&
-          intent !== undefined &&
-          intent.absentSince !== null &&
-          now - intent.absentSince > undecidedAfterMs,
+        undecided: false,
+        returns: [],
       };
     }
-    case 'send': {
-      const { outcome } = observation;
-      if (intent?.state !== 'sending' || intent.fence !== observation.fence) {
-        // The fence guards the intent, not the provider's word: "completed" after a release must not be swallowed. What an owner that
-        // was overtaken may not do is end or judge an attempt.
-        return outcome.outcome === 'accepted'
-          ? reported(eventsOfReport(outcome.report, payment, null), payment, intent, capabilities)
-          : null;
-      }
-      switch (outcome.outcome) {
-        case 'accepted':
-          return {
-            events: eventsOfReport(outcome.report, payment, null),
-            ending: { type: 'answered' },
-            undecided: false,
-          };
-        case 'refused':
-          return intent.attempt === 1
-            ? { events: [{ type: 'refused', reason: outcome.reason }], ending: null, undecided: false }
-            : { events: [], ending: { type: 'refused' }, undecided: false };
-        case 'duplicate':
-          return { events: [], ending: { type: 'duplicate' }, undecided: false };
-        case 'unclear':
-          return {
-            events: [],
-            ending: { type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs },
-            undecided: false,
-          };
-        case 'notSent':
-          return { events: [], ending: { type: 'notSent' }, undecided: false };
-      }
-    }
+    case 'send':
+      return readSend(observation, onRecord, capabilities, read);
   }
 }
+
+function readSend(
+  { fence, outcome }: Extract<Observation, { from: 'send' }>,
+  onRecord: OnRecord,
+  capabilities: Capabilities,
+  read: Reader,
+): Reading | null {
+  const { intent } = onRecord;
+  if (intent?.state !== 'sending' || intent.fence !== fence) {
+    // The fence guards the intent, not the provider's word: "completed" after a release must not be swallowed. What an owner that
+    // was overtaken may not do is end or judge an attempt.
+    if (outcome.outcome !== 'accepted') return null;
+    const told = reported(read.report(outcome.report, null), onRecord, capabilities);
+    return { ...told, returns: read.returns() };
+  }
+  switch (outcome.outcome) {
+    case 'accepted': {
+      const observed = read.report(outcome.report, null);
+      const told = believed(observed, onRecord, capabilities.refusalIsFinal || intent.attempt === 1);
+      return { ...told, ending: { type: 'answered' }, returns: read.returns() };
+    }
+    case 'refused':
+      return intent.attempt === 1
+        ? {
+            events: [{ type: 'refused', reason: outcome.reason }],
+            ending: null,
+            undecided: false,
+            returns: [],
+          }
+        : nothingOf({ type: 'refused' });
+    case 'duplicate':
+      return nothingOf({ type: 'duplicate' });
+    case 'unclear':
+      return nothingOf({ type: 'unclear', cause: outcome.cause, retryAfterMs: outcome.retryAfterMs });
+    case 'notSent':
+      return nothingOf({ type: 'notSent' });
+  }
+}
+
+const nothingOf = (ending: Ending): Reading => ({ events: [], ending, undecided: false, returns: [] });
 
 /**
  * What the provider reports for the id. Where the adapter cannot say that a refusal is final for an id, one after an unclear or
  * repeated attempt releases nothing: a person decides.
  */
-function reported(
+const reported = (
   observed: PaymentEvent[],
-  payment: Payment,
-  intent: Intent | undefined,
-  capabilities: Capabilities,
-): Reading {
-  const refusalCounts =
-    capabilities.refusalIsFinal || (intent?.attempt === 1 && payment.status === 'pending');
-  const believed = refusalCounts ? observed : observed.filter((event) => event.type !== 'refused');
-  return {
-    events: believed,
-    ending: { type: 'news' },
-    undecided: believed.length < observed.length && !isTerminal(payment.status),
+  onRecord: OnRecord,
+  { refusalIsFinal }: Capabilities,
+): Omit<Reading, 'returns'> => ({
+  ...believed(
+    observed,
+    onRecord,
+    refusalIsFinal || (onRecord.intent?.attempt === 1 && onRecord.payment.status === 'pending'),
+  ),
+  ending: { type: 'news' },
+});
+
+function believed(
+  observed: PaymentEvent[],
+  { payment }: OnRecord,
+  refusalCounts: boolean,
+): Pick<Reading, 'events' | 'undecided'> {
+  const events = refusalCounts ? observed : observed.filter((event) => event.type !== 'refused');
+  return { events, undecided: events.length < observed.length && !isTerminal(payment.status) };
+}
+
+interface Reader {
+  report(report: ChargeReport | PayoutReport, observedAt: number | null): PaymentEvent[];
+  received(pix: ReceivedPix): PaymentEvent[];
+  payout(report: PayoutReport): PaymentEvent[];
+  /** Those of all reports so far. */
+  returns(): KnownReturn[];
+}
+
+/** Reads reports of one payment, one after the other: what one tells of a return is known when the next is read. */
+function createReader({ payment, returns }: OnRecord): Reader {
+  let known: readonly KnownReturn[] = returns;
+  const told = new Map<string, KnownReturn>();
+  const identify = (pix: ReturnedPix, report: { returns: readonly PixReturn[] }): KnownReturn[] => {
+    const found = identifyReturns(pix, settledReturns(report), known);
+    for (const one of found) told.set(one.reference, one);
+    known = [...known.filter(({ reference }) => !told.has(reference)), ...told.values()];
+    return found;
   };
+  const read: Reader = {
+    report: (report, observedAt) => eventsOfReport(report, payment, observedAt, read),
+    received: (pix) => eventsOfReceived(pix, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
+    payout: (report) => {
+      const name = report.endToEnd ?? payment.endToEnd ?? report.providerId;
+      return eventsOfPayout(report, identify({ pix: '', name }, report));
+    },
+    returns: () => [...told.values()],
+  };
+  return read;
 }
 
 function eventsOfReport(
   report: ChargeReport | PayoutReport,
   asked: Payment,
   observedAt: number | null,
+  read: Reader,
 ): PaymentEvent[] {
-  if ('providerId' in report) return eventsOfPayout(report);
+  if ('providerId' in report) return read.payout(report);
   const { amountCents, expiresAt, copyPaste } = report;
   const open: PaymentEvent = { type: 'chargeOpen', amountCents, expiresAt, copyPaste, observedAt };
   // A charge of another amount than ours is not ours: what it says to have received is not believed either.
   if (amountCents !== asked.amountCents) return [open];
-  const paid = report.received.flatMap(eventsOfReceived);
+  const paid = report.received.flatMap(read.received);
   if (report.status === 'open') return [...paid, open];
   return report.status === 'removed' ? [...paid, { type: 'chargeRemoved' }] : paid;
 }
 
-function eventsOfReceived(received: ReceivedPix): PaymentEvent[] {
-  const { endToEnd, amountCents, paidAt } = received;
+function eventsOfReceived(
+  { endToEnd, amountCents, paidAt }: ReceivedPix,
+  returns: readonly KnownReturn[],
+): PaymentEvent[] {
   return [
     { type: 'chargePaid', endToEnd, amountCents, paidAt },
-    ...settledReturns(received).map((one): PaymentEvent => {
-      return { type: 'debited', returnId: one.id, endToEnd, amountCents: one.amountCents, at: one.at };
-    }),
+    ...returns.map((back): PaymentEvent => ({ type: 'debited', back, endToEnd })),
   ];
 }
 
@@ -163,7 +210,7 @@ function eventsOfReceived(received: ReceivedPix): PaymentEvent[] {
 export const settledReturns = ({ returns }: { returns: readonly PixReturn[] }): PixReturn[] =>
   returns.filter((one) => one.status === 'settled');
 
-function eventsOfPayout(report: PayoutReport): PaymentEvent[] {
+function eventsOfPayout(report: PayoutReport, returns: readonly KnownReturn[]): PaymentEvent[] {
   const { amountCents, pixKey, endToEnd, settledAt } = report;
   switch (report.status) {
     case 'pending':
@@ -175,39 +222,29 @@ function eventsOfPayout(report: PayoutReport): PaymentEvent[] {
     case 'completed':
       return [
         { type: 'payoutCompleted', amountCents, pixKey, endToEnd, settledAt },
-        ...settledReturns(report).map((one): PaymentEvent => {
-          const back = { returnId: one.id, amountCents: one.amountCents, at: one.at };
-          return { type: 'payoutReturned', ...back, sentCents: amountCents, pixKey };
-        }),
+        ...returns.map(
+          (back): PaymentEvent => ({ type: 'payoutReturned', back, sentCents: amountCents, pixKey }),
+        ),
       ];
   }
 }
 
-/** The provider ids of money that may come several times: whether they are in the journal is read under the lock. */
-export function referencesOf(observation: Observation): { event: EventKind; reference: string }[] {
-  const received: ReceivedPix[] = [];
-  const payouts: PayoutReport[] = [];
-  if (observation.from === 'webhook') {
-    received.push(...observation.received);
-    payouts.push(...observation.payouts);
-  } else if ('report' in observation.outcome) {
-    const { report } = observation.outcome;
-    if ('providerId' in report) payouts.push(report);
-    else received.push(...report.received);
-  }
-  const refs: { event: EventKind; reference: string }[] = [];
-  for (const pix of received) {
-    refs.push({ event: eventKinds.suspense, reference: pix.endToEnd });
-    for (const { id: reference } of pix.returns) {
-      refs.push({ event: eventKinds.debit, reference }, { event: eventKinds.suspense, reference });
-    }
-  }
-  for (const payout of payouts) {
-    for (const { id: reference } of payout.returns) {
-      refs.push({ event: eventKinds.return, reference }, { event: eventKinds.suspense, reference });
-    }
-  }
-  return refs;
+/** The Pix that an observation tells to have been received; whether one is in suspense is read under the lock. */
+export function receivedIn(observation: Observation): ReceivedPix[] {
+  if (observation.from === 'webhook') return observation.received;
+  if (!('report' in observation.outcome)) return [];
+  const { report } = observation.outcome;
+  return 'providerId' in report ? [] : report.received;
+}
+
+/** Whether it tells of money that came back or was taken back. */
+export function tellsOfReturns(observation: Observation): boolean {
+  const payouts = observation.from === 'webhook' ? observation.payouts : payoutsIn(observation);
+  return [...receivedIn(observation), ...payouts].some((one) => settledReturns(one).length > 0);
+}
+
+function payoutsIn({ outcome }: Exclude<Observation, { from: 'webhook' }>): PayoutReport[] {
+  return 'report' in outcome && 'providerId' in outcome.report ? [outcome.report] : [];
 }
 
 /** Every event on the state that the one before it left: what one books or opens, the next ones find booked and open. */
@@ -215,11 +252,15 @@ export function runEvents(payment: Payment, observed: readonly PaymentEvent[], f
   const booked = new Set<string>();
   const posted = (event: EventKind, reference: string) =>
     booked.has(`${event}/${reference}`) || facts.posted(event, reference);
+  const returned = new Set<string>();
+  const knowsReturn = (reference: string) => returned.has(reference) || facts.knowsReturn(reference);
   const steps: Step[] = [];
   let { incidentOpen } = facts;
   for (const event of observed) {
-    const step = next(steps.at(-1)?.payment ?? payment, event, { ...facts, posted, incidentOpen });
+    const state = steps.at(-1)?.payment ?? payment;
+    const step = next(state, event, { ...facts, posted, knowsReturn, incidentOpen });
     if (!step) continue;
+    for (const { reference } of step.returns) returned.add(reference);
     incidentOpen ||= step.incidents.length > 0;
     for (const posting of step.postings) booked.add(`${posting.event}/${posting.reference}`);
     steps.push(step);

@@ -99,7 +99,9 @@ const traces: Statement = {
   text: `SELECT p.account_id AS "accountId", p.id,
       (SELECT count(*) FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals,
       (SELECT count(*) FROM incident i WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'open') AS incidents,
-      ARRAY(SELECT j.reference FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference <> '') AS "references"
+      ARRAY(SELECT j.reference FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference <> '')
+        || ARRAY(SELECT r.rtr_id FROM known_return r
+          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND r.rtr_id IS NOT NULL) AS "references"
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 

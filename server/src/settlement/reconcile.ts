@@ -14,10 +14,10 @@ import type {
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { audits, installationId } from './audit.sql.ts';
-import { postUnmatched, type Unmatched, unmatchedOf } from './inbound.ts';
 import { takeQuery } from './limit.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';
+import { settledReturns } from './reading.ts';
 import {
   findConnectionOf,
   findConnections,
@@ -29,6 +29,7 @@ import {
 } from './reconcile.sql.ts';
 import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
 import { applyWithinMs } from './send.ts';
+import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
 
 /**
  * Compares what the provider lists (charges, payouts, the statement of its account) with what is here.
@@ -320,8 +321,12 @@ function hasNews(
   payment: Payment,
   references: ReadonlySet<string>,
 ): boolean {
-  const returns = 'providerId' in report ? report.returns : report.received.flatMap((pix) => pix.returns);
-  if (returns.some((one) => one.status === 'settled' && !references.has(one.id))) return true;
+  const pix = 'providerId' in report ? [report] : report.received;
+  // One that is posted under another name is applied again, and changes nothing.
+  const returns = pix.flatMap((one) =>
+    settledReturns(one).map((back) => ({ ...back, endToEnd: one.endToEnd })),
+  );
+  if (returns.some(({ rtrId, id, endToEnd }) => !references.has(rtrId ?? `${endToEnd}/${id}`))) return true;
   if ('providerId' in report) {
     return (
       report.status !== 'pending' &&
@@ -367,7 +372,7 @@ async function compareLines(
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
   const owners = await ownersOf(house, provider, ids);
   for (const line of unseen) {
-    const { providerId, kind, endToEnd, amountCents, at } = line;
+    const { providerId, kind } = line;
     if (providerId !== null && there.has(providerId)) continue;
     const owner = providerId === null ? undefined : owners.get(providerId);
     if (accountId !== null && owner?.accountId !== accountId) continue;
@@ -386,10 +391,7 @@ async function compareLines(
       if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
     }
     result.unexpected++;
-    const isReturn = kind === 'returned' || kind === 'debited';
-    const reference = isReturn ? line.id : (endToEnd ?? line.id);
-    const left = kind === 'sent' || kind === 'debited';
-    await postEach(house, [{ reference, amountCents: left ? -amountCents : amountCents, at }]);
+    await postEach(house, [unmatchedLine(line)]);
   }
 }
 

@@ -56,9 +56,6 @@ export const noteStatementRead = (
 /**
  * Whether the books have what a line says is decided here and not by reading payments: nearly always they have, and of the thousands
  * of lines a second that a busy installation's statement has nothing comes back (10 µs a line where reading took 84).
- *
- * The line of a return carries the id of its settlement where the books have the id that the provider gave the return: such a one is
- * asked after each time that its line is read, which is once or twice.
  */
 const unknown: Statement = {
   name: 'statement_unknown',
@@ -70,7 +67,9 @@ const unknown: Statement = {
     WHERE a.connection = $1
       AND (CASE WHEN k.kind = 'sent' THEN p.status = 'completed'
         ELSE k.kind = 'received' AND p.end_to_end = k.reference OR EXISTS (
-          SELECT FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference = k.reference) END) IS NOT TRUE`,
+          SELECT FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference = k.reference)
+        OR EXISTS (SELECT FROM known_return r
+          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND r.rtr_id = k.reference) END) IS NOT TRUE`,
 };
 
 /** Of lines under ids of ours those whose money the books lack. */
@@ -85,7 +84,11 @@ export async function findUnknown<Line extends StatementLine & { paymentId: stri
     lines.map((line) => line.paymentId),
     lines.map((line) => line.kind),
     // Empty, it would be the reference of every journal that has none.
-    lines.map((line) => (line.kind === 'received' ? line.endToEnd : line.id) || null),
+    lines.map((line) => referenceOf(line) || null),
   ]);
   return found.flatMap(({ n }) => lines[n] ?? []);
 }
+
+/** Under which reference the books have the money of a line: a return as `identifyReturns` names it. */
+const referenceOf = ({ kind, id, rtrId, endToEnd }: StatementLine): string | null =>
+  kind === 'returned' || kind === 'debited' ? (rtrId ?? `${endToEnd}/${id}`) : endToEnd;

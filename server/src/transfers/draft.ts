@@ -373,6 +373,7 @@ function stepOf(payment: Payment, event: PaymentEvent, cause: Cause, now: number
     operationDeleted: false,
     incidentOpen: false,
     posted: () => false,
+    knowsReturn: () => false,
     isPixKey: () => false,
   };
   const step = next(payment, event, facts);

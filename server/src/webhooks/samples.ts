@@ -28,6 +28,13 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
         'failed',
         at,
       );
+    case 'charge.unexpected_payment':
+      return ofPayment(
+        { ...charge(operationId, at), ...settled(at), paidAt: at - 60_000, notice: 'paid_again' },
+        'paid',
+        'paid',
+        at,
+      );
     case 'transfer.created':
       return ofPayment(transfer(operationId, at), 'unknown', 'pending', at);
     case 'transfer.completed':

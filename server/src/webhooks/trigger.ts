@@ -120,6 +120,11 @@ export async function trigger(
       await reaches(id, 'failed');
       return { paymentId: id };
     }
+    case 'charge.unexpected_payment': {
+      const { id } = await paid();
+      await payer(`/charges/${providerId(id)}/pay`);
+      return { paymentId: id };
+    }
     case 'transfer.created':
     case 'transfer.completed':
       return { paymentId: (await transfer('complete', 'completed')).id };

@@ -1,1 +1,0 @@
-export const passwordLength = { minimum: 12, maximum: 128 } as const;
