@@ -174,3 +174,44 @@ test('a lease that an early clock ends too soon lets nobody repeat before it has
   expect(row?.absences).toBe(0);
   expect(await service.simulator.payout(id)).toBeUndefined();
 });
+
+test('a claim ends within seconds, and is renewed while its process works: a slow provider is not asked twice', async () => {
+  const merchant = await service.newMerchant();
+  const { body } = await merchant.charge();
+  const due = () =>
+    service.database.admin(`UPDATE intent SET due_at = now() WHERE payment_id = '${body.id}'`);
+  const dueAt = async () => {
+    const rows = await service.database.admin<{ at: Date }>(
+      `SELECT due_at AS at FROM intent WHERE payment_id = '${body.id}'`,
+    );
+    return rows[0]?.at.getTime() ?? 0;
+  };
+  const provider = service.house.providers.get('simulator') as Provider;
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  const slow: Provider = {
+    ...provider,
+    queryCharge: async (...query) => {
+      asked++;
+      await gate.promise;
+      return provider.queryCharge(...query);
+    },
+  };
+  await due();
+  const [one, other] = [createFollowUp(service.house, slow), createFollowUp(service.house, slow)];
+  const claimedAt = Date.now();
+  await until(async () => {
+    await one.stepQueries();
+    return asked === 1;
+  });
+  const first = await dueAt();
+  // So much later does another process ask when this one is paused now.
+  expect(first - claimedAt).toBeLessThan(5_000);
+  await until(async () => (await dueAt()) > first);
+  await until(async () => Date.now() > first);
+  await other.stepQueries();
+  expect(asked).toBe(1);
+  gate.resolve();
+  await Promise.all([one.idle(), other.idle()]);
+  expect(await dueAt()).toBeGreaterThan(Date.now());
+});
