@@ -3,7 +3,7 @@ import { createAccount } from '../../server/src/accounts/directory.ts';
 import { invite } from '../../server/src/panel/members.ts';
 import { type Ability, may, type Role, roles } from '../../server/src/panel/roles.ts';
 import { newPerson, openTab, type Tab } from '../../server/test/support/panel.ts';
-import { type Merchant, openService, type Service } from '../../server/test/support/service.ts';
+import { type Merchant, openService, type Service, until } from '../../server/test/support/service.ts';
 
 /**
  * Who may call what in the panel: every route of its document, and the files and the stream beside it, × nobody, each role and
@@ -18,6 +18,8 @@ interface Row {
   /** A body that is refused, where a right one would change what the next caller finds. */
   body?: object;
   query?: string;
+  /** Refused to a frozen member, whatever the role. */
+  sensitive?: true;
   /** What another account's owner gets, in the own account, for these ids, with `foreignBody`. */
   foreign?: number;
   foreignBody?: object;
@@ -26,7 +28,7 @@ interface Row {
 const malformed = { body: { unknownProperty: 1 }, allowed: 400 } as const;
 const reads = { needs: 'read', allowed: 200 } as const;
 const hooks = { needs: 'webhooks', allowed: 200 } as const;
-const badHook = { needs: 'webhooks', ...malformed } as const;
+const badHook = { needs: 'webhooks', ...malformed, sensitive: true } as const;
 
 const ofPersons: Record<string, Row> = {
   'GET /session': { needs: 'session', allowed: 200 },
@@ -38,6 +40,7 @@ const ofPersons: Record<string, Row> = {
   'POST /sessions/end-all': { needs: 'session', ...malformed },
   'POST /email': { needs: 'session', ...malformed },
   'POST /email/confirm': { needs: 'open', ...malformed },
+  'POST /email/cancel': { needs: 'open', ...malformed },
   'POST /invitations/look': { needs: 'open', ...malformed },
   'POST /invitations/accept': { needs: 'open', ...malformed },
   // Of a test installation, for whoever sits at the machine: the mail that one needs to sign in is among them.
@@ -67,30 +70,49 @@ const ofAccounts: Record<string, Row> = {
   'POST /webhooks': badHook,
   'GET /webhooks/event-types': hooks,
   'GET /webhooks/{id}': { ...hooks, foreign: 404 },
-  'PATCH /webhooks/{id}': { ...hooks, body: { description: 'x' }, foreign: 404 },
+  'PATCH /webhooks/{id}': { ...hooks, sensitive: true, body: { description: 'x' }, foreign: 404 },
   'DELETE /webhooks/{id}': { ...badHook, foreign: 404, foreignBody: {} },
   'POST /webhooks/{id}/rotate-secret': { ...badHook, foreign: 404, foreignBody: {} },
   'POST /webhooks/{id}/test': { ...badHook, foreign: 404, foreignBody: {} },
   'GET /webhooks/{id}/deliveries': { ...hooks, foreign: 404 },
   'GET /webhooks/{id}/deliveries/{deliveryId}': { ...hooks, allowed: 404, foreign: 404 },
-  'POST /webhooks/{id}/deliveries/{deliveryId}/retry': { ...hooks, allowed: 404, body: {}, foreign: 404 },
+  'POST /webhooks/{id}/deliveries/{deliveryId}/retry': {
+    ...hooks,
+    sensitive: true,
+    allowed: 404,
+    body: {},
+    foreign: 404,
+  },
   'POST /webhooks/{id}/replay': badHook,
   'GET /events': reads,
   // A stream that was let through does not end: one that is asked for wrongly does.
   'GET /events/stream': { needs: 'read', allowed: 400, query: '?types=nothing' },
   'GET /events/{id}': { needs: 'read', allowed: 404, foreign: 404 },
-  'POST /drafts': { needs: 'transfers', ...malformed },
+  'POST /drafts': { needs: 'transfers', ...malformed, sensitive: true },
   'POST /drafts/{id}/confirm': {
     needs: 'transfers',
     ...malformed,
+    sensitive: true,
     foreign: 404,
     foreignBody: { code: '000000' },
   },
   'POST /drafts/{id}/cancel': { needs: 'transfers', ...malformed, foreign: 404, foreignBody: {} },
-  'POST /drafts/{id}/resend': { needs: 'transfers', ...malformed, foreign: 404, foreignBody: {} },
+  'POST /drafts/{id}/resend': {
+    needs: 'transfers',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: {},
+  },
   'GET /keys': reads,
-  'POST /keys': { needs: 'keys', ...malformed },
-  'POST /keys/{id}/roll': { needs: 'keys', ...malformed, foreign: 404, foreignBody: { overlapHours: 0 } },
+  'POST /keys': { needs: 'keys', ...malformed, sensitive: true },
+  'POST /keys/{id}/roll': {
+    needs: 'keys',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: { overlapHours: 0 },
+  },
   'PATCH /keys/{id}': { needs: 'keys', ...malformed, foreign: 404, foreignBody: { permissions: ['read'] } },
   'DELETE /keys/{id}': { needs: 'keys', ...malformed, foreign: 404, foreignBody: {} },
   'GET /overview': reads,
@@ -98,11 +120,21 @@ const ofAccounts: Record<string, Row> = {
   'GET /records/{id}': { ...reads, foreign: 404 },
   'GET /statement': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /members': { needs: 'members', allowed: 200 },
-  'POST /members/invitations': { needs: 'members', ...malformed },
+  'PUT /members/second-factor': { needs: 'members', ...malformed, sensitive: true },
+  'GET /members/{id}/sessions': { needs: 'members', allowed: 200, foreign: 404 },
+  'POST /members/{id}/end-sessions': { needs: 'members', ...malformed, foreign: 404, foreignBody: {} },
+  'GET /security-events': { needs: 'audit', allowed: 200 },
+  'POST /members/invitations': { needs: 'members', ...malformed, sensitive: true },
   // Whoever withdraws what is not there has what was wanted.
   'DELETE /members/invitations/{id}': { needs: 'members', ...malformed, foreign: 200, foreignBody: {} },
-  'PATCH /members/{id}': { needs: 'members', ...malformed, foreign: 404, foreignBody: { role: 'viewer' } },
-  'DELETE /members/{id}': { needs: 'members', ...malformed, foreign: 404, foreignBody: {} },
+  'PATCH /members/{id}': {
+    needs: 'members',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: { role: 'viewer' },
+  },
+  'DELETE /members/{id}': { needs: 'members', ...malformed, sensitive: true, foreign: 404, foreignBody: {} },
   // Files and the stream are not in the document.
   'GET /records/{id}/receipt.pdf': { needs: 'read', allowed: 400, foreign: 404 },
   'GET /records.csv': reads,
@@ -260,6 +292,76 @@ describe('every route of the panel for every caller', () => {
     },
     30_000,
   );
+
+  const streams = ['/updates', '/events/stream'] as const;
+
+  /** An open stream, and whether the service has ended it. */
+  async function openStream(tab: Tab, path: string): Promise<() => boolean> {
+    const answer = await fetch(`${service.url}/panel/api/accounts/${shop.ownerId}${path}`, {
+      headers: { cookie: tab.cookie() },
+    });
+    expect(answer.status, path).toBe(200);
+    let over = false;
+    void (async () => {
+      try {
+        for await (const _ of answer.body ?? []);
+      } catch {}
+      over = true;
+    })();
+    return () => over;
+  }
+
+  /** An owner more, who is frozen, dismissed or signed out. */
+  async function anotherOwner(email: string): Promise<{ tab: Tab; userId: string }> {
+    await newPerson(service, shop.ownerId, email);
+    const tab = openTab(service);
+    expect((await tab.signIn(email)).status).toBe(200);
+    const { members } = (await tabOf('owner').call('GET', `/accounts/${shop.ownerId}/members`)).body;
+    return { tab, userId: members.find((one: { email: string }) => one.email === email).userId };
+  }
+  const leave = (userId: string) =>
+    tabOf('owner').call('DELETE', `/accounts/${shop.ownerId}/members/${userId}`, {});
+
+  it('refuses a frozen owner what moves money or gives access, and nothing else; streams go on', async () => {
+    const { tab, userId } = await anotherOwner('congelada@loja.example');
+    const open = await Promise.all(streams.map((path) => openStream(tab, path)));
+    await service.database.admin(
+      `UPDATE panel_user SET frozen_until = now() + interval '1 day' WHERE id = '${userId}'`,
+    );
+    for (const [route, { sensitive, allowed }] of Object.entries(ofAccounts)) {
+      const { status, text } = await ask(tab, route);
+      expect(status, route).toBe(sensitive ? 403 : allowed);
+      if (sensitive) expect(JSON.parse(text).code, route).toBe('access_frozen');
+    }
+    expect((await ask(tab, 'POST /email', { body: right['POST /email'] })).status).toBe(403);
+    expect(open.map((over) => over())).toEqual([false, false]);
+    expect((await leave(userId)).status).toBe(200);
+  }, 30_000);
+
+  it('shows a dismissed owner no account at all, and ends the streams', async () => {
+    const { tab, userId } = await anotherOwner('dispensada@loja.example');
+    const open = await Promise.all(streams.map((path) => openStream(tab, path)));
+    expect((await leave(userId)).status).toBe(200);
+    for (const route of Object.keys(ofAccounts)) expect((await ask(tab, route)).status, route).toBe(404);
+    for (const over of open) await until(async () => over());
+  }, 30_000);
+
+  it('refuses a session that was ended like somebody unknown, and ends the streams', async () => {
+    const { tab, userId } = await anotherOwner('encerrada@loja.example');
+    const open = await Promise.all(streams.map((path) => openStream(tab, path)));
+    const ended = await tabOf('owner').call(
+      'POST',
+      `/accounts/${shop.ownerId}/members/${userId}/end-sessions`,
+      {},
+    );
+    expect(ended.status).toBe(200);
+    for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
+      const { status } = await ask(tab, route, { body: right[route] });
+      expect(status, route).toBe(needs === 'open' ? allowed : 401);
+    }
+    for (const over of open) await until(async () => over());
+    expect((await leave(userId)).status).toBe(200);
+  }, 30_000);
 
   it('says to the owner of another account that there is none', async () => {
     for (const [route, { foreignBody }] of Object.entries(ofAccounts))

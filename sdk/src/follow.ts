@@ -5,6 +5,8 @@ import type { EventType, FollowedEvent, VintemEvent } from './types.ts';
 export interface FollowOptions extends Pick<CallOptions, 'signal' | 'operation'> {
   /** Only these types; without it all. */
   types?: readonly EventType[] | undefined;
+  /** Called whenever a connection is open, with the cursor that it begins behind. */
+  opened?: ((cursor: string) => void) | undefined;
 }
 
 const shortestWaitMs = 1_000;
@@ -15,7 +17,7 @@ const silentMostMs = 45_000;
 export async function* follow(
   transport: Transport,
   cursor: string | undefined,
-  { types, signal, operation }: FollowOptions,
+  { types, signal, operation, opened }: FollowOptions,
 ): AsyncGenerator<FollowedEvent, void, undefined> {
   const query = types ? { types: types.join(',') } : {};
   let last = cursor;
@@ -35,6 +37,7 @@ export async function* follow(
         connection.heard,
       )) {
         waitMs = shortestWaitMs;
+        if (data === '' && id !== '') opened?.(id);
         if (data !== '') yield { ...(JSON.parse(data) as VintemEvent), cursor: id };
         // Only now: an event whose handling failed comes again.
         if (id !== '') last = id;

@@ -72,43 +72,11 @@ export interface NewRefund extends Keyed {
   description?: string | undefined;
 }
 
-interface EventBase {
-  /** The same in every delivery, stream and list: handle each id once. */
-  id: string;
-  timestamp: string;
-  schemaVersion: number;
-  /** false: of a test account, or a sample. */
-  livemode: boolean;
-}
-
-/** The payment as it was at the event, without the code and its image. */
-export interface PaymentEvent extends EventBase {
-  type:
-    | 'charge.created'
-    | 'charge.paid'
-    | 'charge.expired'
-    | 'charge.failed'
-    | 'transfer.created'
-    | 'transfer.completed'
-    | 'transfer.cancelled'
-    | 'transfer.returned'
-    | 'transfer.unknown';
-  change: { from: PaymentStatus | null; to: PaymentStatus };
-  data: Omit<Payment, 'copyPaste' | 'qrCodeBase64'> & { requestKey: string };
-}
-
-export interface OperationEvent extends EventBase {
-  type: 'operation.created' | 'operation.updated' | 'operation.deleted';
-  data: Operation & { operationId: string };
-}
-
-export interface TestEvent extends EventBase {
-  type: 'webhook.test';
-  data: { operationId: string };
-}
-
-/** What happened. Types may be added: ignore those that you do not know. */
-export type VintemEvent = PaymentEvent | OperationEvent | TestEvent;
+/**
+ * What happened; `data` is the payment or the business operation as it was then. `id` is the same in every delivery, stream and
+ * list: handle each once. `livemode` is false for test accounts and samples. Types may be added: ignore those that you do not know.
+ */
+export type VintemEvent = Schemas['Event'];
 export type EventType = VintemEvent['type'];
 /** An event of a stream; with `cursor` a later `events.follow` continues behind it. */
 export type FollowedEvent = VintemEvent & { cursor: string };

@@ -2,6 +2,8 @@ import { createAlerts } from './accounts/alerts.ts';
 import { watchClock } from './db/clock-offset.ts';
 import type { House } from './house.ts';
 import { createUnusedKeys } from './keys/unused.ts';
+import { stepAttemptPruning } from './panel/attempts.ts';
+import { stepSecurityEventPruning } from './panel/security-events.ts';
 import { stepRequestPruning } from './request-log/request-log.ts';
 import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
@@ -28,6 +30,8 @@ const restMs = {
   unusedKeys: 10_000,
   alerts: 10_000,
   requestLog: 10_000,
+  attempts: 10_000,
+  securityEvents: 10_000,
 };
 
 export function runWorker(house: House): Worker {
@@ -80,6 +84,8 @@ export function runWorker(house: House): Worker {
     loop('unusedKeys', createUnusedKeys(house).step),
     loop('alerts', createAlerts(house).step),
     loop('requestLog', () => stepRequestPruning(house)),
+    loop('attempts', () => stepAttemptPruning(house)),
+    loop('securityEvents', () => stepSecurityEventPruning(house)),
   ];
   return {
     stop: async () => {

@@ -3,7 +3,7 @@ import { runApi } from '../src/api.ts';
 import { readConfig } from '../src/config.ts';
 import { openPool, type Pool } from '../src/db/pool.ts';
 import { openHouse } from '../src/house.ts';
-import { openCalls } from '../src/panel/auth-calls.ts';
+import { authCalls } from '../src/panel/auth-calls.ts';
 import { type DatabaseGate, openGate } from './support/database-gate.ts';
 import { newPerson, openTab, password, type Tab } from './support/panel.ts';
 import { freePort } from './support/program.ts';
@@ -62,7 +62,7 @@ beforeAll(async () => {
 
     panelRoutes.push({ method, path: personal.test(path) ? path : account + path });
   }
-  for (const call of openCalls) {
+  for (const call of Object.keys(authCalls)) {
     if (withoutDatabase.test(call)) continue;
     const [method = '', path = ''] = call.split(' ');
     panelRoutes.push({ method, path: `/auth${path}` });
@@ -100,6 +100,7 @@ const bodies: Record<string, object> = {
   '/reauthenticate': { password },
   '/email': { email: 'outra@loja.example' },
   '/email/confirm': { token: 'a'.repeat(43) },
+  '/email/cancel': { token: 'a'.repeat(43) },
   '/invitations/look': { token: 'a'.repeat(43) },
   '/invitations/accept': { token: 'a'.repeat(43), name: 'Ana Prado', password },
   '/auth/sign-in/email': { email: 'ana@loja.example', password },

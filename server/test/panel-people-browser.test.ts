@@ -243,6 +243,10 @@ describe('a passkey', () => {
     await heading('Início', local.page).waitFor();
     await local.page.goto(`${at}/seguranca`);
     await local.page.getByRole('button', { name: 'Adicionar passkey' }).click();
+    // A session that was found open adds none: the password is asked for again.
+    const again = local.page.getByRole('dialog');
+    await again.getByLabel('Senha').fill(password);
+    await again.getByRole('button', { name: 'Continuar' }).click();
     await local.page.getByRole('button', { name: 'Remover' }).waitFor();
     await inspect(local.page, 'seguranca-passkey');
     await local.page.getByRole('button', { name: 'Encerrar todas, inclusive esta' }).click();

@@ -138,30 +138,6 @@ describe('guessing', () => {
     expect(answers.slice(10)).toEqual(Array(5).fill('too_many_attempts'));
   });
 
-  test('ten sign-ins or recoveries of one address in a quarter of an hour, known or not, from wherever', async () => {
-    const limited = await openService({
-      env: { RATE_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' },
-      worker: false,
-    });
-    try {
-      const attempt = async (path: string, at: number) =>
-        (
-          await openTab(limited, { 'x-forwarded-for': `203.0.113.${at}` }).call('POST', `/auth/${path}`, {
-            email: 'ninguem@padaria.example',
-            password: 'not the password',
-          })
-        ).status;
-      for (const path of ['sign-in/email', 'request-password-reset']) {
-        const statuses: number[] = [];
-        for (let at = 1; at <= 11; at++) statuses.push(await attempt(path, at));
-        expect(statuses.slice(0, 10)).not.toContain(429);
-        expect(statuses.at(-1)).toBe(429);
-      }
-    } finally {
-      await limited.close();
-    }
-  }, 60_000);
-
   test('a session that was found open tries ten passwords at most', async () => {
     const { tab } = await person();
     const codes: string[] = [];
@@ -317,7 +293,7 @@ describe('another e-mail address', () => {
     const after = openTab(service);
     expect((await after.signIn(email)).status).toBe(401);
     expect((await after.signIn(fresh)).status).toBe(200);
-    expect((await draft(after)).body.code).toBe('transfers_frozen');
+    expect((await draft(after)).body.code).toBe('access_frozen');
     const frozen = (await after.call('GET', '/session')).body.frozenUntil;
     expect(Date.parse(frozen) - Date.now()).toBeGreaterThan(23.9 * 3_600_000);
   });
@@ -330,7 +306,7 @@ describe('another e-mail address', () => {
       await tab.call('POST', '/email', { email: taken }),
     ];
     expect([known.status, known.body]).toEqual([free.status, free.body]);
-    const mail = await mailed(taken, /ja tem acesso/);
+    const mail = await mailed(taken, /já tem acesso/);
     expect(mail).not.toContain('novo-email');
   });
 
@@ -425,7 +401,7 @@ describe('a live account', () => {
     expect((await tab.call('GET', '/session')).body).toMatchObject({ passkeys: 1, secondFactor: false });
     expect((await draft()).body.code).toBe('second_factor_required');
     await service.database.admin(
-      `UPDATE panel_session SET by_passkey = true
+      `UPDATE panel_session SET second_factor = true
         WHERE user_id = (SELECT id FROM panel_user WHERE email = '${email}')`,
     );
     expect((await draft()).body.code).not.toBe('second_factor_required');

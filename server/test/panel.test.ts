@@ -321,7 +321,7 @@ describe('a password reset', () => {
       description: '',
       requestKey: crypto.randomUUID(),
     };
-    expect((await after.account('POST', '/drafts', draft)).body.code).toBe('transfers_frozen');
+    expect((await after.account('POST', '/drafts', draft)).body.code).toBe('access_frozen');
   });
 });
 

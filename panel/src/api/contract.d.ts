@@ -184,6 +184,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/email/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a change of address, with the secret of the mail to the old one
+         * @description Needs the permission `read`.
+         */
+        post: operations["postEmailCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/invitations/look": {
         parameters: {
             query?: never;
@@ -872,6 +892,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/members/second-factor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * How long new members have to set up a second factor
+         * @description Needs the permission `read`.
+         */
+        put: operations["putMembersSecond-factor"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/members/invitations": {
         parameters: {
             query?: never;
@@ -934,6 +974,66 @@ export interface paths {
          * @description Needs the permission `read`.
          */
         patch: operations["patchMembersById"];
+        trace?: never;
+    };
+    "/members/{id}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Where a member is signed in
+         * @description Needs the permission `read`.
+         */
+        get: operations["getMembersByIdSessions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/members/{id}/end-sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End every session of a member
+         * @description Needs the permission `read`.
+         */
+        post: operations["postMembersByIdEnd-sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/security-events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Sign-ins, factors, passwords, keys, webhooks, people, refusals and exports
+         * @description Needs the permission `read`.
+         */
+        get: operations["getSecurity-events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/reconciliation": {
@@ -1799,11 +1899,11 @@ export interface operations {
                         twoFactorEnabled: boolean;
                         /** @description Passkeys of this person */
                         passkeys: number;
-                        /** @description Two factors stand behind this session */
+                        /** @description Two factors were shown in this session */
                         secondFactor: boolean;
                         /**
                          * Format: date-time
-                         * @description Transfers from the panel wait until then
+                         * @description Transfers and changes of access are refused until then
                          */
                         frozenUntil: string | null;
                         /**
@@ -1832,6 +1932,11 @@ export interface operations {
                              */
                             role: "owner" | "admin" | "finance" | "developer" | "viewer";
                             abilities: string[];
+                            /**
+                             * Format: date-time
+                             * @description From then on this account is entered with a second factor only; null: it is not asked for
+                             */
+                            secondFactorDueAt: string | null;
                         }[];
                     };
                 };
@@ -2171,6 +2276,51 @@ export interface operations {
         };
     };
     postEmailConfirm: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Secret of the link */
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postEmailCancel: {
         parameters: {
             query?: never;
             header?: {
@@ -3687,6 +3837,10 @@ export interface operations {
                             lastUsedIp: string | null;
                             /** @description Last use: the first word of User-Agent */
                             lastUsedAgent: string | null;
+                            /** @description The member who made it; null: the operator, or somebody who left */
+                            createdByName: string | null;
+                            /** @description Its maker is no longer a member: somebody decides whether it stays */
+                            makerLeft: boolean;
                         }[];
                     };
                 };
@@ -4300,6 +4454,8 @@ export interface operations {
                              */
                             expiresAt: string;
                         }[];
+                        /** @description Days that a new member has to set up a second factor */
+                        secondFactorGraceDays: number;
                     };
                 };
             };
@@ -4307,6 +4463,51 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "putMembersSecond-factor": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Days that a new member has */
+                    days: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];
@@ -4422,7 +4623,10 @@ export interface operations {
         };
         requestBody?: {
             content: {
-                "application/json": Record<string, never>;
+                "application/json": {
+                    /** @description Also revoke the active keys that this person made; default: no */
+                    revokeKeys?: boolean;
+                };
             };
         };
         responses: {
@@ -4438,6 +4642,17 @@ export interface operations {
                     "application/json": {
                         /** @constant */
                         ok: true;
+                        keysRevoked: {
+                            /** @description Public part of the key */
+                            id: string;
+                            name: string;
+                        }[];
+                        /** @description Active keys that this person made: decide on each */
+                        keysLeft: {
+                            /** @description Public part of the key */
+                            id: string;
+                            name: string;
+                        }[];
                     };
                 };
             };
@@ -4500,6 +4715,194 @@ export interface operations {
             413: components["responses"]["Error413"];
             414: components["responses"]["Error414"];
             415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getMembersByIdSessions: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sessions: {
+                            /**
+                             * Format: uuid
+                             * @description Session
+                             */
+                            id: string;
+                            current: boolean;
+                            /**
+                             * Format: date-time
+                             * @description Sign-in
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description Last request
+                             */
+                            seenAt: string | null;
+                            /** @description Where from */
+                            ipAddress: string | null;
+                            /** @description Browser */
+                            userAgent: string | null;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "postMembersByIdEnd-sessions": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Person */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "getSecurity-events": {
+        parameters: {
+            query?: {
+                /** @description Events before this one */
+                below?: string;
+                limit?: number;
+            };
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        events: {
+                            /**
+                             * Format: uuid
+                             * @description Event
+                             */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description When
+                             */
+                            at: string;
+                            /**
+                             * @description What
+                             * @enum {string}
+                             */
+                            kind: "sign_in" | "sign_out" | "factor.code" | "factor.enrolled" | "factor.removed" | "factor.backup_codes" | "factor.grace" | "password.checked" | "password.changed" | "password.reset_asked" | "password.reset" | "email.change_asked" | "email.change_cancelled" | "email.changed" | "session.ended" | "key.created" | "key.rolled" | "key.narrowed" | "key.revoked" | "webhook.changed" | "member.invited" | "member.invitation_withdrawn" | "member.joined" | "member.role" | "member.removed" | "draft.created" | "draft.confirmed" | "export.downloaded" | "access.refused";
+                            /**
+                             * @description Whether it happened
+                             * @enum {string}
+                             */
+                            outcome: "ok" | "refused";
+                            /**
+                             * @description Who
+                             * @enum {string}
+                             */
+                            actor: "person" | "operator";
+                            /** @description Person */
+                            userId: string | null;
+                            /** @description Name of the person */
+                            name: string | null;
+                            /** @description E-mail of the person */
+                            email: string | null;
+                            /** @description Session */
+                            sessionId: string | null;
+                            /** @description Where from */
+                            ipAddress: string | null;
+                            /** @description Ids and names of what was done; no secrets */
+                            detail: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                        /** @description Ask for what is below this id; null: that was all */
+                        nextBelow: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

@@ -11,8 +11,8 @@ import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';
  * comes back with `Last-Event-ID` goes on behind it and misses nothing.
  *
  * All streams of a process share one look at the log, four times a second, so many listeners cost the database no more than one.
- * A stream ends when its key is no longer in force, when the client reads too slowly, and when the process drains; the client
- * comes back by itself.
+ * A stream ends when its key, or the session behind it, is no longer in force, when the client reads too slowly, and when the process
+ * drains; the client comes back by itself.
  */
 export interface Streams {
   /** @throws ApiError `too_many_concurrent_requests`, `invalid_cursor` */
@@ -43,6 +43,8 @@ interface Stream {
   types: readonly string[] | null;
   response: ServerResponse | null;
   ended: boolean;
+  /** Ends the watch over the session behind it. */
+  unwatch: () => void;
 }
 
 export function createStreams(house: { sql: Sql; clock: Clock; log: Log; draining: AbortSignal }): Streams {
@@ -54,7 +56,14 @@ export function createStreams(house: { sql: Sql; clock: Clock; log: Log; drainin
     if (stream.ended) return;
     stream.ended = true;
     streams.delete(stream);
+    stream.unwatch();
     stream.response?.end();
+  }
+
+  /** At once, with what was not read yet: the client reads too slowly, or may see nothing more. */
+  function cut(stream: Stream): void {
+    end(stream);
+    stream.response?.destroy();
   }
 
   /** Runs while somebody listens. */
@@ -103,7 +112,7 @@ export function createStreams(house: { sql: Sql; clock: Clock; log: Log; drainin
       stream.response?.write(`id: ${seq}\nevent: ${type}\ndata: ${body}\n\n`);
     }
     for (const stream of all) {
-      if ((stream.response?.writableLength ?? 0) > unreadMost) end(stream);
+      if ((stream.response?.writableLength ?? 0) > unreadMost) cut(stream);
     }
     return found.length >= eventsPerLook;
   }
@@ -115,7 +124,15 @@ export function createStreams(house: { sql: Sql; clock: Clock; log: Log; drainin
       const own = [...streams].filter((stream) => stream.accountId === accountId);
       if (own.length >= streamsPerAccount)
         throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 5 });
-      const stream: Stream = { accountId, keyId, after: 0, types, response: null, ended: false };
+      const stream: Stream = {
+        accountId,
+        keyId,
+        after: 0,
+        types,
+        response: null,
+        ended: false,
+        unwatch: () => {},
+      };
       // Counted from here on: the look at the log takes a moment.
       streams.add(stream);
       try {
@@ -133,6 +150,7 @@ export function createStreams(house: { sql: Sql; clock: Clock; log: Log; drainin
           // The first bytes tell the client that it is connected, and where it would go on.
           response.write(`retry: 2000\nid: ${stream.after}\n: listening\n\n`);
           stream.response = response;
+          stream.unwatch = holder.watch?.(() => cut(stream)) ?? stream.unwatch;
           if (!following) void follow();
         },
       };

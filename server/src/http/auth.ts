@@ -14,6 +14,8 @@ export interface KeyHolder {
   requestId: string;
   /** The caller's W3C trace, for what is asked of the provider while it waits. */
   traceparent?: string;
+  /** Of a person: calls `end` once the session, the membership or the role is gone. @returns ends the watch */
+  watch?: (end: () => void) => () => void;
   /** Monotonic, when the request came in; absent: now. */
   arrivedMs?: number;
 }

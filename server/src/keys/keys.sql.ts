@@ -47,8 +47,8 @@ export const touchKey = (
 
 const insert: Statement = {
   name: 'key_insert',
-  text: `INSERT INTO api_key (id, account_id, name, permissions, ips, hash, pepper_id, created_at, expires_at)
-    VALUES ($1, $2, $3, $4::text[], $5::text[], $6, $7, $8, $9)`,
+  text: `INSERT INTO api_key (id, account_id, name, permissions, ips, hash, pepper_id, created_at, expires_at, created_by)
+    VALUES ($1, $2, $3, $4::text[], $5::text[], $6, $7, $8, $9, $10)`,
 };
 
 export interface NewKey {
@@ -61,6 +61,8 @@ export interface NewKey {
   pepperId: string;
   createdAt: number;
   expiresAt: number | null;
+  /** The person who made it in the panel; null: the operator. */
+  createdBy: string | null;
 }
 
 export const insertKey = (tx: Queries, key: NewKey): Promise<unknown> =>
@@ -74,6 +76,7 @@ export const insertKey = (tx: Queries, key: NewKey): Promise<unknown> =>
     key.pepperId,
     timestamp(key.createdAt),
     key.expiresAt === null ? null : timestamp(key.expiresAt),
+    key.createdBy,
   ]);
 
 const revoke: Statement = {
@@ -137,12 +140,14 @@ export interface ListedKey {
   /** The first word of the caller's User-Agent. */
   lastUsedAgent: string | null;
   wokenAt: number | null;
+  /** The person who made it in the panel; null: the operator. */
+  createdBy: string | null;
 }
 
 const list: Statement = {
   name: 'key_list',
   text: `SELECT id, name, permissions, ips, created_at AS "createdAt", expires_at AS "expiresAt", revoked_at AS "revokedAt",
-      rolled_to AS "rolledTo", last_used_at AS "lastUsedAt", last_used_ip AS "lastUsedIp", last_used_agent AS "lastUsedAgent",
+      rolled_to AS "rolledTo", last_used_at AS "lastUsedAt", last_used_ip AS "lastUsedIp", last_used_agent AS "lastUsedAgent", created_by AS "createdBy",
       woken_at AS "wokenAt"
     FROM api_key WHERE account_id = $1 ORDER BY created_at, id`,
 };

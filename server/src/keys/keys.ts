@@ -46,6 +46,8 @@ export interface WantedKey {
   expiresInDays?: number | undefined;
   /** Addresses and networks from which it may be used; default: from everywhere. */
   ips?: readonly string[] | undefined;
+  /** The person of the panel who makes it; default: the operator. */
+  createdBy?: string;
 }
 
 interface KeyHouse {
@@ -96,6 +98,7 @@ export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ i
       ips,
       createdAt: now,
       expiresAt: expiresInDays === undefined ? null : now + expiresInDays * day,
+      createdBy: wanted.createdBy ?? null,
     });
     return made;
   });
@@ -111,6 +114,7 @@ export async function rollKey(
   accountId: string,
   id: string,
   overlapMs: number,
+  createdBy: string | null = null,
 ): Promise<{ id: string; key: string }> {
   return house.sql.tx(async (tx) => {
     const account = await lockAccount(tx, accountId);
@@ -130,6 +134,7 @@ export async function rollKey(
       ips,
       createdAt: now,
       expiresAt: old.expiresAt === null ? null : now + (old.expiresAt - old.createdAt),
+      createdBy,
     });
     return made;
   });

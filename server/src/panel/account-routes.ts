@@ -3,37 +3,24 @@ import { refuse } from '../http/errors.ts';
 import { IdParams } from '../http/schema.ts';
 import type { Payment } from '../payments/payment.ts';
 import { isoOf } from '../payments/view.ts';
-import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
-import { panelMails } from './mails.ts';
-import { deleteInvitation, findInvitations, findMembers } from './members.sql.ts';
-import { changeRole, dismiss, invite } from './members.ts';
 import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
 import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
 import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
-import { mayManage } from './roles.ts';
 import {
   DetailSchema,
-  Done,
-  InviteBody,
-  MemberListSchema,
-  Nothing,
   OverviewQuery,
   OverviewSchema,
   RecordListSchema,
   RecordQuery,
-  RoleBody,
   StatementQuery,
   StatementSchema,
 } from './schema.ts';
-import { note, type PanelFacts } from './session.ts';
+import type { PanelFacts } from './session.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
-const asks = (needs: PanelFacts['needs'], fresh = false) => ({
-  api: described,
-  panel: { needs, ...(fresh && { fresh }) },
-});
+const asks = (needs: PanelFacts['needs']) => ({ api: described, panel: { needs } });
 
 const dayMs = 24 * 3600 * 1000;
 
@@ -43,7 +30,6 @@ export function accountScopeRoutes(
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
   const { sql, clock } = house;
-  const mails = panelMails(house);
   const tags = ['Panel'];
 
   api.get(
@@ -155,104 +141,6 @@ export function accountScopeRoutes(
       const more = lines.length > limit;
       if (more) lines.pop();
       return { lines: lines.map(viewOfLine), nextBelow: more ? (lines.at(-1)?.seq ?? null) : null };
-    },
-  );
-
-  // ------------------------------------------------------------------------------------------------------------ members
-
-  api.get(
-    '/members',
-    { schema: { tags, summary: 'People', response: { 200: MemberListSchema } }, config: asks('members') },
-    async ({ member }) => ({
-      members: (await findMembers(sql, member.accountId)).map((one) => ({
-        userId: one.userId,
-        name: one.name,
-        email: one.email,
-        role: one.role,
-        createdAt: isoOf(one.createdAt),
-        secondFactor: one.twoFactorEnabled || one.passkeys > 0,
-        self: one.userId === member.person.userId,
-      })),
-      invitations: (await findInvitations(sql, member.accountId, clock.now())).map((one) => ({
-        id: one.id,
-        email: one.email,
-        role: one.role,
-        expiresAt: isoOf(one.expiresAt),
-      })),
-    }),
-  );
-
-  api.post(
-    '/members/invitations',
-    {
-      schema: { tags, summary: 'Invite somebody', body: InviteBody, response: { 201: Done } },
-      config: asks('members', true),
-    },
-    async (request, reply) => {
-      const { member, body } = request;
-      if (!mayManage(member.role, body.role)) throw new PanelError('role_denied');
-      const { id, token } = await invite(house, { accountId: member.accountId, ...body });
-      await note(house, request, 'member.invited', { id, role: body.role });
-      await mails.invitation(body.email, { accountName: member.accountName, role: body.role, token });
-      return reply.code(201).send({ ok: true as const });
-    },
-  );
-
-  api.delete(
-    '/members/invitations/:id',
-    {
-      schema: {
-        tags,
-        summary: 'Withdraw an invitation',
-        params: IdParams('Invitation'),
-        body: Nothing,
-        response: { 200: Done },
-      },
-      config: asks('members'),
-    },
-    async ({ member, params }) => {
-      await deleteInvitation(sql, member.accountId, params.id);
-      return { ok: true as const };
-    },
-  );
-
-  api.patch(
-    '/members/:id',
-    {
-      schema: {
-        tags,
-        summary: 'Change a role',
-        params: IdParams('Person'),
-        body: RoleBody,
-        response: { 200: Done },
-      },
-      config: asks('members', true),
-    },
-    async (request) => {
-      const { member, params, body } = request;
-      await changeRole(house, member.accountId, member.role, params.id, body.role);
-      await note(house, request, 'member.role', { userId: params.id, role: body.role });
-      return { ok: true as const };
-    },
-  );
-
-  api.delete(
-    '/members/:id',
-    {
-      schema: {
-        tags,
-        summary: 'Remove somebody',
-        params: IdParams('Person'),
-        body: Nothing,
-        response: { 200: Done },
-      },
-      config: asks('members', true),
-    },
-    async (request) => {
-      const { member, params } = request;
-      await dismiss(house, member.accountId, member.role, params.id);
-      await note(house, request, 'member.removed', { userId: params.id });
-      return { ok: true as const };
     },
   );
 }

@@ -5,55 +5,40 @@ export const freezeMs = 24 * 3600 * 1000;
 /** The address of the caller as the edge saw it: better-auth reads it from a header that only we set. */
 export const addressHeader = 'x-vintem-address';
 
-/**
- * Sign-in: password, TOTP, passkeys, recovery. Nobody signs up: accounts are made by the operator, people come by
- * invitation. What is not in `openCalls` is not reachable from outside, whatever a later version of the library adds.
- */
-export const openCalls: ReadonlySet<string> = new Set([
-  'POST /sign-in/email',
-  'POST /sign-out',
-  'POST /request-password-reset',
-  'POST /reset-password',
-  'POST /change-password',
-  'POST /two-factor/enable',
-  'POST /two-factor/disable',
-  'POST /two-factor/verify-totp',
-  'POST /two-factor/verify-backup-code',
-  'POST /two-factor/generate-backup-codes',
-  'GET /passkey/generate-register-options',
-  'POST /passkey/verify-registration',
-  'GET /passkey/generate-authenticate-options',
-  'POST /passkey/verify-authentication',
-  'GET /passkey/list-user-passkeys',
-  'POST /passkey/delete-passkey',
-]);
-
-/** Those that end in a session, when they do. */
-export const signInCalls: ReadonlySet<string> = new Set([
-  'POST /sign-in/email',
-  'POST /two-factor/verify-totp',
-  'POST /two-factor/verify-backup-code',
-  'POST /passkey/verify-authentication',
-]);
-
-/** Those that want the password in their body, of somebody who is signed in. */
-export const passwordCalls: ReadonlySet<string> = new Set([
-  'POST /change-password',
-  'POST /two-factor/enable',
-  'POST /two-factor/disable',
-  'POST /two-factor/generate-backup-codes',
-]);
+/** What is checked before a call reaches better-auth. */
+export interface AuthCall {
+  /** `required`: of somebody who is signed in; `optional`: the session is checked if there is one. */
+  session?: 'required' | 'optional';
+  /** Ends in a session, when it goes well. */
+  signsIn?: true;
+  /** Has the password in its body. */
+  password?: true;
+  /** Adds a factor, or codes that stand for one: not while the person is frozen, and with a factor they have already. */
+  addsFactor?: true;
+  removesFactor?: true;
+  /** The password was given again in this session within ten minutes. */
+  givenAgain?: true;
+}
 
 /**
- * better-auth answers these as if nobody were signed in, or as if it had ended the session, when its store fails. So the session is
- * looked up, and ended, by ourselves first.
+ * Sign-in: password, TOTP, passkeys, recovery. There is no sign-up: accounts are made by the operator, people come by
+ * invitation. What is not here is not reachable from outside, whatever a later version of the library adds.
  */
-export const sessionCalls: ReadonlySet<string> = new Set(['GET /passkey/list-user-passkeys']);
-export const signOutCall = 'POST /sign-out';
-
-/** Whoever adds or takes away a passkey has just proved who they are. */
-export const freshCalls: ReadonlySet<string> = new Set([
-  'GET /passkey/generate-register-options',
-  'POST /passkey/verify-registration',
-  'POST /passkey/delete-passkey',
-]);
+export const authCalls: Readonly<Record<string, AuthCall>> = {
+  'POST /sign-in/email': { signsIn: true },
+  'POST /sign-out': { session: 'optional' },
+  'POST /request-password-reset': {},
+  'POST /reset-password': {},
+  'POST /change-password': { session: 'required', password: true },
+  'POST /two-factor/enable': { session: 'required', password: true, addsFactor: true },
+  'POST /two-factor/disable': { session: 'required', password: true, removesFactor: true },
+  'POST /two-factor/verify-totp': { session: 'optional', signsIn: true },
+  'POST /two-factor/verify-backup-code': { session: 'optional', signsIn: true },
+  'POST /two-factor/generate-backup-codes': { session: 'required', password: true, addsFactor: true },
+  'GET /passkey/generate-register-options': { session: 'required', addsFactor: true, givenAgain: true },
+  'POST /passkey/verify-registration': { session: 'required', addsFactor: true, givenAgain: true },
+  'GET /passkey/generate-authenticate-options': {},
+  'POST /passkey/verify-authentication': { signsIn: true },
+  'GET /passkey/list-user-passkeys': { session: 'required' },
+  'POST /passkey/delete-passkey': { session: 'required', removesFactor: true, givenAgain: true },
+};

@@ -2,17 +2,21 @@ import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
+import type { Attempts } from './attempts.ts';
 import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
 import type { PanelHouse } from './house.ts';
 import { panelMails } from './mails.ts';
-import { findEmail, freezeUser } from './members.sql.ts';
-import { hashPassword, isGuessable, isPassword, passwordLength } from './password.ts';
+import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from './members.sql.ts';
+import { guardFactorCodes } from './one-time-codes.ts';
+import { hashPassword, isGuessable, isPassword } from './password.ts';
+import { passwordLength } from './password-length.ts';
+import { recordSecurityEvent } from './security-events.ts';
 
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
 
-export function createAuth(house: PanelHouse) {
+export function createAuth(house: PanelHouse, attempts: Attempts) {
   const { config, clock, ids, sql, secrets, log } = house;
   const url = new URL(config.publicUrl);
   const overTls = url.protocol === 'https:';
@@ -22,6 +26,7 @@ export function createAuth(house: PanelHouse) {
   /** Of the person whose secret it is, so that a new password is not their address. */
   const emailOfReset = async (token: unknown): Promise<string | null> =>
     typeof token === 'string' ? findEmail(sql, `reset-password:${token}`) : null;
+  const guardCodes = guardFactorCodes({ sql, clock, attempts });
   return betterAuth({
     appName: 'vintem',
     baseURL: url.origin,
@@ -46,12 +51,22 @@ export function createAuth(house: PanelHouse) {
       resetPasswordTokenExpiresIn: hour,
       // Not waited for: how long a mail takes must not tell who has an account here.
       sendResetPassword: async ({ user, token }) => {
+        // Silently: those that were sent before are good for an hour.
+        if (!(await attempts.tryTake('resetMail', user.email))) return;
         mails
           .passwordReset(user.email, token)
           .catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
       },
-      onPasswordReset: async ({ user }) => {
-        await freezeUser(sql, user.id, clock.now() + freezeMs);
+      // Who has the mailbox has the password now, and may not be the person: nothing that was under way goes on.
+      onPasswordReset: async ({ user }, request) => {
+        const now = clock.now();
+        await sql.tx(async (tx) => {
+          await freezeUser(tx, user.id, now + freezeMs);
+          await deleteNewEmailOf(tx, user.id);
+          await removeYoungFactors(tx, user.id, now - freezeMs);
+        });
+        const ipAddress = request?.headers.get(addressHeader) ?? null;
+        await recordSecurityEvent(house, { kind: 'password.reset', userId: user.id, ipAddress });
         mails.passwordWasReset(user.email).catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
       },
     },
@@ -59,35 +74,40 @@ export function createAuth(house: PanelHouse) {
     plugins: [
       twoFactor({
         issuer: 'vintem',
-        // Five wrong codes lock the second factor for a quarter of an hour, over however many sign-ins.
-        accountLockout: { enabled: true, maxFailedAttempts: 5, durationSeconds: 900 },
+        // Attempts are counted in the database before a code is looked at (`one-time-codes.ts`), over however many sign-ins.
+        accountLockout: { enabled: false },
         backupCodeOptions: { amount: 10 },
       }),
-      passkey({ rpID, rpName: 'vintem', origin: [...house.origins] }),
+      // With user verification (a fingerprint, a PIN) a passkey is two factors; without it, it is one that can be stolen.
+      passkey({
+        rpID,
+        rpName: 'vintem',
+        origin: [...house.origins],
+        authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' },
+        registration: {
+          afterVerification: ({ verification }) =>
+            requireVerified(verification.registrationInfo?.userVerified),
+        },
+        authentication: {
+          afterVerification: ({ verification }) =>
+            requireVerified(verification.authenticationInfo.userVerified),
+        },
+      }),
     ],
     hooks: {
       before: createAuthMiddleware(async (ctx) => {
+        await guardCodes(ctx);
         const password: unknown = ctx.body?.newPassword;
         if (typeof password !== 'string' || !/^\/(reset|change)-password$/.test(ctx.path)) return;
         const signedIn = await getSessionFromCtx(ctx).catch(() => null);
         const email = signedIn?.user.email ?? (await emailOfReset(ctx.body?.token));
-        if (isGuessable(password, email ?? '')) {
+        if (await isGuessable(password, email ?? '')) {
           throw new APIError('BAD_REQUEST', { code: 'WEAK_PASSWORD', message: 'easy to guess' });
         }
       }),
     },
-    rateLimit: {
-      enabled: config.rateLimits,
-      storage: 'memory',
-      window: 60,
-      max: 60,
-      customRules: {
-        '/sign-in/email': { window: 60, max: 10 },
-        '/two-factor/*': { window: 60, max: 10 },
-        '/request-password-reset': { window: 900, max: 5 },
-        '/reset-password': { window: 900, max: 10 },
-      },
-    },
+    // Counted in the database over all processes (`attempts.ts`).
+    rateLimit: { enabled: false },
     advanced: {
       // `__Host-`: no other host of the domain and no path can set or see it. Only over TLS: browsers refuse it without.
       cookiePrefix: overTls ? '__Host-vintem' : 'vintem',
@@ -97,6 +117,15 @@ export function createAuth(house: PanelHouse) {
       database: { generateId: () => ids.uuid() },
     },
   });
+}
+
+async function requireVerified(userVerified: boolean | undefined): Promise<undefined> {
+  if (userVerified !== true) {
+    throw new APIError('FORBIDDEN', {
+      code: 'USER_VERIFICATION_REQUIRED',
+      message: 'the passkey did not verify its user',
+    });
+  }
 }
 
 export type Auth = ReturnType<typeof createAuth>;

@@ -7,11 +7,11 @@ import { viewOf } from '../payments/view.ts';
 import { cancelDraft, confirmDraft, createDraft, resendCode } from '../transfers/draft.ts';
 import { existsInDict, normalisePixKey } from '../transfers/pix-key.ts';
 import { TransferBody } from '../transfers/schema.ts';
-import { attempts } from './attempts.ts';
-import { PanelError } from './errors.ts';
+import type { Attempts } from './attempts.ts';
 import type { PanelHouse } from './house.ts';
 import { Done, Nothing } from './schema.ts';
-import { type Member, note, requireSecondFactor } from './session.ts';
+import { recordSecurityEvent } from './security-events.ts';
+import { actorOf, note } from './session.ts';
 
 const Draft = IdParams('The draft');
 const config = {
@@ -21,19 +21,21 @@ const config = {
     operation: 'resolve',
     creates: true,
   } satisfies RouteFacts as RouteFacts,
-  panel: { needs: 'transfers' as const },
+  panel: { needs: 'transfers' as const, sensitive: true },
 };
 
 /**
  * A person's transfer: a draft, a code to their own mail, the confirmation. The same use cases as the calls under
  * `/pix/transfers/{id}`, on the selected operation.
  */
-export function draftRoutes(api: ApiScope, house: PanelHouse): void {
+export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts): void {
   const tags = ['Drafts'];
-  // Five tries end a draft, but a person may write many: their wrong codes count together, and so do those of an address.
-  const wrongCodes = attempts(house.clock);
-  // An office has one address for many people.
-  const wrongFrom = attempts(house.clock, 30);
+
+  /** Each draft and each code is a mail. @throws PanelError `too_many_attempts` */
+  async function countMail(userId: string, accountId: string): Promise<void> {
+    await attempts.take('draftMailPerson', userId);
+    await attempts.take('draftMailAccount', accountId);
+  }
 
   api.post(
     '/drafts',
@@ -48,7 +50,7 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
     },
     async (request, reply) => {
       const { member, caller, body } = request;
-      requireMayTransfer(house, member);
+      await countMail(member.person.userId, member.accountId);
       const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
       if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
@@ -80,18 +82,29 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
     },
     async (request) => {
       const { member, caller, params, body } = request;
-      requireMayTransfer(house, member);
-      wrongCodes.require(member.person.userId);
-      wrongFrom.require(request.ip);
+      const { userId } = member.person;
+      // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
+      await attempts.take('draftCode', userId);
+      await attempts.take('draftCodeAddress', request.ip);
       const payment = await confirmDraft(house, caller, params.id, body.code, member.person.id).catch(
-        (error: unknown) => {
+        async (error: unknown) => {
           if (error instanceof ApiError && error.code === 'invalid_code') {
-            wrongCodes.count(member.person.userId);
-            wrongFrom.count(request.ip);
+            await recordSecurityEvent(house, {
+              kind: 'draft.confirmed',
+              outcome: 'refused',
+              accountId: member.accountId,
+              ...actorOf(request),
+              detail: { paymentId: params.id },
+            });
+          } else {
+            await attempts.giveBack('draftCode', userId);
+            await attempts.giveBack('draftCodeAddress', request.ip);
           }
           throw error;
         },
       );
+      await attempts.giveBack('draftCode', userId);
+      await attempts.giveBack('draftCodeAddress', request.ip);
       await note(house, request, 'draft.confirmed', { paymentId: payment.id });
       return viewOf(payment, request.language);
     },
@@ -107,7 +120,8 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
         body: Nothing,
         response: { 200: PaymentSchema },
       },
-      config,
+      // Also while the person is frozen: nothing moves.
+      config: { ...config, panel: { needs: 'transfers' as const } },
     },
     async (request) => viewOf(await cancelDraft(house, request.caller, request.params.id), request.language),
   );
@@ -119,16 +133,9 @@ export function draftRoutes(api: ApiScope, house: PanelHouse): void {
       config,
     },
     async (request) => {
-      requireMayTransfer(house, request.member);
+      await countMail(request.member.person.userId, request.member.accountId);
       await resendCode(house, request.caller, request.params.id, request.ip, request.member.person.id);
       return { ok: true as const };
     },
   );
-}
-
-/** @throws PanelError `second_factor_required`, `transfers_frozen` */
-function requireMayTransfer(house: PanelHouse, member: Member): void {
-  requireSecondFactor(member);
-  const { frozenUntil } = member.person;
-  if (frozenUntil !== null && frozenUntil > house.clock.now()) throw new PanelError('transfers_frozen');
 }

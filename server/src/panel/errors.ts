@@ -2,7 +2,7 @@ import type { ErrorBody, Language } from '../http/errors.ts';
 
 /** What only people in the panel are told, beside the catalogue of the public API. */
 const catalogue = {
-  not_signed_in: { status: 401, en: 'Sign in to go on.', pt: 'Entre para continuar.' },
+  not_signed_in: { status: 401, en: 'Sign in to continue.', pt: 'Entre para continuar.' },
   origin_refused: {
     status: 403,
     en: 'The request did not come from the panel.',
@@ -15,18 +15,18 @@ const catalogue = {
   },
   reauthentication_required: {
     status: 403,
-    en: 'Give your password again to go on.',
+    en: 'Enter your password again to continue.',
     pt: 'Informe sua senha de novo para continuar.',
   },
   second_factor_required: {
     status: 403,
-    en: 'Set up an authenticator app first, or sign in with your passkey (Security).',
-    pt: 'Configure antes um aplicativo autenticador, ou entre com sua passkey (Segurança).',
+    en: 'This needs a second factor. Set one up under Security, or sign in again with the one you have.',
+    pt: 'Isto exige um segundo fator. Configure um em Segurança ou entre de novo com o que você já tem.',
   },
-  transfers_frozen: {
+  access_frozen: {
     status: 403,
-    en: 'Transfers from the panel wait for 24 hours after a password or e-mail change.',
-    pt: 'Transferências pelo painel ficam suspensas por 24 horas após a troca da senha ou do e-mail.',
+    en: 'For 24 hours after a password reset, an e-mail change or a new second factor you cannot transfer, change keys, people, webhooks or your e-mail, or add a second factor.',
+    pt: 'Por 24 horas após redefinir a senha, trocar o e-mail ou adicionar um segundo fator, você não pode transferir, alterar chaves, pessoas, webhooks ou seu e-mail, nem adicionar um segundo fator.',
   },
   wrong_password: { status: 400, en: 'The password is wrong.', pt: 'A senha está errada.' },
   password_too_long: {

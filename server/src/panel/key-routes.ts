@@ -13,6 +13,7 @@ import { isoOf } from '../payments/view.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import { panelMails } from './mails.ts';
+import { findMembers } from './members.sql.ts';
 import { mayGrant } from './roles.ts';
 import {
   Done,
@@ -24,13 +25,15 @@ import {
   Nothing,
   RollBody,
 } from './schema.ts';
-import { type Member, note, type PanelFacts, requireSecondFactor } from './session.ts';
+import { type Member, note, type PanelFacts } from './session.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
-const asks = (needs: PanelFacts['needs'], fresh = false) => ({
+/** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away is not. */
+const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) => ({
   api: described,
-  panel: { needs, ...(fresh && { fresh }) },
+  panel: { needs, ...more },
 });
+const grants = asks('keys', { fresh: true, sensitive: true });
 
 /** API keys, as people manage them. */
 export function keyRoutes(api: ApiScope, house: PanelHouse): void {
@@ -53,22 +56,29 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
   api.get(
     '/keys',
     { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
-    async ({ member }) => ({
-      keys: (await listKeys(house, member.accountId)).map((key) => ({
-        ...key,
-        createdAt: isoOf(key.createdAt),
-        expiresAt: instant(key.expiresAt),
-        revokedAt: instant(key.revokedAt),
-        lastUsedAt: instant(key.lastUsedAt),
-      })),
-    }),
+    async ({ member }) => {
+      const people = new Map(
+        (await findMembers(house.sql, member.accountId)).map((one) => [one.userId, one.name]),
+      );
+      return {
+        keys: (await listKeys(house, member.accountId)).map(({ createdBy, ...key }) => ({
+          ...key,
+          createdByName: createdBy === null ? null : (people.get(createdBy) ?? null),
+          makerLeft: createdBy !== null && !people.has(createdBy),
+          createdAt: isoOf(key.createdAt),
+          expiresAt: instant(key.expiresAt),
+          revokedAt: instant(key.revokedAt),
+          lastUsedAt: instant(key.lastUsedAt),
+        })),
+      };
+    },
   );
 
   api.post(
     '/keys',
     {
       schema: { tags, summary: 'Create an API key', body: NewKeyBody, response: { 201: NewKeySchema } },
-      config: asks('keys', true),
+      config: grants,
     },
     async (request, reply) => {
       const { member, body } = request;
@@ -80,8 +90,14 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
       );
       if (active.length >= activeKeysPerAccount) throw new PanelError('key_limit_reached');
       if (active.some((key) => key.name === body.name)) throw new PanelError('key_name_taken');
-      const made = await orRefusal(createKey(house, { accountId: member.accountId, ...body }));
-      await note(house, request, 'key.created', { id: made.id, permissions: body.permissions });
+      const made = await orRefusal(
+        createKey(house, { accountId: member.accountId, ...body, createdBy: member.person.userId }),
+      );
+      await note(house, request, 'key.created', {
+        keyId: made.id,
+        name: body.name,
+        permissions: body.permissions,
+      });
       tell(member, body);
       return reply.code(201).send(made);
     },
@@ -97,16 +113,16 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
         body: RollBody,
         response: { 201: NewKeySchema },
       },
-      config: asks('keys', true),
+      config: grants,
     },
     async (request, reply) => {
       const { member, params, body } = request;
       const key = await keyOf(member, params.id);
       requireMayGrant(member, key.permissions);
       const made = await orRefusal(
-        rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000),
+        rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
       );
-      await note(house, request, 'key.rolled', { from: params.id, to: made.id });
+      await note(house, request, 'key.rolled', { keyId: made.id, from: params.id });
       tell(member, key);
       return reply.code(201).send(made);
     },
@@ -122,13 +138,13 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
         body: NarrowBody,
         response: { 200: Done },
       },
-      config: asks('keys', true),
+      config: asks('keys', { fresh: true }),
     },
     async (request) => {
       const { member, params, body } = request;
       await keyOf(member, params.id);
       await orRefusal(narrowKey(house, member.accountId, params.id, body.permissions));
-      await note(house, request, 'key.narrowed', { id: params.id, permissions: body.permissions });
+      await note(house, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
       return { ok: true as const };
     },
   );
@@ -143,14 +159,14 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
         body: Nothing,
         response: { 200: Done },
       },
-      // Without a fresh password: whoever sees a key misused must not have to look for one.
+      // Without a fresh password and also while frozen: somebody who sees a key misused must be able to stop it.
       config: asks('keys'),
     },
     async (request) => {
       const { member, params } = request;
       await keyOf(member, params.id);
       await revokeKey(house, params.id);
-      await note(house, request, 'key.revoked', { id: params.id });
+      await note(house, request, 'key.revoked', { keyId: params.id });
       return { ok: true as const };
     },
   );
@@ -158,12 +174,11 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
 
 const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
 
-/** @throws PanelError `role_denied`, `second_factor_required` */
+/** @throws PanelError `role_denied` */
 function requireMayGrant(member: Member, permissions: ListedKey['permissions']): void {
   if (!permissions.every((permission) => mayGrant(member.role, permission))) {
     throw new PanelError('role_denied');
   }
-  if (permissions.includes('transfers')) requireSecondFactor(member);
 }
 
 const orRefusal = <Made>(making: Promise<Made>): Promise<Made> =>

@@ -27,7 +27,7 @@ export function panelMails({ config, mail }: Pick<PanelHouse, 'config' | 'mail'>
 ${config.publicUrl}/nova-senha#${token}
 
 Se não foi você quem pediu, ignore esta mensagem: nada muda.
-Depois da troca, transferências pelo painel ficam suspensas por 24 horas.
+Depois da troca, transferências e alterações de chaves, pessoas, webhooks e e-mail ficam suspensas por 24 horas.
 
 —
 To choose a new password, open the address above within one hour. If you did not ask for it, ignore this message.
@@ -44,6 +44,40 @@ Se não foi você, fale agora com quem opera o serviço.
 
 —
 Your vintem password was reset and all sessions were ended. Transfers from the panel wait for 24 hours.
+`,
+      }),
+    passwordWasChanged: (to: string): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: sua senha foi alterada',
+        text: `Sua senha do vintem foi alterada no painel e suas outras sessões foram encerradas.
+
+Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com quem opera o serviço.
+
+—
+Your vintem password was changed in the panel and your other sessions were ended. If it was not you, reset your password now and
+contact the operator of the service.
+`,
+      }),
+    factorChanged: (
+      to: string,
+      change: { factor: 'app' | 'passkey' | 'backup codes' | 'all'; added: boolean; ip: string | null },
+    ): Promise<void> =>
+      mail.send({
+        to,
+        subject: change.added ? 'vintem: segundo fator adicionado' : 'vintem: segundo fator removido',
+        text: `${change.added ? 'Adicionado' : 'Removido'} em sua conta: ${factorNames[change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
+${
+  change.added
+    ? 'Por 24 horas, transferências e alterações de chaves, pessoas, webhooks e e-mail ficam suspensas.'
+    : 'As outras sessões foram encerradas.'
+}
+
+Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com quem opera o serviço.
+
+—
+A second factor was ${change.added ? 'added to' : 'removed from'} your vintem account. If it was not you, reset your password now and
+contact the operator of the service.
 `,
       }),
     invitation: (to: string, invite: { accountName: string; role: Role; token: string }): Promise<void> =>
@@ -75,10 +109,26 @@ To use this address with vintem, open the link above within one hour. All sessio
 24 hours. If you did not ask for it, ignore this message.
 `,
       }),
+    emailChangeAsked: (to: string, newEmail: string, cancelToken: string): Promise<void> =>
+      mail.send({
+        to,
+        subject: 'vintem: pedido de troca de e-mail',
+        text: `Foi pedida a troca do e-mail com que você entra no vintem para ${masked(newEmail)}.
+A troca acontece quando o link enviado ao novo endereço for aberto, em até 1 hora.
+
+Se não foi você, cancele aqui e troque sua senha:
+
+${config.publicUrl}/cancelar-email#${cancelToken}
+
+—
+Somebody asked to change the address with which you sign in to vintem. If it was not you, cancel the change with the link above and
+change your password.
+`,
+      }),
     emailTaken: (to: string): Promise<void> =>
       mail.send({
         to,
-        subject: 'vintem: este e-mail ja tem acesso',
+        subject: 'vintem: este e-mail já tem acesso',
         text: `Alguém pediu para usar este e-mail no vintem, mas ele já pertence a uma pessoa aqui. Nada mudou.
 
 —
@@ -96,13 +146,13 @@ Se não foi você, fale agora com quem opera o serviço.
 
 —
 The address with which you sign in to vintem was changed. All sessions were ended and transfers from the panel wait for 24
-hours. If it was not you, talk to whoever runs the service now.
+hours. If it was not you, contact the operator of the service now.
 `,
       }),
     newSignIn: (to: string, seen: { ip: string; browser: string; at: number }): Promise<void> =>
       mail.send({
         to,
-        subject: 'vintem: novo acesso a sua conta',
+        subject: 'vintem: novo acesso à sua conta',
         text: `Alguém entrou no vintem com seu e-mail, de um lugar que ainda não conhecíamos:
 
   Quando       ${saoPaulo.format(seen.at).replace(',', '')} (Brasília)
@@ -134,6 +184,13 @@ ${key.by} created the API key "${key.name}". If nobody of your team did, revoke 
       }),
   };
 }
+
+const factorNames = {
+  app: 'aplicativo autenticador',
+  passkey: 'passkey',
+  'backup codes': 'códigos de reserva',
+  all: 'todos os segundos fatores, pelo operador do serviço',
+} as const;
 
 /** The secret stands behind `#`: browsers send it to no server, and so it is in no log. */
 export const invitationLink = (publicUrl: string, token: string): string => `${publicUrl}/convite#${token}`;

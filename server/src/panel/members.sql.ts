@@ -9,11 +9,16 @@ export interface Membership {
   accountName: string;
   test: boolean;
   role: Role;
+  /** When the person joined, and what the account asks of its members (`second-factor.ts`). */
+  joinedAt: number;
+  graceDays: number;
+  graceSince: number | null;
 }
 
 const selectMemberships: Statement = {
   name: 'panel_memberships',
-  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, m.role
+  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, m.role,
+      m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince"
     FROM panel_member m JOIN account a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.created_at, a.id`,
 };
 
@@ -31,8 +36,8 @@ export interface SessionRow {
   language: 'pt-BR' | 'en';
   twoFactorEnabled: boolean;
   passkeys: number;
-  /** Signed in with a passkey, which is two factors in one. */
-  byPasskey: boolean;
+  /** Two factors were shown in this session. That another session set one up changes nothing here. */
+  secondFactor: boolean;
   frozenUntil: number | null;
 }
 
@@ -40,7 +45,7 @@ const selectSession: Statement = {
   name: 'panel_session_read',
   text: `SELECT s.id, s.user_id AS "userId", s.created_at AS "createdAt", s.seen_at AS "seenAt",
       s.authenticated_at AS "authenticatedAt", u.email, u.name, u.language, u.two_factor_enabled AS "twoFactorEnabled",
-      (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, s.by_passkey AS "byPasskey", u.frozen_until AS "frozenUntil"
+      (SELECT count(*) FROM panel_passkey p WHERE p.user_id = u.id) AS passkeys, s.second_factor AS "secondFactor", u.frozen_until AS "frozenUntil"
     FROM panel_session s JOIN panel_user u ON u.id = s.user_id WHERE s.id = $1`,
 };
 
@@ -63,13 +68,13 @@ const authenticated: Statement = {
 export const markAuthenticated = (sql: Sql, id: string, nowMs: number): Promise<unknown> =>
   sql.tx((tx) => tx.run(authenticated, [id, timestamp(nowMs)]));
 
-const passkeyUsed: Statement = {
-  name: 'panel_session_by_passkey',
-  text: `UPDATE panel_session SET by_passkey = true WHERE id = $1`,
+const factorShown: Statement = {
+  name: 'panel_session_second_factor',
+  text: `UPDATE panel_session SET second_factor = true WHERE id = $1`,
 };
 
-export const markByPasskey = (sql: Sql, id: string): Promise<unknown> =>
-  sql.tx((tx) => tx.run(passkeyUsed, [id]));
+export const markSecondFactor = (sql: Sql, id: string): Promise<unknown> =>
+  sql.tx((tx) => tx.run(factorShown, [id]));
 
 const insertPlace: Statement = {
   name: 'panel_place_insert',
@@ -88,11 +93,11 @@ export const isStrangePlace = (sql: Sql, userId: string, place: Buffer, nowMs: n
 
 const freeze: Statement = {
   name: 'panel_user_freeze',
-  text: `UPDATE panel_user SET frozen_until = $2 WHERE id = $1`,
+  text: `UPDATE panel_user SET frozen_until = greatest(frozen_until, $2) WHERE id = $1`,
 };
 
-export const freezeUser = (sql: Sql, userId: string, untilMs: number): Promise<unknown> =>
-  sql.tx((tx) => tx.run(freeze, [userId, timestamp(untilMs)]));
+export const freezeUser = (tx: Queries, userId: string, untilMs: number): Promise<unknown> =>
+  tx.run(freeze, [userId, timestamp(untilMs)]);
 
 const setProfile: Statement = {
   name: 'panel_user_profile',
@@ -124,24 +129,91 @@ const deleteOne: Statement = {
   text: `DELETE FROM panel_session WHERE user_id = $1 AND id = $2`,
 };
 
-export const endSession = (sql: Sql, userId: string, id: string): Promise<unknown> =>
-  sql.tx((tx) => tx.run(deleteOne, [userId, id]));
+export const endSession = (tx: Queries, userId: string, id: string): Promise<unknown> =>
+  tx.run(deleteOne, [userId, id]);
 
 const deleteOthers: Statement = {
   name: 'panel_session_end_others',
   text: `DELETE FROM panel_session WHERE user_id = $1 AND id <> $2`,
 };
 
-export const endOtherSessions = (sql: Sql, userId: string, id: string): Promise<unknown> =>
-  sql.tx((tx) => tx.run(deleteOthers, [userId, id]));
+export const endOtherSessions = (tx: Queries, userId: string, id: string): Promise<unknown> =>
+  tx.run(deleteOthers, [userId, id]);
 
 const deleteAll: Statement = {
   name: 'panel_session_end_all',
   text: `DELETE FROM panel_session WHERE user_id = $1`,
 };
 
-export const endEverySession = (sql: Sql, userId: string): Promise<unknown> =>
-  sql.tx((tx) => tx.run(deleteAll, [userId]));
+export const endEverySession = (tx: Queries, userId: string): Promise<unknown> => tx.run(deleteAll, [userId]);
+
+const deleteEverybodys: Statement = {
+  name: 'panel_session_end_everybody',
+  text: `DELETE FROM panel_session RETURNING id`,
+};
+
+/** @returns how many ended */
+export const endSessionsOfEverybody = async (tx: Queries): Promise<number> =>
+  (await tx.run(deleteEverybodys)).length;
+
+const selectInForce: Statement = {
+  name: 'panel_session_in_force',
+  text: `SELECT s.id AS "sessionId", m.account_id AS "accountId", m.role
+    FROM panel_session s JOIN panel_member m ON m.user_id = s.user_id WHERE s.id = ANY ($1::uuid[]) AND s.expires_at > $2`,
+};
+
+/** What these sessions stand for now, in each account of their persons. */
+export const findInForce = (
+  sql: Queries,
+  sessionIds: readonly string[],
+  nowMs: number,
+): Promise<{ sessionId: string; accountId: string; role: Role }[]> =>
+  sql.run(selectInForce, [sessionIds, timestamp(nowMs)]);
+
+// ---------------------------------------------------------------------------------------------------------------- factors
+
+const useStep: Statement = {
+  name: 'panel_totp_step',
+  text: `UPDATE panel_two_factor SET last_step = $2 WHERE user_id = $1 AND (last_step IS NULL OR last_step < $2) RETURNING 1 AS used`,
+};
+
+/** @returns false when a code of this step or a later one was accepted before */
+export const useTotpStep = (sql: Sql, userId: string, step: number): Promise<boolean> =>
+  sql.tx(async (tx) => (await tx.run(useStep, [userId, step])).length > 0);
+
+const deletePendingTotp: Statement = {
+  name: 'panel_totp_pending_delete',
+  text: `DELETE FROM panel_two_factor WHERE user_id = $1 AND verified IS NOT TRUE`,
+};
+const deleteYoungPasskeys: Statement = {
+  name: 'panel_passkey_young_delete',
+  text: `DELETE FROM panel_passkey WHERE user_id = $1 AND created_at > $2`,
+};
+
+/** What was begun or added just before: a thief who had the session may have added it. */
+export async function removeYoungFactors(tx: Queries, userId: string, sinceMs: number): Promise<void> {
+  await tx.run(deletePendingTotp, [userId]);
+  await tx.run(deleteYoungPasskeys, [userId, timestamp(sinceMs)]);
+}
+
+const deleteTotp: Statement = {
+  name: 'panel_totp_delete',
+  text: `DELETE FROM panel_two_factor WHERE user_id = $1`,
+};
+const deletePasskeys: Statement = {
+  name: 'panel_passkey_delete_all',
+  text: `DELETE FROM panel_passkey WHERE user_id = $1`,
+};
+const disableTotp: Statement = {
+  name: 'panel_user_totp_off',
+  text: `UPDATE panel_user SET two_factor_enabled = false WHERE id = $1`,
+};
+
+export async function removeEveryFactor(tx: Queries, userId: string): Promise<void> {
+  await tx.run(deleteTotp, [userId]);
+  await tx.run(deletePasskeys, [userId]);
+  await tx.run(disableTotp, [userId]);
+}
 
 // ---------------------------------------------------------------------------------------------------------------- people
 
@@ -170,16 +242,40 @@ export const findEmail = async (sql: Queries, identifier: string): Promise<strin
 
 const upsertNewEmail: Statement = {
   name: 'panel_new_email_put',
-  text: `INSERT INTO panel_new_email (user_id, email, token_hash, expires_at) VALUES ($1, $2, $3, $4)
-    ON CONFLICT (user_id) DO UPDATE SET email = $2, token_hash = $3, expires_at = $4`,
+  text: `INSERT INTO panel_new_email (user_id, email, token_hash, cancel_hash, expires_at) VALUES ($1, $2, $3, $4, $5)
+    ON CONFLICT (user_id) DO UPDATE SET email = $2, token_hash = $3, cancel_hash = $4, expires_at = $5`,
 };
 
 /** The link before, if there was one, is void. */
 export const replaceNewEmail = (
   tx: Queries,
-  wanted: { userId: string; email: string; tokenHash: Buffer; expiresAt: number },
+  wanted: { userId: string; email: string; tokenHash: Buffer; cancelHash: Buffer; expiresAt: number },
 ): Promise<unknown> =>
-  tx.run(upsertNewEmail, [wanted.userId, wanted.email, wanted.tokenHash, timestamp(wanted.expiresAt)]);
+  tx.run(upsertNewEmail, [
+    wanted.userId,
+    wanted.email,
+    wanted.tokenHash,
+    wanted.cancelHash,
+    timestamp(wanted.expiresAt),
+  ]);
+
+const dropNewEmail: Statement = {
+  name: 'panel_new_email_drop',
+  text: `DELETE FROM panel_new_email WHERE user_id = $1`,
+};
+
+/** A change that waits for its link ends: the password, a factor or the sessions changed. */
+export const deleteNewEmailOf = (tx: Queries, userId: string): Promise<unknown> =>
+  tx.run(dropNewEmail, [userId]);
+
+const cancelRow: Statement = {
+  name: 'panel_new_email_cancel',
+  text: `DELETE FROM panel_new_email WHERE cancel_hash = $1 RETURNING user_id AS "userId"`,
+};
+
+/** @returns whose change ended; undefined: no such link */
+export const cancelNewEmail = async (tx: Queries, cancelHash: Buffer): Promise<string | undefined> =>
+  (await tx.run<{ userId: string }>(cancelRow, [cancelHash]))[0]?.userId;
 
 const deleteNewEmail: Statement = {
   name: 'panel_new_email_take',
@@ -202,7 +298,7 @@ export const takeNewEmail = async (
 
 const setEmail: Statement = {
   name: 'panel_user_email',
-  text: `UPDATE panel_user SET email = $2, frozen_until = $3, updated_at = $4 WHERE id = $1`,
+  text: `UPDATE panel_user SET email = $2, frozen_until = greatest(frozen_until, $3), updated_at = $4 WHERE id = $1`,
 };
 
 /** Every session ends with it. */
@@ -309,11 +405,17 @@ export interface Invitation {
 
 const insertInvitationRow: Statement = {
   name: 'panel_invitation_insert',
-  text: `INSERT INTO panel_invitation (account_id, id, email, role, token_hash, created_at, expires_at)
-    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+  text: `INSERT INTO panel_invitation (account_id, id, email, role, token_hash, created_at, expires_at, created_by)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 };
 
-export const insertInvitation = (tx: Queries, invitation: Invitation, tokenHash: Buffer): Promise<unknown> =>
+/** @param createdBy the member who invites; null: the operator */
+export const insertInvitation = (
+  tx: Queries,
+  invitation: Invitation,
+  tokenHash: Buffer,
+  createdBy: string | null,
+): Promise<unknown> =>
   tx.run(insertInvitationRow, [
     invitation.accountId,
     invitation.id,
@@ -322,6 +424,7 @@ export const insertInvitation = (tx: Queries, invitation: Invitation, tokenHash:
     tokenHash,
     timestamp(invitation.createdAt),
     timestamp(invitation.expiresAt),
+    createdBy,
   ]);
 
 const invitationColumns = `i.account_id AS "accountId", i.id, i.email, i.role, i.created_at AS "createdAt", i.expires_at AS "expiresAt"`;
@@ -364,6 +467,36 @@ const deleteInvitationRow: Statement = {
 
 export const deleteInvitation = (sql: Sql, accountId: string, id: string): Promise<unknown> =>
   sql.tx((tx) => tx.run(deleteInvitationRow, [accountId, id]));
+
+const endInvitations: Statement = {
+  name: 'panel_invitation_end',
+  text: `DELETE FROM panel_invitation WHERE account_id = $1 AND accepted_at IS NULL AND (created_by = $2 OR email = $3)`,
+};
+
+/** Open invitations that this person made, and those to them. */
+export const endInvitationsOf = (
+  tx: Queries,
+  accountId: string,
+  person: { userId: string; email: string },
+): Promise<unknown> => tx.run(endInvitations, [accountId, person.userId, person.email]);
+
+// ------------------------------------------------------------------------------------------------------------ second factor
+
+const selectGrace: Statement = {
+  name: 'panel_account_grace_read',
+  text: `SELECT second_factor_grace_days AS days FROM account WHERE id = $1`,
+};
+
+export const findGraceDays = async (sql: Queries, accountId: string): Promise<number> =>
+  (await sql.run<{ days: number }>(selectGrace, [accountId]))[0]?.days ?? 0;
+
+const setGrace: Statement = {
+  name: 'panel_account_grace',
+  text: `UPDATE account SET second_factor_grace_days = $2 WHERE id = $1`,
+};
+
+export const updateGraceDays = (tx: Queries, accountId: string, days: number): Promise<unknown> =>
+  tx.run(setGrace, [accountId, days]);
 
 // ------------------------------------------------------------------------------------------------------------------ audit
 

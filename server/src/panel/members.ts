@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto';
 import { lockAccount } from '../accounts/lock.sql.ts';
+import { type ListedKey, markRevoked, selectKeys } from '../keys/keys.sql.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import { PanelError } from './errors.ts';
 import {
+  endInvitationsOf,
   findInvitation,
   findMembers,
   findUser,
@@ -18,7 +20,7 @@ import {
   updateRole,
 } from './members.sql.ts';
 import { hashPassword, isGuessable } from './password.ts';
-import { mayManage, type Role } from './roles.ts';
+import { may, mayManage, type Role } from './roles.ts';
 
 interface House {
   sql: Sql;
@@ -42,7 +44,7 @@ export const isEmail = (text: string): boolean => text.length <= emailMost && em
 /** @returns the secret of the link, shown or mailed this once; @throws PanelError `already_member` */
 export async function invite(
   house: House,
-  wanted: { accountId: string; email: string; role: Role },
+  wanted: { accountId: string; email: string; role: Role; createdBy?: string },
 ): Promise<{ id: string; token: string; expiresAt: number }> {
   const { accountId, role } = wanted;
   const email = emailOf(wanted.email);
@@ -58,7 +60,7 @@ export async function invite(
     createdAt: now,
     expiresAt: now + invitationLivesMs,
   };
-  await house.sql.tx((tx) => insertInvitation(tx, invitation, tokenHash(token)));
+  await house.sql.tx((tx) => insertInvitation(tx, invitation, tokenHash(token), wanted.createdBy ?? null));
   return { id: invitation.id, token, expiresAt: invitation.expiresAt };
 }
 
@@ -71,21 +73,21 @@ export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffe
 export async function acceptInvitation(
   house: House,
   given: { token: string; name: string; password: string },
-): Promise<{ email: string; existing: boolean }> {
+): Promise<{ accountId: string; userId: string; role: Role }> {
   const now = house.clock.now();
   const invitation = await findInvitation(house.sql, tokenHash(given.token), now);
   if (!invitation) throw new PanelError('invitation_invalid');
   const { accountId, email, role } = invitation;
   const known = await findUser(house.sql, email);
-  if (!known && isGuessable(given.password, email)) throw new PanelError('weak_password');
+  if (!known && (await isGuessable(given.password, email))) throw new PanelError('weak_password');
   const passwordHash = known ? '' : await hashPassword(given.password, house.ids.bytes(16));
+  const userId = known?.id ?? house.ids.uuid();
   await house.sql.tx(async (tx) => {
     if (!(await markAccepted(tx, invitation, now))) throw new PanelError('invitation_invalid');
-    const userId = known?.id ?? house.ids.uuid();
     if (!known) await addUser(tx, house, { id: userId, email, name: given.name, passwordHash });
     await insertMember(tx, { accountId, userId, role, createdAt: now });
   });
-  return { email, existing: known !== undefined };
+  return { accountId, userId, role };
 }
 
 const addUser = (
@@ -122,14 +124,34 @@ export const changeRole = (
     if (!mayManage(by, role)) throw new PanelError('role_denied');
     if (member.role === 'owner' && role !== 'owner') requireOtherOwner(members);
     await updateRole(tx, accountId, userId, role);
+    // What the new role could not invite ends with the old one.
+    if (!may(role, 'members')) await endInvitationsOf(tx, accountId, member);
   });
 
-/** @throws PanelError `role_denied`, `last_owner`, `not_found` */
-export const dismiss = (house: House, accountId: string, by: Role, userId: string): Promise<void> =>
-  onMember(house, accountId, by, userId, async (tx, members, member) => {
+/**
+ * Ends the membership, and with it the open invitations that this person made. Their keys work on until somebody decides: a shop
+ * must not stop because a developer left. With `revokeKeys` they end in the same transaction.
+ * @returns the active keys that this person made and that are left
+ * @throws PanelError `role_denied`, `last_owner`, `not_found`
+ */
+export async function dismiss(
+  house: House,
+  { accountId, by, userId, revokeKeys }: { accountId: string; by: Role; userId: string; revokeKeys: boolean },
+): Promise<{ revoked: ListedKey[]; left: ListedKey[] }> {
+  let keys: ListedKey[] = [];
+  await onMember(house, accountId, by, userId, async (tx, members, member) => {
     if (member.role === 'owner') requireOtherOwner(members);
+    await endInvitationsOf(tx, accountId, member);
+    const now = house.clock.now();
+    keys = (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
+    if (revokeKeys) for (const key of keys) await markRevoked(tx, key.id, now);
     await removeMember(tx, accountId, userId);
   });
+  return revokeKeys ? { revoked: keys, left: [] } : { revoked: [], left: keys };
+}
+
+const isInForce = (key: ListedKey, now: number): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 
 const requireOtherOwner = (members: readonly ListedMember[]): void => {
   if (members.filter((one) => one.role === 'owner').length < 2) throw new PanelError('last_owner');

@@ -3,43 +3,33 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
-import { refuse } from '../http/errors.ts';
 import { type DescribedRoute, openApiOf } from '../http/openapi.ts';
 import { rateLimiter } from '../http/rate-limit.ts';
 import type { UseCases } from '../http/server.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
-import type { Sql } from '../ports/sql.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { accountScopeRoutes } from './account-routes.ts';
 import { pageRoutes } from './assets.ts';
-import { attempts } from './attempts.ts';
+import { type Attempts, attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
-import {
-  authPath,
-  freshCalls,
-  openCalls,
-  passwordCalls,
-  sessionCalls,
-  signInCalls,
-  signOutCall,
-} from './auth-calls.ts';
+import { authRoutes } from './auth-routes.ts';
 import { draftRoutes } from './draft-routes.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
 import { exportRoutes } from './export-routes.ts';
 import { originsOf, type PanelHouse } from './house.ts';
 import { keyRoutes } from './key-routes.ts';
+import { liveSessions } from './live-sessions.ts';
 import { hasMailbox, mailboxRoutes } from './mailbox.ts';
-import { endSession } from './members.sql.ts';
-import { emailMost, emailOf } from './members.ts';
-import { passwordLength } from './password.ts';
+import { memberRoutes } from './member-routes.ts';
 import { personRoutes } from './person-routes.ts';
 import { receiptRoutes } from './receipt-routes.ts';
 import { reconciliationRoutes } from './reconciliation-routes.ts';
 import { requestRoutes } from './request-routes.ts';
-import { sessions as createSessions, type Sessions } from './session.ts';
-import { signedIn } from './sign-in-notice.ts';
+import { securityEventRoutes } from './security-event-routes.ts';
+import { recordSecurityEvent } from './security-events.ts';
+import { actorOf, sessions as createSessions } from './session.ts';
 import { createUpdates } from './updates.ts';
 
 export const panelPath = '/panel/api';
@@ -55,26 +45,31 @@ export function mountPanel(
   useCases: Pick<UseCases, 'createCharge' | 'refreshIfOverdue'>,
 ): void {
   const house: PanelHouse = { ...given, origins: originsOf(given.config.publicUrl) };
+  const counted = attempts(house);
   // Half a second of reading that neither a start nor the public API should wait for.
   let auth: Promise<Auth> | undefined;
   const loadAuth = (): Promise<Auth> => {
-    auth ??= import('./auth.ts').then(({ createAuth }) => createAuth(house));
+    auth ??= import('./auth.ts').then(({ createAuth }) => createAuth(house, counted));
     return auth;
   };
 
   app.register(
     async (scope) => {
-      scope.setErrorHandler((error, request, reply) => {
+      scope.setErrorHandler(async (error, request, reply) => {
         if (!(error instanceof PanelError)) throw error;
+        await recordRefusal(house, counted, request, error).catch((err: unknown) =>
+          house.log.warn({ err }, 'a refusal was not recorded'),
+        );
         return reply
           .code(error.status)
           .type('application/json; charset=utf-8')
           .send(JSON.stringify(panelErrorBody(error, request.language, request.id)));
       });
+      scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       const directory = operationDirectory(house);
-      const sessions = createSessions(house, loadAuth, directory);
-      authRoutes(scope, house, sessions, loadAuth);
+      const sessions = createSessions(house, loadAuth, directory, liveSessions(house));
+      authRoutes(scope, house, sessions, counted, loadAuth);
 
       const described: DescribedRoute[] = [];
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
@@ -86,7 +81,7 @@ export function mountPanel(
       });
       const { config } = house;
       const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
-      personRoutes(api, house, sessions, { mailbox: hasMailbox(house), simulatorUrl });
+      personRoutes(api, house, sessions, counted, { mailbox: hasMailbox(house), simulatorUrl });
       if (hasMailbox(house)) mailboxRoutes(api, house);
 
       api.register(
@@ -104,7 +99,7 @@ export function mountPanel(
             const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
             // Where events go is as good as a key: what changes it wants a fresh password.
             const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
-            const facts = route.config?.panel ?? { needs, fresh };
+            const facts = route.config?.panel ?? { needs, fresh, sensitive: fresh };
             const policy = route.config?.api?.policy ?? 'reads';
             const admit = sessions.admit(facts);
             route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -113,6 +108,7 @@ export function mountPanel(
               limiter.take({ id: member.person.id, accountId: member.accountId }, policy, reply);
             };
           });
+          account.addHook('onResponse', (request, reply) => recordAccess(house, request, reply));
           chargeRoutes(account, { createCharge: useCases.createCharge, directory });
           paymentRoutes(account, {
             ...house,
@@ -123,16 +119,18 @@ export function mountPanel(
           operationRoutes(account, { ...house, directory });
           webhookRoutes(account, { ...house, directory });
           eventRoutes(account, { ...house, cursorKey: house.secrets.derive('panel cursors') });
-          draftRoutes(account, house);
+          draftRoutes(account, house, counted);
           keyRoutes(account, house);
           receiptRoutes(account, house);
           accountScopeRoutes(account, house, useCases.refreshIfOverdue);
-          reconciliationRoutes(account, house, useCases.refreshIfOverdue);
+          memberRoutes(account, house, counted);
+          securityEventRoutes(account, house);
+          reconciliationRoutes(account, house, counted, useCases.refreshIfOverdue);
           requestRoutes(account, house);
           exportRoutes(account, { ...house, directory });
           const updates = createUpdates(house);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
-            updates.stream(request, reply, () => sessions.personOf(request).then(() => true, isNoRefusal));
+            updates.stream(request, reply);
           });
         },
         { prefix: '/accounts/:account' },
@@ -149,103 +147,45 @@ export function mountPanel(
   pageRoutes(app, house);
 }
 
-const isNoRefusal = (error: unknown): boolean => !(error instanceof PanelError);
+/** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks. */
+async function recordAccess(house: PanelHouse, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
+  const exported = /\.(csv|pdf)$/.test(route);
+  const changed = route.startsWith('/webhooks') && request.method !== 'GET' && request.method !== 'HEAD';
+  if (reply.statusCode >= 400 || !(exported || changed)) return;
+  const { id } = request.params as { id?: string };
+  await recordSecurityEvent(house, {
+    kind: exported ? 'export.downloaded' : 'webhook.changed',
+    accountId: request.member.accountId,
+    ...actorOf(request),
+    detail: { method: request.method, route, ...(id !== undefined && { subject: id }) },
+  });
+}
 
-/** Sign-in, as far as `openCalls` names it, handed to better-auth. */
-function authRoutes(
-  scope: FastifyInstance,
+const recorded: ReadonlySet<string> = new Set([
+  'role_denied',
+  'second_factor_required',
+  'access_frozen',
+  'origin_refused',
+  'too_many_attempts',
+  'wrong_password',
+  'not_found',
+]);
+
+/** What a person was refused, in the account that they named if they belong to it. A loop of refusals is not written whole. */
+async function recordRefusal(
   house: PanelHouse,
-  sessions: Sessions,
-  auth: () => Promise<Auth>,
-): void {
-  // By address, known here or not, beside better-auth's own limit by where the request came from.
-  const signIns = attempts(house.clock);
-  const callers = attempts(house.clock, 150);
-  scope.route({
-    method: ['GET', 'POST'],
-    url: '/auth/*',
-    exposeHeadRoute: false,
-    handler: async (request, reply) => {
-      const path = new URL(request.url, house.config.publicUrl);
-      const call = `${request.method} ${path.pathname.slice(authPath.length)}`;
-      if (!openCalls.has(call)) throw new PanelError('not_found');
-      sessions.requireOrigin(request);
-      requireFieldLengths(request.body);
-      if (freshCalls.has(call)) {
-        const person = await sessions.personOf(request);
-        sessions.requireFresh(person);
-      }
-      // Whoever found a session open shall not try passwords there.
-      const guesses = passwordCalls.has(call) ? call + (await sessions.personOf(request)).userId : null;
-      if (guesses !== null) signIns.take(guesses);
-      if (sessionCalls.has(call)) await sessions.personOf(request);
-      if (call === signOutCall) await endOwnSession(house.sql, sessions, request);
-      const email = emailIn(call, request.body);
-      if (email !== null && house.config.rateLimits) {
-        // First, so that one address cannot fill what is kept of e-mails.
-        callers.take(request.ip);
-        signIns.take(call + email);
-      }
-      const answer = await (await auth()).handler(
-        new Request(new URL(path.pathname + path.search, house.config.publicUrl), {
-          method: request.method,
-          headers: sessions.headersOf(request),
-          ...(request.method === 'POST' ? { body: JSON.stringify(bodyOf(request.body)) } : {}),
-        }),
-      );
-      // Of its own errors and of the store's, better-auth tells no more than the status; it depends on nothing but the database.
-      if (answer.status >= 500) throw refuse('processing_unavailable');
-      if (guesses !== null && answer.ok) signIns.forget(guesses);
-      // Asking for a password reset always goes well, and so it never forgets.
-      if (email !== null && answer.ok && signInCalls.has(call)) signIns.forget(call + email);
-      if (answer.ok && signInCalls.has(call))
-        await signedIn(house, await auth(), sessions, request, call, answer);
-      for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
-      return reply
-        .code(answer.status)
-        .type(answer.headers.get('content-type') ?? 'application/json')
-        .send(await answer.text());
-    },
+  counted: Attempts,
+  request: FastifyRequest,
+  { code }: PanelError,
+): Promise<void> {
+  if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
+  if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? request.ip))) return;
+  await recordSecurityEvent(house, {
+    kind: 'access.refused',
+    outcome: 'refused',
+    ...actorOf(request),
+    accountId: request.member?.accountId ?? null,
+    detail: { reason: code, method: request.method, route: request.routeOptions.url ?? '' },
   });
-}
-
-/** Without a session in force there is nothing to end: better-auth clears the cookies all the same. */
-async function endOwnSession(sql: Sql, sessions: Sessions, request: FastifyRequest): Promise<void> {
-  const person = await sessions.personOf(request).catch((error: unknown) => {
-    if (error instanceof PanelError) return null;
-    throw error;
-  });
-  if (person) await endSession(sql, person.userId, person.id);
-}
-
-/** No device is trusted for a month: a second factor is asked for at each sign-in. */
-function bodyOf(body: unknown): unknown {
-  const { trustDevice: _, ...rest } = (body ?? {}) as { trustDevice?: unknown };
-  return rest;
-}
-
-const lengthsOf: Readonly<Record<string, number>> = {
-  password: passwordLength.maximum,
-  newPassword: passwordLength.maximum,
-  currentPassword: passwordLength.maximum,
-  email: emailMost,
-};
-/** Of any other field; the longest are the attestations of passkeys. */
-const fieldMost = 12 * 1024;
-
-/**
- * Before anything reads them: checking, normalizing and hashing cost by length.
- * @throws PanelError `password_too_long`, `field_too_long`
- */
-function requireFieldLengths(body: unknown): void {
-  for (const [name, value] of Object.entries(body ?? {})) {
-    if (typeof value !== 'string' || value.length <= (lengthsOf[name] ?? fieldMost)) continue;
-    throw new PanelError(/password/i.test(name) ? 'password_too_long' : 'field_too_long');
-  }
-}
-
-function emailIn(call: string, body: unknown): string | null {
-  if (call !== 'POST /sign-in/email' && call !== 'POST /request-password-reset') return null;
-  const { email } = (body ?? {}) as { email?: unknown };
-  return typeof email === 'string' ? emailOf(email) : null;
 }

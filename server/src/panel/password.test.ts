@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { breachedPasswords } from './breached-passwords.ts';
 import { hashPassword, isGuessable, isPassword } from './password.ts';
 
 test('a hash fits its own password only, and says how it was made', async () => {
@@ -27,13 +28,24 @@ test.each([
   'Unbelievable',
   'counterstrike1!',
   'maria.silva@loja.example',
-])('%s can be guessed', (password) => {
-  expect(isGuessable(password, 'maria.silva@loja.example')).toBe(true);
+])('%s can be guessed', async (password) => {
+  expect(await isGuessable(password, 'maria.silva@loja.example')).toBe(true);
 });
 
 test.each(['correct horse battery', 'três tigres tristes', 'x7Kq-93mz-LLp2', 'girafa azul de patins'])(
   '%s is taken',
-  (password) => {
-    expect(isGuessable(password, 'maria.silva@loja.example')).toBe(false);
+  async (password) => {
+    expect(await isGuessable(password, 'maria.silva@loja.example')).toBe(false);
   },
 );
+
+test('at least 3,000 breached passwords that the length would allow are refused, in any case and with a tail', async () => {
+  const breached = await breachedPasswords();
+  expect(breached.size).toBeGreaterThan(3_000);
+  for (const password of breached) {
+    if (!(await isGuessable(password, 'maria.silva@loja.example')))
+      throw new Error('a breached one is taken');
+  }
+  expect(await isGuessable('ThreeDaysGrace', 'maria@loja.example')).toBe(true);
+  expect(await isGuessable('threedaysgrace2026!', 'maria@loja.example')).toBe(true);
+});

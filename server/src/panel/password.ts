@@ -1,5 +1,5 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
-import { commonPasswords } from './common-passwords.ts';
+import { breachedPasswords } from './breached-passwords.ts';
 
 /**
  * Passwords: 12 to 128 characters, no rules of composition, refused when they are easy to guess; kept under Argon2id with
@@ -7,8 +7,6 @@ import { commonPasswords } from './common-passwords.ts';
  *
  * Stored as `argon2id$<KiB>$<passes>$<salt>$<hash>`, so that other parameters can follow.
  */
-export const passwordLength = { minimum: 12, maximum: 128 } as const;
-
 const memoryKib = 19_456;
 const passes = 2;
 
@@ -41,11 +39,11 @@ const common =
   /password|passwort|passw0rd|senha|s3nha|vintem|qwerty|qwertz|asdfgh|zxcvbn|1q2w3e4r|123456789|12345678|1234567|123456|12345|1234|987654321|iloveyou|teamo|tequiero|welcome|bemvindo|letmein|entrar|administrador|administrator|admin|dragon|monkey|princesa|princess|football|futebol|baseball|flamengo|corinthians|palmeiras|brasil|brazil|deusefiel|jesus|jesuscristo|sunshine|superman|batman|master|mestre|changeme|mudar|trocar|secret|segredo|abcdefgh|abcdef|abc|pix|banco|20[0-3]\d|19[5-9]\d|000|111|222|333|444|555|666|777|888|999/gi;
 
 /**
- * Whether a password is among those that are tried first: the list of common ones, common words and sequences with little beside them, a short
+ * Whether a password is among those that are tried first: the breached ones, common words and sequences with little beside them, a short
  * piece repeated, or the e-mail address itself.
  * @param password at most `passwordLength.maximum` characters: the edge refuses longer ones before anything reads them
  */
-export function isGuessable(password: string, email: string): boolean {
+export async function isGuessable(password: string, email: string): Promise<boolean> {
   const text = password.normalize('NFKC').toLowerCase();
   const [local = ''] = email.toLowerCase().split('@');
   const rest = text
@@ -54,8 +52,9 @@ export function isGuessable(password: string, email: string): boolean {
     .replace(common, '')
     .replace(/[^\p{L}\p{N}]/gu, '');
   if (rest.length < 4) return true;
+  const breached = await breachedPasswords();
   // `unbelievable1!` is as well known as `unbelievable`.
-  if (commonPasswords.has(text) || commonPasswords.has(withoutEnding(text))) return true;
+  if (breached.has(text) || breached.has(withoutEnding(text))) return true;
   if (new Set(text).size < 5) return true;
   if (isRepeated(text)) return true;
   return isSequence(text);

@@ -1,11 +1,14 @@
+import type { FastifyRequest } from 'fastify';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { isoOf } from '../payments/view.ts';
-import { attempts } from './attempts.ts';
-import { askForEmail, confirmEmail } from './email-change.ts';
+import type { Queries } from '../ports/sql.ts';
+import type { Attempts } from './attempts.ts';
+import { askForEmail, cancelEmail, confirmEmail } from './email-change.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import {
+  deleteNewEmailOf,
   endEverySession,
   endOtherSessions,
   endSession,
@@ -32,7 +35,9 @@ import {
   SessionListSchema,
   SessionSchema,
 } from './schema.ts';
-import { hasSecondFactor, type Sessions } from './session.ts';
+import { secondFactorDueAt } from './second-factor.ts';
+import { recordSecurityEvent } from './security-events.ts';
+import { actorOf, type Person, requireOwnFactor, requireSecondFactor, type Sessions } from './session.ts';
 
 const config: { api: RouteFacts } = {
   api: { permissions: ['read'], policy: 'reads', operation: 'syntax' },
@@ -43,13 +48,25 @@ export function personRoutes(
   api: ApiScope,
   house: PanelHouse,
   sessions: Sessions,
+  attempts: Attempts,
   facts: { mailbox: boolean; simulatorUrl: string | null },
 ): void {
   const { sql, clock } = house;
   const tags = ['Person'];
-  const passwords = attempts(clock);
-  const invitations = attempts(clock);
-  const emails = attempts(clock);
+
+  /** Sessions end with what waits for a link: who ends them may have lost one. */
+  const endSessions = async (
+    request: FastifyRequest,
+    person: Person,
+    ending: (tx: Queries) => Promise<unknown>,
+    which: string,
+  ): Promise<void> => {
+    await sql.tx(async (tx) => {
+      await ending(tx);
+      await deleteNewEmailOf(tx, person.userId);
+    });
+    await recordSecurityEvent(house, { kind: 'session.ended', ...actorOf(request), detail: { which } });
+  };
 
   api.get(
     '/session',
@@ -63,7 +80,7 @@ export function personRoutes(
         language: person.language,
         twoFactorEnabled: person.twoFactorEnabled,
         passkeys: person.passkeys,
-        secondFactor: hasSecondFactor(person),
+        secondFactor: person.secondFactor,
         frozenUntil:
           person.frozenUntil !== null && person.frozenUntil > clock.now() ? isoOf(person.frozenUntil) : null,
         sessionId: person.id,
@@ -76,6 +93,7 @@ export function personRoutes(
           test: one.test,
           role: one.role,
           abilities: [...abilitiesOf(one.role)],
+          secondFactorDueAt: instant(secondFactorDueAt(one)),
         })),
       };
     },
@@ -103,13 +121,14 @@ export function personRoutes(
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      passwords.take(person.userId);
+      await attempts.take('password', person.userId);
       const stored = await findPassword(sql, person.userId);
       if (stored === null || !(await isPassword(stored, request.body.password))) {
         throw new PanelError('wrong_password');
       }
-      passwords.forget(person.userId);
+      await attempts.forget('password', person.userId);
       await markAuthenticated(sql, person.id, clock.now());
+      await recordSecurityEvent(house, { kind: 'password.checked', ...actorOf(request) });
       return { ok: true as const };
     },
   );
@@ -148,7 +167,12 @@ export function personRoutes(
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSession(sql, person.userId, request.params.id);
+      await endSessions(
+        request,
+        person,
+        (tx) => endSession(tx, person.userId, request.params.id),
+        request.params.id,
+      );
       return { ok: true as const };
     },
   );
@@ -158,7 +182,7 @@ export function personRoutes(
     { schema: { tags, summary: 'End every other session', body: Nothing, response: { 200: Done } }, config },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endOtherSessions(sql, person.userId, person.id);
+      await endSessions(request, person, (tx) => endOtherSessions(tx, person.userId, person.id), 'others');
       return { ok: true as const };
     },
   );
@@ -168,7 +192,7 @@ export function personRoutes(
     { schema: { tags, summary: 'End every session', body: Nothing, response: { 200: Done } }, config },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endEverySession(sql, person.userId);
+      await endSessions(request, person, (tx) => endEverySession(tx, person.userId), 'all');
       return { ok: true as const };
     },
   );
@@ -182,8 +206,13 @@ export function personRoutes(
     async (request) => {
       const person = await sessions.personOf(request);
       sessions.requireFresh(person);
-      emails.take(person.userId);
-      await askForEmail(house, person, request.body.email);
+      requireOwnFactor(person);
+      if ((await findMemberships(sql, person.userId)).some((one) => secondFactorDueAt(one) !== null)) {
+        requireSecondFactor({ test: false, person });
+      }
+      sessions.requireUnfrozen(person);
+      await askForEmail(house, attempts, person, request.body.email);
+      await recordSecurityEvent(house, { kind: 'email.change_asked', ...actorOf(request) });
       return { ok: true as const };
     },
   );
@@ -201,8 +230,27 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      invitations.take(request.ip);
-      await confirmEmail(house, request.body.token);
+      await attempts.take('linkSecret', request.ip);
+      await confirmEmail(house, request.body.token, request.ip);
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/email/cancel',
+    {
+      schema: {
+        tags,
+        summary: 'End a change of address, with the secret of the mail to the old one',
+        body: InvitationBody,
+        response: { 200: Done },
+      },
+      config,
+    },
+    async (request) => {
+      sessions.requireOrigin(request);
+      await attempts.take('linkSecret', request.ip);
+      await cancelEmail(house, request.body.token, request.ip);
       return { ok: true as const };
     },
   );
@@ -221,7 +269,7 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      invitations.take(request.ip);
+      await attempts.take('linkSecret', request.ip);
       const invitation = await findInvitation(sql, tokenHash(request.body.token), clock.now());
       if (!invitation) throw new PanelError('invitation_invalid');
       const { email, role, accountName } = invitation;
@@ -237,10 +285,20 @@ export function personRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      invitations.take(request.ip);
+      await attempts.take('linkSecret', request.ip);
       const { token, name = '', password = '' } = request.body;
-      await acceptInvitation(house, { token, name, password });
+      const { accountId, userId, role } = await acceptInvitation(house, { token, name, password });
+      const detail = { role };
+      await recordSecurityEvent(house, {
+        kind: 'member.joined',
+        accountId,
+        userId,
+        ipAddress: request.ip,
+        detail,
+      });
       return { ok: true as const };
     },
   );
 }
+
+const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));

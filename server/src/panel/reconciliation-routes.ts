@@ -5,7 +5,7 @@ import { isTerminal, type Payment } from '../payments/payment.ts';
 import { isoOf } from '../payments/view.ts';
 import { listIncidents } from '../settlement/incident.ts';
 import { makeDue } from '../settlement/intents.sql.ts';
-import { attempts } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import type { PanelHouse } from './house.ts';
 import { findUnknown } from './overview.sql.ts';
 import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
@@ -17,18 +17,16 @@ const described: RouteFacts = { permissions: ['read'], policy: 'reads', operatio
 const asks = { api: described, panel: { needs: 'read' } } as const;
 
 const shownMost = 100;
-/** Each takes a query of the limit that all accounts share, so an account has thirty in a quarter of an hour. */
-const queriesMost = 30;
 
 /** What agrees, what is not confirmed yet, and what somebody has to decide. */
 export function reconciliationRoutes(
   api: ApiScope,
   house: PanelHouse,
+  attempts: Attempts,
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
   const { sql, clock } = house;
   const tags = ['Panel'];
-  const queries = attempts(clock, queriesMost);
 
   api.get(
     '/reconciliation',
@@ -92,7 +90,7 @@ export function reconciliationRoutes(
       if (!payment) throw refuse('payment_not_found');
       if (isTerminal(payment.status) || payment.status === 'draft')
         return { record: viewOfRecord(payment, language) };
-      queries.take(accountId);
+      await attempts.take('paymentQuery', accountId);
       await makeDue(sql, [{ accountId, paymentId: payment.id }], clock.now());
       return { record: viewOfRecord(await refresh(payment), language) };
     },

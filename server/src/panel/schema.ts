@@ -4,8 +4,9 @@ import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/sche
 import { permissions } from '../keys/permissions.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { emailForm, emailMost } from './members.ts';
-import { passwordLength } from './password.ts';
+import { passwordLength } from './password-length.ts';
 import { roles } from './roles.ts';
+import { securityEventKinds } from './security-events.ts';
 
 /** What only the panel is told; everything else is in the schemas of the public API. */
 
@@ -25,8 +26,8 @@ export const SessionSchema = Type.Object({
   language: OneOf(['pt-BR', 'en'], 'Language of the panel'),
   twoFactorEnabled: Type.Boolean(),
   passkeys: Count('Passkeys of this person'),
-  secondFactor: Type.Boolean({ description: 'Two factors stand behind this session' }),
-  frozenUntil: NullableTime('Transfers from the panel wait until then'),
+  secondFactor: Type.Boolean({ description: 'Two factors were shown in this session' }),
+  frozenUntil: NullableTime('Transfers and changes of access are refused until then'),
   sessionId: Uuid('This session'),
   csrf: Type.String({ description: 'Sent as X-CSRF-Token with every change' }),
   mailbox: Type.Boolean({ description: 'Mails are shown at /mailbox' }),
@@ -38,6 +39,9 @@ export const SessionSchema = Type.Object({
       test: Type.Boolean({ description: 'No money moves' }),
       role: Role,
       abilities: Type.Array(Type.String()),
+      secondFactorDueAt: NullableTime(
+        'From then on this account is entered with a second factor only; null: it is not asked for',
+      ),
     }),
   ),
 });
@@ -373,6 +377,10 @@ export const KeyListSchema = Type.Object({
       lastUsedAt: NullableTime('Last use, to the minute'),
       lastUsedIp: NullableText('Last use: from where'),
       lastUsedAgent: NullableText('Last use: the first word of User-Agent'),
+      createdByName: NullableText('The member who made it; null: the operator, or somebody who left'),
+      makerLeft: Type.Boolean({
+        description: 'Its maker is no longer a member: somebody decides whether it stays',
+      }),
     }),
   ),
 });
@@ -432,7 +440,57 @@ export const MemberListSchema = Type.Object({
       expiresAt: Time('End'),
     }),
   ),
+  secondFactorGraceDays: Count('Days that a new member has to set up a second factor'),
 });
+
+export const GraceBody = Body({
+  days: Type.Integer({ minimum: 0, maximum: 30, description: 'Days that a new member has' }),
+});
+export const DismissBody = Body({
+  revokeKeys: Type.Optional(
+    Type.Boolean({ description: 'Also revoke the active keys that this person made; default: no' }),
+  ),
+});
+const KeyName = Type.Object({
+  id: Type.String({ description: 'Public part of the key' }),
+  name: Type.String(),
+});
+export const DismissedSchema = Type.Object({
+  ok: Type.Literal(true),
+  keysRevoked: Type.Array(KeyName),
+  keysLeft: Type.Array(KeyName, { description: 'Active keys that this person made: decide on each' }),
+});
+
+const EventDetail = Type.Unsafe<Record<string, unknown>>({
+  type: 'object',
+  additionalProperties: true,
+  description: 'Ids and names of what was done; no secrets',
+});
+export const SecurityEventListSchema = Type.Object({
+  events: Type.Array(
+    Type.Object({
+      id: Uuid('Event'),
+      at: Time('When'),
+      kind: OneOf(securityEventKinds, 'What'),
+      outcome: OneOf(['ok', 'refused'], 'Whether it happened'),
+      actor: OneOf(['person', 'operator'], 'Who'),
+      userId: NullableUuid('Person'),
+      name: NullableText('Name of the person'),
+      email: NullableText('E-mail of the person'),
+      sessionId: NullableUuid('Session'),
+      ipAddress: NullableText('Where from'),
+      detail: EventDetail,
+    }),
+  ),
+  nextBelow: NullableUuid('Ask for what is below this id; null: that was all'),
+});
+export const SecurityEventQuery = Type.Object(
+  {
+    below: Type.Optional(Uuid('Events before this one')),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+  },
+  { additionalProperties: false },
+);
 
 export const InviteBody = Body({
   email: EmailAddress,

@@ -10,6 +10,7 @@ import type { Auth } from './auth.ts';
 import { addressHeader } from './auth-calls.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
+import type { LiveSessions } from './live-sessions.ts';
 import {
   findMemberships,
   findSession,
@@ -19,6 +20,8 @@ import {
   writeAudit,
 } from './members.sql.ts';
 import { type Ability, abilitiesOf, may } from './roles.ts';
+import { secondFactorDueAt } from './second-factor.ts';
+import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 
 /** A person who is signed in. */
 export interface Person extends SessionRow {
@@ -36,10 +39,17 @@ export interface PanelFacts {
   needs: Ability;
   /** The password was given within the last ten minutes. */
   fresh?: boolean;
+  /**
+   * Moves money, or decides who may: people, keys, webhooks. In live accounts only with a second factor; nowhere while the person is
+   * frozen.
+   */
+  sensitive?: boolean;
 }
 
 declare module 'fastify' {
   interface FastifyRequest {
+    /** Who is signed in, once that was read: for what is recorded of refusals. */
+    person: Person | null;
     /** Set on every route below an account before its handler runs. */
     member: Member;
   }
@@ -62,12 +72,17 @@ export interface Sessions {
   /** @throws PanelError `origin_refused` for a change that another site sent */
   requireOrigin(request: FastifyRequest): void;
   requireFresh(person: Person): void;
+  /** The password was given again in this session within ten minutes; the sign-in itself does not count. */
+  requireGivenAgain(person: Person): void;
+  /** @throws PanelError `access_frozen` */
+  requireUnfrozen(person: SessionRow): void;
 }
 
 export function sessions(
   house: PanelHouse,
   auth: () => Promise<Auth>,
   directory: OperationDirectory,
+  live: LiveSessions,
 ): Sessions {
   const csrfKey = house.secrets.derive('panel requests');
   const csrfOf = (sessionId: string): string =>
@@ -110,7 +125,8 @@ export function sessions(
         throw new PanelError('origin_refused');
       }
     }
-    return { ...session, csrf };
+    request.person = { ...session, csrf };
+    return request.person;
   }
 
   const lastSeen = (person: Person): number => person.seenAt ?? person.createdAt;
@@ -120,11 +136,24 @@ export function sessions(
     if (house.clock.now() - lastProof(person) > freshMs) throw new PanelError('reauthentication_required');
   }
 
+  function requireGivenAgain(person: Person): void {
+    const { authenticatedAt } = person;
+    if (authenticatedAt === null || house.clock.now() - authenticatedAt > freshMs) {
+      throw new PanelError('reauthentication_required');
+    }
+  }
+
+  function requireUnfrozen({ frozenUntil }: SessionRow): void {
+    if (frozenUntil !== null && frozenUntil > house.clock.now()) throw new PanelError('access_frozen');
+  }
+
   return {
     personOf,
     headersOf,
     requireOrigin,
     requireFresh,
+    requireGivenAgain,
+    requireUnfrozen,
     admit: (facts) => async (request) => {
       const person = await personOf(request);
       const accountId = uuidOf((request.params as { account: string }).account);
@@ -133,16 +162,25 @@ export function sessions(
       );
       // Whose account it is, and whether there is one, is nobody else's business.
       if (!membership) throw new PanelError('not_found');
+      request.member = { ...membership, person };
       if (!may(membership.role, facts.needs)) throw new PanelError('role_denied');
       const now = house.clock.now();
+      const dueAt = secondFactorDueAt(membership);
+      if (dueAt !== null && dueAt <= now) requireSecondFactor({ test: membership.test, person });
+      if (facts.sensitive) {
+        requireSecondFactor({ test: membership.test, person });
+        requireUnfrozen(person);
+      }
       const changes = request.method !== 'GET' && request.method !== 'HEAD';
       const idle = now - Math.max(lastSeen(person), lastProof(person)) > idleMs;
       if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
       // What was idle stays so until the password was given: a page that is only looked at does not wake it.
       if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(house.sql, person.id, now);
-      request.member = { ...membership, person };
-      request.caller = await callerOf(request, membership, directory);
+      request.caller = {
+        ...(await callerOf(request, membership, directory)),
+        watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
+      };
     },
   };
 }
@@ -175,30 +213,53 @@ async function callerOf(
   };
 }
 
-/**
- * Whether two factors stand behind this session. With an authenticator app every sign-in by password asks for it; who has passkeys
- * alone can still sign in by password, and has shown one factor then.
- */
-export const hasSecondFactor = (person: SessionRow): boolean => person.twoFactorEnabled || person.byPasskey;
-
-/** Money and what leads to it: a second factor, but in test accounts. @throws PanelError */
-export function requireSecondFactor({ test, person }: Member): void {
-  if (test || hasSecondFactor(person)) return;
-  throw new PanelError('second_factor_required');
+/** A session that was signed in by password alone stays so, whatever other sessions set up. @throws PanelError */
+export function requireSecondFactor({
+  test,
+  person,
+}: {
+  test: boolean;
+  person: Pick<SessionRow, 'secondFactor'>;
+}): void {
+  if (!test && !person.secondFactor) throw new PanelError('second_factor_required');
 }
 
-export const note = (
+/**
+ * What changes how a person signs in: with one of their factors, if they have one. A stolen password alone neither adds nor removes a
+ * factor.
+ * @throws PanelError `second_factor_required`
+ */
+export function requireOwnFactor(person: SessionRow): void {
+  if ((person.twoFactorEnabled || person.passkeys > 0) && !person.secondFactor) {
+    throw new PanelError('second_factor_required');
+  }
+}
+
+/** Writes what a member did to the audit log, which is kept, and to the security events of the account. */
+export async function note(
   house: PanelHouse,
   request: FastifyRequest,
-  action: string,
-  detail: object = {},
-): Promise<unknown> =>
-  writeAudit(house.sql, {
-    accountId: request.member.accountId,
+  kind: SecurityEvent['kind'],
+  detail: NonNullable<SecurityEvent['detail']> = {},
+): Promise<void> {
+  const { accountId, person } = request.member;
+  await writeAudit(house.sql, {
+    accountId,
     id: house.ids.uuid(),
-    userId: request.member.person.userId,
-    action,
+    userId: person.userId,
+    action: kind,
     detail,
     ipAddress: request.ip,
     createdAt: house.clock.now(),
   });
+  await recordSecurityEvent(house, { kind, accountId, ...actorOf(request), detail });
+}
+
+/** Who did it and from where, as far as the request says. */
+export const actorOf = (
+  request: FastifyRequest,
+): Pick<SecurityEvent, 'userId' | 'sessionId' | 'ipAddress'> => ({
+  userId: request.person?.userId ?? null,
+  sessionId: request.person?.id ?? null,
+  ipAddress: request.ip,
+});

@@ -14,12 +14,14 @@ const overlapMs = 10_000;
 const eventsPerLook = 2_000;
 const heartbeatMs = 15_000;
 const listenersPerAccount = 100;
+/** A browser that leaves more than this unread is dropped: an update is some 150 bytes. */
+const unreadMost = 64 * 1024;
 
 type Listener = (event: ToldEvent) => void;
 
 export interface Updates {
-  /** Answers with a stream that lasts until the browser leaves, the session ends or the service drains. */
-  stream(request: FastifyRequest, reply: FastifyReply, isStillIn: () => Promise<boolean>): void;
+  /** Answers with a stream that lasts until the browser leaves or reads too slowly, the session ends or the service drains. */
+  stream(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 export function createUpdates(house: PanelHouse): Updates {
@@ -70,7 +72,7 @@ export function createUpdates(house: PanelHouse): Updates {
   }
 
   return {
-    stream: (request, reply, isStillIn) => {
+    stream: (request, reply) => {
       const { accountId } = request.member;
       if ((accounts.get(accountId)?.size ?? 0) >= listenersPerAccount) {
         void reply.code(204).send();
@@ -87,19 +89,25 @@ export function createUpdates(house: PanelHouse): Updates {
       const left = new AbortController();
       const stop = listen(accountId, ({ id, type, paymentId, operationId }) => {
         raw.write(`id: ${id}\ndata: ${JSON.stringify({ type, paymentId, operationId })}\n\n`);
+        if (raw.writableLength > unreadMost) cut();
       });
       const end = (): void => {
         stop();
+        unwatch();
         left.abort();
         raw.end();
       };
+      const cut = (): void => {
+        end();
+        raw.destroy();
+      };
+      const unwatch = request.caller.watch?.(cut) ?? (() => {});
       raw.once('close', end);
       draining.addEventListener('abort', end, { once: true, signal: left.signal });
       void (async () => {
         while (!left.signal.aborted) {
           await clock.sleep(heartbeatMs, left.signal);
           if (left.signal.aborted) return;
-          if (!(await isStillIn().catch(() => true))) return end();
           raw.write(': \n\n');
         }
       })();

@@ -1,0 +1,33 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openService, type Service } from '../../server/test/support/service.ts';
+import { keepPromise } from './promise.ts';
+import { faults } from './proxy.ts';
+
+/** The quick part of `npm run proof -- --only sdk`. */
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService();
+}, 60_000);
+afterAll(() => service?.close());
+
+test('behind a proxy that spoils two of five requests, nothing is paid twice and nothing is reported wrongly', {
+  timeout: 240_000,
+}, async () => {
+  const { key } = await service.newMerchant();
+  const figures = await keepPromise({
+    url: service.url,
+    apiKey: key,
+    simulatorUrl: service.simulator.url,
+    transfers: 400,
+    seed: 7,
+    say: () => {},
+  });
+  expect(figures.faults).toEqual([]);
+  expect(figures).toMatchObject({ transfers: 400, paidTwice: 0 });
+  expect(figures.made + figures.refused).toBe(400);
+  // Every kind of fault took place, and some calls ended with an open outcome.
+  for (const fault of faults) expect([fault, figures.faulty[fault] > 0]).toEqual([fault, true]);
+  expect(figures.open).toBeGreaterThan(0);
+  expect(figures.cut.answers).toBeGreaterThan(50);
+});

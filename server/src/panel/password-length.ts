@@ -1,0 +1,1 @@
+export const passwordLength = { minimum: 12, maximum: 128 } as const;
