@@ -21,6 +21,7 @@ const changes: Record<
   'charge.paid': ['pending', 'paid'],
   'charge.expired': ['pending', 'expired'],
   'charge.failed': ['unknown', 'failed'],
+  'charge.unexpected_payment': ['paid', 'paid'],
   'transfer.created': ['unknown', 'pending'],
   'transfer.completed': ['pending', 'completed'],
   'transfer.cancelled': ['pending', 'cancelled'],
