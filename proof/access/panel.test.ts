@@ -43,8 +43,8 @@ const ofPersons: Record<string, Row> = {
   'POST /email/cancel': { needs: 'open', ...malformed },
   'POST /invitations/look': { needs: 'open', ...malformed },
   'POST /invitations/accept': { needs: 'open', ...malformed },
-  // Of a test installation, for whoever sits at the machine: the mail that one needs to sign in is among them.
-  'GET /mailbox': { needs: 'open', allowed: 200 },
+  // Opened by the token that the start prints, and by nothing else: no session, no role (server/test/edges.test.ts).
+  'GET /mailbox': { needs: 'open', allowed: 404 },
 };
 
 /** What a caller without a session sends: were it malformed, its shape would be refused before the session is looked at. */

@@ -90,6 +90,7 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
       now: () => world.now(),
       letters: (count) => Array.from({ length: count }, () => letters[random.below(36)]).join(''),
     },
+    isClient: () => true,
     commit: () => provider.wake(),
   };
   let turnAt = Number.POSITIVE_INFINITY;

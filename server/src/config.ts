@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './http/quotas.ts';
 
 /** The settings of the environment, read once. Durations carry their unit in the name. */
@@ -32,6 +33,8 @@ export interface Config {
   /** Addresses and networks (CIDR) whose forwarded headers count. */
   readonly trustedProxies: readonly string[];
   readonly smtpUrl: string | null;
+  /** Mail may go to another machine unencrypted, when its server offers no TLS. */
+  readonly smtpWithoutTls: boolean;
   readonly mailFrom: string | null;
   readonly metricsPort: number | null;
   readonly webhookAllowCidrs: readonly string[];
@@ -74,6 +77,27 @@ export class SettingFault extends Error {
     super(lines.join('\n'));
     this.lines = lines;
   }
+}
+
+/**
+ * An installation to try things with: no money moves and no stranger reaches it. Only it gets the first test account, the mailbox page
+ * and a simulator without being asked.
+ */
+export const isTrial = ({ provider, publicUrl }: Pick<Config, 'provider' | 'publicUrl'>): boolean =>
+  provider === null && !isPublicHost(new URL(publicUrl).hostname);
+
+/** What may go without TLS, named one by one in `ALLOW_WITHOUT_TLS`. */
+const plainChoices = ['public-url', 'database', 'smtp'] as const;
+
+/** Modes of libpq in which a connection without TLS fails. */
+const encryptedModes = ['require', 'verify-ca', 'verify-full'];
+
+/** Whether what is sent to PostgreSQL can be read on the way. A socket of this machine has no host. */
+function isPlainDatabase(url: string): boolean {
+  const { hostname, searchParams } = new URL(url);
+  const host = searchParams.get('host') ?? hostname;
+  if (host === '' || host.startsWith('/') || isLoopbackHost(host)) return false;
+  return !encryptedModes.includes(searchParams.get('sslmode') ?? '');
 }
 
 /**
@@ -200,6 +224,12 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     `on, off, or a list like reads=200/400,transfers=20/40 of ${quotaNames.join(', ')} (calls a second / at once)`,
     (value) => (value === 'on' || value === 'off' ? value : (parseQuotas(value) ?? undefined)),
   );
+  const plain = new Set(
+    setting('ALLOW_WITHOUT_TLS', [], `a list of ${plainChoices.join(', ')}`, (value) => {
+      const list = value.split(/[\s,]+/).filter((one) => one !== '');
+      return list.every((one) => (plainChoices as readonly string[]).includes(one)) ? list : undefined;
+    }),
+  );
   const config: Config = {
     host,
     port: ownPort,
@@ -237,6 +267,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     secretPrevious: secret('VINTEM_SECRET_PREVIOUS'),
     trustedProxies: setting('TRUSTED_PROXIES', [], 'addresses or networks, with commas between', addresses),
     smtpUrl: setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),
+    smtpWithoutTls: plain.has('smtp'),
     mailFrom: text('MAIL_FROM'),
     metricsPort: portOrOff('METRICS_PORT', null),
     webhookAllowCidrs: setting('WEBHOOK_ALLOW_CIDRS', [], 'networks, with commas between', addresses),
@@ -249,6 +280,23 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
 
   if (config.simulatorPort === config.port) fault('SIMULATOR_PORT', `is ${config.port} as well as PORT`);
   if (config.metricsPort === config.port) fault('METRICS_PORT', `is ${config.port} as well as PORT`);
+  const { protocol, hostname } = new URL(config.publicUrl);
+  if (protocol === 'http:' && isPublicHost(hostname) && !plain.has('public-url')) {
+    fault(
+      'PUBLIC_URL',
+      'must be an https URL, since keys and passwords would travel readable (ALLOW_WITHOUT_TLS=public-url allows it)',
+    );
+  }
+  for (const [name, database] of [
+    ['DATABASE_URL', config.databaseUrl],
+    ['MIGRATION_DATABASE_URL', config.migrationDatabaseUrl],
+  ] as const) {
+    if (database === null || !isPlainDatabase(database) || plain.has('database')) continue;
+    fault(
+      name,
+      'needs sslmode=verify-full on another machine (ALLOW_WITHOUT_TLS=database allows it without TLS)',
+    );
+  }
   if (config.smtpUrl !== null && config.mailFrom === null) {
     fault('MAIL_FROM', 'is missing, and SMTP_URL needs it');
   }
@@ -285,5 +333,5 @@ function isAddressOrNetwork(text: string): boolean {
 function isSafeProvider(address: string): boolean {
   if (!URL.canParse(address)) return false;
   const { protocol, hostname } = new URL(address);
-  return protocol === 'https:' || (protocol === 'http:' && /^(127\.|localhost$|\[::1\]$)/.test(hostname));
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname));
 }

@@ -1,5 +1,6 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isLoopbackHost } from './hosts.ts';
 import type { Clock } from './ports/clock.ts';
 import type { Ids } from './ports/ids.ts';
 
@@ -21,7 +22,7 @@ const timeoutMs = 20_000;
 
 /** Over SMTP; without a server of that kind one file each under `DATA_DIR/mail`, readable by its owner alone. */
 export function createMail(
-  config: { smtpUrl: string | null; mailFrom: string | null; dataDir: string },
+  config: { smtpUrl: string | null; smtpWithoutTls?: boolean; mailFrom: string | null; dataDir: string },
   { clock, ids }: { clock: Clock; ids: Ids },
 ): Mail {
   const from = config.mailFrom ?? 'vintem@localhost';
@@ -54,6 +55,8 @@ export function createMail(
     const { createTransport } = await import('nodemailer');
     return createTransport({
       url,
+      // STARTTLS, or no mail: a server on the way could otherwise hide that TLS is offered (RFC 3207, 6).
+      requireTLS: !config.smtpWithoutTls && !isLoopbackHost(new URL(url).hostname),
       connectionTimeout: timeoutMs,
       greetingTimeout: timeoutMs,
       socketTimeout: timeoutMs,

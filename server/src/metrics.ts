@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { House } from './house.ts';
+import { securityHeaders } from './http/security-headers.ts';
 
 /**
  * Prometheus metrics on a port of their own (`METRICS_PORT`, off by default). What is counted is read when it is asked for,
@@ -62,6 +63,7 @@ export async function serveMetrics(
   );
 
   const server = createServer(async (request, answer) => {
+    for (const [name, value] of Object.entries(securityHeaders)) answer.setHeader(name, value);
     if (request.method !== 'GET' || request.url !== '/metrics') return void answer.writeHead(404).end();
     try {
       const text = await registry.metrics();

@@ -3,7 +3,7 @@ import { getCompileCacheDir } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accounts/directory.ts';
-import { type Config, SettingFault } from './config.ts';
+import { type Config, isTrial, SettingFault } from './config.ts';
 import { databaseClock } from './db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
 import { waitForLock } from './db/lock.ts';
@@ -52,16 +52,16 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     // While initdb works, the rest of the program is read and the simulator starts.
     const parts = serviceParts();
     parts.catch(() => {});
-    if (config.provider === null && config.simulatorPort !== null) {
+    if (isTrial(config) && config.simulatorPort !== null) {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
-      running.simulator = keepSimulator(edge, config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
     }
     const database = await databaseOfStart(edge, running);
     const context = await prepare(edge, database, running);
-    if (config.provider === null) await greet(context, say);
+    if (isTrial(config)) await greet(context, say);
     else if (config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
-      running.simulator = keepSimulator(edge, config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
     }
     await running.simulator?.ready;
     const service = await parts;
@@ -72,6 +72,8 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     running.api = api;
     running.outgoing = runOutgoing(service, house, database.url);
     if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
+    const { hasMailbox, mailboxLink } = await import('./panel/mailbox.ts');
+    if (hasMailbox({ config })) say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
@@ -107,10 +109,11 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
 }
 
 /** `vintem simulator`: the provider simulator alone, until `ending`. */
-export async function startSimulator({ config, clock, say }: Edge, ending: Ending): Promise<void> {
+export async function startSimulator(edge: Edge, ending: Ending): Promise<void> {
+  const { config, clock, say } = edge;
   const port = config.simulatorPort ?? 4010;
   await requireFree('SIMULATOR_PORT', '127.0.0.1', port);
-  const child = spawnSimulator(config, port);
+  const child = spawnSimulator(config, port, await simulatorClientKey(edge));
   await listens(clock, port, child.exit);
   say(`vintem simulator ready http://127.0.0.1:${port}`);
   await Promise.race([aborted(ending), child.exit]);
@@ -409,8 +412,12 @@ async function firstAccountWithoutKey({ sql }: Context): Promise<string | null> 
 // ------------------------------------------------------------------------------------------------------- the simulator
 
 /** The simulator as a child, started anew whenever it ends by itself. */
-function keepSimulator({ config, clock, log }: Edge, port: number): Stoppable & { ready: Promise<void> } {
-  let child = spawnSimulator(config, port);
+function keepSimulator(
+  { config, clock, log }: Edge,
+  port: number,
+  clientKey: string,
+): Stoppable & { ready: Promise<void> } {
+  let child = spawnSimulator(config, port, clientKey);
   const ending = new AbortController();
   const ready = listens(clock, port, child.exit);
   ready.catch(() => {});
@@ -418,7 +425,7 @@ function keepSimulator({ config, clock, log }: Edge, port: number): Stoppable & 
     lost: () => child.exit,
     again: async () => {
       log.error({ exit: await child.exit }, 'the simulator ended by itself; starting it again');
-      child = spawnSimulator(config, port);
+      child = spawnSimulator(config, port, clientKey);
     },
   });
   return {
@@ -430,6 +437,10 @@ function keepSimulator({ config, clock, log }: Edge, port: number): Stoppable & 
   };
 }
 
+/** What the simulator knows our clients by: the secret of the client `vintem`, from which those of others are made. */
+const simulatorClientKey = async ({ ids, config }: Edge): Promise<string> =>
+  (await loadSecrets(ids, config)).derive('simulator client').toString('hex');
+
 interface Child {
   /** Resolves with how it ended. */
   exit: Promise<string>;
@@ -437,7 +448,7 @@ interface Child {
 }
 
 /** It ends when the channel to us does, however we end. */
-function spawnSimulator({ simulatorState }: Config, port: number): Child {
+function spawnSimulator({ simulatorState, simulatorUrl }: Config, port: number, clientKey: string): Child {
   const main = fileURLToPath(import.meta.resolve('@vintem/simulator'));
   const child = spawn(process.execPath, [main], {
     // Out of the terminal's process group: Ctrl-C is for us, and open payments are answered first.
@@ -448,6 +459,8 @@ function spawnSimulator({ simulatorState }: Config, port: number): Child {
       NODE_COMPILE_CACHE: getCompileCacheDir(),
       SIMULATOR_PORT: `${port}`,
       SIMULATOR_STATE: simulatorState,
+      SIMULATOR_URL: simulatorUrl,
+      SIMULATOR_CLIENT_KEY: clientKey,
     },
   });
   const exit = new Promise<string>((resolve) => {

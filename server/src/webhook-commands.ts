@@ -1,10 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { text as textOf } from 'node:stream/consumers';
 import { findTestAccount } from './accounts/directory.ts';
-import { type Command, required, UsageFault } from './command.ts';
+import { type Command, type CommandInput, UsageFault } from './command.ts';
 import type { Config } from './config.ts';
 import { type EventType, eventTypes, isEventType } from './events/event.ts';
 import { eraseKey } from './keys/keys.sql.ts';
 import { createKey } from './keys/keys.ts';
 import { permissions } from './keys/permissions.ts';
+import type { Log } from './log.ts';
 import { type Edge, onDatabase } from './start.ts';
 import type { Triggered } from './webhooks/trigger.ts';
 
@@ -13,21 +16,39 @@ const apiUrlOf = (config: Config, given: string | boolean | undefined): string =
 
 const triggered = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'transfer.unknown');
 
+const keyOptions = { key: { type: 'string' }, 'key-file': { type: 'string' } } as const;
+
+/**
+ * The key from a file, or from standard input for `-`. Every user of the machine reads the arguments of every process, and shells
+ * keep them, so `--key` is taken with a warning.
+ */
+async function keyOf(values: CommandInput['values'], log: Log): Promise<string | null> {
+  const { key, 'key-file': file } = values;
+  if (typeof file === 'string') {
+    const held = file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8');
+    return held.trim();
+  }
+  if (typeof key !== 'string') return null;
+  log.warn('--key shows the key to every user of this machine: use --key-file');
+  return key;
+}
+
 /** For developers: an account's events on their own machine. */
 export const webhookCommands: Command[] = [
   {
     name: 'listen',
-    usage: '--key KEY [--forward-to URL] [--events TYPE,…] [--url SERVICE]',
+    usage: '--key-file FILE|- [--forward-to URL] [--events TYPE,…] [--url SERVICE]',
     about: 'follows the events of an account and forwards them, signed, to a server on this machine',
     options: {
-      key: { type: 'string' },
+      ...keyOptions,
       'forward-to': { type: 'string' },
       events: { type: 'string' },
       url: { type: 'string' },
     },
     lasts: true,
-    run: async ({ config, clock, ids, say }, { values }, ending) => {
-      const key = required(values, 'key');
+    run: async ({ config, clock, ids, log, say }, { values }, ending) => {
+      const key = await keyOf(values, log);
+      if (key === null) throw new UsageFault('--key-file is missing');
       const types = typeof values.events === 'string' ? values.events.split(',') : null;
       const unknown = types?.find((type) => !isEventType(type));
       if (unknown !== undefined) throw new UsageFault(`--events takes ${Object.keys(eventTypes).join(', ')}`);
@@ -42,16 +63,17 @@ export const webhookCommands: Command[] = [
   },
   {
     name: 'trigger',
-    usage: 'TYPE [--key KEY] [--url SERVICE]',
+    usage: 'TYPE [--key-file FILE|-] [--url SERVICE]',
     about: `makes an event happen on a test account: ${triggered.join(', ')}`,
-    options: { key: { type: 'string' }, url: { type: 'string' } },
+    options: { ...keyOptions, url: { type: 'string' } },
     operands: ['TYPE'],
     run: async (edge, { values, operands: [type = ''] }) => {
       if (!isTriggered(type)) throw new UsageFault(`TYPE is one of ${triggered.join(', ')}`);
       const apiUrl = apiUrlOf(edge.config, values.url);
+      const key = await keyOf(values, edge.log);
       const done =
-        typeof values.key === 'string'
-          ? await triggerWith(edge, apiUrl, values.key, type)
+        key !== null
+          ? await triggerWith(edge, apiUrl, key, type)
           : await withKey(edge, (key) => triggerWith(edge, apiUrl, key, type));
       const text = Object.entries(done).map(([name, value]) => `${name} ${value}`);
       return { json: { type, ...done }, text: [type, ...text].join('\n') };

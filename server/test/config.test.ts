@@ -51,6 +51,7 @@ describe('settings', () => {
       secretPrevious: null,
       trustedProxies: [],
       smtpUrl: null,
+      smtpWithoutTls: false,
       mailFrom: null,
       metricsPort: null,
       webhookAllowCidrs: [],
@@ -174,6 +175,47 @@ describe('a live provider', () => {
   it('excludes webhooks to addresses of this machine', () => {
     expect(faultsOf({ ...live, WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' })[0]).toContain(
       'WEBHOOK_ALLOW_INSECURE_LOCAL',
+    );
+  });
+});
+
+describe('without TLS', () => {
+  it.each([
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://pay.example' }, 'public-url'],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://203.0.113.7:3000' }, 'public-url'],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://[2001:db8::1]' }, 'public-url'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@db.example/vintem' }, 'database'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@10.0.0.5/vintem?sslmode=prefer' }, 'database'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/vintem?host=10.0.0.5' }, 'database'],
+  ])('%s %j is refused, unless ALLOW_WITHOUT_TLS says %s', (name, env, choice) => {
+    const [fault, ...more] = faultsOf(env as Record<string, string>);
+    expect(fault).toContain(`${name}: `);
+    expect(fault).toContain(`ALLOW_WITHOUT_TLS=${choice}`);
+    expect(more).toEqual([]);
+    expect(() => readConfig({ ...env, ALLOW_WITHOUT_TLS: choice } as Record<string, string>)).not.toThrow();
+  });
+
+  it.each([
+    { PUBLIC_URL: 'https://pay.example' },
+    { PUBLIC_URL: 'http://localhost:3000' },
+    { PUBLIC_URL: 'http://192.168.1.7:3000' },
+    { PUBLIC_URL: 'http://vintem:3000' },
+    { HOST: '0.0.0.0' },
+    { DATABASE_URL: 'postgres://u:p@127.0.0.1:5432/vintem' },
+    { DATABASE_URL: 'postgres://u@localhost/vintem?host=/run/postgresql' },
+    { DATABASE_URL: 'postgres://u:p@db.example/vintem?sslmode=verify-full' },
+  ])('%j is taken', (env) => {
+    expect(() => readConfig(env as Record<string, string>)).not.toThrow();
+  });
+
+  it('what may go without TLS is named in words', () => {
+    expect(faultsOf({ ALLOW_WITHOUT_TLS: 'everything' })[0]).toContain('public-url, database, smtp');
+  });
+
+  it('an http provider needs an address of this machine, not a name that begins like one', () => {
+    const live = { PROVIDER_CLIENT_ID: 'c', PROVIDER_CLIENT_SECRET: 's', PROVIDER_PIX_KEY: 'k' };
+    expect(faultsOf({ PROVIDER: 'efi', PROVIDER_URL: 'http://127.evil.example', ...live })[0]).toContain(
+      'PROVIDER_URL',
     );
   });
 });

@@ -1,7 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../src/config.ts';
+import { hasMailbox, mailboxLink } from '../src/panel/mailbox.ts';
 import { openEdge } from './support/edge.ts';
-import { openTab } from './support/panel.ts';
+import { newPerson, openTab } from './support/panel.ts';
 import { openService, type Service, until } from './support/service.ts';
 import { deliver, receivedItem } from './support/settlement.ts';
 
@@ -54,16 +56,6 @@ describe('an e-mail address', () => {
       expect([path, answer.status, answer.body.code]).toEqual([path, 400, 'field_too_long']);
     }
   });
-
-  test('is counted by caller too: one caller with ever other addresses is refused before they are kept', async () => {
-    const tab = openTab(service);
-    const statuses: number[] = [];
-    for (let n = 0; n < 160; n++) {
-      const email = `pessoa${n}@loja.example`;
-      statuses.push((await tab.call('POST', '/auth/request-password-reset', { email })).status);
-    }
-    expect(statuses.at(-1)).toBe(429);
-  });
 });
 
 describe('a provider’s delivery', () => {
@@ -115,4 +107,110 @@ test('a path of slashes alone is answered, and not with 500', async () => {
     });
     expect([path, Number(text.slice(9, 12)) < 500]).toEqual([path, true]);
   }
+});
+
+const safe = {
+  'content-security-policy': expect.stringContaining("frame-ancestors 'none'"),
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': expect.stringMatching(/^(?:no-referrer|same-origin)$/),
+};
+
+test('every answer carries the headers that keep browsers from guessing, framing and telling', async () => {
+  const merchant = await service.newMerchant();
+  await newPerson(service, merchant.ownerId, 'ana@cabecalhos.example');
+  const tab = openTab(service);
+  await tab.signIn('ana@cabecalhos.example');
+  const authorization = `Bearer ${merchant.key}`;
+  const cookie = tab.cookie();
+  const own = `/panel/api/accounts/${merchant.ownerId}`;
+  const answers: [string, Record<string, string>, number][] = [
+    ['/', {}, 200],
+    ['/healthz', {}, 200],
+    ['/readyz', {}, 200],
+    ['/docs/', {}, 200],
+    ['/docs/reference.js', {}, 200],
+    ['/api/v1/public/account', { authorization }, 200],
+    ['/api/v1/public/account', {}, 401],
+    ['/api/v1/public/nothing', {}, 404],
+    ['/api/v1/public/openapi.json', {}, 200],
+    ['/api/v1/public/events/stream', { authorization }, 200],
+    ['/panel/api/session', { cookie }, 200],
+    ['/panel/api/auth/nothing', {}, 404],
+    [`${own}/records.csv`, { cookie }, 200],
+    [`${own}/statement.csv?operationId=${merchant.operationId}`, { cookie }, 200],
+    [`${own}/updates`, { cookie }, 200],
+    ['/hooks/providers/simulator/wrong', {}, 404],
+    [`/${'x'.repeat(5000)}`, {}, 414],
+  ];
+  for (const [path, headers, status] of answers) {
+    const ended = new AbortController();
+    const answer = await fetch(service.url + path, { headers, signal: ended.signal });
+    const got = Object.fromEntries(answer.headers);
+    ended.abort();
+    expect([path.slice(0, 60), answer.status]).toEqual([path.slice(0, 60), status]);
+    expect([path.slice(0, 60), got]).toEqual([path.slice(0, 60), expect.objectContaining(safe)]);
+  }
+  const broken = await socketTo(service.url, 'NONSENSE\r\n\r\n');
+  const text = await new Promise<string>((resolve) =>
+    broken.once('data', (data) => resolve(data.toString())),
+  );
+  expect(text.toLowerCase()).toContain('x-content-type-options: nosniff');
+});
+
+test('where the public address is https, every answer demands TLS of browsers', async () => {
+  const edge = await openEdge({
+    config: { publicUrl: 'https://pay.example', rateLimits: false, trustedProxies: [] },
+  });
+  for (const url of ['/healthz', '/api/v1/public/account', '/nothing']) {
+    const { headers } = await edge.app.inject({ url });
+    expect([url, headers['strict-transport-security']]).toEqual([url, 'max-age=31536000; includeSubDomains']);
+  }
+  await edge.close();
+});
+
+describe('the mailbox page', () => {
+  const read = (headers: Record<string, string>) =>
+    fetch(`${service.url}/panel/api/mailbox`, { headers }).then((answer) => answer.status);
+  const token = () => new URL(mailboxLink(service.url, service.house.secrets)).hash.slice(1);
+
+  test('opens with the token of the printed link alone', async () => {
+    expect(await read({ 'x-mailbox-token': token() })).toBe(200);
+    for (const wrong of [{}, { 'x-mailbox-token': '' }, { 'x-mailbox-token': `${token().slice(0, -1)}!` }]) {
+      expect(await read(wrong as Record<string, string>)).toBe(404);
+    }
+  });
+
+  test('stays closed to what came through a proxy, also with the token', async () => {
+    for (const name of [
+      'x-forwarded-for',
+      'x-forwarded-host',
+      'x-forwarded-proto',
+      'x-real-ip',
+      'forwarded',
+      'via',
+    ]) {
+      expect([name, await read({ 'x-mailbox-token': token(), [name]: '127.0.0.1' })]).toEqual([name, 404]);
+    }
+  });
+
+  test('does not exist with a live provider, a public address, a mail server or a proxy', () => {
+    const mailbox = (env: Record<string, string>) => hasMailbox({ config: readConfig(env) });
+    expect(mailbox({})).toBe(true);
+    expect(mailbox({ PUBLIC_URL: 'https://pay.example' })).toBe(false);
+    expect(mailbox({ TRUSTED_PROXIES: '127.0.0.1' })).toBe(false);
+    expect(mailbox({ SMTP_URL: 'smtp://127.0.0.1', MAIL_FROM: 'a@b.example' })).toBe(false);
+    const live = { PROVIDER_CLIENT_ID: 'c', PROVIDER_CLIENT_SECRET: 's', PROVIDER_PIX_KEY: 'k' };
+    expect(mailbox({ PROVIDER: 'efi', PROVIDER_URL: 'https://bank.example', ...live })).toBe(false);
+  });
+});
+
+// Last: afterwards this caller may neither sign in nor ask for a reset for a quarter of an hour.
+test('an e-mail address is counted by caller too: one caller with ever other addresses is refused before they are kept', async () => {
+  const tab = openTab(service);
+  const statuses: number[] = [];
+  for (let n = 0; n < 160; n++) {
+    const email = `pessoa${n}@loja.example`;
+    statuses.push((await tab.call('POST', '/auth/request-password-reset', { email })).status);
+  }
+  expect(statuses.at(-1)).toBe(429);
 });

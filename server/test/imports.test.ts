@@ -34,7 +34,7 @@ function importsOf(from: string): Import[] {
 
 /** The rooms from the bottom up: an import goes down or stays on its floor. */
 const floors: readonly (readonly string[])[] = [
-  ['ports', 'money.ts', 'signal.ts', 'printable.ts', 'hmac.ts', 'log.ts', 'config.ts', 'mail.ts'],
+  ['ports', 'money.ts', 'signal.ts', 'printable.ts', 'hmac.ts', 'hosts.ts', 'log.ts', 'config.ts', 'mail.ts'],
   ['http', 'db', 'request-log', 'secrets.ts'],
   ['ledger', 'events', 'provider'],
   ['payments', 'request-keys', 'settlement'],

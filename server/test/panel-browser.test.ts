@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
+import { mailboxLink } from '../src/panel/mailbox.ts';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from './support/browser.ts';
 import { newPerson, password, totpOf } from './support/panel.ts';
 import { openService, type Service, until } from './support/service.ts';
@@ -25,7 +26,7 @@ const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1,
 /** The newest mail that says it, as a person finds it. */
 async function newestMail(): Promise<string> {
   const mailbox = await window.context.newPage();
-  await mailbox.goto(`${service.url}/mailbox`);
+  await mailbox.goto(mailboxLink(service.url, service.house.secrets));
   const text = (await mailbox.getByTestId('mail-text').textContent()) ?? '';
   await mailbox.close();
   return text;

@@ -186,12 +186,30 @@ describe('start', () => {
     await expect(postmaster()).rejects.toThrow('ENOENT');
   });
 
+  it('with a public address makes no test account, prints no key, and starts neither simulator nor mailbox', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'vintem-public-'));
+    await chmod(dataDir, 0o711);
+    const ports = { PORT: `${await freePort()}`, SIMULATOR_PORT: `${await freePort()}` };
+    const open = run(['start'], { ...env, ...ports, DATA_DIR: dataDir, PUBLIC_URL: 'https://pay.example' });
+    await open.line('vintem ready ');
+    expect(open.stdout()).toBe(`vintem ready http://127.0.0.1:${ports.PORT}\n`);
+    await expect(fetch(`http://127.0.0.1:${ports.SIMULATOR_PORT}/control/state`)).rejects.toThrow();
+    expect((await fetch(`http://127.0.0.1:${ports.PORT}/panel/api/mailbox`)).status).toBe(404);
+    open.kill('SIGTERM');
+    await open.exit;
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
   it('goes on with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');
-    expect(program.stdout()).toBe(
-      `vintem simulator http://127.0.0.1:${env.SIMULATOR_PORT}\nvintem ready ${address()}\n`,
-    );
+    const [simulator, mailbox, ready, ...more] = program.stdout().trimEnd().split('\n');
+    expect([simulator, ready, more]).toEqual([
+      `vintem simulator http://127.0.0.1:${env.SIMULATOR_PORT}`,
+      `vintem ready ${address()}`,
+      [],
+    ]);
+    expect(mailbox).toMatch(/^vintem mailbox http:\/\/\S+\/mailbox#[\w-]{43}$/);
     expect((await account()).status).toBe(200);
   });
 

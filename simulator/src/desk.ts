@@ -1,11 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Bank, Entry } from './bank.ts';
+import type { Bank, Client, Entry } from './bank.ts';
 import type { World } from './world.ts';
 
 /** What every call works on. */
 export type Desk = {
   bank: Bank;
   world: World;
+  /** Whether this is a client of the provider; its secret is checked too. */
+  isClient(client: Client): boolean;
   /** Hands changes to the journal and looks at the clock again; an answer is sent only after they are written. */
   commit(writes: Entry[]): void;
   /** The header that was verified last: a client shows the same one for an hour, at every request. */

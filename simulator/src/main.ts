@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { type Entry, emptyBank, endDelivery, nextTurnAt, passTime } from './bank.ts';
 import type { Desk } from './desk.ts';
 import { type Journal, openJournal } from './journal.ts';
+import { clientRule } from './oauth.ts';
 import { createHttpServer } from './server.ts';
 import { type Sender, startSender } from './webhooks.ts';
 import { realWorld } from './world.ts';
@@ -15,6 +16,10 @@ export type SimulatorOptions = {
   /** 0 takes any free port. */
   port: number;
   stateDir: string;
+  /** Hex: only clients made from it are served (`clientRule`). Default: every client. */
+  clientKey?: string;
+  /** Names beside `localhost`, `127.0.0.1` and `[::1]` under which it may be asked for, without port. */
+  hostNames?: readonly string[];
   log?: (message: string) => void;
 };
 
@@ -38,6 +43,7 @@ export async function startSimulator(
   const desk: Desk = {
     bank,
     world,
+    isClient: clientRule(options.clientKey ?? null),
     commit(writes) {
       append(writes);
       wake();
@@ -67,7 +73,10 @@ export async function startSimulator(
     wake();
   };
 
-  const server = createHttpServer(desk, (callback) => journal?.whenWritten(callback));
+  const server = createHttpServer(desk, {
+    hostNames: options.hostNames ?? [],
+    whenWritten: (callback) => journal?.whenWritten(callback),
+  });
   // The port comes first: whoever holds it holds the state directory that goes with it.
   await listen(server, options.host, options.port);
   try {
@@ -118,7 +127,7 @@ function listen(server: Server, host: string, port: number): Promise<void> {
   });
 }
 
-/** The command: `node simulator/src/main.ts`, with SIMULATOR_PORT and SIMULATOR_STATE. */
+/** The command: `node simulator/src/main.ts`, with the settings of its README. */
 async function main(): Promise<void> {
   const given = process.env.SIMULATOR_PORT ?? '4010';
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
@@ -126,12 +135,20 @@ async function main(): Promise<void> {
     process.stderr.write(`SIMULATOR_PORT must be a port number from 0 to 65535, not "${given}"\n`);
     process.exit(2);
   }
+  const clientKey = process.env.SIMULATOR_CLIENT_KEY;
+  if (clientKey !== undefined && !/^[0-9a-f]{64}$/.test(clientKey)) {
+    process.stderr.write('SIMULATOR_CLIENT_KEY must be 32 bytes in hex\n');
+    process.exit(2);
+  }
+  const ownName = URL.parse(process.env.SIMULATOR_URL ?? '')?.hostname;
   const stateDir = process.env.SIMULATOR_STATE ?? './data/simulator';
   try {
     const simulator = await startSimulator({
       host: '127.0.0.1',
       port,
       stateDir,
+      ...(clientKey === undefined ? {} : { clientKey }),
+      hostNames: ownName === undefined ? [] : [ownName],
       log: (message) => process.stderr.write(`${message}\n`),
     });
     const stop = () => {

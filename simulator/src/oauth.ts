@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
  * Access tokens that carry their client and their end and are signed, so that they need no table and survive a
@@ -26,6 +26,26 @@ export function readToken(secret: string, token: string): { client: string; end:
 function signature(secret: string, payload: string): string {
   return createHmac('sha256', secret).update(payload).digest('base64url');
 }
+
+/** Whose secret is the key itself: the installation's own client. */
+const firstClient = 'vintem';
+
+/**
+ * The clients that an installation may have made: `vintem` with the key as its secret, and any other id whose secret is
+ * the hex HMAC-SHA256 of the id under the key. So the installation can make clients while the provider runs, and strangers cannot: their
+ * play money would be booked to the installation.
+ * @param key hex; null: every non-empty id and secret is a client, for tests against the provider alone
+ */
+export function clientRule(key: string | null): (client: { id: string; secret: string }) => boolean {
+  if (key === null) return () => true;
+  return ({ id, secret }) => {
+    const right =
+      id === firstClient ? key : createHmac('sha256', Buffer.from(key, 'hex')).update(id).digest('hex');
+    return secret.length === right.length && timingSafeEqual(sha256(secret), sha256(right));
+  };
+}
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest();
 
 /** Client id and secret of an HTTP Basic header; undefined unless both are there. */
 export function readBasic(header: string | undefined): { id: string; secret: string } | undefined {

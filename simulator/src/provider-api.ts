@@ -107,7 +107,7 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
 
 function token(desk: Desk, request: Request): Reply {
   const client = readBasic(request.headers.authorization);
-  if (client === undefined) {
+  if (client === undefined || !desk.isClient(client)) {
     return json(401, { error: 'invalid_client', error_description: 'Credenciais inválidas ou ausentes' });
   }
   const grant = isForm(request)

@@ -11,8 +11,17 @@ import type { Reply } from './reply.ts';
  * The HTTP edge on node:http alone. A framework's routing, schema and reply machinery costs about as much for each
  * request as all that happens here, and this server shares its two cores with whoever measures against it.
  */
-export function createHttpServer(desk: Desk, whenWritten: (callback: () => void) => void): Server {
+export function createHttpServer(
+  desk: Desk,
+  { hostNames, whenWritten }: { hostNames: readonly string[]; whenWritten: (callback: () => void) => void },
+): Server {
+  const ownNames = new Set(['localhost', '127.0.0.1', '[::1]', ...hostNames]);
   const server = createServer((incoming, response) => {
+    // Another site's name may be made to point here (DNS rebinding): its pages could pay and read everything.
+    if (!ownNames.has(nameOf(incoming.headers.host ?? ''))) {
+      send(response, unreadable('Este endereço não é deste servidor.', 421));
+      return;
+    }
     readBody(incoming, (body) => {
       const outcome =
         body === undefined ? unreadable('O corpo é grande demais.', 413) : answer(desk, incoming, body);
@@ -28,6 +37,9 @@ export function createHttpServer(desk: Desk, whenWritten: (callback: () => void)
   server.keepAliveTimeout = 120_000;
   return server;
 }
+
+/** A Host header without its port. */
+const nameOf = (host: string): string => host.toLowerCase().replace(/:\d{1,5}$/, '');
 
 const largestBodyBytes = 64 * 1024;
 
@@ -74,7 +86,8 @@ function readRequest(incoming: IncomingMessage, body: string): Request | undefin
 }
 
 function send(response: ServerResponse, reply: Reply): void {
-  const { status, type, body, headers } = reply;
+  const { status, type, body } = reply;
+  const headers = { ...everyAnswer, ...reply.headers };
   if (typeof body !== 'string') {
     response.writeHead(status, { 'content-type': type, ...headers });
     pipeline(Readable.from(body), response).catch(() => response.destroy());
@@ -95,6 +108,11 @@ const pageFiles: Record<string, { file: string; type: string }> = {
   '': { file: 'index.html', type: 'text/html; charset=utf-8' },
   'page.css': { file: 'page.css', type: 'text/css; charset=utf-8' },
   'page.js': { file: 'page.js', type: 'text/javascript; charset=utf-8' },
+};
+
+const everyAnswer = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 };
 
 const pageHeaders = {

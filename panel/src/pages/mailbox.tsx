@@ -1,18 +1,34 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, person } from '../api/client.ts';
+import { ask, Problem, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { Empty, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 import { Brand, LanguageSwitch } from '../ui/shell.tsx';
 
+const kept = 'vintem mailbox';
+
+/** The token of the link that the start printed, kept for this browser's next visit and removed from the address line. */
+function takeToken(): string {
+  const given = window.location.hash.slice(1);
+  if (given === '') return window.localStorage.getItem(kept) ?? '';
+  window.localStorage.setItem(kept, given);
+  window.history.replaceState(null, '', window.location.pathname);
+  return given;
+}
+
+/** The token of another installation, or of this one with another secret. */
+const isRefused = (error: unknown): boolean => error instanceof Problem && error.status === 404;
+
 /** The mails of a test installation. Nobody signs in for it: the mail that one needs to sign in is among them. */
 export function Mailbox() {
   const { words, language } = useText();
+  const [token] = useState(takeToken);
   const [chosen, setChosen] = useState<string | null>(null);
   const { data, error } = useQuery({
     queryKey: ['mailbox'],
-    queryFn: () => ask(() => person.GET('/mailbox')),
+    queryFn: () => ask(() => person.GET('/mailbox', { headers: { 'x-mailbox-token': token } })),
+    enabled: token !== '',
     refetchInterval: 2_000,
   });
   const mail = data?.mails.find((one) => one.id === chosen) ?? data?.mails[0];
@@ -28,7 +44,11 @@ export function Mailbox() {
       </header>
       <main style={{ margin: '0 auto' }}>
         <PageHead title={words.mailbox.title} lead={words.mailbox.lead} />
-        {error && !data ? (
+        {token === '' || isRefused(error) ? (
+          <div className="card">
+            <Empty icon="mail" title={words.mailbox.link} />
+          </div>
+        ) : error && !data ? (
           <Trouble error={error} />
         ) : !data ? (
           <Rows />

@@ -616,6 +616,7 @@ export const en: Words = {
     title: 'Mailbox',
     lead: 'Without SMTP the messages of this test installation are kept here.',
     empty: 'No messages yet.',
+    link: 'Open the mailbox with the link that the start of the service printed (“vintem mailbox …”).',
     to: 'To',
     choose: 'Choose a message.',
   },

@@ -627,6 +627,7 @@ export const pt = {
     title: 'Caixa de e-mails',
     lead: 'Sem SMTP configurado, as mensagens desta instalação de teste ficam aqui.',
     empty: 'Nenhuma mensagem ainda.',
+    link: 'Abra a caixa de e-mails com o link que o serviço mostrou ao iniciar (“vintem mailbox …”).',
     to: 'Para',
     choose: 'Escolha uma mensagem.',
   },

@@ -38,6 +38,7 @@ import { namedOperationOf } from './operation-header.ts';
 import type { Quotas } from './quotas.ts';
 import { rateLimiter } from './rate-limit.ts';
 import type { Recent } from './recent.ts';
+import { securityHeaders, strictTransport } from './security-headers.ts';
 import { clientTraceOf } from './trace.ts';
 import { validatorCompiler } from './validation.ts';
 
@@ -151,15 +152,15 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     done(null, payload);
   });
 
+  const overTls = config.trustedProxies.length > 0 || config.publicUrl.startsWith('https:');
   function greet(request: FastifyRequest, reply: FastifyReply): void {
     request.trace = clientTraceOf(request.headers);
     request.language = languageOf(request.headers['accept-language'], config.defaultLanguage);
     reply.header('x-request-id', request.id);
     reply.header('cache-control', 'no-store');
     reply.header('content-language', request.language);
-    if (config.trustedProxies.length > 0) {
-      reply.header('strict-transport-security', 'max-age=31536000; includeSubDomains');
-    }
+    reply.headers(securityHeaders);
+    if (overTls) reply.header('strict-transport-security', strictTransport);
   }
 
   // ------------------------------------------------------------------------------------------------------------- errors
@@ -377,6 +378,10 @@ const frameworkCodes: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_BAD_URL: 'malformed_request',
 };
 
+const rawSecurityHeaders = Object.entries(securityHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('');
+
 /** What is no HTTP request gets an answer of the same form, as far as the connection still takes one. */
 function answerBrokenRequest(
   error: NodeJS.ErrnoException,
@@ -399,7 +404,7 @@ function answerBrokenRequest(
   const text = JSON.stringify(body);
   socket.end(
     `HTTP/1.1 ${body.statusCode} ${body.error}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nCache-Control: no-store\r\nConnection: close\r\n\r\n${text}`,
+      `Content-Length: ${Buffer.byteLength(text)}\r\nX-Request-Id: ${requestId}\r\nCache-Control: no-store\r\n${rawSecurityHeaders}Connection: close\r\n\r\n${text}`,
   );
   // `end` closes our half only: a client that keeps the other half open would hold the descriptor for ever.
   socket.destroySoon();

@@ -81,6 +81,7 @@ export function createUpdates(house: PanelHouse): Updates {
       reply.hijack();
       const { raw } = reply;
       raw.writeHead(200, {
+        ...(reply.getHeaders() as Record<string, string>),
         'content-type': 'text/event-stream',
         'cache-control': 'no-store',
         'x-accel-buffering': 'no',
