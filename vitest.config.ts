@@ -2,7 +2,13 @@ import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    include: ['server/**/*.test.ts', 'simulator/**/*.test.ts', 'proof/**/*.test.ts', 'sdk/**/*.test.ts'],
+    include: [
+      'server/**/*.test.ts',
+      'simulator/**/*.test.ts',
+      'proof/**/*.test.ts',
+      'sdk/**/*.test.ts',
+      'cli/**/*.test.ts',
+    ],
     // One PostgreSQL for the run; `server/test/support/database.ts` clones a database from it for each file.
     globalSetup: ['server/test/support/global-setup.ts'],
     // Most of the time goes in waiting for disks and other processes: two at once took 383 s, one 610 (two cores).

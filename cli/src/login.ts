@@ -1,0 +1,95 @@
+import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { Vintem } from '@vintem/sdk';
+import { type Command, type Login, required, text, UsageFault } from './command.ts';
+import { fields, reais } from './output.ts';
+
+/** Where address and key stand: one file that only its owner reads. */
+export const defaultConfigFile = (env: NodeJS.ProcessEnv): string =>
+  join(env.XDG_CONFIG_HOME || join(homedir(), '.config'), 'vintem', 'login.json');
+
+export async function storedLogin(file: string): Promise<Login | null> {
+  let stored: string;
+  try {
+    stored = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const { url, key } = JSON.parse(stored) as Partial<Login>;
+  if (typeof url !== 'string' || typeof key !== 'string')
+    throw new Error(`${file} is not a login; log in again`);
+  return { url, key };
+}
+
+async function store(file: string, login: Login): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  // Written apart and moved, so that the key is never in a file that others may read, not even for a moment.
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+  await chmod(fresh, 0o600);
+  await rename(fresh, file);
+}
+
+/** The first line of standard input; not shown while it is typed. */
+async function readKey(): Promise<string> {
+  const { stdin, stderr } = process;
+  if (stdin.isTTY) stderr.write('API key: ');
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input: stdin, output: silent, terminal: stdin.isTTY === true });
+  try {
+    for await (const line of lines) return line.trim();
+    return '';
+  } finally {
+    lines.close();
+    if (stdin.isTTY) stderr.write('\n');
+  }
+}
+
+export const loginCommands: Command[] = [
+  {
+    name: 'login',
+    usage: '--url SERVICE [--key KEY]',
+    about:
+      'stores address and key in a file that only you can read; without --key the key is read from standard input',
+    options: {},
+    anonymous: true,
+    run: async ({ values, out, configFile }) => {
+      const url = required(values, 'url');
+      if (!URL.canParse(url)) throw new UsageFault('--url takes an address, like https://pix.example.com');
+      const key = text(values, 'key') ?? (await readKey());
+      if (key === '') throw new UsageFault('no key was given');
+      const account = await out.progress(
+        'asking the service',
+        new Vintem({ apiKey: key, baseUrl: url }).account.get(),
+      );
+      await store(configFile, { url, key });
+      const livemode = !key.startsWith('vtm_test_');
+      out.answer(
+        { url, operationId: account.operationId, livemode, file: configFile },
+        fields({
+          service: url,
+          account: livemode ? 'live' : 'test',
+          balance: reais(account.balanceCents),
+          stored: configFile,
+        }),
+      );
+      return undefined;
+    },
+  },
+  {
+    name: 'logout',
+    usage: '',
+    about: 'removes the stored address and key; the key itself stays valid until it is revoked in the panel',
+    options: {},
+    anonymous: true,
+    run: async ({ out, configFile }) => {
+      await rm(configFile, { force: true });
+      out.answer({ removed: configFile }, `removed ${configFile}`);
+      return undefined;
+    },
+  },
+];

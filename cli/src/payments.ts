@@ -1,0 +1,217 @@
+import type { Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
+import { VintemError } from '@vintem/sdk';
+import { encodeQR } from 'qr';
+import {
+  type Command,
+  type Context,
+  exitCodes,
+  integer,
+  oneOf,
+  required,
+  text,
+  UsageFault,
+} from './command.ts';
+import { fields, reais, table } from './output.ts';
+
+const statuses = [
+  'draft',
+  'unknown',
+  'pending',
+  'paid',
+  'completed',
+  'failed',
+  'expired',
+  'cancelled',
+] as const;
+const finals: readonly PaymentStatus[] = ['paid', 'completed', 'failed', 'expired', 'cancelled'];
+const keyTypes = ['EMAIL', 'CPF', 'CNPJ', 'PHONE', 'RANDOM'] as const;
+
+const shown = (payment: Payment & { requestKey?: string }): string =>
+  fields({
+    id: payment.id,
+    kind: payment.kind === 'deposit' ? 'charge' : 'transfer',
+    status: payment.reasonCode ? `${payment.status} (${payment.reasonCode})` : payment.status,
+    amount: reais(payment.amountCents),
+    fee: reais(payment.feeCents),
+    net: reais(payment.netAmountCents ?? payment.expectedNetAmountCents),
+    created: payment.createdAt,
+    expires: payment.expiresAt ?? undefined,
+    settled: payment.settledAt ?? undefined,
+    endToEnd: payment.endToEnd,
+    requestKey: payment.requestKey,
+    notice: payment.notice,
+    code: payment.copyPaste,
+  });
+
+/** Waits in turns, so that Ctrl-C and a long wait both end well. */
+async function untilFinal({ vintem, out, ending }: Context, id: string): Promise<Payment> {
+  for (;;) {
+    try {
+      const waiting = vintem.payments.waitFor(id, { until: finals, timeoutMs: 3_600_000, signal: ending });
+      return await out.progress(`waiting for ${id}`, waiting);
+    } catch (error) {
+      if (!(error instanceof VintemError) || error.code !== 'wait_timeout') throw error;
+    }
+  }
+}
+
+const exitOf = ({ status }: Payment): number =>
+  status === 'paid' || status === 'completed' ? exitCodes.done : exitCodes.failed;
+
+/** Creation, then the wait when it is wanted. */
+async function create(
+  context: Context,
+  work: () => Promise<Payment & { requestKey: string }>,
+  code: (payment: Payment) => string,
+): Promise<number | undefined> {
+  const { out, values } = context;
+  const made = await out.progress('asking the service', work());
+  if (values.wait !== true) {
+    out.answer(made, code(made) + shown(made));
+    return undefined;
+  }
+  if (!out.json) out.note(code(made) + shown(made));
+  const ended = { ...(await untilFinal(context, made.id)), requestKey: made.requestKey };
+  out.answer(ended, shown(ended));
+  return exitOf(ended);
+}
+
+/** Half blocks: two rows of the code in one line, which fits into 80 columns. */
+function qrOf({ copyPaste }: Payment): string {
+  if (copyPaste === undefined) return 'the provider has not given a code yet: see payments show\n\n';
+  return `${encodeQR(copyPaste, process.stdout.isTTY ? 'term' : 'ascii', { ecc: 'low', border: 2 })}\n`;
+}
+
+export const paymentCommands: Command[] = [
+  {
+    name: 'charges create',
+    usage: '--amount-cents N --payer NAME [--description D] [--request-key UUID] [--qr] [--wait]',
+    about: 'a Pix charge; --qr draws its code, --wait waits for its end (exit code 1 when it is not paid)',
+    options: {
+      'amount-cents': { type: 'string' },
+      payer: { type: 'string' },
+      description: { type: 'string' },
+      'request-key': { type: 'string' },
+      qr: { type: 'boolean' },
+      wait: { type: 'boolean' },
+    },
+    run: (context) => {
+      const { vintem, values, ending, out } = context;
+      const charge = {
+        amountCents: integer(values, 'amount-cents'),
+        payerName: required(values, 'payer'),
+        description: text(values, 'description') ?? '',
+        requestKey: text(values, 'request-key'),
+      };
+      const draws = values.qr === true && !out.json;
+      return create(
+        context,
+        () => vintem.charges.create(charge, { signal: ending }),
+        (made) => (draws ? qrOf(made) : ''),
+      );
+    },
+  },
+  {
+    name: 'transfers create',
+    usage: '--amount-cents N --pix-key K --pix-key-type T [--description D] [--request-key UUID] [--wait]',
+    about:
+      'sends a Pix at once; after exit code 4 repeat it with the --request-key that was shown, or it may be paid twice',
+    options: {
+      'amount-cents': { type: 'string' },
+      'pix-key': { type: 'string' },
+      'pix-key-type': { type: 'string' },
+      description: { type: 'string' },
+      'request-key': { type: 'string' },
+      wait: { type: 'boolean' },
+    },
+    run: (context) => {
+      const { vintem, values, ending } = context;
+      const transfer = {
+        amountCents: integer(values, 'amount-cents'),
+        pixKey: required(values, 'pix-key'),
+        pixKeyType: oneOf(text(values, 'pix-key-type'), '--pix-key-type', keyTypes),
+        description: text(values, 'description'),
+        requestKey: text(values, 'request-key'),
+      };
+      return create(
+        context,
+        () => vintem.transfers.create(transfer, { signal: ending }),
+        () => '',
+      );
+    },
+  },
+  {
+    name: 'payments list',
+    usage:
+      '[--status S,…] [--kind charge|transfer] [--from TIME] [--to TIME] [--request-key UUID] [--limit N]',
+    about: 'payments, newest first (50)',
+    options: {
+      status: { type: 'string' },
+      kind: { type: 'string' },
+      from: { type: 'string' },
+      to: { type: 'string' },
+      'request-key': { type: 'string' },
+      limit: { type: 'string' },
+    },
+    run: async ({ vintem, values, out, ending }) => {
+      const most = values.limit === undefined ? 50 : integer(values, 'limit');
+      const status = text(values, 'status')
+        ?.split(',')
+        .map((each) => oneOf(each, '--status', statuses));
+      const kind = text(values, 'kind');
+      const filter: PaymentFilter = {
+        ...(status ? { status } : {}),
+        ...(kind
+          ? { kind: oneOf(kind, '--kind', ['charge', 'transfer']) === 'charge' ? 'deposit' : 'transfer' }
+          : {}),
+        ...(values['request-key'] ? { requestKey: required(values, 'request-key') } : {}),
+        from: text(values, 'from'),
+        to: text(values, 'to'),
+        limit: Math.max(1, Math.min(most, 100)),
+      };
+      const payments: Payment[] = [];
+      const reading = async (): Promise<void> => {
+        for await (const payment of vintem.payments.list(filter, { signal: ending })) {
+          if (payments.length >= most) return;
+          payments.push(payment);
+        }
+      };
+      await out.progress('reading payments', reading());
+      const rows = payments.map(({ id, kind, status, amountCents, createdAt }) => [
+        id,
+        kind === 'deposit' ? 'charge' : kind,
+        status,
+        (reais(amountCents) ?? '').padStart(13),
+        createdAt,
+      ]);
+      out.answer({ payments }, table(['id', 'kind', 'status', '       amount', 'created'], rows));
+      return undefined;
+    },
+  },
+  {
+    name: 'payments show',
+    usage: 'ID [--qr]',
+    about: 'one payment as it is now; --qr draws the code of a pending charge',
+    options: { qr: { type: 'boolean' } },
+    operands: ['ID'],
+    run: async ({ vintem, values, operands: [id = ''], out, ending }) => {
+      const payment = await out.progress('asking the service', vintem.payments.get(id, { signal: ending }));
+      out.answer(payment, (values.qr === true ? qrOf(payment) : '') + shown(payment));
+      return undefined;
+    },
+  },
+  {
+    name: 'payments watch',
+    usage: 'ID',
+    about: 'waits until a payment is paid or completed (exit code 0), or failed, expired or cancelled (1)',
+    options: {},
+    operands: ['ID'],
+    run: async (context) => {
+      const [id = ''] = context.operands;
+      if (id === '') throw new UsageFault('needs ID');
+      const payment = await untilFinal(context, id);
+      context.out.answer(payment, shown(payment));
+      return exitOf(payment);
+    },
+  },
+];

@@ -1,0 +1,105 @@
+import type { PaymentStatus, Vintem } from '@vintem/sdk';
+import { type Command, needsTestKey, oneOf } from './command.ts';
+import { fields } from './output.ts';
+import { type Simulator, simulatorAt, simulatorOption } from './simulator.ts';
+
+const amountCents = 1_000;
+const waitMs = 60_000;
+
+interface Stage {
+  vintem: Vintem;
+  simulator: Simulator;
+  signal: AbortSignal;
+}
+type Done = Record<string, string | number>;
+
+const charge = ({ vintem, signal }: Stage) =>
+  vintem.charges.create({ amountCents, payerName: 'Maria' }, { signal });
+
+async function reaches({ vintem, signal }: Stage, id: string, status: PaymentStatus): Promise<Done> {
+  await vintem.payments.waitFor(id, { until: [status], timeoutMs: waitMs, signal });
+  return { paymentId: id };
+}
+
+async function chargeThat(
+  stage: Stage,
+  action: 'pay' | 'expire' | 'remove',
+  status: PaymentStatus,
+): Promise<Done> {
+  const { id } = await charge(stage);
+  await stage.simulator.charge(id, action);
+  return reaches(stage, id, status);
+}
+
+/** Pays into the account first when it has too little. */
+async function transferThat(
+  stage: Stage,
+  fate: string,
+  status: PaymentStatus,
+): Promise<Done & { paymentId: string }> {
+  const { vintem, signal } = stage;
+  const { balanceCents } = await vintem.account.get({ signal });
+  if (balanceCents < amountCents) await chargeThat(stage, 'pay', 'paid');
+  const pixKey = `${fate}@simulator.example`;
+  const { id } = await vintem.transfers.create({ amountCents, pixKey, pixKeyType: 'EMAIL' }, { signal });
+  await reaches(stage, id, status);
+  return { paymentId: id };
+}
+
+/** What only tries operations out leaves none behind: an account has ten. */
+async function operationThat(
+  { vintem, signal }: Stage,
+  last: 'created' | 'updated' | 'deleted',
+): Promise<Done> {
+  const { id } = await vintem.operations.create(
+    { name: `Teste ${crypto.randomUUID().slice(0, 6)}` },
+    { signal },
+  );
+  if (last === 'updated') await vintem.operations.update(id, { name: 'Teste com outro nome' }, { signal });
+  if (last !== 'created') await vintem.operations.delete(id, { signal });
+  return { operationId: id };
+}
+
+/** `transfer.unknown` takes a quarter of an hour, and nothing brings it about at once. */
+const triggers = {
+  'charge.created': async (stage: Stage) => ({ paymentId: (await charge(stage)).id }),
+  'charge.paid': (stage: Stage) => chargeThat(stage, 'pay', 'paid'),
+  'charge.expired': (stage: Stage) => chargeThat(stage, 'expire', 'expired'),
+  'charge.failed': (stage: Stage) => chargeThat(stage, 'remove', 'failed'),
+  'transfer.created': (stage: Stage) => transferThat(stage, 'complete', 'completed'),
+  'transfer.completed': (stage: Stage) => transferThat(stage, 'complete', 'completed'),
+  'transfer.cancelled': (stage: Stage) => transferThat(stage, 'refuse-later', 'cancelled'),
+  'transfer.returned': async (stage: Stage) => {
+    const done = await transferThat(stage, 'complete', 'completed');
+    await stage.simulator.transfer(done.paymentId, 'return');
+    return done;
+  },
+  'operation.created': (stage: Stage) => operationThat(stage, 'created'),
+  'operation.updated': (stage: Stage) => operationThat(stage, 'updated'),
+  'operation.deleted': (stage: Stage) => operationThat(stage, 'deleted'),
+  'webhook.test': async ({ vintem, signal }: Stage): Promise<Done> => {
+    const { webhooks } = await vintem.webhooks.list({ signal });
+    const enabled = webhooks.filter((webhook) => webhook.enabled);
+    for (const { id } of enabled) await vintem.webhooks.test(id, {}, { signal });
+    return { endpoints: enabled.length };
+  },
+} satisfies Record<string, (stage: Stage) => Promise<Done>>;
+
+const types = Object.keys(triggers) as (keyof typeof triggers)[];
+
+export const triggerCommand: Command = {
+  name: 'trigger',
+  usage: 'TYPE [--simulator URL]',
+  about: `makes an event happen on a test account, by way of the simulator: ${types.join(', ')}`,
+  options: simulatorOption,
+  operands: ['TYPE'],
+  run: async ({ vintem, login, values, operands: [given], out, ending }) => {
+    const type = oneOf(given, 'TYPE', types);
+    needsTestKey(login, 'trigger');
+    const stage = { vintem, simulator: simulatorAt(values.simulator), signal: ending };
+    const done: Done = await out.progress(`bringing about ${type}`, triggers[type](stage));
+    const shown = Object.entries(done).map(([name, value]) => [name, String(value)]);
+    out.answer({ type, ...done }, fields({ type, ...Object.fromEntries(shown) }));
+    return undefined;
+  },
+};

@@ -1,0 +1,251 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import decodeQR from 'qr/decode.js';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { verifyWebhook } from '../../sdk/src/index.ts';
+import { openReceiver, type Receiver } from '../../server/test/support/receiver.ts';
+import { type Merchant, openService, type Service, until } from '../../server/test/support/service.ts';
+
+/** The command line of merchants as a process of its own, against the real service. */
+
+const entry = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+let service: Service;
+let merchant: Merchant;
+let folder: string;
+let config: string;
+const children: ChildProcess[] = [];
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  service = await openService({ env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
+  merchant = await service.newMerchant();
+  folder = await mkdtemp(join(tmpdir(), 'vintem-cli-'));
+  config = join(folder, 'config/login.json');
+}, 60_000);
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGINT');
+  for (const receiver of receivers.splice(0)) await receiver.stop();
+});
+afterAll(async () => {
+  await service?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+const words = (args: string[]) => [
+  '--conditions=vintem-source',
+  '--no-warnings',
+  entry,
+  ...args,
+  '--config',
+  config,
+];
+
+interface Ended {
+  code: number;
+  out: string;
+  err: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+  json: any;
+}
+
+/** Runs a command to its end; `input` is its standard input. */
+function run(args: string[], input = ''): Promise<Ended> {
+  return new Promise((ended) => {
+    const child = execFile(process.execPath, words(args), { maxBuffer: 1 << 24 }, (error, out, err) => {
+      const code = error ? Number(error.code ?? 1) : 0;
+      ended({ code, out, err, json: args.includes('--json') && out !== '' ? JSON.parse(out) : undefined });
+    });
+    child.stdin?.end(input);
+  });
+}
+
+/** A command that runs until it is ended. */
+function start(args: string[]) {
+  const child = spawn(process.execPath, words(args), { stdio: ['ignore', 'pipe', 'pipe'] });
+  children.push(child);
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (more: string) => {
+      text += more;
+    });
+  const ended = new Promise<number | null>((done) => child.once('exit', (code) => done(code)));
+  return { child, output: () => text, ended };
+}
+
+const pay = (id: string) =>
+  service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+
+test('login stores the key in a file that only its owner reads, and nothing when the key is refused', async () => {
+  const refused = await run(['login', '--url', service.url], 'vtm_test_wrong\n');
+  expect([refused.code, refused.out]).toEqual([1, '']);
+  expect(refused.err).toContain('api_key_invalid');
+  await expect(stat(config)).rejects.toThrow();
+  expect((await run(['payments', 'list'])).code).toBe(2);
+
+  const done = await run(['login', '--url', service.url, '--json'], `${merchant.key}\n`);
+  expect([done.code, done.json]).toEqual([
+    0,
+    { url: service.url, operationId: merchant.operationId, livemode: false, file: config },
+  ]);
+  expect((await stat(config)).mode & 0o777).toBe(0o600);
+  expect(JSON.parse(await readFile(config, 'utf8'))).toEqual({ url: service.url, key: merchant.key });
+  // A stored key never goes to another service.
+  const elsewhere = await run(['payments', 'list', '--url', 'http://127.0.0.1:1']);
+  expect([elsewhere.code, elsewhere.err]).toEqual([2, expect.stringContaining('another service')]);
+});
+
+test('a charge is made, its QR code can be read from the terminal, and watch ends when it is paid', async () => {
+  const made = await run(['charges', 'create', '--amount-cents', '1990', '--payer', 'Maria', '--qr']);
+  expect(made.code).toBe(0);
+  expect(made.err).toMatch(/^request key [0-9a-f-]{36}$/m);
+  expect(made.out).toContain('R$ 19,90');
+  const id = /^id +(\S+)$/m.exec(made.out)?.[1] ?? '';
+  const code = /^code +(\S.*)$/m.exec(made.out)?.[1];
+  expect(readDrawn(made.out)).toBe(code);
+
+  const watching = run(['payments', 'watch', id, '--json']);
+  await pay(id);
+  const watched = await watching;
+  expect([watched.code, watched.json.status, watched.json.netAmountCents]).toEqual([0, 'paid', 1990]);
+  const shown = await run(['payments', 'show', id]);
+  expect(shown.out).toMatch(/^status +paid$/m);
+});
+
+/** Half blocks back into dots, as a camera sees them. */
+function readDrawn(text: string): string {
+  const lines = text.split('\n').filter((line) => /^[█▀▄ ]{20,}$/.test(line));
+  const size = Math.max(...lines.map((line) => line.length));
+  const scale = 4;
+  const [width, height] = [size * scale, lines.length * 2 * scale];
+  const data = new Uint8ClampedArray(width * height * 4).fill(255);
+  for (let y = 0; y < height; y++)
+    for (let x = 0; x < width; x++) {
+      const row = Math.floor(y / scale);
+      const sign = lines[row >> 1]?.[Math.floor(x / scale)] ?? ' ';
+      const lit = sign === '█' || sign === (row % 2 === 0 ? '▀' : '▄');
+      data.fill(lit ? 255 : 0, (y * width + x) * 4, (y * width + x) * 4 + 3);
+    }
+  return decodeQR({ width, height, data });
+}
+
+test('a transfer is sent once, however often the command is repeated with its key; a refusal is exit code 1', async () => {
+  await merchant.receive(5_000);
+  const to = ['--pix-key', 'maria@example.com', '--pix-key-type', 'EMAIL'];
+  const transfer = (amount: string, ...more: string[]) =>
+    run(['transfers', 'create', '--amount-cents', amount, ...to, ...more]);
+  const first = await transfer('1000', '--wait', '--json');
+  expect([first.code, first.json.status]).toEqual([0, 'completed']);
+  const again = await transfer('1000', '--request-key', first.json.requestKey, '--json');
+  expect(again.json.id).toBe(first.json.id);
+  expect(await service.simulator.payout(first.json.id)).toMatchObject({ timesReceived: 1 });
+
+  const much = await transfer('1000000');
+  expect([much.code, much.err]).toEqual([1, expect.stringContaining('insufficient_balance')]);
+  expect((await transfer('10.00')).code).toBe(2);
+  expect((await transfer('1000', '--pix-key-type', 'MAIL')).code).toBe(2);
+  expect((await run(['transfers', 'steal'])).code).toBe(2);
+
+  const listed = await run(['payments', 'list', '--kind', 'transfer', '--json']);
+  expect(listed.json.payments.map(({ id }: { id: string }) => id)).toEqual([first.json.id]);
+  expect((await run(['payments', 'list'])).out).toMatch(/^ID .*KIND .*STATUS/);
+});
+
+test('a creation without an answer is exit code 4, and says with which key to repeat it', {
+  timeout: 60_000,
+}, async () => {
+  const nowhere = ['--url', 'http://127.0.0.1:1', '--key', merchant.key];
+  const lost = await run(['charges', 'create', '--amount-cents', '1990', '--payer', 'Maria', ...nowhere]);
+  expect(lost.code).toBe(4);
+  const key = /^request key (\S+)$/m.exec(lost.err)?.[1];
+  expect(lost.err).toContain(`--request-key ${key}`);
+  // What takes longer than a second shows that it goes on.
+  expect(lost.err).toContain('asking the service … 1 s');
+});
+
+test('listen forwards events, signed with the secret of the run; trigger brings them about', {
+  timeout: 60_000,
+}, async () => {
+  const receiver = await openReceiver();
+  receivers.push(receiver);
+  const types = ['charge.paid', 'transfer.returned'];
+  const to = receiver.url.replace('http://', '');
+  const listener = start(['listen', '--forward-to', to, '--events', types.join(',')]);
+  await until(async () => listener.output().includes('listening behind'), 20_000);
+  const secret = /whsec_\S+/.exec(listener.output())?.[0];
+  for (const type of types) {
+    const done = await run(['trigger', type, '--simulator', service.simulator.url, '--json']);
+    expect([done.code, done.err, done.json?.type]).toEqual([0, expect.any(String), type]);
+    const isIt = ({ body }: { body: { type: string; data: { id: string } } }) =>
+      body.type === type && body.data.id === done.json.paymentId;
+    const received = await receiver.first(isIt, 20_000);
+    expect(verifyWebhook(received.text, received.headers, [secret]).type).toBe(type);
+  }
+  await until(async () => /transfer\.returned .* → 200/.test(listener.output()));
+  listener.child.kill('SIGINT');
+  expect(await listener.ended).toBe(0);
+  expect((await run(['trigger', 'charge.stolen'])).code).toBe(2);
+});
+
+test('logs tail shows events and the attempts to deliver them', { timeout: 60_000 }, async () => {
+  const receiver = await openReceiver();
+  receivers.push(receiver);
+  const endpoint = { url: receiver.url, events: ['*'], requestKey: crypto.randomUUID() };
+  await merchant.call('POST', '/webhooks', endpoint);
+  const tail = start(['logs', 'tail', '--json']);
+  await until(async () => tail.output().includes('following events'), 20_000);
+  expect((await run(['trigger', 'charge.paid', '--simulator', service.simulator.url])).code).toBe(0);
+  const lines = () =>
+    tail
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{') && line.endsWith('}'))
+      .map((line) => JSON.parse(line));
+  const shows = (fits: (line: { kind: string; type: string; statusCode?: number }) => boolean) =>
+    until(async () => lines().some(fits), 20_000);
+  await shows(({ kind, type }) => kind === 'event' && type === 'charge.paid');
+  await shows(
+    ({ kind, type, statusCode }) => kind === 'delivery' && type === 'charge.paid' && statusCode === 200,
+  );
+  tail.child.kill('SIGINT');
+  expect([0, 130]).toContain(await tail.ended);
+});
+
+test('fixtures run carries out a file of steps, with what earlier ones answered', {
+  timeout: 60_000,
+}, async () => {
+  const file = join(folder, 'fixtures.json');
+  const ref = (path: string) => `\${${path}}`;
+  const steps = [
+    { name: 'charge', call: 'charges.create', with: { amountCents: 2500, payerName: 'Maria' } },
+    { call: 'simulator.pay', with: { id: ref('charge.id') } },
+    { name: 'paid', call: 'payments.waitFor', with: { id: ref('charge.id'), until: ['paid'] } },
+    {
+      name: 'transfer',
+      call: 'transfers.create',
+      with: { amountCents: ref('charge.amountCents'), pixKey: 'maria@example.com', pixKeyType: 'EMAIL' },
+    },
+  ];
+  await writeFile(file, JSON.stringify({ steps }));
+  const done = await run(['fixtures', 'run', file, '--simulator', service.simulator.url, '--json']);
+  expect([done.code, done.err]).toEqual([0, expect.any(String)]);
+  expect(done.json.paid.status).toBe('paid');
+  expect(done.json.transfer.amountCents).toBe(2500);
+  const live = await run(['fixtures', 'run', file, '--key', 'vtm_live_x']);
+  expect([live.code, live.err]).toEqual([2, expect.stringContaining('test account')]);
+
+  const unknown = { steps: [{ call: 'payments.get', with: { id: ref('later.id') } }] };
+  for (const content of ['nothing', '{}', '{"steps":[{"call":"keys.steal"}]}', JSON.stringify(unknown)]) {
+    await writeFile(file, content);
+    expect([content, (await run(['fixtures', 'run', file])).code]).toEqual([content, 2]);
+  }
+});
+
+test('every command has help', async () => {
+  const overview = await run(['--help']);
+  expect(overview.out).toContain('Exit codes: 0 done');
+  for (const name of ['login', 'charges create', 'payments watch', 'fixtures run'])
+    expect((await run([...name.split(' '), '--help'])).out).toContain(`vintem-cli ${name}`);
+});
