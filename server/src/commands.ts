@@ -9,6 +9,7 @@ import { isPermission, permissions } from './keys/permissions.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { isPrintable } from './printable.ts';
+import { secretCommands } from './secret-commands.ts';
 import {
   type Edge,
   migrateAlone,
@@ -245,6 +246,7 @@ export const commands: Command[] = [
   },
   ...operatorCommands,
   ...memberCommands,
+  ...secretCommands,
   ...webhookCommands,
 ];
 

@@ -297,7 +297,7 @@ export const operatorCommands: Command[] = [
   },
 ];
 
-function operatorOf({ sql, clock, ids, log }: Context): Operator {
+export function operatorOf({ sql, clock, ids, log }: Context): Operator {
   return { sql, clock, ids, log, actor: userName() };
 }
 

@@ -31,7 +31,10 @@ async function panelDocument(): Promise<string> {
     clock: systemClock,
     ids: systemIds(systemClock),
     log: createLog('silent'),
-    secrets: { derive: () => Buffer.alloc(32) },
+    secrets: {
+      derive: () => Buffer.alloc(32),
+      known: [{ id: '00000000', derive: () => Buffer.alloc(32) }],
+    },
     draining: new AbortController().signal,
   } as unknown as PanelHouse;
   mountPanel(app, house, {} as UseCases);

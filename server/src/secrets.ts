@@ -10,8 +10,14 @@ import type { Ids } from './ports/ids.ts';
  * rest. During a change the previous secret still reads what it wrote; only the current one writes.
  */
 export interface Secrets {
+  /** Names the current secret in the database; derived from it, and says nothing about it. */
+  id: string;
+  /** The secrets at hand, the current first. */
+  known: readonly { id: string; derive(purpose: string): Buffer }[];
   currentPepper: { id: string; pepper: Buffer };
   pepperOf(id: string): Buffer | undefined;
+  /** The pepper of a secret that is not at hand any more, as the database keeps it. */
+  addPepper(id: string, pepper: Buffer): void;
   /**
    * AES-256-GCM: a version byte, four bytes that name the secret, a nonce of 12, the data, a tag of 16.
    * @param context what the data belongs to, such as the payment's id: it opens with the same one only
@@ -30,20 +36,28 @@ const TAG_BYTES = 16;
 
 interface Derived {
   id: Buffer;
+  name: string;
   pepper: Buffer;
   /**
    * A key for every context: random nonces are only good for 2^32 messages under one key, which 3,600 transfers a second use
    * up in two weeks.
    */
   keyFor(context: string): Buffer;
+  derive(purpose: string): Buffer;
 }
 
 export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null = null): Secrets {
   const known = [current, ...(previous ? [previous] : [])].map(derived);
   const [own] = known as [Derived];
+  const peppers = new Map(known.map(({ name, pepper }) => [name, pepper]));
   return {
-    currentPepper: { id: own.id.toString('hex'), pepper: own.pepper },
-    pepperOf: (id) => known.find((each) => each.id.toString('hex') === id)?.pepper,
+    id: own.name,
+    known: known.map(({ name, derive }) => ({ id: name, derive })),
+    currentPepper: { id: own.name, pepper: own.pepper },
+    pepperOf: (id) => peppers.get(id),
+    addPepper: (id, pepper) => {
+      if (!peppers.has(id)) peppers.set(id, pepper);
+    },
 
     seal: (plain, context) => {
       const header = Buffer.concat([Buffer.of(VERSION), own.id]);
@@ -68,7 +82,7 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
       return Buffer.concat([decipher.update(data), decipher.final()]);
     },
 
-    derive: (purpose) => hkdf(current, `vintem ${purpose}`),
+    derive: own.derive,
   };
 }
 
@@ -88,8 +102,11 @@ async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
 }
 
 function derived(secret: Buffer): Derived {
+  const id = hkdf(secret, 'vintem secret id').subarray(0, 4);
   return {
-    id: hkdf(secret, 'vintem secret id').subarray(0, 4),
+    id,
+    name: id.toString('hex'),
+    derive: (purpose) => hkdf(secret, `vintem ${purpose}`),
     pepper: hkdf(secret, 'vintem key pepper'),
     keyFor: hmacSha256(hkdf(secret, 'vintem sealing')),
   };

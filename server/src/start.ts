@@ -6,6 +6,7 @@ import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accoun
 import { type Config, isTrial, SettingFault } from './config.ts';
 import { databaseClock } from './db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
+import { claimSecret, keepInUse } from './db/installation-secret.ts';
 import { waitForLock } from './db/lock.ts';
 import {
   type MigrateOptions,
@@ -21,8 +22,7 @@ import type { Ground, House } from './house.ts';
 import type { Log } from './log.ts';
 import type { Clock } from './ports/clock.ts';
 import { type Ids, systemIds } from './ports/ids.ts';
-import type { Sql } from './ports/sql.ts';
-import { loadSecrets, type Secrets } from './secrets.ts';
+import { loadSecrets } from './secrets.ts';
 
 /** What a process begins with. */
 export interface Edge {
@@ -166,6 +166,7 @@ async function openRunning(
   running.net = { stop: net.close };
   const house = await service.openHouse({ ...context, net }, ending);
   running.till = { stop: async () => house.till.close() };
+  void keepInUse(context, ending);
   const { host, metricsPort } = context.config;
   if (metricsPort !== null) {
     await requireFree('METRICS_PORT', host, metricsPort);
@@ -181,17 +182,23 @@ function runOutgoing(service: ServiceParts, house: House, databaseUrl: string): 
   return outgoing;
 }
 
+interface OnDatabaseOptions {
+  /** Also with a secret that cannot open everything that is stored: for looking alone. */
+  anySecret?: boolean;
+}
+
 /** Runs `work` beside a running service or alone, on a database that is migrated. */
 export async function onDatabase<T>(
   edge: Edge,
   command: string,
   work: (context: Context) => Promise<T>,
+  options: OnDatabaseOptions = {},
 ): Promise<T> {
   const running: Running = {};
   try {
     const database = await databaseOfCommand(edge, command);
     running.database = { stop: database.close };
-    return await work(await prepare(edge, database, running));
+    return await work(await prepare(edge, database, running, options));
   } finally {
     await drain(running, edge.clock, edge.log);
   }
@@ -308,7 +315,12 @@ const migrateOptions = ({ clock, log }: Edge, { url, migrationUrl, embedded }: D
 });
 
 /** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
-async function prepare(edge: Edge, database: Database, running: Running): Promise<Context> {
+async function prepare(
+  edge: Edge,
+  database: Database,
+  running: Running,
+  { anySecret = false }: OnDatabaseOptions = {},
+): Promise<Context> {
   const { config, log } = edge;
   const { applied } = await migrate(migrateOptions(edge, database));
   if (applied.length > 0) log.info({ applied }, 'migrated');
@@ -323,21 +335,8 @@ async function prepare(edge: Edge, database: Database, running: Running): Promis
   const ids = systemIds(clock);
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
-  await checkSecrets(sql, secrets);
+  if (!anySecret) await claimSecret({ sql, secrets });
   return { config, sql, clock, ids, log, secrets };
-}
-
-/** Keys that were made under another secret would all be refused: a machine of several that has a secret of its own. */
-async function checkSecrets(sql: Sql, secrets: Secrets): Promise<void> {
-  const peppers = await sql.run<{ id: string }>({
-    name: 'start.peppers',
-    text: 'SELECT DISTINCT pepper_id AS id FROM api_key WHERE revoked_at IS NULL',
-  });
-  if (peppers.length > 0 && !peppers.some(({ id }) => secrets.pepperOf(id))) {
-    throw new SettingFault(
-      'VINTEM_SECRET: the API keys of this database were made under another secret; set it on every machine',
-    );
-  }
 }
 
 async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {

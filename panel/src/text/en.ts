@@ -417,6 +417,7 @@ export const en: Words = {
       debit: 'The provider took money back',
       undecided: 'Nobody can say where a transfer went',
       unmatched: 'Money that matches no payment',
+      unreadable: 'A stored value cannot be opened with the secrets that are set',
       divergence: 'A balance differs from its ledger',
     },
     actions: { credit: 'Credited', debit: 'Debited', writeoff: 'Written off', none: 'Nothing posted' },

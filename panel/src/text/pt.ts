@@ -418,6 +418,7 @@ export const pt = {
       debit: 'O provedor tomou dinheiro de volta',
       undecided: 'Destino da transferência não confirmado',
       unmatched: 'Dinheiro sem pagamento correspondente',
+      unreadable: 'Um valor guardado não pode ser aberto com os segredos configurados',
       divergence: 'Saldo difere dos lançamentos',
     } as Record<string, string>,
     actions: {

@@ -3,6 +3,7 @@ import { refuse } from '../http/errors.ts';
 import { IdParams } from '../http/schema.ts';
 import type { Payment } from '../payments/payment.ts';
 import { isoOf } from '../payments/view.ts';
+import { shownKeyOf } from '../settlement/unreadable.ts';
 import type { PanelHouse } from './house.ts';
 import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
 import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
@@ -108,7 +109,7 @@ export function accountScopeRoutes(
       return {
         record: viewOfRecord(payment, language),
         operationName: names.get(payment.operationId) ?? '',
-        pixKey: payment.pixKey === null ? null : house.secrets.open(payment.pixKey, payment.id).toString(),
+        pixKey: await shownKeyOf(house, payment),
         pixKeyType: payment.pixKeyType,
         history: payment.history,
         lines: lines.map(viewOfLine),

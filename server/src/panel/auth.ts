@@ -2,6 +2,7 @@ import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
+import { panelSecretsOf } from '../db/sealed-columns.ts';
 import type { Attempts } from './attempts.ts';
 import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
@@ -31,7 +32,8 @@ export function createAuth(house: PanelHouse, attempts: Attempts) {
     appName: 'vintem',
     baseURL: url.origin,
     basePath: authPath,
-    secret: secrets.derive('panel sessions').toString('base64'),
+    // Second factors are sealed under these; sessions are signed with the first.
+    secrets: panelSecretsOf(secrets),
     trustedOrigins: [...house.origins],
     database: authStore({ sql, ids }),
     telemetry: { enabled: false },

@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { ApiScope } from '../http/edge.ts';
 import { refuse } from '../http/errors.ts';
 import { IdParams, OneOf } from '../http/schema.ts';
+import { shownKeyOf } from '../settlement/unreadable.ts';
 import { PanelError } from './errors.ts';
 import type { PanelHouse } from './house.ts';
 import { hasReceipt, receiptPdf } from './receipt.ts';
@@ -27,7 +28,7 @@ export function receiptRoutes(api: ApiScope, house: PanelHouse): void {
       const facts = {
         accountName: member.accountName,
         operationName: names.get(payment.operationId) ?? '',
-        pixKey: payment.pixKey === null ? null : house.secrets.open(payment.pixKey, payment.id).toString(),
+        pixKey: await shownKeyOf(house, payment),
         test: member.test,
       };
       const pdf = await receiptPdf(payment, facts, query.language ?? 'pt-BR');

@@ -87,8 +87,8 @@ export interface Facts {
   posted(event: EventKind, reference: string): boolean;
   /** Whether the return with this reference was posted or opened an incident. */
   knowsReturn(reference: string): boolean;
-  /** Whether the key that the provider reports is the one that was asked for. */
-  isPixKey(reported: string): boolean;
+  /** Whether the key that the provider reports is the one that was asked for; null: ours cannot be opened at the moment. */
+  isPixKey(reported: string): boolean | null;
 }
 
 export interface Step {
@@ -141,7 +141,9 @@ export type IncidentKind =
   /** For a day the provider has answered queries, and the payment has not ended. */
   | 'undecided'
   /** Money that matches nothing of ours. */
-  | 'unmatched';
+  | 'unmatched'
+  /** A stored value cannot be opened with the secrets that are set. */
+  | 'unreadable';
 
 /** How long after the deadline in its answer the provider must still show a charge open before it counts as expired. */
 export const expiryGraceMs = 60_000;
@@ -354,6 +356,8 @@ function refused(
 ): Step | null {
   // A refusal of another amount or key is not about what we sent, and proves nothing of it.
   if (reported && !matches(payment, reported, facts)) return mismatch(payment, reported.amountCents);
+  // A release cannot be taken back: it waits until the key can be compared.
+  if (reported?.pixKey && facts.isPixKey(reported.pixKey) === null) return null;
   if (payment.kind === 'deposit') {
     return isOpen(payment) ? enter(payment, 'failed', facts, { reasonCode }, 'charge.failed') : null;
   }
@@ -401,14 +405,18 @@ function debited(
   return step;
 }
 
-/** The provider's amount and key are ours: the net of the transfer, to the key that was asked for. */
+/**
+ * The provider's amount and key are ours: the net of the transfer, to the key that was asked for. Where our key cannot be opened
+ * the id and the amount decide: rejected was to wait for the key, since then money that left or came back was not posted.
+ */
 function matches(
   payment: Payment,
   report: { amountCents: number; pixKey: string | null },
   facts: Facts,
 ): boolean {
   return (
-    report.amountCents === reportedFor(payment) && (report.pixKey === null || facts.isPixKey(report.pixKey))
+    report.amountCents === reportedFor(payment) &&
+    (report.pixKey === null || facts.isPixKey(report.pixKey) !== false)
   );
 }
 

@@ -14,6 +14,7 @@ import { incidentKey, incidents, openIncidents } from './incidents.sql.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from './intent.ts';
 import { intents } from './intents.sql.ts';
 import { type Observation, readObservation, receivedIn, runEvents, tellsOfReturns } from './reading.ts';
+import { unreadableReference } from './unreadable.ts';
 
 /**
  * The one way on from an answer, a webhook and a query: what the provider said becomes events of the state machine, and the
@@ -100,14 +101,22 @@ function submit(
       const reading = readObservation(observed.observation, onRecord, capabilities);
       if (reading === null) return { answer: { payment } };
 
+      let unreadable = false;
       const facts: Omit<Facts, 'incidentOpen'> = {
         now,
         cause: causeOf(observed.observation),
         operationDeleted: scope.operationDeleted,
         posted: (event, reference) => view.posted({ accountId, subject: paymentId, event, reference }),
         knowsReturn: (reference) => returns.some((one) => one.reference === reference),
-        isPixKey: (reported) =>
-          payment.pixKey !== null && house.secrets.open(payment.pixKey, paymentId).toString() === reported,
+        isPixKey: (reported) => {
+          if (payment.pixKey === null) return false;
+          try {
+            return house.secrets.open(payment.pixKey, paymentId).toString() === reported;
+          } catch {
+            unreadable = true;
+            return null;
+          }
+        },
       };
       const incidentOpen = scope.incidents !== null && view.get(openIncidents, key) !== undefined;
       const steps = runEvents(payment, reading.events, { ...facts, incidentOpen });
@@ -118,6 +127,14 @@ function submit(
         opened.push({
           kind: 'undecided',
           reference: `undecided:${paymentId}`,
+          amountCents: payment.amountCents,
+          freezes: false,
+        });
+      }
+      if (unreadable) {
+        opened.push({
+          kind: 'unreadable',
+          reference: unreadableReference(paymentId),
           amountCents: payment.amountCents,
           freezes: false,
         });

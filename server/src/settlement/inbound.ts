@@ -6,6 +6,7 @@ import { findOwners, type PaymentOwner } from '../payments/payments.sql.ts';
 import type { Provider, WebhookNews } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { applyOutcome } from './apply-outcome.ts';
+import { installationId } from './audit.sql.ts';
 import { confirm } from './follow-up.ts';
 import {
   findLeft,
@@ -18,6 +19,7 @@ import {
 } from './inbound.sql.ts';
 import { applyWithinMs } from './send.ts';
 import { postUnmatched, unmatchedOf } from './unmatched.ts';
+import { openOrReport } from './unreadable.ts';
 
 /**
  * What a provider delivers at our address.
@@ -108,8 +110,12 @@ export function createInbound(house: House): Inbound {
   /** It was authentic when it came; its signature's time has passed since, so only the content is read again. */
   async function applyLeft(row: StoredDelivery, provider: Provider): Promise<boolean> {
     const { id, connection, receivedAt, tries } = row;
+    const accountId = installationId;
+    const unreadable = { accountId, paymentId: null, operationId: null, amountCents: 0 };
     try {
-      const news = provider.readWebhook(house.secrets.open(row.body, id), receivedAt);
+      const body = await openOrReport(house, row.body, id, { ...unreadable, need: `delivery:${id}` });
+      if (body === null) throw new Error('it cannot be opened');
+      const news = provider.readWebhook(body, receivedAt);
       if (news) await applyNews(house, id, connection, news);
       await markApplied(house.sql, [id], house.clock.now());
       return true;

@@ -47,6 +47,7 @@ import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from './oper
  * | `contradiction`: completed, then refused | what had left and f come back to the operation; the state stays | – | – |
  * | `undecided`, transfer | `cancelled`, reserve released | `completed` | – |
  * | `undecided`, charge | – | – | `failed` |
+ * | `unreadable` | – | – | – |
  * | `divergence` | – | – | – |
  *
  * `none` is always allowed: it was looked at, and nothing is posted. Money in suspense then stays there, with a resolved incident
@@ -460,6 +461,7 @@ function endingOf(incident: IncidentCase, action: Action, facts: Facts): Outcome
       throw unfit;
     }
 
+    case 'unreadable':
     case 'divergence':
       throw unfit;
   }

@@ -9,6 +9,7 @@ import { applyOutcome, type Observed } from './apply-outcome.ts';
 import { breakerKey, breakerRows, type CallKind, type CallResult, probeEveryMs } from './breaker.ts';
 import { type Intent, leaseMarginMs, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
+import { openOrReport, unreadableKeyOf } from './unreadable.ts';
 
 /** What a started attempt may do: write to the provider until its lease ends, and report under its fence. */
 export interface Attempt {
@@ -57,7 +58,14 @@ export async function callProvider(house: House, attempt: Attempt): Promise<Obse
     // Said under the fence: whoever owns the payment by now hears nothing of it.
     outcome = { outcome: 'notSent', detail: 'too late for its lease' };
   } else {
-    outcome = await instruct(house, provider, payment, attempt.traceparent);
+    const pixKey = await pixKeyOf(house, payment);
+    if (pixKey === unopened) {
+      // Certainly not sent, and not the provider's fault: it is tried again when the key can be opened.
+      const { accountId, id: paymentId, operationId } = payment;
+      outcome = { outcome: 'notSent', detail: 'its key cannot be opened' };
+      return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
+    }
+    outcome = await instruct(house, provider, payment, pixKey, attempt.traceparent);
     const result = resultOf(outcome);
     // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
     // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
@@ -93,12 +101,22 @@ function saysPending({ observation }: Observed): boolean {
   return 'providerId' in report && report.status === 'pending';
 }
 
+const unopened = Symbol('a key that cannot be opened');
+
+/** @returns null for a charge, which has no key */
+async function pixKeyOf(house: House, payment: Payment): Promise<string | null | typeof unopened> {
+  if (payment.pixKey === null) return null;
+  const opened = await openOrReport(house, payment.pixKey, payment.id, unreadableKeyOf(payment, 'send'));
+  return opened?.toString() ?? unopened;
+}
+
 const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
 
 function instruct(
   house: House,
   provider: Provider,
   payment: Payment,
+  pixKey: string | null,
   traceparent: string | undefined,
 ): Promise<SendOutcome<ChargeReport | PayoutReport>> {
   const { id, amountCents, feeCents, description } = payment;
@@ -112,11 +130,11 @@ function instruct(
       traceparent,
     });
   }
-  if (payment.pixKey === null || payment.pixKeyType === null) throw new Error('a transfer without a key');
+  if (pixKey === null || payment.pixKeyType === null) throw new Error('a transfer without a key');
   return provider.sendPayout({
     providerId: providerIdOf(id),
     amountCents: amountCents - feeCents,
-    pixKey: house.secrets.open(payment.pixKey, id).toString(),
+    pixKey,
     pixKeyType: payment.pixKeyType,
     description,
     traceparent,

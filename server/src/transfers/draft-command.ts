@@ -62,6 +62,7 @@ async function draftFor(
     clock,
     ids,
     secrets,
+    log,
     identity: installation.identity,
     till: createTill({ sql, clock, log }),
     mail: createMail(config, { clock, ids }),

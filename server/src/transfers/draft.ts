@@ -22,6 +22,7 @@ import {
   wayOf,
 } from '../settlement/accept.ts';
 import { announce } from '../settlement/announce.ts';
+import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/unreadable.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
 import { codeLetter } from './draft-letter.ts';
@@ -42,7 +43,10 @@ import type { TransferRequest } from './routes.ts';
  */
 
 /** What drafts need of the house: the command line has no more. */
-export type DraftHouse = Pick<House, 'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'mail'>;
+export type DraftHouse = Pick<
+  House,
+  'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'mail' | 'log'
+>;
 
 const minute = 60_000;
 const codeLifeMs = 10 * minute;
@@ -158,16 +162,19 @@ export async function resendCode(
       return { answer: { payment, draft: renewed }, writes: [put(drafts, renewed)] };
     },
   );
-  const to = house.secrets.open(draft.email, paymentId).toString();
-  const pixKey = house.secrets.open(payment.pixKey ?? Buffer.alloc(0), paymentId).toString();
-  await mailCode(house, payment, { to, pixKey, code: made.code, ip });
+  const unreadable = unreadableKeyOf(payment, 'draft');
+  const to = await openOrReport(house, draft.email, paymentId, unreadable);
+  const pixKey = await openOrReport(house, payment.pixKey ?? Buffer.alloc(0), paymentId, unreadable);
+  if (to === null || pixKey === null) throw refuse('processing_unavailable', { paymentId });
+  await mailCode(house, payment, { to: to.toString(), pixKey: pixKey.toString(), code: made.code, ip });
   return payment;
 }
 
 type Confirmed =
   | { payment: Payment; fence: string | null; breakerOpen: boolean }
   | { refused: ErrorCode; triesLeft?: number }
-  | { salt: 'changed' };
+  | { salt: 'changed' }
+  | { unreadable: Payment };
 
 /**
  * Makes a draft a transfer: reserve and intent in one flush, then sends it as any other.
@@ -189,7 +196,7 @@ export async function confirmDraft(
   for (;;) {
     // The hash takes some 50 ms: made before the lock, under the salt of this moment.
     const [stored] = await before(house.clock, way.acceptByMs, drafts.read(house.sql, [key]));
-    const given = stored && (await hashOf(house, { paymentId, session, code }, stored.codeSalt));
+    const given = stored && (await hashesOf(house, { paymentId, session, code }, stored.codeSalt));
     const token = house.ids.uuid();
     const confirmed = await house.till.submit<Confirmed>({
       token,
@@ -213,7 +220,7 @@ export async function confirmDraft(
         if (!stored || !given || !stored.codeSalt.equals(draft.codeSalt))
           return { answer: { salt: 'changed' } };
         const cause = causeOf(caller);
-        if (!timingSafeEqual(given, draft.codeHash)) {
+        if (!given.some((hash) => timingSafeEqual(hash, draft.codeHash))) {
           const triesLeft = draft.triesLeft - 1;
           const writes =
             triesLeft > 0
@@ -223,7 +230,8 @@ export async function confirmDraft(
         }
         requireWithinLimits(admission.account, payment.amountCents);
         const step = stepOf(payment, { type: 'confirmed' }, cause, now);
-        const pixKey = house.secrets.open(payment.pixKey ?? Buffer.alloc(0), paymentId).toString();
+        const pixKey = openedOrNull(house, payment);
+        if (pixKey === null) return { answer: { unreadable: payment } };
         const known = payment.pixKeyType !== null && existsInDict(payment.pixKeyType, pixKey);
         const refusedAs = known ? null : 'pix_key_not_found';
         const begun = begin(house, view, way, admission, {
@@ -248,6 +256,10 @@ export async function confirmDraft(
       },
     });
     if ('salt' in confirmed) continue;
+    if ('unreadable' in confirmed) {
+      await reportUnreadable(house, unreadableKeyOf(confirmed.unreadable, 'draft'));
+      throw refuse('processing_unavailable', { paymentId });
+    }
     if ('refused' in confirmed) {
       const { refused, triesLeft } = confirmed;
       house.eventsWritten();
@@ -402,7 +414,32 @@ async function newCode(
 ): Promise<{ code: string; salt: Buffer; hash: Buffer }> {
   const code = sixDigits(house.ids);
   const salt = house.ids.bytes(16);
-  return { code, salt, hash: await hashOf(house, { paymentId, session, code }, salt) };
+  return {
+    code,
+    salt,
+    hash: await hashOf(house.secrets.derive(codePurpose), { paymentId, session, code }, salt),
+  };
+}
+
+interface GivenCode {
+  paymentId: string;
+  session: string | undefined;
+  code: string;
+}
+
+const codePurpose = 'draft codes';
+
+/** Under every secret at hand: a code that was mailed before the secret was replaced is good until its draft ends. */
+const hashesOf = (house: DraftHouse, given: GivenCode, salt: BinaryLike): Promise<Buffer[]> =>
+  Promise.all(house.secrets.known.map(({ derive }) => hashOf(derive(codePurpose), given, salt)));
+
+/** For a decision, which must not throw over a value that cannot be opened. */
+function openedOrNull(house: DraftHouse, payment: Payment): string | null {
+  try {
+    return house.secrets.open(payment.pixKey ?? Buffer.alloc(0), payment.id).toString();
+  } catch {
+    return null;
+  }
 }
 
 /** Every code equally often: numbers from the last, incomplete million of 32 bits are drawn again. */
@@ -419,13 +456,13 @@ export function sixDigits(ids: Ids): string {
  * tried against any hash: without the secret, whoever copies the database tries them at leisure.
  */
 function hashOf(
-  house: DraftHouse,
-  { paymentId, session = '', code }: { paymentId: string; session: string | undefined; code: string },
+  secret: Buffer,
+  { paymentId, session = '', code }: GivenCode,
   salt: BinaryLike,
 ): Promise<Buffer> {
-  const secret = house.secrets.derive('draft codes').toString('base64');
+  const pepper = secret.toString('base64');
   return new Promise((resolve, reject) => {
-    scrypt(`${secret}:${paymentId}:${session}:${code}`, salt, 32, { N: 16_384, r: 8, p: 1 }, (error, hash) =>
+    scrypt(`${pepper}:${paymentId}:${session}:${code}`, salt, 32, { N: 16_384, r: 8, p: 1 }, (error, hash) =>
       error ? reject(error) : resolve(hash),
     );
   });

@@ -4,6 +4,7 @@ import type { Ids } from '../ports/ids.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { Secrets } from '../secrets.ts';
+import { reportUnreadable } from '../settlement/unreadable.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
   claimLanes,
@@ -91,6 +92,8 @@ interface Lane extends LaneKey {
   endpoint: LaneEndpoint | null;
   /** Signing keys, newest first, for the sealed secrets that they were read from. */
   keys: { of: string; keys: Buffer[] } | null;
+  /** That its secret cannot be opened. */
+  reported: boolean;
   firsts: DueDelivery[];
   repeats: DueDelivery[];
   /** Events that wait here, are under way, or whose outcome is not written yet. */
@@ -226,6 +229,8 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
       lane.after = 0;
       return;
     }
+    // They wait without an attempt: a receiver is not at fault when we cannot sign.
+    if (!canSign(lane, endpoint)) return;
     while (!stopping && lane.running < lane.pace.most && clock.monotonicMs() < lane.heldUntil) {
       const delivery = takeNext(lane);
       if (!delivery) return;
@@ -301,6 +306,21 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
         log.error({ err: error, endpoint: endpoint.endpointId }, 'an attempt could not be made');
       }
       return end({ ...nothing, error: 'connection failed' });
+    }
+  }
+
+  function canSign(lane: Lane, endpoint: LaneEndpoint): boolean {
+    try {
+      keysOf(lane, endpoint, clock.now());
+      return true;
+    } catch {
+      if (!lane.reported) {
+        lane.reported = true;
+        const { accountId, endpointId } = endpoint;
+        const value = { accountId, paymentId: null, operationId: null, amountCents: 0 };
+        void reportUnreadable(house, { ...value, need: `webhook:${endpointId}` });
+      }
+      return false;
     }
   }
 
@@ -466,6 +486,7 @@ const laneOf = ({ accountId, endpointId }: LaneKey, claimedAt: number): Lane => 
   endpointId,
   endpoint: null,
   keys: null,
+  reported: false,
   firsts: [],
   repeats: [],
   busy: new Set(),

@@ -6,6 +6,7 @@ import { defaultBehaviour } from '../../../simulator/src/behaviour.ts';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { type Api, runApi } from '../../src/api.ts';
 import { readConfig } from '../../src/config.ts';
+import { claimSecret } from '../../src/db/installation-secret.ts';
 import { type House, openHouse } from '../../src/house.ts';
 import { createKey } from '../../src/keys/keys.ts';
 import { type Permission, permissions } from '../../src/keys/permissions.ts';
@@ -73,10 +74,16 @@ export interface ServiceOptions {
   env?: Record<string, string>;
   /** Without a worker nothing happens but what callers wait for. */
   worker?: boolean;
+  /** The database of another service, which removes it. */
+  database?: TestDatabase;
 }
 
-export async function openService({ env = {}, worker = true }: ServiceOptions = {}): Promise<Service> {
-  const database = await createDatabase({ live: false });
+export async function openService({
+  env = {},
+  worker = true,
+  database: given,
+}: ServiceOptions = {}): Promise<Service> {
+  const database = given ?? (await createDatabase({ live: false }));
   const stateDir = await mkdtemp(join(tmpdir(), 'vintem-service-'));
   const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   const port = await freePort();
@@ -92,7 +99,8 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
   const ids = systemIds(systemClock);
   const net = createUndiciNet();
   const draining = new AbortController();
-  const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), null);
+  const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), config.secretPrevious);
+  await claimSecret({ sql: database.sql, secrets });
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
   const house = await openHouse(ground, draining.signal);
   const working: Worker | null = worker ? runWorker(house) : null;
@@ -127,7 +135,7 @@ export async function openService({ env = {}, worker = true }: ServiceOptions = 
       await Promise.all([working?.stop(), outgoing?.stop()]);
       await net.close();
       await bank.stop();
-      await database.drop();
+      if (!given) await database.drop();
       await rm(stateDir, { recursive: true, force: true });
     },
   };
