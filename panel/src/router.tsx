@@ -179,6 +179,10 @@ const routes = root.addChildren([
       '/seguranca',
       lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
     ),
+    page(
+      '/seguranca/registro',
+      lazyRouteComponent(() => import('./pages/security-events.tsx'), 'SecurityEvents'),
+    ),
   ]),
   bare.addChildren([
     createRoute({
@@ -202,6 +206,10 @@ const routes = root.addChildren([
   open(
     '/novo-email',
     lazyRouteComponent(() => import('./pages/secrets.tsx'), 'NewEmail'),
+  ),
+  open(
+    '/cancelar-email',
+    lazyRouteComponent(() => import('./pages/secrets.tsx'), 'CancelEmail'),
   ),
   open(
     '/convite',

@@ -246,7 +246,7 @@ describe('a passkey', () => {
     // A session that was found open adds none: the password is asked for again.
     const again = local.page.getByRole('dialog');
     await again.getByLabel('Senha').fill(password);
-    await again.getByRole('button', { name: 'Continuar' }).click();
+    await again.getByRole('button', { name: 'Confirmar' }).click();
     await local.page.getByRole('button', { name: 'Remover' }).waitFor();
     await inspect(local.page, 'seguranca-passkey');
     await local.page.getByRole('button', { name: 'Encerrar todas, inclusive esta' }).click();

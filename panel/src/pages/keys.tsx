@@ -32,6 +32,8 @@ interface Key {
   expiresAt: string | null;
   rolledTo: string | null;
   revokedAt: string | null;
+  createdByName: string | null;
+  makerLeft: boolean;
   lastUsedAt: string | null;
   lastUsedIp: string | null;
 }
@@ -142,13 +144,21 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
           {of.permissions.map((one) => words.keys.permissionNames[one]).join(', ')}
         </div>
         <div className="soft" style={{ fontSize: 14 }}>
-          {words.common.created} <When at={of.createdAt} /> · {words.keys.lastUse}:{' '}
+          {words.common.created} <When at={of.createdAt} />
+          {of.createdByName && <> ({words.keys.madeBy(of.createdByName)})</>} · {words.keys.lastUse}:{' '}
           {of.lastUsedAt ? <When at={of.lastUsedAt} /> : words.common.never}
           {of.lastUsedIp && <span className="num"> {words.keys.usedFrom(of.lastUsedIp)}</span>}
         </div>
         {of.ips.length > 0 && (
           <div className="soft num" style={{ fontSize: 14 }}>
             {words.keys.onlyFrom(of.ips.join(', '))}
+          </div>
+        )}
+        {of.makerLeft && !over && (
+          <div style={{ fontSize: 14 }}>
+            <span className="status wait" style={{ whiteSpace: 'normal' }}>
+              {words.keys.makerLeft}
+            </span>
           </div>
         )}
       </div>

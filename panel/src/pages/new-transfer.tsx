@@ -83,7 +83,11 @@ export function NewTransfer() {
       <>
         <PageHead title={words.transfers.new} />
         <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
-          <p>{session.passkeys > 0 ? words.security.passkeyAlone : words.transfers.needsFactor}</p>
+          <p>
+            {session.passkeys > 0 || session.twoFactorEnabled
+              ? words.security.passkeyAlone
+              : words.transfers.needsFactor}
+          </p>
           <Button component={Link} to="/seguranca">
             {words.transfers.setUp}
           </Button>

@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Select, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, Checkbox, NumberInput, Select, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
@@ -14,12 +14,19 @@ import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;
 type Role = (typeof roles)[number];
 
+interface Named {
+  userId: string;
+  name: string;
+}
+
 export function People() {
   const { words, language } = useText();
   const { api, account } = useScope();
   const queries = useQueryClient();
   const [inviting, setInviting] = useState(false);
-  const [leaving, setLeaving] = useState<{ userId: string; name: string } | null>(null);
+  const [leaving, setLeaving] = useState<Named | null>(null);
+  const [looking, setLooking] = useState<Named | null>(null);
+  const [keysLeft, setKeysLeft] = useState('');
   const { data, error, refetch } = useQuery({
     queryKey: [account.id, 'people'],
     queryFn: () => ask(() => api.GET('/members')),
@@ -40,6 +47,11 @@ export function People() {
       </PageHead>
       <div className="stack">
         <FormError error={change.error} />
+        {keysLeft && (
+          <Alert color="yellow" variant="light" role="status">
+            {words.people.keysLeft(keysLeft)}
+          </Alert>
+        )}
         <section className="card">
           {error && !data ? (
             <Trouble error={error} retry={() => void refetch()} />
@@ -66,7 +78,7 @@ export function People() {
                         </span>
                       </div>
                     </div>
-                    <div style={{ display: 'flex', gap: 8, alignItems: 'center' }}>
+                    <div style={{ display: 'flex', flexWrap: 'wrap', gap: 8, alignItems: 'center' }}>
                       <Select
                         aria-label={`${words.people.changeRole}: ${one.name}`}
                         data={roles.map((value) => ({
@@ -91,6 +103,11 @@ export function People() {
                           )
                         }
                       />
+                      {mayChange(one.role) && (
+                        <Button variant="subtle" size="sm" onClick={() => setLooking(one)}>
+                          {words.people.sessions}
+                        </Button>
+                      )}
                       {mayChange(one.role) && !one.self && (
                         <Button variant="subtle" color="red" size="sm" onClick={() => setLeaving(one)}>
                           {words.people.remove}
@@ -138,28 +155,133 @@ export function People() {
             </ul>
           </section>
         )}
+        {data && mine === 'owner' && !account.test && <Grace days={data.secondFactorGraceDays} />}
       </div>
       {inviting && <InviteDialog close={() => setInviting(false)} />}
+      {looking && <SessionsDialog of={looking} close={() => setLooking(null)} />}
       {leaving && (
-        <Dialog title={words.people.removeTitle(leaving.name)} close={() => setLeaving(null)}>
-          <div className="stack">
-            <p style={{ margin: 0 }}>{words.people.removeLead}</p>
-            <Button
-              color="red"
-              onClick={() => {
-                const { userId } = leaving;
-                setLeaving(null);
-                change.run(() =>
-                  ask(() => api.DELETE('/members/{id}', { params: { path: { id: userId } }, body: {} })),
-                );
-              }}
-            >
-              {words.people.remove}
-            </Button>
-          </div>
-        </Dialog>
+        <LeaveDialog
+          of={leaving}
+          close={() => setLeaving(null)}
+          left={(names) => {
+            setLeaving(null);
+            setKeysLeft(names);
+          }}
+        />
       )}
     </>
+  );
+}
+
+/** How long a new member of a live account has to set up a second factor. */
+function Grace({ days }: { days: number }) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const [chosen, setChosen] = useState<number | string>(days);
+  const save = useAction(async () => {
+    await ask(() => api.PUT('/members/second-factor', { body: { days: Number(chosen) } }));
+    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
+  });
+  return (
+    <form className="card stack narrow" aria-labelledby="grace" onSubmit={save.submit}>
+      <h2 id="grace">{words.people.grace}</h2>
+      <p className="soft" style={{ margin: 0 }}>
+        {words.people.graceLead}
+      </p>
+      <NumberInput
+        label={words.people.graceDays}
+        min={0}
+        max={30}
+        clampBehavior="strict"
+        allowDecimal={false}
+        allowNegative={false}
+        value={chosen}
+        onChange={setChosen}
+      />
+      <FormError error={save.error} />
+      <Button type="submit" variant="default" loading={save.busy} disabled={chosen === ''}>
+        {words.common.save}
+      </Button>
+    </form>
+  );
+}
+
+function SessionsDialog({ of, close }: { of: Named; close: () => void }) {
+  const { words, language } = useText();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const key = [account.id, 'people', of.userId, 'sessions'];
+  const path = { path: { id: of.userId } };
+  const { data } = useQuery({
+    queryKey: key,
+    queryFn: () => ask(() => api.GET('/members/{id}/sessions', { params: path })),
+  });
+  const end = useAction(async () => {
+    await ask(() => api.POST('/members/{id}/end-sessions', { params: path, body: {} }));
+    await queries.invalidateQueries({ queryKey: key });
+  });
+  return (
+    <Dialog title={words.people.sessionsOf(of.name)} close={close}>
+      <div className="stack">
+        {!data ? (
+          <Rows count={2} />
+        ) : data.sessions.length === 0 ? (
+          <p style={{ margin: 0 }}>{words.people.noSessions}</p>
+        ) : (
+          <ul className="moves">
+            {data.sessions.map((one) => (
+              <li key={one.id} className="soft num" style={{ padding: '8px 0' }}>
+                {one.ipAddress} · {words.security.since(dateTime(one.createdAt, language))}
+              </li>
+            ))}
+          </ul>
+        )}
+        <FormError error={end.error} />
+        <Button color="red" loading={end.busy} disabled={!data?.sessions.length} onClick={() => end.run()}>
+          {words.people.endSessions}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function LeaveDialog({
+  of,
+  close,
+  left,
+}: {
+  of: Named;
+  close: () => void;
+  /** The names of the keys that stay. */
+  left: (names: string) => void;
+}) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const [revokeKeys, setRevokeKeys] = useState(true);
+  const leave = useAction(async () => {
+    const { keysLeft } = await ask(() =>
+      api.DELETE('/members/{id}', { params: { path: { id: of.userId } }, body: { revokeKeys } }),
+    );
+    await queries.invalidateQueries({ queryKey: [account.id] });
+    left(keysLeft.map(({ name }) => name).join(', '));
+  });
+  return (
+    <Dialog title={words.people.removeTitle(of.name)} close={close}>
+      <div className="stack">
+        <p style={{ margin: 0 }}>{words.people.removeLead}</p>
+        <Checkbox
+          label={words.people.revokeKeys}
+          checked={revokeKeys}
+          onChange={(event) => setRevokeKeys(event.currentTarget.checked)}
+        />
+        <FormError error={leave.error} />
+        <Button color="red" loading={leave.busy} onClick={() => leave.run()}>
+          {words.people.remove}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -77,30 +77,63 @@ export function NewPassword() {
 
 /** The link in the mail to a new address: the press makes it theirs, since mail programs open links by themselves. */
 export function NewEmail() {
+  const words = useWords().signIn;
+  return (
+    <LinkAction
+      title={words.newEmailTitle}
+      lead={words.newEmailLead}
+      submit={words.newEmailSubmit}
+      done={words.newEmailDone}
+      act={(token) => ask(() => person.POST('/email/confirm', { body: { token } }))}
+    />
+  );
+}
+
+/** From the mail to the old address. */
+export function CancelEmail() {
+  const words = useWords().signIn;
+  return (
+    <LinkAction
+      title={words.cancelEmailTitle}
+      lead={words.cancelEmailLead}
+      submit={words.cancelEmailSubmit}
+      done={words.cancelEmailDone}
+      act={(token) => ask(() => person.POST('/email/cancel', { body: { token } }))}
+    />
+  );
+}
+
+function LinkAction(props: {
+  title: string;
+  lead: string;
+  submit: string;
+  done: string;
+  act: (token: string) => Promise<unknown>;
+}) {
   const words = useWords();
   const [token] = useState(secretOfLink);
-  const confirm = useAction(
-    () => ask(() => person.POST('/email/confirm', { body: { token } })),
+  const action = useAction(
+    () => props.act(token),
     (problem) => (problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem),
   );
   return (
-    <Gate title={words.signIn.newEmailTitle}>
-      <form className="stack" onSubmit={confirm.submit}>
+    <Gate title={props.title}>
+      <form className="stack" onSubmit={action.submit}>
         <div>
-          <h1>{words.signIn.newEmailTitle}</h1>
+          <h1>{props.title}</h1>
           <p className="soft" style={{ margin: 0 }}>
-            {words.signIn.newEmailLead}
+            {props.lead}
           </p>
         </div>
-        {confirm.done ? (
+        {action.done ? (
           <Alert color="mata" role="status">
-            {words.signIn.newEmailDone}
+            {props.done}
           </Alert>
         ) : (
           <>
-            <FormError error={confirm.error} />
-            <Button type="submit" size="md" loading={confirm.busy}>
-              {words.signIn.newEmailSubmit}
+            <FormError error={action.error} />
+            <Button type="submit" size="md" loading={action.busy}>
+              {props.submit}
             </Button>
           </>
         )}

@@ -18,6 +18,8 @@ export function Security() {
     <>
       <PageHead title={words.security.title} lead={words.security.emailNotice} />
       <div className="stack">
+        <Frozen />
+        <StepUp />
         <div className="cols">
           <Totp />
           <Passkeys />
@@ -29,6 +31,53 @@ export function Security() {
         <Sessions />
       </div>
     </>
+  );
+}
+
+function Frozen() {
+  const { words, language } = useText();
+  const { session } = useScope();
+  if (session.frozenUntil === null) return null;
+  return (
+    <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
+      {words.security.frozen(dateTime(session.frozenUntil, language))}
+    </Alert>
+  );
+}
+
+/** A session that began with the password alone, of somebody who has the app. */
+function StepUp() {
+  const words = useWords();
+  const queries = useQueryClient();
+  const { session } = useScope();
+  const [code, setCode] = useState('');
+  const verify = useAction(
+    async () => {
+      await authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') });
+      await queries.invalidateQueries();
+    },
+    (problem) => (problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem),
+  );
+  if (!session.twoFactorEnabled || session.secondFactor) return null;
+  return (
+    <form className="card stack narrow" aria-labelledby="stepup" onSubmit={verify.submit}>
+      <h2 id="stepup">{words.security.stepUp}</h2>
+      <p className="soft" style={{ margin: 0 }}>
+        {words.security.stepUpLead}
+      </p>
+      <TextInput
+        label={words.security.enterCode}
+        inputMode="numeric"
+        autoComplete="one-time-code"
+        maxLength={7}
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value)}
+      />
+      <FormError error={verify.error} />
+      <Button type="submit" loading={verify.busy} disabled={code.replace(/\D/g, '').length !== 6}>
+        {words.reauth.submit}
+      </Button>
+    </form>
   );
 }
 

@@ -1,8 +1,9 @@
-import { ActionIcon, Drawer, Menu, Select } from '@mantine/core';
+import { ActionIcon, Alert, Anchor, Button, Drawer, Menu, Select } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ask, authCall, person } from '../api/client.ts';
+import { dateTime } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { type Language, useText } from '../text/text.tsx';
 import { Icon, type IconName } from './icons.tsx';
@@ -84,9 +85,14 @@ function Navigation() {
             {words.nav.people}
           </NavItem>
         )}
-        <NavItem to="/seguranca" icon="shield">
+        <NavItem to="/seguranca" icon="shield" exact>
           {words.nav.security}
         </NavItem>
+        {may('audit') && (
+          <NavItem to="/seguranca/registro" icon="clock">
+            {words.nav.securityEvents}
+          </NavItem>
+        )}
       </ul>
     </nav>
   );
@@ -200,8 +206,11 @@ function PersonMenu() {
 
 /** Around every page of an account. */
 export function Shell() {
-  const { words } = useText();
+  const { words, language } = useText();
   const { session, account } = useScope();
+  // Without a second factor in this session the account closes then.
+  const dueAt = session.secondFactor ? null : account.secondFactorDueAt;
+  const isDue = dueAt !== null && Date.parse(dueAt) <= Date.now();
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
@@ -253,7 +262,25 @@ export function Shell() {
             </section>
           )}
           <main id="conteudo" ref={main} tabIndex={-1}>
-            <Outlet />
+            {dueAt !== null && !isDue && path !== '/seguranca' && (
+              <Alert color="yellow" variant="light" mb="md">
+                {words.security.dueBy(dateTime(dueAt, language))}{' '}
+                <Anchor component={Link} to="/seguranca">
+                  {words.transfers.setUp}
+                </Anchor>
+              </Alert>
+            )}
+            {isDue && path !== '/seguranca' ? (
+              <div className="card stack narrow">
+                <h1>{words.security.totp}</h1>
+                <p style={{ margin: 0 }}>{words.security.dueNow}</p>
+                <Button component={Link} to="/seguranca">
+                  {words.transfers.setUp}
+                </Button>
+              </div>
+            ) : (
+              <Outlet />
+            )}
           </main>
         </div>
       </div>
