@@ -4884,6 +4884,8 @@ export interface operations {
                             name: string | null;
                             /** @description E-mail of the person */
                             email: string | null;
+                            /** @description Name of the person to whom it was done */
+                            subjectName: string | null;
                             /** @description Session */
                             sessionId: string | null;
                             /** @description Where from */

@@ -52,7 +52,7 @@ export function SecurityEvents() {
                   <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
                     {whoOf(one, words.securityEvents.operator, words.securityEvents.unknown)}
                     {one.ipAddress && <span className="num"> · {one.ipAddress}</span>}
-                    {detailOf(one) && <span> · {detailOf(one)}</span>}
+                    {detailOf(one, words) && <span> · {detailOf(one, words)}</span>}
                   </div>
                 </div>
                 <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
@@ -77,8 +77,14 @@ export function SecurityEvents() {
 const whoOf = (event: Event, operator: string, unknown: string): string =>
   event.actor === 'operator' ? operator : (event.name ?? event.email ?? unknown);
 
-/** Ids and names as they were recorded: `role: finance`. */
-const detailOf = ({ detail }: Event): string =>
-  Object.entries(detail)
-    .map(([name, value]) => `${name}: ${[value].flat().join(', ')}`)
-    .join(' · ');
+/** What people can read of the detail; ids are left to the log. */
+function detailOf({ detail, subjectName }: Event, words: ReturnType<typeof useText>['words']): string {
+  const shown = subjectName === null ? [] : [subjectName];
+  for (const [name, label] of Object.entries(words.securityEvents.details)) {
+    const value = detail[name];
+    if (value === undefined) continue;
+    const text = [value].flat().join(', ');
+    shown.push(`${label}: ${name === 'role' ? words.roles[text as keyof typeof words.roles] : text}`);
+  }
+  return shown.join(' · ');
+}

@@ -645,6 +645,16 @@ export const en: Words = {
     unknown: 'Unknown person',
     more: 'Show more',
     outcomes: { ok: 'done', refused: 'refused' },
+    details: {
+      method: 'method',
+      factor: 'factor',
+      role: 'role',
+      name: 'name',
+      permissions: 'permissions',
+      days: 'days',
+      reason: 'reason',
+      route: 'route',
+    },
     kinds: {
       sign_in: 'Sign-in',
       sign_out: 'Sign-out',

@@ -81,7 +81,7 @@ export function authEffects(
       return record(answered, {
         kind: 'sign_in',
         userId: user?.id ?? null,
-        detail: { by: call, step: 'password' },
+        detail: { method: methodOf(call), step: 'password' },
       });
     }
     const { user, session } = found;
@@ -94,7 +94,12 @@ export function authEffects(
     if (person !== null) return afterFactorCode(answered, session.id);
     reply.header('set-cookie', devices.cookieFor(user.email, ids.bytes(16)));
     await noticeSignIn(house, request, user);
-    await record(answered, { kind: 'sign_in', userId: user.id, sessionId: session.id, detail: { by: call } });
+    await record(answered, {
+      kind: 'sign_in',
+      userId: user.id,
+      sessionId: session.id,
+      detail: { method: methodOf(call) },
+    });
   }
 
   /** A code that was given in a session: it sets up the app, or shows the second factor later than the sign-in. */
@@ -178,7 +183,16 @@ export function authEffects(
       const by = user?.id ?? answered.person?.userId ?? answered.request.ip;
       if (!(await attempts.tryTake('refusalRecord', by))) return;
       const userId = user?.id ?? answered.person?.userId ?? null;
-      await record(answered, { kind, userId, detail: { by: answered.call, status: answered.answer.status } });
+      await record(answered, { kind, userId, detail: { method: methodOf(answered.call) } });
     },
   };
 }
+
+const methodOf = (call: string): string =>
+  call.includes('passkey')
+    ? 'passkey'
+    : call.includes('backup-code')
+      ? 'backup code'
+      : call.includes('two-factor')
+        ? 'app'
+        : 'password';

@@ -477,6 +477,7 @@ export const SecurityEventListSchema = Type.Object({
       userId: NullableUuid('Person'),
       name: NullableText('Name of the person'),
       email: NullableText('E-mail of the person'),
+      subjectName: NullableText('Name of the person to whom it was done'),
       sessionId: NullableUuid('Session'),
       ipAddress: NullableText('Where from'),
       detail: EventDetail,

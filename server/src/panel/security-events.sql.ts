@@ -40,13 +40,15 @@ export interface ListedSecurityEvent extends SecurityEventRow {
   /** Null: no longer known, or nobody. */
   name: string | null;
   email: string | null;
+  /** To whom it was done: a member who was invited, removed or signed out. */
+  subjectName: string | null;
 }
 
 /** What happened in the account, and what happened to its members' own access while they were members. */
 const select: Statement = {
   name: 'security_event_list',
   text: `SELECT e.id, e.at, e.account_id AS "accountId", e.user_id AS "userId", e.session_id AS "sessionId", e.actor, e.kind,
-      e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email
+      e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email, t.name AS "subjectName"
     FROM (
       (SELECT * FROM security_event WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3)
       UNION ALL
@@ -54,7 +56,8 @@ const select: Statement = {
           SELECT * FROM security_event WHERE user_id = m.user_id AND account_id IS NULL AND id < $2 AND at >= m.created_at
           ORDER BY id DESC LIMIT $3) s
         WHERE m.account_id = $1)
-    ) e LEFT JOIN panel_user u ON u.id = e.user_id ORDER BY e.id DESC LIMIT $3`,
+    ) e LEFT JOIN panel_user u ON u.id = e.user_id LEFT JOIN panel_user t ON t.id::text = e.detail->>'userId'
+    ORDER BY e.id DESC LIMIT $3`,
 };
 
 /** Newest first, below an id. */
