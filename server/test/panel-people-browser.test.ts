@@ -280,7 +280,7 @@ describe('another e-mail address', () => {
     await own.page.getByText('E-mail trocado. Entre com o novo endereço.').waitFor();
     await signIn(own.page, fresh);
     await own.page.goto(`${service.url}/transferencias/nova`);
-    await own.page.getByText(/Transferências pelo painel ficam suspensas até/).waitFor();
+    await own.page.getByText(/Transferências suspensas até/).waitFor();
     await inspect(own.page, 'transferencia-suspensa');
     expect(own.complaints).toEqual([]);
     await own.context.close();
