@@ -56,6 +56,12 @@ export async function serveMetrics(
     `SELECT connection, call, open::int AS value FROM breaker`,
   );
   gauge(
+    'statement_lines_set_aside',
+    'Lines of the statement of a provider that could not be answered',
+    ['connection'],
+    `SELECT connection, count(*) AS value FROM statement_line WHERE tries > 0 GROUP BY connection`,
+  );
+  gauge(
     'deliveries_waiting',
     'Deliveries of providers that are stored and not applied',
     ['connection'],

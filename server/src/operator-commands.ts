@@ -13,6 +13,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import type { House } from './house.ts';
 import { type Anchor, readAnchor, verify } from './ledger/verify.ts';
 import { paymentIdFor } from './request-keys/claim.ts';
 import { markRestored } from './settlement/after-restore.ts';
@@ -27,9 +28,11 @@ import {
   resolveIncident,
   showIncident,
 } from './settlement/incident.ts';
-import type { Operator } from './settlement/operator.ts';
+import { type Operator, OperatorRefused } from './settlement/operator.ts';
 import { type PauseView, pauseWithdrawals, resumeWithdrawals } from './settlement/pause.ts';
 import { reconcile } from './settlement/reconcile.ts';
+import type { OpenLine } from './settlement/statement-lines.sql.ts';
+import { dismissLine, listOpenLines } from './settlement/statement-lines.ts';
 import { changeWebhookAddress } from './settlement/webhook-address.ts';
 import { type Context, type Edge, onDatabase } from './start.ts';
 
@@ -209,21 +212,9 @@ export const operatorCommands: Command[] = [
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
       const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
-      const result = await onDatabase(edge, 'reconcile', async (context) => {
-        const [{ openHouse }, { createUndiciNet }] = await Promise.all([
-          import('./house.ts'),
-          import('./ports/undici-net.ts'),
-        ]);
-        const net = createUndiciNet();
-        try {
-          const house = await openHouse({ ...context, net }, new AbortController().signal);
-          const compared = await reconcile(house, operatorOf(context), { accountId, sinceMs });
-          await house.till.idle();
-          return compared;
-        } finally {
-          await net.close();
-        }
-      });
+      const result = await atProviders(edge, 'reconcile', (house, operator) =>
+        reconcile(house, operator, { accountId, sinceMs }),
+      );
       const json = { ...result, since: instant(result.since) };
       return {
         json,
@@ -232,6 +223,65 @@ export const operatorCommands: Command[] = [
           '',
         ),
       };
+    },
+  },
+  {
+    name: 'statement list',
+    about:
+      "lines of the provider's statement that could not be answered, the oldest first; they are looked up again",
+    run: async (edge) => {
+      const all = await onDatabase(edge, 'statement list', listOpenLines);
+      const lines = all.map((line) => ({
+        ...line,
+        at: instant(line.at),
+        firstSeenAt: instant(line.firstSeenAt),
+        nextAt: instant(line.nextAt),
+      }));
+      const rows = lines.map((line) => [
+        line.connection,
+        line.kind,
+        line.id,
+        String(line.amountCents ?? '-'),
+        String(line.at),
+        `${line.tries} tries`,
+        line.problem ?? '-',
+      ]);
+      return { json: { lines }, text: table(rows, 'no lines') };
+    },
+  },
+  {
+    name: 'statement dismiss',
+    usage: 'KIND ID --reason R [--connection simulator|live]',
+    about: 'ends the look-ups of a line of `statement list` that a person has dealt with; it posts nothing',
+    options: { reason: { type: 'string' }, connection: { type: 'string' } },
+    operands: ['KIND', 'ID'],
+    run: async (edge, { values, operands }) => {
+      const [kind, id] = operands as [OpenLine['kind'], string];
+      const connection = String(values.connection ?? 'live');
+      const reason = required(values, 'reason');
+      await asOperator(edge, 'statement dismiss', (operator) =>
+        dismissLine(operator, connection, { kind, id }, reason),
+      );
+      return { json: { connection, kind, id }, text: `dismissed ${kind} ${id}` };
+    },
+  },
+  {
+    name: 'provider balance',
+    usage: '[--connection simulator|live]',
+    about: "the provider's balance of its account, and what of it is blocked",
+    options: { connection: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const connection = String(values.connection ?? 'live');
+      const { availableCents, blocked } = await atProviders(edge, 'provider balance', (house) => {
+        const provider = house.providers.get(connection);
+        if (!provider) throw new OperatorRefused(`no connection ${connection}`);
+        return provider.balance();
+      });
+      const rows = [
+        ['availableCents', String(availableCents)],
+        ...Object.entries(blocked ?? {}).map(([name, value]) => [`blocked.${name}`, String(value)]),
+      ];
+      return { json: { connection, availableCents, blocked }, text: table(rows, '') };
     },
   },
   {
@@ -312,6 +362,28 @@ function userName(): string {
     return `uid ${process.getuid?.() ?? '?'}`;
   }
 }
+
+/** For what needs the providers themselves. */
+const atProviders = <T>(
+  edge: Edge,
+  command: string,
+  work: (house: House, operator: Operator) => Promise<T>,
+): Promise<T> =>
+  onDatabase(edge, command, async (context) => {
+    const [{ openHouse }, { createUndiciNet }] = await Promise.all([
+      import('./house.ts'),
+      import('./ports/undici-net.ts'),
+    ]);
+    const net = createUndiciNet();
+    try {
+      const house = await openHouse({ ...context, net }, new AbortController().signal);
+      const done = await work(house, operatorOf(context));
+      await house.till.idle();
+      return done;
+    } finally {
+      await net.close();
+    }
+  });
 
 const asOperator = <T>(edge: Edge, command: string, work: (operator: Operator) => Promise<T>): Promise<T> =>
   onDatabase(edge, command, (context) => work(operatorOf(context)));

@@ -5,10 +5,12 @@ import { createUnusedKeys } from './keys/unused.ts';
 import { stepAttemptPruning } from './panel/attempts.ts';
 import { stepSecurityEventPruning } from './panel/security-events.ts';
 import { stepRequestPruning } from './request-log/request-log.ts';
+import { stepDayReport } from './settlement/day-reports.ts';
 import { createFollowUp } from './settlement/follow-up.ts';
 import { createInbound } from './settlement/inbound.ts';
 import { stepRetention } from './settlement/retention.ts';
 import { stepStatement } from './settlement/statement.ts';
+import { stepStatementLines } from './settlement/statement-lines.ts';
 import { createStillUnknown } from './settlement/still-unknown.ts';
 import { expireDrafts } from './transfers/draft.ts';
 
@@ -27,6 +29,8 @@ const restMs = {
   drafts: 5_000,
   retention: 10_000,
   statement: 10_000,
+  statementLines: 10_000,
+  dayReports: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
   requestLog: 10_000,
@@ -77,9 +81,11 @@ export function runWorker(house: House): Worker {
     loop('deliveries', inbound.stepLeft),
     loop('unknown', createStillUnknown(house).step),
     loop('drafts', () => expireDrafts(house)),
-    ...[...house.providers.values()].map((provider) =>
+    ...[...house.providers.values()].flatMap((provider) => [
       loop('statement', () => stepStatement(house, provider)),
-    ),
+      loop('statementLines', () => stepStatementLines(house, provider)),
+      loop('dayReports', () => stepDayReport(house, provider)),
+    ]),
     loop('retention', () => stepRetention(house)),
     loop('unusedKeys', createUnusedKeys(house).step),
     loop('alerts', createAlerts(house).step),

@@ -192,6 +192,16 @@ describe('a sent Pix', () => {
     });
   });
 
+  test('that came back has its returns, which have no status and no id', async () => {
+    answers('efi/sent-returned');
+    const query = await providerOf().queryPayout(idOf('efi/sent-returned'));
+    if (query.outcome !== 'found') throw new Error(query.outcome);
+    expect(query.report.returns.map(({ amountCents, status }) => [amountCents, status])).toEqual([
+      [200, 'settled'],
+      [200, 'settled'],
+    ]);
+  });
+
   test('that was refused without a reason hints at the daily limit, once an hour', async () => {
     answers('efi/sent-refused');
     const provider = providerOf();
@@ -312,10 +322,10 @@ describe('the report of a day', () => {
     const report = `CA;x\r\nPDR;1;${e};${d};2.00;2026-11-20T10:00:00.000Z\r\nXX;${d};y;3,50;${e}\nYY;${e};1.00\nZZ;${d};4.00\nEE;;;\nT;0\n`;
     expect(readReport(report)).toEqual({
       returns: [
-        { id: d, endToEnd: e, amountCents: 200 },
-        { id: d, endToEnd: e, amountCents: 350 },
-        { id: e, endToEnd: e, amountCents: 100 },
-        { id: d, endToEnd: null, amountCents: 400 },
+        { id: d, rtrId: d, endToEnd: e, amountCents: 200 },
+        { id: d, rtrId: d, endToEnd: e, amountCents: 350 },
+        { id: e, rtrId: null, endToEnd: e, amountCents: 100 },
+        { id: d, rtrId: d, endToEnd: null, amountCents: 400 },
       ],
       unreadable: 1,
     });
@@ -349,6 +359,11 @@ describe('a delivery', () => {
     ],
     ['efi/delivery-give-back-refused', ours, { received: [{ returns: [{ status: 'failed' }] }] }],
     ['efi/delivery-sent', ours, { payouts: [{ providerId: '123ABC', status: 'completed' }] }],
+    [
+      'efi/delivery-sent-returned',
+      ours,
+      { payouts: [{ status: 'completed', returns: [{ amountCents: 200, status: 'settled' }] }] },
+    ],
     [
       'efi/delivery-sent-refused',
       ours,

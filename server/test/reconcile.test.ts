@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../src/accounts/directory.ts';
-import type { Provider } from '../src/provider/provider.ts';
+import type { DayReportOutcome, Provider } from '../src/provider/provider.ts';
 import { listIncidents, resolveIncident } from '../src/settlement/incident.ts';
 import { prepareLimits } from '../src/settlement/limit.ts';
 import type { Operator } from '../src/settlement/operator.ts';
 import { pauseAfterRestore } from '../src/settlement/pause.ts';
 import { reconcile } from '../src/settlement/reconcile.ts';
+import { listOpenLines, stepStatementLines } from '../src/settlement/statement-lines.ts';
 import { type Merchant, openService, type Service, until } from './support/service.ts';
 import { violations } from './support/verified.ts';
 
@@ -132,6 +133,112 @@ test('after a restore a payment that has been open for a month is queried, and t
   expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
 });
 
+/** A provider on whose closed days nothing was returned. */
+const emptyReports = {
+  requestDayReport: async () => ({ outcome: 'requested' as const, reportId: 'r' }),
+  readDayReport: async () => ({ outcome: 'ready' as const, returns: [], unreadable: 0 }),
+};
+
+/** Compares while the simulator's connection answers otherwise. */
+async function compareWith(changed: Partial<Provider>, sinceMs: number | null = null) {
+  const providers = service.house.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  providers.set('simulator', { ...simulator, ...changed });
+  try {
+    return await reconcile(service.house, operator(), { accountId: null, sinceMs });
+  } finally {
+    providers.set('simulator', simulator);
+  }
+}
+
+const nothingListed = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
+const hourMs = 3_600_000;
+
+test('a line that the provider cannot answer is set aside, and a restore ends all the same', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 310 });
+  const txid = body.id.replaceAll('-', '');
+  await pay(body.id);
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  const simulator = service.house.providers.get('simulator') as Provider;
+  const unreadable = { outcome: 'unclear', cause: 'unreadable', detail: '200', retryAfterMs: null } as const;
+  const done = await compareWith({
+    ...emptyReports,
+    listCharges: nothingListed,
+    queryCharge: async (asked, at) => (asked === txid ? unreadable : simulator.queryCharge(asked, at)),
+  });
+  expect(done).toMatchObject({ setAside: 1, restoreEnded: true });
+  const [line] = await listOpenLines(service.house);
+  expect(line).toMatchObject({ kind: 'received', providerId: txid, amountCents: 310 });
+  await service.house.sql.run({ name: 'lines due', text: `UPDATE statement_line SET next_at = 'epoch'` });
+  await stepStatementLines(service.house, simulator);
+  // It is followed, so it is only made due: the lookup queries it as soon as the shared limit has a query left.
+  const status = async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status;
+  await until(async () => (await status()) === 'paid');
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a return of an older payout is found in the report of its day, once it is made', async () => {
+  const { body: sent } = await merchant.transfer();
+  await until(async () => (await merchant.call('GET', `/payments/${sent.id}`)).body.status === 'completed');
+  await service.simulator.behave({ webhook: 'drop' });
+  const path = `/control/payouts/${sent.id.replaceAll('-', '')}/return`;
+  const { body: back } = await service.simulator.control('POST', path);
+  const [pix] = await service.database.admin<{ id: string }>(
+    'SELECT end_to_end AS id FROM payment WHERE id = $1',
+    [sent.id],
+  );
+  const answers: DayReportOutcome[] = [
+    { outcome: 'pending' },
+    {
+      outcome: 'ready',
+      returns: [
+        { id: back.rtrId, rtrId: back.rtrId, endToEnd: pix?.id ?? null, amountCents: back.amountCents },
+      ],
+      unreadable: 0,
+    },
+  ];
+  const before = await merchant.balanceCents();
+  const reports = {
+    requestDayReport: emptyReports.requestDayReport,
+    readDayReport: async () => answers.shift() ?? emptyReports.readDayReport(),
+  };
+  // Neither list reaches back to it.
+  const old = { listCharges: nothingListed, listPayouts: nothingListed, statement: nothingListed };
+  const since = Date.now() - 30 * hourMs;
+  expect(await compareWith({ ...old, ...reports }, since)).toMatchObject({ missing: 1, unreadReports: 0 });
+  expect(await merchant.balanceCents()).toBe(before + back.amountCents);
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a report that cannot be had is counted, and ends nothing', async () => {
+  const refused = async () =>
+    ({
+      outcome: 'unclear',
+      cause: 'unknownRefusal',
+      detail: '403 insufficient_scope',
+      retryAfterMs: null,
+    }) as const;
+  const since = Date.now() - 30 * hourMs;
+  const compared = await compareWith({ requestDayReport: refused }, since);
+  expect(compared.unreadReports).toBeGreaterThanOrEqual(1);
+});
+
+test('a connection without a statement is compared by its lists', async () => {
+  const simulator = service.house.providers.get('simulator') as Provider;
+  const never = async () => {
+    throw new Error('it offers none');
+  };
+  const compared = await compareWith({
+    capabilities: { ...simulator.capabilities, statement: { lists: false, dayReports: null } },
+    statement: never,
+    requestDayReport: never,
+  });
+  expect(compared).toMatchObject({ unreadReports: 0, setAside: 0 });
+});
+
 test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
   const { house } = service;
   await service.database.admin(
@@ -145,7 +252,7 @@ test('after a restore the pause stays while a provider that accounts are bound t
   // The operator gives its settings, and nothing ever happened there.
   const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
   const simulator = house.providers.get('simulator') as Provider;
-  const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing };
+  const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing, ...emptyReports };
   (house.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
   await prepareLimits(house.sql, 'live', null);
   expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true });

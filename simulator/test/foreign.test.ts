@@ -62,12 +62,15 @@ test('the request of the documentation is taken', async () => {
 
 test('a sent Pix: by id, returned, refused, in the list, and none', async () => {
   const provider = await startProvider();
-  const [good, refused] = [await completed(provider), newId()];
+  const [good, back, refused] = [await completed(provider), await completed(provider), newId()];
+  await provider.control('POST', `/payouts/${back}/return`, { amountCents: 100 });
   await provider.putPayout(refused, 'refuse-in-answer@simulator.example');
   sentAs('efi/sent', (await provider.payout(good)).body);
+  await provider.behave({ returnForm: 'rtrId' });
+  sentAs('efi/sent-returned', (await provider.payout(back)).body);
   sentAs('efi/sent-refused', (await provider.payout(refused)).body);
   const list = foreign('efi/sent-list');
-  const optional = [...(list.optional ?? []), 'pix[].gnExtras'];
+  const optional = [...(list.optional ?? []), 'pix[].devolucoes', 'pix[].gnExtras'];
   const ours = (await provider.call('GET', `/v2/gn/pix/enviados?${span}`)).body;
   expect(differences({ ...list, optional }, ours)).toEqual([]);
   const none = await provider.payout(newId());
@@ -129,11 +132,14 @@ test('deliveries', async () => {
   await provider.putCharge(txid);
   await provider.control('POST', `/charges/${txid}/pay`);
   await until(endpoint.items, (items) => items.length === 1);
-  await completed(provider);
+  const good = await completed(provider);
   await until(endpoint.items, (items) => items.length === 2);
   await provider.putPayout(newId(), 'refuse-later@simulator.example');
-  const items = await until(endpoint.items, (all) => all.length === 3);
-  const names = ['delivery-received', 'delivery-sent', 'delivery-sent-refused'];
+  await until(endpoint.items, (items) => items.length === 3);
+  await provider.behave({ returnForm: 'rtrId' });
+  await provider.control('POST', `/payouts/${good}/return`);
+  const items = await until(endpoint.items, (all) => all.length === 4);
+  const names = ['delivery-received', 'delivery-sent', 'delivery-sent-refused', 'delivery-sent-returned'];
   for (const [at, name] of names.entries()) sentAs(`efi/${name}`, { pix: [items[at]] });
 });
 

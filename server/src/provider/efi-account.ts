@@ -147,9 +147,10 @@ export function readReport(text: string): { returns: ReportedReturn[]; unreadabl
     const [kind = '', ...fields] = record.split(';').map((field) => field.trim());
     if (otherRecords.has(kind)) continue;
     const endToEnd = fields.find((field) => pixId.test(field)) ?? null;
-    const id = fields.find((field) => returnId.test(field)) ?? endToEnd;
+    const rtrId = fields.find((field) => returnId.test(field)) ?? null;
+    const id = rtrId ?? endToEnd;
     if (id === null) unreadable++;
-    else returns.push({ id, endToEnd, amountCents: amountOf(fields) });
+    else returns.push({ id, rtrId, endToEnd, amountCents: amountOf(fields) });
   }
   return { returns, unreadable };
 }

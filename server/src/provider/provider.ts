@@ -231,8 +231,9 @@ export interface StatementLine {
 
 /** A return that a day report names. It proves nothing by itself: the Pix it belongs to is queried. */
 export interface ReportedReturn {
-  /** The provider's id of the return, else the end-to-end id of the Pix. */
+  /** `rtrId`, else the end-to-end id of the Pix. */
   id: string;
+  rtrId: string | null;
   /** Of the Pix that was given back; null when the report does not name it. */
   endToEnd: string | null;
   /** Null when the report does not say it in a known form. */

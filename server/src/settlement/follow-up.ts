@@ -414,13 +414,21 @@ export async function takeAllowedQuery(house: House, provider: Provider): Promis
   return null;
 }
 
+/** The limit that all processes share had no query left in time: it says nothing of the payment. */
+export class NoQueryLeft extends Error {
+  override name = 'NoQueryLeft';
+  constructor() {
+    super('no query of the shared limit was left');
+  }
+}
+
 /** A delivery waits this long for queries of the shared limit, then it is left for later. */
 const confirmWaitMs = 10_000;
 
 /**
  * What a delivery does that is not believed by itself: its payments are asked after, as soon as the limit allows. One that is
  * followed is only made due, so that a listing may answer for many; one that has ended is asked after here.
- * @throws Error when one could not be asked after: the delivery is not applied yet
+ * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
  */
 export async function confirm(
   house: House,
@@ -441,11 +449,12 @@ export async function confirm(
       await house.clock.sleep(200, house.draining);
       slot = await takeAllowedQuery(house, provider);
     }
-    if (!slot) throw new Error('no query of the shared limit was left');
+    if (!slot) throw new NoQueryLeft();
     try {
       const startedAt = house.clock.now();
       const outcome = await ask(house, provider, asked(owner));
-      if (outcome.outcome !== 'found') throw new Error(`the provider answered ${outcome.outcome}`);
+      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+      if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
       const { accountId, id: paymentId, operationId } = owner;
       const observation = { from: 'query', id: house.ids.uuid(), startedAt, outcome } as const;
       await applyOutcome(

@@ -4,16 +4,19 @@ import { type Payment, paymentIdOf, providerIdOf } from '../payments/payment.ts'
 import { findOwners, type PaymentOwner, paymentKey, payments } from '../payments/payments.sql.ts';
 import type {
   ChargeReport,
+  DayReportOutcome,
   ListOutcome,
   ListWindow,
   PayoutReport,
   Provider,
   QueryOutcome,
   StatementLine,
+  Unclear,
 } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { audits, installationId } from './audit.sql.ts';
+import { closedDays, linesOfReport } from './day-reports.ts';
 import { takeQuery } from './limit.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';
@@ -29,6 +32,8 @@ import {
 } from './reconcile.sql.ts';
 import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
 import { applyWithinMs } from './send.ts';
+import type { LineToAnswer } from './statement-lines.sql.ts';
+import { setAside } from './statement-lines.ts';
 import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from './unmatched.ts';
 
 /**
@@ -51,6 +56,10 @@ export interface Reconciled {
   unexpected: number;
   /** Both know it, and disagree; or settled here and not listed there. */
   different: number;
+  /** Lines of the statement that the provider could not answer: the running service looks them up again. */
+  setAside: number;
+  /** Reports of closed days that could not be read: the running service requests them again. */
+  unreadReports: number;
   /** ms since 1970. */
   since: number;
   /** The pause after a restore ended with this. */
@@ -65,6 +74,8 @@ const windowLeastMs = 1_000;
 /** Payments of the last minutes may be on their way into the provider's lists. */
 const settlingMs = 5 * 60_000;
 const chunk = 500;
+/** Of a report that is being made: about four minutes. */
+const reportLooksMost = 50;
 /** After a restore, open payments from before the window that are queried one by one: 40 s of the shared limit. */
 const staleMost = 200;
 /** No comparison takes longer: what an older one left in the database belongs to a process that ended. */
@@ -86,6 +97,8 @@ export async function reconcile(
     missing: 0,
     unexpected: 0,
     different: 0,
+    setAside: 0,
+    unreadReports: 0,
     since,
     restoreEnded: false,
   };
@@ -171,9 +184,21 @@ async function compareConnection(
     for await (const reports of listed(house, provider, window, (part) => provider.listPayouts(part)))
       await compare(reports);
   }
+  const { lists, dayReports } = provider.capabilities.statement;
   // The statement shows when money moved, so also what was created before the window, and what is under no id of ours.
-  for await (const lines of listed(house, provider, window, (part) => provider.statement(part))) {
-    await compareLines(house, provider, accountId, lines, seen, compare, result);
+  if (lists) {
+    for await (const lines of listed(house, provider, window, (part) => provider.statement(part)))
+      await compareLines(house, provider, accountId, lines, seen, compare, result);
+  }
+  if (dayReports) {
+    for (const day of closedDays(window, house.clock.now(), dayReports.utcOffsetMs)) {
+      const report = await reportOf(house, provider, day);
+      if (report === null) result.unreadReports++;
+      else {
+        const lines = linesOfReport(day, dayReports.utcOffsetMs, report);
+        await compareReported(house, provider, accountId, lines, seen, compare, result);
+      }
+    }
   }
   await compareStale(house, provider, accountId, stale, seen, compare);
   if (!provider.capabilities.canList) return;
@@ -371,6 +396,7 @@ async function compareLines(
   const unseen = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
   const owners = await ownersOf(house, provider, ids);
+  let outages = 0;
   for (const line of unseen) {
     const { providerId, kind } = line;
     if (providerId !== null && there.has(providerId)) continue;
@@ -378,21 +404,112 @@ async function compareLines(
     if (accountId !== null && owner?.accountId !== accountId) continue;
     if (providerId !== null) {
       // Created before the window: what the provider says of it as a whole, with the ids of its returns.
-      await takeTurn(house, provider);
-      const outcome: QueryOutcome<ChargeReport | PayoutReport> =
-        kind === 'received' || kind === 'debited'
-          ? await provider.queryCharge(providerId)
-          : await provider.queryPayout(providerId);
+      const direction = kind === 'received' || kind === 'debited' ? 'received' : 'sent';
+      const outcome = await queryPix(house, provider, direction, providerId);
       if (outcome.outcome === 'found') {
         await compare([outcome.report]);
         there.add(providerId);
+        outages = 0;
         continue;
       }
-      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+      if (outcome.outcome === 'unclear') {
+        // Two in a row are the provider's trouble and not the line's.
+        if (isOutage(outcome) && ++outages === 2) throw notAnswered(outcome);
+        result.setAside++;
+        await setAside(house, provider.connection, line, notAnswered(outcome).message);
+        continue;
+      }
     }
     result.unexpected++;
     await postEach(house, [unmatchedLine(line)]);
   }
+}
+
+/** Returns that the report of a closed day names: whatever is not yet compared is queried as a whole. */
+async function compareReported(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  lines: readonly LineToAnswer[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+  result: Reconciled,
+): Promise<void> {
+  for (const line of lines) {
+    const unanswered = async (problem: string): Promise<void> => {
+      // Whose it is remains unknown: a comparison of one account leaves it to the next one of all.
+      if (accountId !== null) return;
+      result.setAside++;
+      await setAside(house, provider.connection, line, problem);
+    };
+    const { endToEnd } = line;
+    if (endToEnd === null) {
+      await unanswered('the report names no end-to-end id');
+      continue;
+    }
+    const found = await asked(house, provider, () => provider.findPix(endToEnd));
+    if (found.outcome !== 'found') {
+      await unanswered(
+        found.outcome === 'unclear' ? notAnswered(found).message : 'the provider does not know this Pix',
+      );
+      continue;
+    }
+    const { providerId, direction } = found.report;
+    const owner =
+      providerId === null ? undefined : (await ownersOf(house, provider, [providerId])).values().next().value;
+    if (providerId !== null && owner) {
+      if (accountId !== null && owner.accountId !== accountId) continue;
+      if ((await seen.among([providerId])).has(providerId)) continue;
+      const outcome = await queryPix(house, provider, direction, providerId);
+      if (outcome.outcome === 'found') await compare([outcome.report]);
+      else await unanswered('the provider does not answer for the payment');
+    } else if (accountId === null && line.amountCents !== null) {
+      result.unexpected++;
+      const kind = direction === 'sent' ? 'returned' : 'debited';
+      await postEach(house, [unmatchedLine({ ...line, amountCents: line.amountCents, kind })]);
+    } else {
+      await unanswered('the report names no amount');
+    }
+  }
+}
+
+const queryPix = (
+  house: House,
+  provider: Provider,
+  direction: 'received' | 'sent',
+  providerId: string,
+): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
+  asked<QueryOutcome<ChargeReport | PayoutReport>>(house, provider, () =>
+    direction === 'received' ? provider.queryCharge(providerId) : provider.queryPayout(providerId),
+  );
+
+const isOutage = ({ cause }: Unclear): boolean => cause !== 'unreadable' && cause !== 'unknownRefusal';
+
+const notAnswered = ({ cause, detail }: Unclear): Error =>
+  new Error(`the provider does not answer: ${cause} (${detail})`);
+
+/** The report of a closed day, requested and read; null when the provider does not give it. Efí takes about 30 s to make one. */
+async function reportOf(
+  house: House,
+  provider: Provider,
+  day: string,
+): Promise<Extract<DayReportOutcome, { outcome: 'ready' }> | null> {
+  type Step = DayReportOutcome | Awaited<ReturnType<Provider['requestDayReport']>>;
+  let outcome: Step = { outcome: 'notFound' };
+  let reportId = '';
+  for (let looks = 0; looks < reportLooksMost; looks++) {
+    const lost: boolean = outcome.outcome === 'notFound';
+    outcome = await asked<Step>(house, provider, () =>
+      lost ? provider.requestDayReport(day) : provider.readDayReport(reportId),
+    );
+    if (outcome.outcome === 'ready') return outcome;
+    if (outcome.outcome === 'unclear') break;
+    if (outcome.outcome === 'requested') reportId = outcome.reportId;
+    else await house.clock.sleep(Math.min(5_000, 250 * 2 ** looks), house.draining);
+  }
+  const detail = outcome.outcome === 'unclear' ? outcome.detail : outcome.outcome;
+  house.log.error({ connection: provider.connection, day, detail }, 'the report of a day cannot be read');
+  return null;
 }
 
 /** The parts of a window, each read whole, the oldest first. */
@@ -402,8 +519,8 @@ async function* listed<Report>(
   window: ListWindow,
   list: (window: ListWindow) => Promise<ListOutcome<Report>>,
 ): AsyncGenerator<Report[]> {
-  await takeTurn(house, provider);
-  const outcome = await answered(house, () => list({ ...window, wholeOnly: true }));
+  const outcome = await asked(house, provider, () => list({ ...window, wholeOnly: true }));
+  if (outcome.outcome !== 'listed') throw notAnswered(outcome);
   if (outcome.complete) {
     yield outcome.reports;
     return;
@@ -417,19 +534,24 @@ async function* listed<Report>(
   }
 }
 
-async function answered<Report>(
+/** One call of the shared limit. While the provider cannot answer it is repeated, four times over half a minute. */
+async function asked<Outcome extends { outcome: string }>(
   house: House,
-  ask: () => Promise<ListOutcome<Report>>,
-): Promise<Extract<ListOutcome<Report>, { outcome: 'listed' }>> {
+  provider: Provider,
+  ask: () => Promise<Outcome | Unclear>,
+): Promise<Outcome | Unclear> {
   for (let tries = 1; ; tries++) {
+    await takeTurn(house, provider);
     const outcome = await ask();
-    if (outcome.outcome === 'listed') return outcome;
-    if (tries === 5) throw new Error(`the provider does not answer: ${outcome.cause} (${outcome.detail})`);
+    if (!isUnclear(outcome) || !isOutage(outcome) || tries === 5) return outcome;
     // A person waits for this: what a provider wants beyond a minute is said at the end instead.
     const patienceMs = Math.min(outcome.retryAfterMs ?? 0, 60_000);
     await house.clock.sleep(Math.max(patienceMs, 1_000 * 2 ** tries), house.draining);
   }
 }
+
+const isUnclear = (outcome: { outcome: string } | Unclear): outcome is Unclear =>
+  outcome.outcome === 'unclear';
 
 /** Listings and queries count in the limit that all processes share. */
 async function takeTurn(house: House, provider: Provider): Promise<void> {

@@ -16,6 +16,20 @@ const note: Statement = {
     WHERE id = $1 AND statement_due_at = $5`,
 };
 
+const claimDay: Statement = {
+  name: 'report_claim',
+  text: `UPDATE connection SET report_due_at = $3, report_day = coalesce(report_day, $4::date)
+    WHERE id = $1 AND (report_due_at IS NULL OR report_due_at <= $2)
+      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+    RETURNING to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS "reportId"`,
+};
+
+const noteDay: Statement = {
+  name: 'report_note',
+  text: `UPDATE connection SET report_day = $2::date, report_id = $3, report_due_at = $4
+    WHERE id = $1 AND report_due_at = $5`,
+};
+
 const time = (ms: number): string => new Date(ms).toISOString();
 
 export interface StatementPlace {
@@ -53,6 +67,35 @@ export const noteStatementRead = (
     time(untilMs),
   ]);
 
+export interface ReportPlace {
+  /** `2026-11-21`, a day of the provider. */
+  day: string;
+  /** Null: it was not requested yet. */
+  reportId: string | null;
+}
+
+/**
+ * Which day's report is to be worked on, when that is due and nobody else does it until `untilMs`. `firstDay` is where a
+ * connection begins. Not while a restore waits for its reconciliation, which reads the reports itself.
+ */
+export const claimReport = async (
+  sql: Queries,
+  connection: string,
+  now: number,
+  untilMs: number,
+  firstDay: string,
+): Promise<ReportPlace | undefined> =>
+  (await sql.run<ReportPlace>(claimDay, [connection, time(now), time(untilMs), firstDay]))[0];
+
+/** Unless it took longer than its claim on `untilMs` and another has gone on from there. */
+export const noteReport = (
+  sql: Queries,
+  connection: string,
+  { day, reportId }: ReportPlace,
+  dueAt: number,
+  untilMs: number,
+): Promise<unknown> => sql.run(noteDay, [connection, day, reportId, time(dueAt), time(untilMs)]);
+
 /**
  * Whether the books have what a line says is decided here and not by reading payments: nearly always they have, and of the thousands
  * of lines a second that a busy installation's statement has nothing comes back (10 µs a line where reading took 84).
@@ -73,11 +116,12 @@ const unknown: Statement = {
 };
 
 /** Of lines under ids of ours those whose money the books lack. */
-export async function findUnknown<Line extends StatementLine & { paymentId: string; accountNumber: number }>(
-  sql: Queries,
-  connection: string,
-  lines: readonly Line[],
-): Promise<Line[]> {
+export async function findUnknown<
+  Line extends Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'> & {
+    paymentId: string;
+    accountNumber: number;
+  },
+>(sql: Queries, connection: string, lines: readonly Line[]): Promise<Line[]> {
   const found = await sql.run<{ n: number }>(unknown, [
     connection,
     lines.map((line) => line.accountNumber),
@@ -90,5 +134,10 @@ export async function findUnknown<Line extends StatementLine & { paymentId: stri
 }
 
 /** Under which reference the books have the money of a line: a return as `identifyReturns` names it. */
-const referenceOf = ({ kind, id, rtrId, endToEnd }: StatementLine): string | null =>
+const referenceOf = ({
+  kind,
+  id,
+  rtrId,
+  endToEnd,
+}: Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'>) =>
   kind === 'returned' || kind === 'debited' ? (rtrId ?? `${endToEnd}/${id}`) : endToEnd;

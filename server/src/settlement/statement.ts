@@ -3,33 +3,33 @@ import { paymentIdOf } from '../payments/payment.ts';
 import { findOwners } from '../payments/payments.sql.ts';
 import type { Provider, StatementLine } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/claim.ts';
-import { confirm, takeAllowedQuery } from './follow-up.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { resultOf } from './send.ts';
 import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.ts';
+import { setAside } from './statement-lines.ts';
 
 /**
- * Reads the statement of the provider's account, a little at a time, for money that moved after a payment had ended here: an
- * expired charge that was paid after all, a completed transfer that came back. The provider tells of these by webhook alone, and
- * nobody follows an ended payment, so a lost webhook would leave the money with the provider until somebody reconciles.
+ * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that
+ * was paid after all, a completed transfer that came back. The provider reports these by webhook alone, and an ended payment is not
+ * followed, so a lost webhook would leave the money with the provider until somebody reconciles. Where a return stands under the time
+ * of its Pix and comes later than this reading, the report of its day names it (`day-reports.ts`).
  *
- * Rejected: to go on asking after every ended payment (each would be asked after for days, and the shared limit is five queries
- * a second; ten thousand lines of the statement cost one). Lines that name no payment of ours are left to `reconcile`: the company
- * moves money of its own over the same account.
+ * Rejected: to query every ended payment for days; the shared limit is five queries a second, and ten thousand lines of a listing cost
+ * one. Lines that name no payment of ours are left to `reconcile`: the company moves money of its own over the same account.
  *
- * A line proves nothing by itself. It makes the payment it names be asked after, by its id.
+ * A line proves nothing by itself: the payment it names is queried, by its id. One that has no answer is set aside with retries of
+ * its own, and the reading continues.
  */
 const everyMs = 10 * 60_000;
-/** After a provider that did not answer, or a line that could not be asked after. */
+/** After a provider that did not answer, or when no query was left. */
 const soonMs = 30_000;
-/** Lines of the last minutes are read again by the next pass: providers write their statements late. */
+/** Lines of the last minutes are read again by the next pass: providers write their lists late. */
 const settlingMs = 10 * 60_000;
 /**
  * Of a turn; the shared limit is there for payments under way. With ten thousand lines of each, and a turn every ten seconds, a pass
  * gets through seven thousand lines a second, and every line is read by two passes.
  */
 const listingsMost = 20;
-/** A line that leads to no answer holds the reading up no longer than this; after that `reconcile` has to find it. */
-const insistMs = 24 * 3_600_000;
 const widthLeastMs = 1_000;
 
 /**
@@ -38,6 +38,7 @@ const widthLeastMs = 1_000;
  * @returns false: the next one has its time
  */
 export async function stepStatement(house: House, provider: Provider): Promise<boolean> {
+  if (!provider.capabilities.statement.lists) return false;
   const { connection } = provider;
   const now = house.clock.now();
   const claimedTo = now + everyMs;
@@ -77,41 +78,43 @@ async function readOn(
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
-    if (!(await askAfter(house, provider, outcome.reports))) return { readTo, restMs: soonMs };
+    if (!(await answerLines(house, provider, outcome.reports))) return { readTo, restMs: soonMs };
     readTo = toMs;
   }
   return { readTo, restMs: 0 };
 }
 
-/** @returns whether everything that was news could be asked after */
-async function askAfter(house: House, provider: Provider, lines: readonly StatementLine[]): Promise<boolean> {
+/** @returns false: no query of the shared limit was left, and the same lines are to be read again */
+async function answerLines(
+  house: House,
+  provider: Provider,
+  lines: readonly StatementLine[],
+): Promise<boolean> {
+  const { connection } = provider;
   const named = lines.flatMap((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
-  const news = await findUnknown(house.sql, provider.connection, named);
+  const news = await findUnknown(house.sql, connection, named);
   if (news.length === 0) return true;
-  const times = new Map(news.map(({ paymentId, at }) => [paymentId, at]));
+  const lineOf = new Map(news.map((line) => [line.paymentId, line]));
   const owners = await findOwners(
     house.sql,
-    provider.connection,
-    [...times.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+    connection,
+    [...lineOf.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
-  let all = true;
   for (const owner of owners) {
     const { accountId, id: paymentId } = owner;
-    // What is followed up anyway is only asked after sooner; its webhook may be under way.
+    // One that is followed anyway is only queried sooner; its webhook may be under way.
     if (!owner.followed)
-      house.log.warn({ accountId, paymentId }, 'the statement tells of money that the books lack');
+      house.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
     try {
       await confirm(house, provider, [owner]);
     } catch (error) {
-      house.log.error(
-        { err: error, accountId, paymentId },
-        'a line of the statement could not be asked after',
-      );
-      if (house.clock.now() - (times.get(paymentId) ?? 0) < insistMs) all = false;
+      if (error instanceof NoQueryLeft) return false;
+      const line = lineOf.get(paymentId);
+      if (line) await setAside(house, connection, line, (error as Error).message);
     }
   }
-  return all;
+  return true;
 }
