@@ -142,3 +142,18 @@ test('every public call has an example', async () => {
       true,
     ]);
 });
+
+test('every shop in examples/ has fewer than 150 lines', async () => {
+  const folder = new URL('../../examples/', import.meta.url);
+  for (const shop of (await readdir(folder, { withFileTypes: true })).filter((entry) =>
+    entry.isDirectory(),
+  )) {
+    const names = await readdir(new URL(`${shop.name}/`, folder), { recursive: true });
+    const files = names.filter((name) => /\.(js|py|php)$/.test(name) && !name.includes('node_modules'));
+    const texts = await Promise.all(
+      files.map((name) => readFile(new URL(`${shop.name}/${name}`, folder), 'utf8')),
+    );
+    const lines = texts.join('').split('\n').length;
+    expect([shop.name, lines > 50, lines < 150]).toEqual([shop.name, true, true]);
+  }
+});
