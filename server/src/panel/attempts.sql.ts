@@ -49,10 +49,12 @@ const forget: Statement = {
 export const forgetAttempts = (sql: Sql, subject: Buffer): Promise<unknown> =>
   sql.tx((tx) => tx.run(forget, [subject]));
 
+/** The outer condition is read again under the row's lock: an attempt that was counted meanwhile stays. */
 const prune: Statement = {
   name: 'panel_attempt_prune',
   text: `DELETE FROM panel_attempt WHERE subject IN (
-      SELECT subject FROM panel_attempt WHERE used_until < $1 ORDER BY used_until LIMIT $2 FOR UPDATE SKIP LOCKED)
+      SELECT subject FROM panel_attempt WHERE used_until < $1 ORDER BY used_until LIMIT $2)
+      AND used_until < $1
     RETURNING 1 AS pruned`,
 };
 
