@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
+import { createSecureContext } from 'node:tls';
 import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './http/quotas.ts';
 
@@ -54,13 +55,21 @@ export interface LiveProvider {
   readonly certificate: Buffer | null;
   readonly certificatePassphrase: string | null;
   readonly pixKey: string;
+  readonly webhookTrust: (typeof TRUSTS)[number];
+  /** Not null where `webhookTrust` is `signed`, and only there. */
   readonly webhookSecret: string | null;
 }
 
 const ADAPTERS = ['efi'] as const;
 const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'];
 const PROVIDER_NEEDS = ['PROVIDER_URL', 'PROVIDER_CLIENT_ID', 'PROVIDER_CLIENT_SECRET', 'PROVIDER_PIX_KEY'];
-const PROVIDER_MAY = ['PROVIDER_CERTIFICATE', 'PROVIDER_CERTIFICATE_PASSPHRASE', 'PROVIDER_WEBHOOK_SECRET'];
+const PROVIDER_MAY = [
+  'PROVIDER_CERTIFICATE',
+  'PROVIDER_CERTIFICATE_PASSPHRASE',
+  'PROVIDER_WEBHOOK_SECRET',
+  'PROVIDER_WEBHOOK_TRUST',
+];
+const TRUSTS = ['path', 'mtls', 'signed'] as const;
 
 /** A host that a browser on this machine can open: the addresses that mean "every interface" are not one. */
 export function reachableHost(host: string): string {
@@ -200,17 +209,30 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     if (address !== null && !isSafeProvider(address)) {
       fault('PROVIDER_URL', 'must be an https URL (http only on this machine)');
     }
+    const certificate = env.PROVIDER_CERTIFICATE
+      ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
+      : (values.get('PROVIDER_CERTIFICATE') ?? null);
+    const certificatePassphrase = line('PROVIDER_CERTIFICATE_PASSPHRASE');
+    const problem = certificate && certificateProblem(certificate, certificatePassphrase);
+    if (problem) fault('PROVIDER_CERTIFICATE', problem);
+    const webhookSecret = line('PROVIDER_WEBHOOK_SECRET');
+    const asked = line('PROVIDER_WEBHOOK_TRUST') ?? (webhookSecret === null ? 'path' : 'signed');
+    const webhookTrust = TRUSTS.find((one) => one === asked);
+    if (webhookTrust === undefined) fault('PROVIDER_WEBHOOK_TRUST', `must be one of ${TRUSTS.join(', ')}`);
+    if (webhookTrust === 'signed' && webhookSecret === null)
+      fault('PROVIDER_WEBHOOK_SECRET', 'is missing, and PROVIDER_WEBHOOK_TRUST=signed needs it');
+    if (webhookTrust !== 'signed' && webhookSecret !== null)
+      fault('PROVIDER_WEBHOOK_SECRET', `is of no use with PROVIDER_WEBHOOK_TRUST=${asked}`);
     return {
       adapter: adapter as LiveProvider['adapter'],
       url: address?.replace(/\/{1,9}$/, '') ?? '',
       clientId: line('PROVIDER_CLIENT_ID') ?? '',
       clientSecret: line('PROVIDER_CLIENT_SECRET') ?? '',
-      certificate: env.PROVIDER_CERTIFICATE
-        ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
-        : (values.get('PROVIDER_CERTIFICATE') ?? null),
-      certificatePassphrase: line('PROVIDER_CERTIFICATE_PASSPHRASE'),
+      certificate,
+      certificatePassphrase,
       pixKey: line('PROVIDER_PIX_KEY') ?? '',
-      webhookSecret: line('PROVIDER_WEBHOOK_SECRET'),
+      webhookTrust: webhookTrust ?? 'path',
+      webhookSecret,
     };
   }
 
@@ -303,6 +325,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
   if (config.migrationDatabaseUrl !== null && config.databaseUrl === null) {
     fault('DATABASE_URL', 'is missing, and MIGRATION_DATABASE_URL needs it');
   }
+  if (config.provider?.webhookTrust === 'mtls' && config.trustedProxies.length === 0) {
+    fault('TRUSTED_PROXIES', 'is missing, and PROVIDER_WEBHOOK_TRUST=mtls needs it');
+  }
   if (config.webhookAllowInsecureLocal && config.provider !== null) {
     fault('WEBHOOK_ALLOW_INSECURE_LOCAL', 'cannot be true beside a live provider');
   }
@@ -322,6 +347,24 @@ const injectedByKubernetes = /_(?:SERVICE_\w|PORT_\w|PORT$)/;
 
 /** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
 const servicePort = /^(?:tcp|udp|sctp):\/\//;
+
+/**
+ * Why a client certificate cannot be used; null: it can. Without this look a wrong file shows only at the first call, where it
+ * passes for a provider that is down.
+ */
+function certificateProblem(pfx: Buffer, passphrase: string | null): string | null {
+  try {
+    createSecureContext({ pfx, ...(passphrase === null ? {} : { passphrase }) });
+    return null;
+  } catch (error) {
+    const { message } = error as Error;
+    if (/mac verify failure/i.test(message)) return 'PROVIDER_CERTIFICATE_PASSPHRASE is not its passphrase';
+    // OpenSSL 3 reads RC2-40, which Windows and OpenSSL 1 write, with its legacy provider only.
+    if (/unsupported/i.test(message))
+      return 'is encrypted in an old way: openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW';
+    return 'is not a PKCS #12 file with a certificate and its key';
+  }
+}
 
 function isAddressOrNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');

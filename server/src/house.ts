@@ -121,7 +121,7 @@ function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, 
   providers.set(simulator.connection, simulator);
   const live = config.provider;
   if (live) {
-    const { certificate, certificatePassphrase, webhookSecret } = live;
+    const { certificate, certificatePassphrase, webhookTrust, webhookSecret } = live;
     const provider = createEfiProvider({
       connection: 'live',
       baseUrl: live.url,
@@ -136,9 +136,10 @@ function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, 
             },
           }
         : {}),
-      webhook: webhookSecret
-        ? { trust: 'signed', secret: webhookSecret, header: 'x-provider-signature' }
-        : { trust: 'path' },
+      webhook:
+        webhookTrust === 'signed'
+          ? { trust: webhookTrust, secret: webhookSecret ?? '', header: 'x-provider-signature' }
+          : { trust: webhookTrust },
       net,
       clock,
       log,

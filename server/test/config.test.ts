@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig, SettingFault } from '../src/config.ts';
+import { passphrase, pfx } from './certificate.ts';
 
 let folder: string;
 beforeAll(async () => {
@@ -170,6 +171,27 @@ describe('a live provider', () => {
   it('is reached over TLS, except on this machine', () => {
     expect(faultsOf({ ...live, PROVIDER_URL: 'http://pix.example' })[0]).toContain('PROVIDER_URL');
     expect(faultsOf({ ...live, PROVIDER_URL: 'http://127.0.0.1:9' })).toEqual([]);
+  });
+
+  it('believes deliveries by signature, by certificate at a trusted proxy, or by address alone', () => {
+    const trustOf = (more: Record<string, string>) => readConfig({ ...live, ...more }).provider?.webhookTrust;
+    expect(trustOf({})).toBe('path');
+    expect(trustOf({ PROVIDER_WEBHOOK_SECRET: 's' })).toBe('signed');
+    const mtls = { PROVIDER_WEBHOOK_TRUST: 'mtls' };
+    expect(trustOf({ ...mtls, TRUSTED_PROXIES: '10.0.0.1' })).toBe('mtls');
+    expect(faultsOf({ ...live, ...mtls })[0]).toContain('TRUSTED_PROXIES');
+    expect(faultsOf({ ...live, PROVIDER_WEBHOOK_TRUST: 'signed' })[0]).toContain('PROVIDER_WEBHOOK_SECRET');
+    const both = { ...live, PROVIDER_WEBHOOK_TRUST: 'path', PROVIDER_WEBHOOK_SECRET: 's' };
+    expect(faultsOf(both)[0]).toContain('PROVIDER_WEBHOOK_SECRET');
+    expect(faultsOf({ ...live, PROVIDER_WEBHOOK_TRUST: 'ip' })[0]).toContain('PROVIDER_WEBHOOK_TRUST');
+  });
+
+  it('is refused with a certificate that cannot be used, and says why', () => {
+    const withFile = (file: Buffer, more: Record<string, string> = {}) =>
+      faultsOf({ ...live, PROVIDER_CERTIFICATE: file.toString('base64'), ...more });
+    expect(withFile(pfx, { PROVIDER_CERTIFICATE_PASSPHRASE: passphrase })).toEqual([]);
+    expect(withFile(pfx, { PROVIDER_CERTIFICATE_PASSPHRASE: 'x' })[0]).toContain('is not its passphrase');
+    expect(withFile(Buffer.from('none'))[0]).toContain('PKCS #12');
   });
 
   it('excludes webhooks to addresses of this machine', () => {

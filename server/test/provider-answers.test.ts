@@ -785,6 +785,17 @@ describe('webhooks', () => {
     expect(deliver({ pix: [pix] }, signed)).toMatchObject({ authentic: false });
   });
 
+  test('behind a proxy that checks certificates, only what it has verified is believed', () => {
+    const pinned = providerWith({ webhook: { trust: 'mtls' } });
+    const delivery = { headers: {}, rawBody: Buffer.from(JSON.stringify({ pix: [pix] })), receivedAt: now };
+    expect(pinned.parseWebhook(delivery)).toMatchObject({ authentic: false });
+    expect(pinned.parseWebhook({ ...delivery, clientVerified: false })).toMatchObject({ authentic: false });
+    expect(pinned.parseWebhook({ ...delivery, clientVerified: true })).toMatchObject({
+      authentic: true,
+      received: [{ endToEnd: 'E1' }],
+    });
+  });
+
   test('is registered under our key, without asking for a client certificate unless a proxy checks it', async () => {
     answer = () => ({ status: 200, body: {} });
     await providerWith().registerWebhook('https://example.com/hooks/1');

@@ -7,6 +7,8 @@ export interface HookDelivery {
   connection: string;
   headers: Record<string, string | string[] | undefined>;
   rawBody: Buffer;
+  /** A trusted proxy has verified the peer's TLS certificate. */
+  clientVerified: boolean;
 }
 
 export interface ReceiveWebhook {
@@ -80,6 +82,7 @@ export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): vo
               connection: request.params.connection,
               headers: request.headers,
               rawBody: request.body ?? Buffer.alloc(0),
+              clientVerified: isVerified(request),
             });
             return reply.code(status).send();
           },
@@ -89,3 +92,10 @@ export function hookRoutes(app: FastifyInstance, deliveries: ReceiveWebhook): vo
     { prefix: '/hooks/providers' },
   );
 }
+
+/**
+ * What nginx has in `$ssl_client_verify`, under the name that most examples give it. It counts from a trusted proxy only: Fastify then
+ * lists the forwarded address behind the peer's own. Anyone else can send the header as well.
+ */
+const isVerified = ({ ips, headers }: FastifyRequest): boolean =>
+  (ips?.length ?? 0) > 1 && headers['x-ssl-client-verify'] === 'SUCCESS';

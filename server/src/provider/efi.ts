@@ -60,7 +60,7 @@ export type WebhookTrust =
    * certificate can.
    */
   | { trust: 'signed'; secret: string; header?: string }
-  /** Only a proxy that pins Efí's certificate reaches the address. */
+  /** A proxy of ours verifies Efí's certificate and says so (`WebhookDelivery.clientVerified`). */
   | { trust: 'mtls' }
   /** Only the secret address protects it. */
   | { trust: 'path' };
@@ -318,6 +318,8 @@ export function createEfiProvider(options: EfiOptions): Provider {
         const fault = signatureFault(delivery, webhook.secret, webhook.header ?? 'x-simulator-signature');
         if (fault !== null) return { authentic: false, reason: fault };
       }
+      if (webhook.trust === 'mtls' && delivery.clientVerified !== true)
+        return { authentic: false, reason: "no proxy has verified the provider's certificate" };
       const news = readDelivery(delivery.rawBody, delivery.receivedAt, { pixKey, log, payoutOf });
       return news ? { authentic: true, ...news } : { authentic: false, reason: 'the body is no JSON' };
     },

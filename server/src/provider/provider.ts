@@ -200,6 +200,8 @@ export interface WebhookDelivery {
   headers: Record<string, string | string[] | undefined>;
   rawBody: Buffer;
   receivedAt: number;
+  /** A proxy of ours has verified the peer's certificate; absent: it has not. */
+  clientVerified?: boolean;
 }
 
 export type WebhookContent =

@@ -141,11 +141,11 @@ export function createInbound(house: House): Inbound {
       return tokens !== undefined && isGood(tokens, token);
     },
 
-    async receive({ connection, headers, rawBody }) {
+    async receive({ connection, headers, rawBody, clientVerified }) {
       const provider = house.providers.get(connection);
       if (!provider) return { status: 404 };
       const receivedAt = house.clock.now();
-      const content = provider.parseWebhook({ headers, rawBody, receivedAt });
+      const content = provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
       const id = house.ids.uuid();
       const body = house.secrets.seal(rawBody, id);
       await store({
