@@ -9,7 +9,7 @@ import { setLinesAside } from './statement-lines.sql.ts';
  * Reports of closed days. They name returns on the day they moved, which the lists of a provider may show only under the time of
  * the Pix that was given back. So a return of an older Pix whose webhook was lost is found on the next day.
  *
- * A report is made while nobody waits: it is requested, and read when it is ready. What it names is kept as lines to answer
+ * A report is made asynchronously: it is requested, and read when it is ready. What it names is kept as lines to answer
  * (`statement-lines.ts`) before the next day begins.
  */
 const dayMs = 24 * 3_600_000;

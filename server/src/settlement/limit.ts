@@ -80,7 +80,7 @@ export async function prepareLimits(
 
 /** A slot with a lease. */
 export interface Slot {
-  /** Gives it back early; with `restMs` nobody takes it before that long. */
+  /** Gives it back early; with `restMs` it stays taken for that long. */
   free(restMs?: number): Promise<void>;
 }
 

@@ -90,7 +90,7 @@ export async function setLinesAside(
   ]);
 }
 
-/** Lines that are due; nobody else takes them before `untilMs`. None while a restore waits for its reconciliation. */
+/** Lines that are due; no other process takes them before `untilMs`. None while a restore waits for its reconciliation. */
 export const claimLines = (
   sql: Queries,
   connection: string,

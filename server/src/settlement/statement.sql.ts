@@ -75,7 +75,7 @@ export interface ReportPlace {
 }
 
 /**
- * Which day's report is to be worked on, when that is due and nobody else does it until `untilMs`. `firstDay` is where a
+ * Which day's report is to be worked on, when that is due; no other process takes it before `untilMs`. `firstDay` is where a
  * connection begins. Not while a restore waits for its reconciliation, which reads the reports itself.
  */
 export const claimReport = async (
