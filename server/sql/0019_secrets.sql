@@ -30,7 +30,4 @@ INSERT INTO sealing_secret (id, used_at)
     UNION SELECT encode(substring(previous_secret FROM 2 FOR 4), 'hex') FROM webhook_endpoint WHERE previous_secret IS NOT NULL
   ) AS used;
 
--- Keys and sessions of a restored copy may have been revoked since it was made: such a key moves no money until it is confirmed.
-ALTER TABLE api_key ADD COLUMN unconfirmed_since timestamptz;
-
 GRANT SELECT, INSERT, UPDATE ON sealing_secret, retired_pepper TO vintem_app;

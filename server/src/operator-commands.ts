@@ -16,7 +16,7 @@ import {
 import type { House } from './house.ts';
 import { type Anchor, readAnchor, verify } from './ledger/verify.ts';
 import { paymentIdFor } from './request-keys/claim.ts';
-import { markRestored } from './settlement/after-restore.ts';
+import { type InForceAgain, markRestored } from './settlement/after-restore.ts';
 import {
   type Action,
   actions,
@@ -293,7 +293,7 @@ export const operatorCommands: Command[] = [
       const file = operands[0] as string;
       const { backup } = await import('./db/backup.ts');
       const done = await backup(edge, file);
-      edge.say('vintem: the copy is of no use without VINTEM_SECRET, which is not in it: keep that apart');
+      edge.say('vintem: the copy is encrypted under VINTEM_SECRET, which is not in it: keep that apart');
       const rows = done.tables.reduce((sum, one) => sum + one.rows, 0);
       return {
         json: { file, ...done },
@@ -311,12 +311,24 @@ export const operatorCommands: Command[] = [
       const file = operands[0] as string;
       const { clock, ids } = edge;
       const { restore } = await import('./db/restore.ts');
-      const done = await restore(edge, file, (tx, copy) =>
-        markRestored(tx, { clock, ids, actor: userName() }, copy),
-      );
+      let inForce: InForceAgain = { keys: [], people: [] };
+      const done = await restore(edge, file, async (tx, copy) => {
+        inForce = await markRestored(tx, { clock, ids, actor: userName() }, copy);
+      });
+      const { keys, people } = inForce;
       return {
-        json: { file, ...done, withdrawalsPaused: true },
-        text: `restored ${done.rows} rows, as they were on ${done.createdAt}\nwithdrawals are paused: start the service, then run \`vintem reconcile\``,
+        json: { file, ...done, withdrawalsPaused: true, keys, people },
+        text: [
+          `restored ${done.rows} rows, as they were on ${done.createdAt}`,
+          'withdrawals are paused: start the service, then run `vintem reconcile`',
+          'in force again, also if revoked or removed since; revoke them before `vintem reconcile` ends the pause:',
+          ...keys.map(
+            (key) => `  key ${key.id} of ${key.accountId}: ${key.permissions.join(',')} ${key.name}`,
+          ),
+          ...people.map(
+            ({ email, accountId, role }) => `  ${role} ${email} of ${accountId}, frozen for 24 hours`,
+          ),
+        ].join('\n'),
       };
     },
   },

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import { SettingFault } from './config.ts';
-import { keptText } from './db/binaries.ts';
+import { exists, keptText } from './db/binaries.ts';
 import { hmacSha256 } from './hmac.ts';
 import type { Ids } from './ports/ids.ts';
 
@@ -93,6 +93,10 @@ export async function loadSecrets(
 ): Promise<Secrets> {
   return createSecrets(ids, config.secret ?? (await keptSecret(ids, config.dataDir)), config.secretPrevious);
 }
+
+/** Whether there is a secret: `loadSecrets` would make one. */
+export const hasSecret = async (config: { secret: Buffer | null; dataDir: string }): Promise<boolean> =>
+  config.secret !== null || exists(join(config.dataDir, 'secret'));
 
 async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
   const path = join(dataDir, 'secret');

@@ -1,14 +1,17 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { zstdCompressSync } from 'node:zlib';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { leftOut } from '../src/db/backup.ts';
-import { openBackupFile } from '../src/db/backup-file.ts';
+import { type Block, openBackupFile, purposeOfBackup } from '../src/db/backup-file.ts';
 import { migrate, readMigrations } from '../src/db/migrate.ts';
 import { createLog } from '../src/log.ts';
 import { systemClock } from '../src/ports/clock.ts';
+import { systemIds } from '../src/ports/ids.ts';
+import { createSecrets } from '../src/secrets.ts';
 import { endPrograms, finish, run } from './support/command.ts';
 import { type Program, programOn } from './support/program.ts';
 import {
@@ -121,6 +124,21 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 }, 30_000);
 
+/** As format 1 has it: kind, length, content. */
+function blockOfFormat1(block: Block): Buffer[] {
+  const json = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
+  const [kind, content] = {
+    header: () => ['H', json(block.kind === 'header' && block.header)] as const,
+    table: () => ['T', json(block.kind === 'table' && block.table)] as const,
+    rows: () => ['D', block.kind === 'rows' ? Buffer.from(block.rows) : Buffer.alloc(0)] as const,
+    tableEnd: () => ['E', json(block.kind === 'tableEnd' && block.end)] as const,
+    end: () => ['F', Buffer.alloc(0)] as const,
+  }[block.kind]();
+  const length = Buffer.alloc(4);
+  length.writeUInt32BE(content.length);
+  return [Buffer.from(kind), length, content];
+}
+
 // ------------------------------------------------------------------------------------------------------- on PostgreSQL
 
 interface Empty {
@@ -229,13 +247,37 @@ describe('a backup', () => {
 
   test('holds no secret of ours, and what was sealed stays so', async () => {
     const copy = await openBackupFile(file);
+    const { secretId, salt } = copy.sealedUnder as { secretId: string; salt: Buffer };
+    const secrets = createSecrets(systemIds(systemClock), secret);
+    expect(secretId).toBe(secrets.id);
     const all: Buffer[] = [];
-    for await (const block of copy.blocks()) if (block.kind === 'rows') all.push(Buffer.from(block.rows));
+    for await (const block of copy.blocks(secrets.derive(purposeOfBackup(salt))))
+      if (block.kind === 'rows') all.push(Buffer.from(block.rows));
     await copy.close();
     const text = Buffer.concat(all).toString('latin1');
     expect(text).toContain('Loja de teste');
     const kept = ['maria@loja.example', vintemSecret, secret.toString('hex'), merchant.key];
     expect(kept.filter((word) => text.includes(word))).toEqual([]);
+  });
+
+  test('is of no use without the secret: no name, address or key of a row can be found in the file', async () => {
+    const content = await readFile(file);
+    // Zstandard begins so: nothing of the content is there in the clear.
+    expect(content.indexOf(Buffer.from('28b52ffd', 'hex'))).toBe(-1);
+    const copy = await openBackupFile(file);
+    const first = (key: Buffer) => copy.blocks(key).next();
+    await expect(first(randomBytes(32))).rejects.toThrow();
+    await expect(copy.blocks(null).next()).rejects.toThrow('its secret is needed');
+    await copy.close();
+  });
+
+  test('is not made under a secret that the installation does not have', async () => {
+    const { code, stderr } = await finish(['backup', join(folder, 'unreadable')], {
+      ...commandEnv(program.dataDir),
+      VINTEM_SECRET: randomBytes(32).toString('base64'),
+    });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('the backup is encrypted under the secret')]);
+    await expect(access(join(folder, 'unreadable'))).rejects.toThrow();
   });
 
   test('takes the place of nothing', async () => {
@@ -305,8 +347,8 @@ describe('a file that is not a whole backup', () => {
 
   test('is refused: of a format that is not known', async () => {
     const whole = await readFile(file);
-    const later = Buffer.concat([Buffer.from('vintem backup 2\n'), whole.subarray(16)]);
-    await expect(read(later)).rejects.toThrow('is a backup of format 2');
+    const later = Buffer.concat([Buffer.from('vintem backup 3\n'), whole.subarray(16)]);
+    await expect(read(later)).rejects.toThrow('is a backup of format 3');
   });
 });
 
@@ -402,6 +444,38 @@ describe('a restore', () => {
     const copy = join(folder, 'by-login');
     expect((await finish(['backup', copy], commandEnv(empty.dataDir, url.href))).code).toBe(0);
     logins.push(login);
+  });
+
+  test('takes a copy of format 1, which earlier versions wrote without encryption', async () => {
+    const copy = await openBackupFile(file);
+    const key = createSecrets(systemIds(systemClock), secret).derive(
+      purposeOfBackup((copy.sealedUnder as { salt: Buffer }).salt),
+    );
+    const parts: Buffer[] = [];
+    for await (const block of copy.blocks(key)) parts.push(...blockOfFormat1(block));
+    await copy.close();
+    const content = Buffer.concat([Buffer.from('vintem backup 1\n'), zstdCompressSync(Buffer.concat(parts))]);
+    const old = join(folder, 'format-1');
+    await writeFile(old, Buffer.concat([content, createHash('sha256').update(content).digest()]));
+    const empty = await emptyDatabase();
+    expect(await empty.restore(old)).toMatchObject({ code: 0, stderr: '' });
+    const [accounts] = await empty.look<{ n: number }>('SELECT count(*)::integer AS n FROM account');
+    expect(accounts?.n).toBe(2);
+  });
+
+  test('names every key and person that is in force again, freezes people and signs nobody in', async () => {
+    const empty = await emptyDatabase();
+    const done = JSON.parse((await empty.restore(file)).stdout);
+    const keys = await empty.look<{ id: string }>('SELECT id FROM api_key WHERE revoked_at IS NULL');
+    expect(keys.length).toBeGreaterThan(0);
+    expect(done.keys.map(({ id }: { id: string }) => id).sort()).toEqual(keys.map(({ id }) => id).sort());
+    expect(done.people).toEqual([expect.objectContaining({ role: 'owner' })]);
+    expect(
+      await empty.look(
+        `SELECT bool_and(frozen_until > now() + interval '23 hours') AS frozen,
+          (SELECT count(*)::integer FROM panel_session) AS sessions FROM panel_user`,
+      ),
+    ).toEqual([{ frozen: true, sessions: 0 }]);
   });
 
   test('of an older copy takes it in its own form and migrates it on', async () => {

@@ -1,12 +1,16 @@
 import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import type { Config } from '../config.ts';
+import { type Config, SettingFault } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import { hasSecret, loadSecrets } from '../secrets.ts';
 import {
   type Block,
   type Header,
+  purposeOfBackup,
   rowSum,
+  type Sealing,
   type TableEnd,
   type WrittenFile,
   writeBackupFile,
@@ -47,8 +51,26 @@ export const leftOut: Readonly<Record<string, string>> = {
 interface Needs {
   config: Config;
   clock: Clock;
+  ids: Ids;
   log: Log;
   say: (line: string) => void;
+}
+
+/**
+ * The key of this file.
+ * @throws SettingFault when the secret that is set is not the installation's: nobody who restores the copy would have it
+ */
+async function sealingOf({ config, ids }: Needs, { secretIds }: Header): Promise<Sealing> {
+  const secrets = (await hasSecret(config)) ? await loadSecrets(ids, config) : null;
+  const isKnown =
+    secretIds.length === 0 || secretIds.some((id) => secrets?.known.some((one) => one.id === id));
+  if (!secrets || !isKnown) {
+    throw new SettingFault(
+      'VINTEM_SECRET: the backup is encrypted under the secret of the installation, which is not set here',
+    );
+  }
+  const salt = ids.bytes(32);
+  return { secretId: secrets.id, salt, key: secrets.derive(purposeOfBackup(salt)) };
 }
 
 /** Rows go out in blocks of about this size. */
@@ -63,7 +85,8 @@ export async function backup(needs: Needs, file: string): Promise<BackedUp> {
     try {
       const tables: BackedUp['tables'] = [];
       const header = await takeSnapshot(client, needs.clock);
-      const written = await writeBackupFile(file, blocksOf(client, header, tables));
+      const sealing = await sealingOf(needs, header);
+      const written = await writeBackupFile(file, blocksOf(client, header, tables), sealing);
       return { ...written, createdAt: header.createdAt, tables, leftOut: header.leftOut };
     } finally {
       await client.end();
@@ -154,10 +177,18 @@ async function takeSnapshot(client: pg.Client, clock: Clock): Promise<Header> {
   if (JSON.stringify(await readCatalog(client)) !== JSON.stringify(before)) {
     throw new Error('the database was migrated at this moment: run it again');
   }
-  const { rows: peppers } = await client.query<{ id: string }>(
-    'SELECT DISTINCT pepper_id AS id FROM api_key WHERE revoked_at IS NULL ORDER BY 1',
+  return { createdAt, migrations, secretIds: await readSecretIds(client, before), leftOut };
+}
+
+/** The secrets that the copy needs; of a schema that does not list them yet, those of its API keys. */
+async function readSecretIds(client: pg.Client, catalog: readonly CatalogTable[]): Promise<string[]> {
+  const isListed = catalog.some(({ name }) => name === 'sealing_secret');
+  const { rows } = await client.query<{ id: string }>(
+    isListed
+      ? 'SELECT id FROM sealing_secret WHERE cleared_at IS NULL ORDER BY 1'
+      : 'SELECT DISTINCT pepper_id AS id FROM api_key WHERE revoked_at IS NULL ORDER BY 1',
   );
-  return { createdAt, migrations, secretIds: peppers.map(({ id }) => id), leftOut };
+  return rows.map(({ id }) => id);
 }
 
 async function* blocksOf(client: pg.Client, header: Header, done: BackedUp['tables']): AsyncGenerator<Block> {

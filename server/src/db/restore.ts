@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { access } from 'node:fs/promises';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
@@ -9,9 +7,16 @@ import type { Log } from '../log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
-import { loadSecrets } from '../secrets.ts';
+import { hasSecret, loadSecrets, type Secrets } from '../secrets.ts';
 import { columnList, quoted, readCatalog } from './backup.ts';
-import { type BackupFile, type Block, type Header, openBackupFile, rowSum } from './backup-file.ts';
+import {
+  type BackupFile,
+  type Block,
+  type Header,
+  openBackupFile,
+  purposeOfBackup,
+  rowSum,
+} from './backup-file.ts';
 import { startEmbedded } from './embedded.ts';
 import { waitForLock } from './lock.ts';
 import { migrate, readMigrations } from './migrate.ts';
@@ -56,9 +61,12 @@ interface Needs {
 export async function restore(needs: Needs, file: string, asRestored: AsRestored): Promise<Restored> {
   const copy = await openBackupFile(file);
   try {
-    const header = await headerOf(copy);
+    const secrets = await secretsFor(needs);
+    const blocks = readerOf(copy, secrets);
+    const header = await headerOf(blocks);
     await checkMigrations(header);
-    await checkSecret(needs, header);
+    checkSecret(secrets, header);
+    const opened: OpenedCopy = { header, sha256: copy.sha256, blocks };
     const { config, clock } = needs;
     await prepareDataDir(config.dataDir, 'write');
     const lock = await waitForLock(clock, config.dataDir, { command: 'restore', port: null }, 15_000);
@@ -66,11 +74,11 @@ export async function restore(needs: Needs, file: string, asRestored: AsRestored
       if (config.databaseUrl !== null) {
         const { databaseUrl: url, migrationDatabaseUrl } = config;
         const database = { url, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
-        return await restoreInto(needs, database, copy, asRestored);
+        return await restoreInto(needs, database, opened, asRestored);
       }
       const server = await startEmbedded({ ...needs, dataDir: config.dataDir });
       try {
-        return await restoreInto(needs, loginsOf(server), copy, asRestored);
+        return await restoreInto(needs, loginsOf(server), opened, asRestored);
       } finally {
         await server.stop();
       }
@@ -82,8 +90,26 @@ export async function restore(needs: Needs, file: string, asRestored: AsRestored
   }
 }
 
-async function headerOf(copy: BackupFile): Promise<Header> {
-  for await (const block of copy.blocks()) {
+/** A copy with the key to it. */
+interface OpenedCopy {
+  header: Header;
+  sha256: string;
+  blocks: () => AsyncGenerator<Block>;
+}
+
+/** @throws SettingFault when it is encrypted under a secret that is not at hand */
+function readerOf(copy: BackupFile, secrets: Secrets | null): OpenedCopy['blocks'] {
+  const { sealedUnder } = copy;
+  if (sealedUnder === null) return () => copy.blocks(null);
+  const { secretId, salt } = sealedUnder;
+  const secret = secrets?.known.find(({ id }) => id === secretId);
+  if (!secret) throw anotherSecret(secrets);
+  const key = secret.derive(purposeOfBackup(salt));
+  return () => copy.blocks(key);
+}
+
+async function headerOf(blocks: OpenedCopy['blocks']): Promise<Header> {
+  for await (const block of blocks()) {
     if (block.kind === 'header') return block.header;
     break;
   }
@@ -101,32 +127,30 @@ async function checkMigrations({ migrations }: Header): Promise<void> {
   }
 }
 
-/** Without the same secret no API key of the copy would be good, and what is sealed in it could not be opened. */
-async function checkSecret({ config, ids }: Needs, { secretIds }: Header): Promise<void> {
-  if (secretIds.length === 0) return;
-  const path = join(config.dataDir, 'secret');
-  const kept = await access(path).then(
-    () => true,
-    () => false,
+/** The secrets that are set; null: none is, and none is made. */
+const secretsFor = async ({ config, ids }: Needs): Promise<Secrets | null> =>
+  (await hasSecret(config)) ? loadSecrets(ids, config) : null;
+
+const anotherSecret = (secrets: Secrets | null): SettingFault =>
+  new SettingFault(
+    secrets
+      ? 'VINTEM_SECRET: the backup was made under another secret'
+      : 'VINTEM_SECRET: the backup is of no use without the secret of its installation: set it, or copy the file `secret` of the old DATA_DIR into the new one',
   );
-  if (config.secret === null && !kept) {
-    throw new SettingFault(
-      `VINTEM_SECRET: the backup is of no use without the secret of its installation: set it, or copy the file \`secret\` of the old DATA_DIR to ${path}`,
-    );
-  }
-  const secrets = await loadSecrets(ids, config);
-  if (!secretIds.some((id) => secrets.pepperOf(id))) {
-    throw new SettingFault('VINTEM_SECRET: the backup was made under another secret');
-  }
+
+/** Without the same secret no API key of the copy would be good, and what is sealed in it could not be opened. */
+function checkSecret(secrets: Secrets | null, { secretIds }: Header): void {
+  if (secretIds.length === 0) return;
+  if (!secretIds.some((id) => secrets?.known.some((one) => one.id === id))) throw anotherSecret(secrets);
 }
 
 async function restoreInto(
   { clock, log }: Needs,
   { url, migrationUrl, embedded }: Omit<OpenDatabase, 'close'>,
-  copy: BackupFile,
+  copy: OpenedCopy,
   asRestored: AsRestored,
 ): Promise<Restored> {
-  const header = await headerOf(copy);
+  const { header } = copy;
   const before = await connect(migrationUrl ?? url, {});
   try {
     await checkAlone(before, clock);
@@ -142,7 +166,7 @@ async function restoreInto(
   let rows: number;
   try {
     await client.query('BEGIN');
-    rows = await load(client, clock, copy, header, asRestored);
+    rows = await load(client, clock, copy, asRestored);
     await client.query('COMMIT');
     // PostgreSQL does not know yet how the rows are spread.
     const tables = (await readCatalog(client)).map(({ name }) => quoted(name));
@@ -220,10 +244,10 @@ async function checkEmpty(client: pg.Client): Promise<void> {
 async function load(
   client: pg.Client,
   clock: Clock,
-  copy: BackupFile,
-  header: Header,
+  copy: OpenedCopy,
   asRestored: AsRestored,
 ): Promise<number> {
+  const { header } = copy;
   const catalog = await readCatalog(client);
   const names = catalog.map(({ name }) => quoted(name)).join(', ');
   // From here on nobody else sees or touches anything, and what they did before is seen.
