@@ -157,7 +157,7 @@ export const memberCommands: Command[] = [
   },
 ];
 
-/** @throws Error the e-mail is nobody's */
+/** @throws Error no person has that e-mail */
 const onPerson = <T>(
   edge: Edge,
   command: string,

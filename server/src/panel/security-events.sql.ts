@@ -37,7 +37,7 @@ export const insertSecurityEvent = (sql: Sql, event: SecurityEventRow): Promise<
   );
 
 export interface ListedSecurityEvent extends SecurityEventRow {
-  /** Null: no longer known, or nobody. */
+  /** Null: the person is not known (any more). */
   name: string | null;
   email: string | null;
   /** To whom it was done: a member who was invited, removed or signed out. */
