@@ -184,7 +184,7 @@ async function buy(vintem: Vintem, shop: string, secret: string): Promise<void> 
   is('the payer', (await fetch(paying, { method: 'POST' })).status, 200);
   await until('the order is paid', 30_000, async () => (await orderOf()).status === 'paid');
 
-  // The same event once more, as it may come, and one that somebody else made up.
+  // The same event once more, as it may come, and a forged one.
   const { value: page } = await vintem.events.list({ type: 'charge.paid', limit: 1 }).pages().next();
   const event = page?.items[0];
   if (!event) throw new Error('there is no event');

@@ -16,7 +16,7 @@ export interface Command {
 }
 
 export interface Context {
-  /** Throws a `UsageFault` when nobody is logged in. */
+  /** Throws a `UsageFault` without a login. */
   vintem: Vintem;
   login: Login;
   values: Record<string, string | boolean | undefined>;

@@ -7,7 +7,7 @@ export interface Output {
   line(value: unknown, text: string): void;
   /** A remark for people. */
   note(text: string): void;
-  /** Shows, from the second second on, that `work` goes on. */
+  /** Shows, after one second, that `work` is still running. */
   progress<Result>(what: string, work: Promise<Result>): Promise<Result>;
 }
 

@@ -69,7 +69,7 @@ function verified(string $body): ?array
 {
     $secret = base64_decode(preg_replace('/^whsec_/', '', (string) getenv('WEBHOOK_SECRET')), true);
     if ($secret === false || strlen($secret) < 24) {
-        throw new RuntimeException('WEBHOOK_SECRET is missing: with an empty one anybody could sign');
+        throw new RuntimeException('WEBHOOK_SECRET is missing: with an empty one every caller can sign');
     }
     $sent = $_SERVER['HTTP_WEBHOOK_TIMESTAMP'] ?? '';
     if (!ctype_digit($sent) || abs(time() - (int) $sent) > 300) {

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 API = os.environ["PIX_URL"].rstrip("/") + "/api/v1/public"
 KEY = os.environ["PIX_KEY"]
 SECRET = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
-assert len(SECRET) >= 24, "WEBHOOK_SECRET is missing: with an empty one anybody could sign"
+assert len(SECRET) >= 24, "WEBHOOK_SECRET is missing: with an empty one every caller can sign"
 DB = os.environ.get("SHOP_DB", "shop.db")
 
 

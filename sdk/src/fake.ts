@@ -579,7 +579,7 @@ function stream(state: State, request: Request): Response {
 function emit(state: State, type: EventType, data: object, change?: object): VintemEvent {
   const { id, timestamp, schemaVersion, livemode } = sampleEvent(type);
   const event = { id, type, timestamp, schemaVersion, livemode, ...(change ? { change } : {}), data };
-  // A copy: what is told of a payment does not change with it.
+  // A copy: a later change of the payment must not change the event.
   state.events.push(JSON.parse(JSON.stringify(event)) as VintemEvent);
   for (const listener of state.listeners) listener();
   return state.events.at(-1) as VintemEvent;

@@ -252,7 +252,7 @@ class Payments {
    * Waits until a payment is in one of the states `until`, and returns it. Looks every half second at first and every five
    * seconds later; a webhook or `events.follow` tells of many payments at less cost.
    *
-   * @throws VintemError `wait_timeout` after `timeoutMs` (default 60,000 ms): the payment goes on by itself; wait again, or later
+   * @throws VintemError `wait_timeout` after `timeoutMs` (default 60,000 ms): the payment continues without you; wait again, or later
    *
    * @example
    * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });

@@ -57,7 +57,7 @@ export function signatureOf(key: Uint8Array, id: string, timestamp: string, body
   return `v1,${btoa(String.fromCharCode(...mac))}`;
 }
 
-/** An empty secret would let anybody sign: it is refused, however it came about. */
+/** With an empty secret every caller can sign: it is refused, also when it comes from an unset variable. */
 export function keyOfSecret(secret: string | undefined): Uint8Array {
   try {
     const key = Uint8Array.from(atob((secret as string).replace(/^whsec_/, '')), (one) => one.charCodeAt(0));

@@ -264,7 +264,7 @@ test('an id from outside never becomes another path', async () => {
   expect(seen).toHaveLength(6);
 });
 
-test('the key of the account is not shown by whoever prints the client or an error', async () => {
+test('printing the client or an error does not show the API key', async () => {
   const { vintem } = await scripted([drop], { maxRetries: 0 });
   const error = await failureOf(vintem.transfers.create(transfer));
   for (const shown of [

@@ -96,7 +96,7 @@ test('a message that is older or newer than the tolerance is refused', () => {
   expect(codeOf(() => verifyWebhook(body, at(-310), [key], { toleranceSeconds: 400 }))).toBe('accepted');
 });
 
-test('a secret that is missing, empty or too short is refused: with it anybody could sign', () => {
+test('a secret that is missing, empty or too short is refused: with it every caller can sign', () => {
   const forged = (key: Buffer) => ({
     ...signed(secret()),
     'webhook-signature': `v1,${createHmac('sha256', key)
