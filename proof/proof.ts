@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { abuse, mega } from './abuse/abuse.ts';
 import { tryDefences } from './database/defences.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
@@ -156,6 +157,20 @@ await rig(
     figures: `${done.transfers} transfers, ${done.calls} calls, ${done.requests} requests, ${done.requests - done.faulty.none} spoilt, cut at ${done.cut.requests} of ${done.cut.ofRequest} and ${done.cut.answers} of ${done.cut.ofAnswer} bytes, ${done.open} open outcomes repeated, ${done.made} made, ${done.refused} refused, ${done.paidTwice} paid twice`,
     faults: done.faults,
   }),
+);
+// With the others it takes its two minutes; alone, all that there are.
+const abuseMinutes = given.only === undefined ? 2 : minutes;
+await rig(
+  'abuse',
+  `node proof/abuse/abuse.ts --minutes ${abuseMinutes}`,
+  async () => (process.platform === 'linux' ? abuse({ minutes: abuseMinutes, say: console.log }) : null),
+  (done) =>
+    done === null
+      ? { figures: '', faults: [], notRun: 'memory and descriptors are read from Linux' }
+      : {
+          figures: `${Object.values(done.attacks).reduce((sum, { done: times }) => sum + times, 0)} attacks of ${Object.keys(done.attacks).length} kinds; client p50 ${done.before.p50Ms} ms and p99 ${done.before.p99Ms} ms without, ${done.during.p50Ms} and ${done.during.p99Ms} with them (at most ${done.limitMs}), ${done.during.paid} charges paid and told of, slowest ${done.during.slowestPaidMs} ms; memory ${mega(done.memoryBefore)} MB, at most ${mega(done.memoryMost)}; descriptors ${done.descriptorsBefore}, at most ${done.descriptorsMost}, ${done.descriptorsAfter} at the end`,
+          faults: done.faults,
+        },
 );
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 await script(

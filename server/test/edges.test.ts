@@ -58,6 +58,28 @@ describe('an e-mail address', () => {
   });
 });
 
+test.each([
+  '/auth/sign-in/email',
+  '/auth/request-password-reset',
+  '/auth/reset-password',
+  '/auth/passkey/verify-authentication',
+])('text that no database stores is refused by %s, in every field', async (path) => {
+  const tab = openTab(service);
+  const right = {
+    email: 'ana@loja.example',
+    password: 'girafa azul de patins',
+    newPassword: 'girafa azul',
+    token: 'x'.repeat(24),
+  };
+  for (const wrong of ['\u0000', 'a\u0000b', '\ud800']) {
+    for (const field of ['email', 'password', 'newPassword', 'token', 'response']) {
+      const body = { ...right, [field]: field === 'response' ? { id: wrong } : wrong };
+      const answer = await tab.call('POST', path, body);
+      expect([field, answer.status, answer.body.code]).toEqual([field, 400, 'field_unreadable']);
+    }
+  }
+});
+
 describe('a provider’s delivery', () => {
   const head = (path: string) =>
     `POST /hooks/providers/simulator/${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n`;

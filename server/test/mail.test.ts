@@ -97,6 +97,24 @@ test.each(['refuse', 'down'] as const)(
   },
 );
 
+test('a server that offers no TLS gets no mail, unless the setting says so; one on this machine does', async () => {
+  const plain = await openSmtp();
+  const { port } = new URL(plain.url);
+  const letter = { to: 'ana@loja.example', subject: 'Code', text: '123456' };
+  const mailTo = (host: string, smtpWithoutTls: boolean) =>
+    createMail(
+      { smtpUrl: `smtp://${host}:${port}`, smtpWithoutTls, mailFrom: null, dataDir: service.dataDir },
+      { clock: systemClock, ids },
+    );
+  // An address of this machine that is not one of loopback.
+  await expect(mailTo('0.0.0.0', false).send(letter)).rejects.toThrow('STARTTLS');
+  expect(plain.got).toEqual([]);
+  await mailTo('0.0.0.0', true).send(letter);
+  await mailTo('127.0.0.1', false).send(letter);
+  expect(plain.got.length).toBe(2);
+  await plain.close();
+});
+
 test('a mail server that takes the connection and says nothing keeps a caller twenty seconds at most', {
   timeout: 40_000,
 }, async () => {

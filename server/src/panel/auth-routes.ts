@@ -52,7 +52,7 @@ export function authRoutes(
       const rule = Object.hasOwn(authCalls, call) ? authCalls[call] : undefined;
       if (!rule) throw new PanelError('not_found');
       sessions.requireOrigin(request);
-      requireFieldLengths(request.body);
+      requireReadableFields(request.body);
       const person = await callerOf(request, call, rule);
       // better-auth answers as if it had ended the session when its store fails: it is ended here first.
       if (person && call === 'POST /sign-out')
@@ -132,15 +132,26 @@ const lengthsOf: Readonly<Record<string, number>> = {
 const fieldMost = 12 * 1024;
 
 /**
- * Before anything reads them: checking, normalizing and hashing cost by length.
- * @throws PanelError `password_too_long`, `field_too_long`
+ * Before anything reads them: checking, normalizing and hashing cost by length, and what PostgreSQL cannot store (NUL, halves of surrogate
+ * pairs) fails only there.
+ * @throws PanelError `password_too_long`, `field_too_long`, `field_unreadable`
  */
-function requireFieldLengths(body: unknown): void {
+function requireReadableFields(body: unknown): void {
   for (const [name, value] of Object.entries(body ?? {})) {
     if (typeof value !== 'string' || value.length <= (lengthsOf[name] ?? fieldMost)) continue;
     throw new PanelError(/password/i.test(name) ? 'password_too_long' : 'field_too_long');
   }
+  const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+  if (!everyText(body, isStorable)) throw new PanelError('field_unreadable');
 }
+
+/** Of all values of a body, at any depth; bodies of 16 KiB are at most that deep, and the parser has read them the same way. */
+const everyText = (value: unknown, holds: (text: string) => boolean): boolean =>
+  typeof value === 'string'
+    ? holds(value)
+    : typeof value !== 'object' || value === null
+      ? true
+      : Object.values(value).every((inner) => everyText(inner, holds));
 
 function emailIn(call: string, body: unknown): string | null {
   if (call !== 'POST /sign-in/email' && call !== 'POST /request-password-reset') return null;

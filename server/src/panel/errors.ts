@@ -34,6 +34,11 @@ const catalogue = {
     en: 'A password has at most 128 characters.',
     pt: 'A senha tem no máximo 128 caracteres.',
   },
+  field_unreadable: {
+    status: 400,
+    en: 'A field holds characters that are not text.',
+    pt: 'Um campo contém caracteres que não são texto.',
+  },
   field_too_long: {
     status: 400,
     en: 'A field is too long.',
