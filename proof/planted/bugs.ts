@@ -35,12 +35,8 @@ export const bugs: Bug[] = [
   {
     name: 'release on no answer',
     file: `${settlement}/reading.ts`,
-    line: `        case 'unclear':
-          return {
-            events: [],`,
-    with: `        case 'unclear':
-          return {
-            events: [{ type: 'refused', reason: 'provider_refused' }],`,
+    line: "      return nothingOf({ type: 'unclear',",
+    with: "      return { ...nothingOf({ type: 'duplicate' }), events: [{ type: 'refused', reason: 'provider_refused' }] };\n      return nothingOf({ type: 'unclear',",
     rig: 'search',
   },
   {
@@ -134,11 +130,42 @@ export const bugs: Bug[] = [
     rig: 'search',
   },
   {
-    name: 'a return is posted once per report and not once per id',
+    name: 'a return is posted once per report and not once',
     file: state,
-    line: 'if (facts.posted(eventKinds.return, returnId) || facts.posted(eventKinds.suspense, returnId)) return null;',
+    line: 'if (facts.knowsReturn(reference)) return null;',
     with: '',
+    rig: 'search',
+  },
+  {
+    name: 'a return is identified by its id alone, whatever Pix it belongs to',
+    file: 'server/src/payments/returns.ts',
+    line: 'const ofPix = known.filter((one) => one.pix === null || one.pix === pix);',
+    with: 'const ofPix = known;',
     rig: 'simulation',
+  },
+  {
+    name: 'the two names of a return are not matched',
+    file: 'server/src/payments/returns.ts',
+    line: 'const same = found[at] ?? nearest(line, [...free]);',
+    with: 'const same = found[at];',
+    rig: 'search',
+  },
+  {
+    name: 'other names of a known return are forgotten',
+    file: `${settlement}/apply-outcome.ts`,
+    line: 'return now && (now.id !== one.id || now.rtrId !== one.rtrId) ? now : one;',
+    with: 'return now && now.posted !== one.posted ? now : one;',
+    rig: 'search',
+  },
+  {
+    name: 'a day of answered queries opens no incident unless a repeat was refused in words that are listed',
+    file: `${settlement}/intent.ts`,
+    line: `{ undecidedSince, answeredAt }: Intent,
+): boolean {`,
+    with: `{ undecidedSince, answeredAt, refused }: Intent,
+): boolean {
+  if (!refused) return false;`,
+    rig: 'search',
   },
   {
     name: 'a report with another amount settles',

@@ -4,6 +4,8 @@ import { accounts, type Balance, decide } from '../../server/src/ledger/decide.t
 import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
 import type { Command, Till, View } from '../../server/src/ledger/till.ts';
 import type { Payment } from '../../server/src/payments/payment.ts';
+import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
+import type { KnownReturn } from '../../server/src/payments/returns.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { Incident } from '../../server/src/settlement/incidents.sql.ts';
 import type { Intent } from '../../server/src/settlement/intent.ts';
@@ -23,6 +25,8 @@ export interface Stored {
   payment: Payment | null;
   intent: Intent | null;
   incidents: readonly Incident[];
+  /** Returns that are known of it. */
+  returns: readonly KnownReturn[];
   /** `event/reference` of every journal about it. */
   posted: ReadonlySet<string>;
   /** Sums of its lines on the platform's accounts. */
@@ -39,6 +43,7 @@ export const nothingStored: Stored = {
   payment: null,
   intent: null,
   incidents: [],
+  returns: [],
   posted: new Set(),
   clearing: 0,
   suspense: 0,
@@ -115,7 +120,7 @@ export class Memory {
 
   #submit<Answer>(command: Command<Answer>): Promise<Answer> {
     const rows = new Map<string, unknown>();
-    const { payment, intent, incidents, posted } = this.stored;
+    const { payment, intent, incidents, returns, posted } = this.stored;
     if (payment) rows.set('payment', payment);
     if (intent) rows.set('intent', intent);
     const view: View = {
@@ -131,6 +136,8 @@ export class Memory {
             return (incidents.length > 0 ? { accountId, paymentId: payment?.id } : undefined) as
               | Row
               | undefined;
+          case 'known_return':
+            return { accountId, payment: payment?.id, returns } as Row;
           case 'conditions':
             return conditions as Row;
           case 'platform':
@@ -197,6 +204,7 @@ export class Memory {
         stored.intent = null;
       } else if (name === 'payment') stored.payment = write.put as Payment;
       else if (name === 'intent') stored.intent = write.put as Intent;
+      else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }

@@ -1,11 +1,17 @@
 import { createCharge } from '../../server/src/charges/create.ts';
 import type { Caller } from '../../server/src/http/auth.ts';
 import { ApiError } from '../../server/src/http/errors.ts';
-import { isTerminal, type PaymentStatus, providerIdOf } from '../../server/src/payments/payment.ts';
+import {
+  isTerminal,
+  type Payment,
+  type PaymentStatus,
+  providerIdOf,
+} from '../../server/src/payments/payment.ts';
 import type {
   Capabilities,
   ChargeReport,
   PayoutReport,
+  PixReturn,
   QueryOutcome,
   ReceivedPix,
   SendOutcome,
@@ -52,10 +58,19 @@ interface Query {
 
 interface Truth {
   row: 'none' | 'open' | 'completed' | 'refused' | 'removed';
-  returned: boolean;
+  /** How many returns there are: of a transfer 400 cents each, of a charge the whole of a Pix, in the order of the Pix. */
+  returned: number;
   /** Amounts that payers paid for a charge, in order. */
   paid: readonly number[];
 }
+
+/** `returned1`, `returned2`: with as many returns. */
+type Hook = 'completed' | 'refused' | 'returned1' | 'returned2' | 'paid0' | 'paid1';
+
+/** Under which names a report shows returns. */
+type Form = 'id' | 'rtrId' | 'both';
+const forms: readonly Form[] = ['id', 'rtrId', 'both'];
+const formsOf = (truth: Truth): readonly Form[] => (truth.returned > 0 ? forms : ['both']);
 
 export interface Local {
   kind: Kind;
@@ -73,7 +88,7 @@ export interface Local {
   zombie: Owner | null;
   query: Query | null;
   /** What was reported once can be delivered again at any time. */
-  hooks: ReadonlySet<'completed' | 'refused' | 'returned' | 'paid0' | 'paid1'>;
+  hooks: ReadonlySet<Hook>;
 }
 
 export interface Rules {
@@ -92,6 +107,8 @@ export interface Rules {
    * nothing comes back, and a charge is paid once.
    */
   lean: boolean;
+  /** What was paid comes back, up to twice, and is reported under changing names. */
+  returns: boolean;
   /** A planted mistake: what a wrong reading would make of an observation. */
   planted?: (observation: Observation, intent: Intent | null) => Observation;
 }
@@ -113,6 +130,7 @@ export const grossCents = 1_000;
 export const feeCents = 25;
 export const chargeCents = 1_000;
 const netCents = grossCents - feeCents;
+const backCents = 400;
 const otherCents = 700;
 const start = Date.UTC(2026, 10, 20);
 const hour = 3_600_000;
@@ -121,7 +139,7 @@ export const newLocal = (kind: Kind): Local => ({
   kind,
   stored: nothingStored,
   now: start,
-  truth: { row: 'none', returned: false, paid: [] },
+  truth: { row: 'none', returned: 0, paid: [] },
   accepted: 0,
   contradicted: false,
   orphans: 0,
@@ -272,12 +290,13 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
         },
         fault,
       );
-    const told = (of: Truth): QueryOutcome<ChargeReport | PayoutReport> => {
-      const report = reportOf(local, of);
+    const told = (of: Truth, form: Form = 'both'): QueryOutcome<ChargeReport | PayoutReport> => {
+      const report = reportOf(local, of, form);
       return report ? { outcome: 'found', report } : { outcome: 'notFound' };
     };
-    end('as it is', told(truth));
-    if (keyOfTruth(saw) !== keyOfTruth(truth)) end('as it was when it began', told(saw), true);
+    for (const form of formsOf(truth)) end(`as it is (${form})`, told(truth, form));
+    if (keyOfTruth(saw) !== keyOfTruth(truth))
+      for (const form of formsOf(saw)) end(`as it was when it began (${form})`, told(saw, form), true);
     end('no answer', unclear, true);
     if (truth.row !== 'none') {
       end('not found, wrongly', { outcome: 'notFound' }, true);
@@ -293,12 +312,13 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
     }
   }
   for (const hook of local.hooks)
-    can(
-      `a webhook says ${hook}`,
-      (world) => observe(world, rules, hookOf(world.local, hook)),
-      // A second delivery of what is known is the fault; which one it is does not matter here.
-      false,
-    );
+    for (const form of hook.startsWith('returned') ? forms : (['both'] as const))
+      can(
+        `a webhook says ${hook} (${form})`,
+        (world) => observe(world, rules, hookOf(world.local, hook, form)),
+        // A second delivery of what is known is the fault; which one it is does not matter here.
+        false,
+      );
 
   // --------------------------------------------------------------------------------------------------- the provider
   if (orphans > 0) {
@@ -318,11 +338,8 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
       can('the provider completes it', (world) => settle(world, 'completed'));
       can('the provider refuses it later', (world) => settle(world, 'refused'));
     }
-    if (truth.row === 'completed' && !truth.returned && !rules.lean)
-      can('it comes back', ({ local: one }) => {
-        one.truth = { ...one.truth, returned: true };
-        one.hooks = new Set([...one.hooks, 'returned']);
-      });
+    if (truth.row === 'completed' && truth.returned < 2 && rules.returns)
+      can('a part of it comes back', ({ local: one }) => giveBack(one));
     if (truth.row === 'refused' && rules.contradictions)
       can(
         'the provider completes what it refused',
@@ -338,6 +355,8 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
       can('a payer pays', (world) => pay(world, chargeCents));
       can('a payer pays another amount', (world) => pay(world, otherCents), true);
     }
+    if (truth.returned < truth.paid.length && rules.returns)
+      can('a Pix goes back to its payer', ({ local: one }) => giveBack(one));
     if (truth.row === 'open')
       can('the provider removes it', ({ local: one }) => {
         one.truth = { ...one.truth, row: 'removed' };
@@ -363,17 +382,25 @@ export function actionsOf(local: Local, rules: Rules): Action[] {
 }
 
 /** The instants that some rule compares the present with. */
-function marksOf({ stored: { intent, payment }, kind }: Local): number[] {
+function marksOf({ stored: { intent, payment } }: Local): number[] {
   const marks: number[] = [];
   if (intent?.leaseUntil != null) marks.push(intent.leaseUntil);
   if (intent?.absentAt != null && intent.absences < 2) marks.push(intent.absentAt + 10_000);
-  if (intent?.undecidedSince != null && intent.refused && kind === 'transfer')
-    marks.push(intent.undecidedSince + 24 * hour + 1);
+  const overdueAt = payment && intent ? overdueAtOf(payment, intent) : null;
+  if (overdueAt !== null) marks.push(overdueAt);
   if (intent && payment?.kind === 'deposit') marks.push(deadlineOf(payment.createdAt) + 60_001);
   return marks;
 }
 
 const deadlineOf = (createdAt: number): number => createdAt + hour;
+
+/** The first moment at which an answered query must leave an incident; null while none was answered. */
+function overdueAtOf(payment: Payment, { undecidedSince }: Intent): number | null {
+  if (undecidedSince === null) return null;
+  const waits = payment.kind === 'deposit' && payment.status === 'pending';
+  const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
+  return from + 24 * hour + 1;
+}
 
 const unclear = { outcome: 'unclear', cause: 'network', detail: '', retryAfterMs: null } as const;
 
@@ -548,6 +575,12 @@ function arrivals({ truth }: Local, rules: Rules): Arrival[] {
   ];
 }
 
+function giveBack(local: Local): void {
+  const returned = local.truth.returned + 1;
+  local.truth = { ...local.truth, returned };
+  local.hooks = new Set([...local.hooks, returned === 1 ? 'returned1' : 'returned2']);
+}
+
 function settle({ local }: World, row: 'completed' | 'refused'): void {
   local.truth = { ...local.truth, row };
   local.hooks = new Set([...local.hooks, row]);
@@ -560,19 +593,19 @@ function pay({ local }: World, amountCents: number): void {
 }
 
 const staleOf = (truth: Truth): Truth | null =>
-  truth.row === 'open' || truth.row === 'none' ? null : { row: 'open', returned: false, paid: [] };
+  truth.row === 'open' || truth.row === 'none' ? null : { row: 'open', returned: 0, paid: [] };
 
 const keyOfTruth = (truth: Truth): string =>
-  `${truth.row}${truth.returned ? 'R' : ''}${truth.paid.join('+')}`;
+  `${truth.row}${truth.returned > 0 ? `R${truth.returned}` : ''}${truth.paid.join('+')}`;
 
 const accepted = (local: Local, completed: boolean): SendOutcome<ChargeReport | PayoutReport> => {
   const row = completed ? 'completed' : 'open';
-  const report = reportOf(local, { row, returned: false, paid: [] });
+  const report = reportOf(local, { row, returned: 0, paid: [] }, 'both');
   if (!report) throw new Error('an answer without a report');
   return { outcome: 'accepted', report };
 };
 
-function reportOf(local: Local, truth: Truth): ChargeReport | PayoutReport | null {
+function reportOf(local: Local, truth: Truth, form: Form): ChargeReport | PayoutReport | null {
   const { payment } = local.stored;
   if (!payment || truth.row === 'none') return null;
   const providerId = providerIdOf(payment.id);
@@ -586,9 +619,7 @@ function reportOf(local: Local, truth: Truth): ChargeReport | PayoutReport | nul
       endToEnd: 'E',
       settledAt: status === 'completed' ? start : null,
       reason: status === 'refused' ? 'provider_refused' : null,
-      returns: truth.returned
-        ? [{ id: 'R', rtrId: null, amountCents: netCents, at: start, status: 'settled' }]
-        : [],
+      returns: Array.from({ length: truth.returned }, (_, at) => pixReturn(form, String(at), at, backCents)),
     };
   }
   return {
@@ -598,31 +629,50 @@ function reportOf(local: Local, truth: Truth): ChargeReport | PayoutReport | nul
     createdAt: payment.createdAt,
     expiresAt: deadlineOf(payment.createdAt),
     copyPaste: 'code',
-    received: truth.paid.map((amountCents, at) => receivedPix(providerId, amountCents, at)),
+    received: truth.paid.map((amountCents, at) =>
+      receivedPix(providerId, amountCents, at, at < truth.returned, form),
+    ),
   };
 }
 
-const receivedPix = (txid: string, amountCents: number, at: number): ReceivedPix => ({
+/** Both Pix of a charge are returned under the same `id`: it is unique within one Pix only. */
+const pixReturn = (form: Form, id: string, at: number, amountCents: number): PixReturn => ({
+  id: form === 'rtrId' ? null : id,
+  rtrId: form === 'id' ? null : `R${at}`,
+  amountCents,
+  at: start,
+  status: 'settled',
+});
+
+const receivedPix = (
+  txid: string,
+  amountCents: number,
+  at: number,
+  returned: boolean,
+  form: Form,
+): ReceivedPix => ({
   endToEnd: `E${at}`,
   amountCents,
   paidAt: start,
   txid,
-  returns: [],
+  returns: returned ? [pixReturn(form, 'same', at, amountCents)] : [],
 });
 
-function hookOf(local: Local, hook: Local['hooks'] extends ReadonlySet<infer H> ? H : never): Observation {
+function hookOf(local: Local, hook: Hook, form: Form): Observation {
   const told = { from: 'webhook', id: 'w' } as const;
   if (hook === 'paid0' || hook === 'paid1') {
     const at = hook === 'paid0' ? 0 : 1;
     const amountCents = local.truth.paid[at] ?? 0;
     const txid = providerIdOf(local.stored.payment?.id ?? '');
-    return { ...told, received: [receivedPix(txid, amountCents, at)], payouts: [] };
+    return { ...told, received: [receivedPix(txid, amountCents, at, false, form)], payouts: [] };
   }
-  const truth: Truth =
-    hook === 'returned'
-      ? { row: 'completed', returned: true, paid: [] }
-      : { row: hook, returned: false, paid: [] };
-  const report = reportOf(local, truth);
+  const returned = hook === 'returned1' ? 1 : hook === 'returned2' ? 2 : 0;
+  if (returned > 0 && local.kind === 'charge') {
+    const report = reportOf(local, { ...local.truth, returned }, form) as ChargeReport;
+    return { ...told, received: report.received.slice(returned - 1, returned), payouts: [] };
+  }
+  const row = hook === 'refused' ? 'refused' : 'completed';
+  const report = reportOf(local, { row, returned, paid: [] }, form);
   return { ...told, received: [], payouts: report && 'providerId' in report ? [report] : [] };
 }
 
@@ -637,6 +687,10 @@ export function check({ local }: World): void {
   const { status } = payment;
   if (isTerminal(status) !== (intent === null))
     throw new Violation(`${status} ${intent ? 'with' : 'without'} an intent`);
+  if (stored.returns.length > truth.returned) throw new Violation('a return is known twice (49)');
+  const overdueAt = intent ? overdueAtOf(payment, intent) : null;
+  if (intent && overdueAt !== null && (intent.answeredAt ?? 0) >= overdueAt && incidents.length === 0)
+    throw new Violation('a day of answered queries, and no incident (50)');
   if (stored.afterDeletion !== 0) throw new Violation('a deleted operation was posted to');
   if (kind === 'transfer') {
     if (times > 1 && !contradicted) throw new Violation('the provider accepted it twice (12)');
@@ -650,7 +704,7 @@ export function check({ local }: World): void {
     if (count('reserve') !== 1) throw new Violation(`${count('reserve')} reserves (8)`);
     if (count('complete') !== (status === 'completed' ? 1 : 0)) throw new Violation('complete (22)');
     if (count('release') !== (status === 'cancelled' ? 1 : 0)) throw new Violation('release (22)');
-    if (count('return') > (truth.returned ? 1 : 0)) throw new Violation('a return that was not (22)');
+    if (count('return') > truth.returned) throw new Violation('a return that was not (22)');
   } else {
     const owned = payment.status === 'paid' && !movements.includes('suspend') ? 1 : 0;
     if (count('credit') > 1 || count('credit') < owned) throw new Violation('paid without a credit (22)');
@@ -664,8 +718,8 @@ export function check({ local }: World): void {
 
 /** What the provider's account moved by it, as clearing lines show it. */
 function clearingOf({ truth, kind }: Local): number {
-  if (kind === 'charge') return -truth.paid.reduce((sum, cents) => sum + cents, 0);
-  return (truth.row === 'completed' ? netCents : 0) - (truth.returned ? netCents : 0);
+  if (kind === 'charge') return -truth.paid.slice(truth.returned).reduce((sum, cents) => sum + cents, 0);
+  return (truth.row === 'completed' ? netCents : 0) - truth.returned * backCents;
 }
 
 /** The payment has ended, and every cent that the provider moved for it is in the journal; or a person has to look. */
@@ -702,6 +756,11 @@ export function keyOf(local: Local): string {
     payment.copyPaste ? 'c' : '',
     payment.expiresAt !== null,
     payment.returnedCents,
+    payment.notice ?? '-',
+    stored.returns
+      .map(({ pix, id, rtrId, posted }) => `${pix}/${id}/${rtrId}/${posted}`)
+      .sort()
+      .join(),
     stored.incidents.map((one) => one.reference.slice(0, 9)).join(),
     [...stored.posted].sort().join(),
     keyOfTruth(truth),
@@ -724,10 +783,8 @@ export function keyOf(local: Local): string {
       intent.absences,
       intent.absentAt !== null && (intent.absences >= 2 || now >= intent.absentAt + 10_000),
       intent.undecidedSince !== null,
-      intent.refused &&
-        intent.undecidedSince !== null &&
-        kind === 'transfer' &&
-        now - intent.undecidedSince > 24 * hour,
+      now >= (overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY),
+      (intent.answeredAt ?? 0) >= (overdueAtOf(payment, intent) ?? Number.POSITIVE_INFINITY),
       intent.known,
       intent.refused,
     );

@@ -23,11 +23,14 @@ const efi: Rules = {
   refusalLeavesRow: true,
   contradictions: false,
   lean: true,
+  returns: false,
 };
 
 const rules = {
   efi,
-  full: { ...efi, name: 'as the first adapter declares, everything at once', lean: false },
+  full: { ...efi, name: 'as the first adapter declares, everything at once', lean: false, returns: true },
+  returning: { ...efi, name: 'what was paid comes back, under changing names', returns: true },
+  paidTwice: { ...efi, name: 'charges are paid twice and given back', lean: false, returns: true },
   byWorkers: { ...efi, name: 'workers send', transferWaitMs: 0 },
   paysAgain: {
     ...efi,
@@ -54,6 +57,18 @@ const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deleti
 export const quick: Setting[] = [
   { name: 'one transfer', rules: rules.efi, operations: alone('transfer'), ...unbounded },
   { name: 'one charge', rules: rules.efi, operations: alone('charge'), ...unbounded },
+  {
+    name: 'one transfer that comes back',
+    rules: rules.returning,
+    operations: alone('transfer'),
+    ...unbounded,
+  },
+  {
+    name: 'one charge that is given back',
+    rules: rules.returning,
+    operations: alone('charge'),
+    ...unbounded,
+  },
   {
     name: 'one transfer, sent by workers',
     rules: rules.byWorkers,
@@ -111,6 +126,12 @@ export const long: Setting[] = [
     ...unbounded,
   },
   { name: 'one charge, everything at once', rules: rules.full, operations: alone('charge'), ...unbounded },
+  {
+    name: 'one charge that is paid twice and given back',
+    rules: rules.paidTwice,
+    operations: alone('charge'),
+    ...unbounded,
+  },
   {
     name: 'three transfers on two operations, money for one and a half',
     rules: rules.efi,

@@ -222,7 +222,7 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
       ...bank.behaviour,
       payout:
         settled < provider.refusals
-          ? random.pick(['refuse-in-answer', 'refuse-later', 'stay-pending'] as const)
+          ? random.pick(['refuse-in-answer', 'refuse-later', 'stay-pending', 'refuse-unlisted'] as const)
           : 'complete',
       charge: settled < provider.refusals / 3 ? random.pick(['refuse', 'no-code'] as const) : 'create',
       settleAfterMs: random.pick([0, 50, 2_000, 60_000]),

@@ -12,6 +12,7 @@ import {
   registerWebhook,
   rememberClient,
   removeCharge,
+  returnPayment,
   returnPayout,
 } from '../../simulator/src/bank.ts';
 import { notify } from '../../simulator/src/outbox.ts';
@@ -545,9 +546,14 @@ function tellAgain(db: Database, bank: Bank, now: number): void {
       )
       .map(({ id }) => id.replaceAll('-', '')),
   );
-  for (const { txid, endToEnd } of bank.payments.values())
+  for (const { txid, endToEnd, returns } of bank.payments.values())
     if (ended.has(txid))
-      notify(bank.outbox, bank.behaviour, now, { key: pixKey, kind: 'payment', id: endToEnd, returns: 0 });
+      notify(bank.outbox, bank.behaviour, now, {
+        key: pixKey,
+        kind: 'payment',
+        id: endToEnd,
+        returns: returns.length,
+      });
   for (const { idEnvio, returns } of bank.payoutList)
     if (ended.has(idEnvio) && returns.length > 0)
       notify(bank.outbox, bank.behaviour, now, {
@@ -674,6 +680,8 @@ function merchantOf(parts: {
           'expire',
           'remove',
           'late',
+          'back',
+          'back twice',
         ] as const);
         const after = chance.pick([50, 5_000, 70_000]);
         return async () => {
@@ -724,7 +732,8 @@ function merchantOf(parts: {
             return;
           }
           const amountCents = whole ? undefined : Math.ceil(one.amountCents / 3);
-          returnPayout(provider.bank, bankWorld, one.idEnvio, amountCents);
+          // Ids of returns are unique within one payout only.
+          returnPayout(provider.bank, bankWorld, one.idEnvio, amountCents, String(one.returns.length));
           say('a payout came back');
           world.count('returned');
           provider.wake();
@@ -736,7 +745,7 @@ function merchantOf(parts: {
 
   function settleCharge(
     one: Made,
-    fate: 'pay' | 'twice' | 'other' | 'never' | 'expire' | 'remove' | 'late',
+    fate: 'pay' | 'twice' | 'other' | 'never' | 'expire' | 'remove' | 'late' | 'back' | 'back twice',
   ): void {
     const { bank } = provider;
     // The provider may know it although the merchant was never answered: a payer can have the code all the same.
@@ -744,8 +753,10 @@ function merchantOf(parts: {
     if (!txid || !bank.charges.has(txid)) return;
     say(`${fate} ${txid.slice(0, 12)}`);
     world.count(`payer ${fate}`);
-    if (fate === 'pay' || fate === 'twice') payCharge(bank, bankWorld, txid);
-    if (fate === 'twice')
+    const gives = fate === 'back' || fate === 'back twice';
+    if (fate === 'pay' || fate === 'twice' || gives) payCharge(bank, bankWorld, txid);
+    if (gives) world.at(world.now() + chance.pick([6_000, 20 * 60_000]), () => giveBack(txid, fate));
+    if (fate === 'twice' || fate === 'back twice')
       world.at(world.now() + 5_000, () => {
         payCharge(bank, bankWorld, txid);
         provider.wake();
@@ -758,6 +769,19 @@ function merchantOf(parts: {
         payCharge(bank, bankWorld, txid);
         provider.wake();
       });
+    provider.wake();
+  }
+
+  /** Each Pix of the charge goes back, half of it or all, in one part or two, under ids that other Pix have too. */
+  function giveBack(txid: string, fate: string): void {
+    const { bank } = provider;
+    for (const endToEnd of bank.charges.get(txid)?.payments ?? []) {
+      const half = chance.chance(0.5) ? 350 : undefined;
+      returnPayment(bank, bankWorld, endToEnd, half, '1');
+      if (half !== undefined && fate === 'back twice') returnPayment(bank, bankWorld, endToEnd, half, '2');
+      say('a received Pix went back');
+      world.count('given back');
+    }
     provider.wake();
   }
 
