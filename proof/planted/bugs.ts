@@ -42,7 +42,7 @@ export const bugs: Bug[] = [
   {
     name: 'an overtaken owner may judge its attempt',
     file: `${settlement}/reading.ts`,
-    line: `if (intent?.state !== 'sending' || intent.fence !== observation.fence) {`,
+    line: `if (intent?.state !== 'sending' || intent.fence !== fence) {`,
     with: `if (intent?.state !== 'sending') {`,
     rig: 'search',
   },
@@ -151,13 +151,6 @@ export const bugs: Bug[] = [
     rig: 'search',
   },
   {
-    name: 'other names of a known return are forgotten',
-    file: `${settlement}/apply-outcome.ts`,
-    line: 'return now && (now.id !== one.id || now.rtrId !== one.rtrId) ? now : one;',
-    with: 'return now && now.posted !== one.posted ? now : one;',
-    rig: 'search',
-  },
-  {
     name: 'a day of answered queries opens no incident unless a repeat was refused in words that are listed',
     file: `${settlement}/intent.ts`,
     line: `{ undecidedSince, answeredAt }: Intent,
@@ -170,7 +163,7 @@ export const bugs: Bug[] = [
   {
     name: 'a report with another amount settles',
     file: state,
-    line: 'report.amountCents === payment.amountCents - payment.feeCents &&',
+    line: 'report.amountCents === reportedFor(payment) &&',
     with: '',
     rig: 'search',
   },
@@ -249,8 +242,8 @@ export const bugs: Bug[] = [
   {
     name: 'an intent stays behind when its payment has ended',
     file: `${settlement}/apply-outcome.ts`,
-    line: 'if (isTerminal(last.status)) writes.push(remove(intents, key));',
-    with: "if (last.status === 'paid') writes.push(remove(intents, key));",
+    line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
+    with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
     rig: 'search',
   },
   {
