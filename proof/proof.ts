@@ -8,6 +8,7 @@ import { tryDefences } from './database/defences.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
 import { restoreRounds } from './processes/restore.ts';
+import { rotations } from './processes/rotation.ts';
 import { promoteStandby } from './processes/standby.ts';
 import { keepPromiseOnProgram } from './sdk/promise.ts';
 import { search } from './search/search.ts';
@@ -145,6 +146,15 @@ await rig(
   () => restoreRounds({ seed, rounds, clients: 6, say: console.log }),
   (done) => ({
     figures: `${done.rounds} restores, ${done.acknowledged} acknowledged, ${done.lostInterval} lost with the database, ${done.postedByReconcile} posted by reconcile, ${done.repeated} keys repeated, ${done.paidTwice} paid twice`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'rotation',
+  `node proof/processes/rotation.ts --seed ${seed} --rotations ${rounds + 1}`,
+  () => rotations({ seed, rotations: rounds + 1, kills: 4, clients: 6, say: console.log }),
+  (done) => ({
+    figures: `${done.rotations} rotations, ${done.kills} kills, ${done.sealed.join(', ')} values sealed again, ${done.keys} keys work, ${done.calls} calls, ${done.unanswered} unanswered, ${done.acknowledged} acknowledged`,
     faults: done.faults,
   }),
 );

@@ -2,7 +2,12 @@ import { spawn } from 'node:child_process';
 import { getCompileCacheDir } from 'node:module';
 import { connect, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { createFirstTestAccount, FIRST_ACCOUNT, findTestAccount } from './accounts/directory.ts';
+import {
+  createFirstTestAccount,
+  FIRST_ACCOUNT,
+  findFirstTestAccount,
+  findTestAccount,
+} from './accounts/directory.ts';
 import { type Config, isTrial, SettingFault } from './config.ts';
 import { databaseClock } from './db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.ts';
@@ -58,8 +63,8 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     }
     const database = await databaseOfStart(edge, running);
     const context = await prepare(edge, database, running);
-    if (isTrial(config)) await greet(context, say);
-    else if (config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
+    await (isTrial(config) ? greet(context, say) : endTrial(context));
+    if (!isTrial(config) && config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
       running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
     }
@@ -386,13 +391,26 @@ async function greet(context: Context, say: (line: string) => void): Promise<voi
   const created = await createFirstTestAccount(context);
   const accountId = created?.ownerId ?? (await firstAccountWithoutKey(context));
   if (accountId === null) return;
-  const { createKey } = await import('./keys/keys.ts');
+  const { createKey, firstKeyName } = await import('./keys/keys.ts');
   const { permissions } = await import('./keys/permissions.ts');
-  const { key } = await createKey(context, { accountId, name: 'First key', permissions });
+  const { key } = await createKey(context, { accountId, name: firstKeyName, permissions });
   say(`vintem test key ${key}`);
   const { createFirstMember } = await import('./panel/members.ts');
   const { email, password } = await createFirstMember(context, accountId);
   say(`vintem panel ${context.config.publicUrl} e-mail ${email} password ${password}`);
+}
+
+/** What a first start printed must not open anything once the installation is more than a trial: output is kept in logs. */
+async function endTrial({ sql, clock, log }: Context): Promise<void> {
+  const account = await findFirstTestAccount(sql);
+  if (account === null) return;
+  const [{ revokeFirstKey }, { endFirstMember }] = await Promise.all([
+    import('./keys/keys.ts'),
+    import('./panel/members.ts'),
+  ]);
+  const ended = [...(await revokeFirstKey({ sql, clock }, account)), ...(await endFirstMember({ sql }))];
+  if (ended.length > 0)
+    log.warn({ ended }, 'the key and the password that the first start printed are revoked');
 }
 
 async function firstAccountWithoutKey({ sql }: Context): Promise<string | null> {

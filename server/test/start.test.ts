@@ -200,6 +200,46 @@ describe('start', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
+  it('with a public address revokes the key and the password that a trial has printed, and nothing else', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'vintem-trial-'));
+    await chmod(dataDir, 0o711);
+    const ports = { PORT: `${await freePort()}`, SIMULATOR_PORT: `${await freePort()}` };
+    const own = { ...env, ...ports, DATA_DIR: dataDir };
+    const url = `http://127.0.0.1:${ports.PORT}`;
+    const answer = async (key: string) =>
+      (await fetch(`${url}/api/v1/public/operations`, { headers: { authorization: `Bearer ${key}` } }))
+        .status;
+    const signIn = async (origin: string, email: string, password: string) =>
+      (
+        await fetch(`${url}/panel/api/auth/sign-in/email`, {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', origin },
+          body: JSON.stringify({ email, password }),
+        })
+      ).status;
+
+    const trial = run(['start'], own);
+    await trial.line('vintem ready ');
+    const key = /vintem test key (\S+)/.exec(trial.stdout())?.[1] ?? '';
+    const [, email = '', password = ''] = /e-mail (\S+) password (\S+)/.exec(trial.stdout()) ?? [];
+    expect([await answer(key), await signIn(url, email, password)]).toEqual([200, 200]);
+    const accounts = JSON.parse((await finish(['account', 'list', '--json'], own)).stdout).accounts;
+    const made = await finish(
+      ['key', 'create', '--account', accounts[0].ownerId, '--name', 'Own', '--permissions', 'read', '--json'],
+      own,
+    );
+    trial.kill('SIGTERM');
+    await trial.exit;
+
+    const open = run(['start'], { ...own, PUBLIC_URL: 'https://pay.example' });
+    await open.line('vintem ready ');
+    expect([await answer(key), await answer(JSON.parse(made.stdout).key)]).toEqual([401, 200]);
+    expect(await signIn('https://pay.example', email, password)).toBe(401);
+    open.kill('SIGTERM');
+    await open.exit;
+    await rm(dataDir, { recursive: true, force: true });
+  });
+
   it('goes on with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');

@@ -48,6 +48,18 @@ export function createFirstTestAccount(needs: Needs): Promise<CreatedAccount | n
   );
 }
 
+/** The account that the first start made, also when there are others by now. */
+export async function findFirstTestAccount(sql: Queries): Promise<string | null> {
+  const [row] = await sql.run<{ id: string }>(
+    {
+      name: 'account_first',
+      text: 'SELECT id FROM account WHERE name = $1 AND test ORDER BY created_at, id LIMIT 1',
+    },
+    [FIRST_ACCOUNT],
+  );
+  return row?.id ?? null;
+}
+
 export interface AccountRow {
   ownerId: string;
   name: string;

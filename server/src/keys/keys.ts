@@ -227,6 +227,21 @@ export async function revokeKey(house: { sql: Sql; clock: Clock }, id: string): 
   });
 }
 
+/** The name of the key that a first start prints. */
+export const firstKeyName = 'First key';
+
+/** @returns the ids of the keys that were in force */
+export const revokeFirstKey = (house: { sql: Sql; clock: Clock }, accountId: string): Promise<string[]> =>
+  house.sql.tx(async (tx) => {
+    const printed = (await selectKeys(tx, accountId)).filter(
+      (key) => key.name === firstKeyName && isActive(key, house.clock.now()),
+    );
+    if (printed.length === 0) return [];
+    await lockAccount(tx, accountId);
+    for (const { id } of printed) await markRevoked(tx, id, house.clock.now());
+    return printed.map(({ id }) => id);
+  });
+
 const isActive = (key: { revokedAt: number | null; expiresAt: number | null }, now: number): boolean =>
   key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
 

@@ -528,3 +528,15 @@ export const writeAudit = (sql: Sql, entry: AuditEntry): Promise<unknown> =>
       timestamp(entry.createdAt),
     ]),
   );
+
+const dropCredentials: Statement = {
+  name: 'panel_credentials_delete',
+  text: `WITH person AS (SELECT id FROM panel_user WHERE email = $1),
+      sessions AS (DELETE FROM panel_session s USING person p WHERE s.user_id = p.id),
+      passkeys AS (DELETE FROM panel_passkey k USING person p WHERE k.user_id = p.id)
+    DELETE FROM panel_credential c USING person p WHERE c.user_id = p.id RETURNING c.id`,
+};
+
+/** Sessions, passkeys and the password of a person. @returns whether there was a password */
+export const removeCredentials = async (tx: Queries, email: string): Promise<boolean> =>
+  (await tx.run(dropCredentials, [email])).length > 0;

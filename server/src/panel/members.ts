@@ -16,6 +16,7 @@ import {
   insertUser,
   type ListedMember,
   markAccepted,
+  removeCredentials,
   removeMember,
   updateRole,
 } from './members.sql.ts';
@@ -96,12 +97,21 @@ const addUser = (
   user: { id: string; email: string; name: string; passwordHash: string },
 ): Promise<void> => insertUser(tx, { ...user, credentialId: ids.uuid(), createdAt: clock.now() });
 
+const firstMemberEmail = 'teste@vintem.example';
+
+/**
+ * The password that was printed opens nothing any more, and nobody is signed in with it.
+ * @returns the address, if there was such a password
+ */
+export const endFirstMember = async ({ sql }: { sql: Sql }): Promise<string[]> =>
+  (await sql.tx((tx) => removeCredentials(tx, firstMemberEmail))) ? [firstMemberEmail] : [];
+
 /** The person whom the first start makes for the test account: a password that is shown once. */
 export async function createFirstMember(
   house: House,
   accountId: string,
 ): Promise<{ email: string; password: string }> {
-  const email = 'teste@vintem.example';
+  const email = firstMemberEmail;
   const password = house.ids.bytes(12).toString('base64url');
   const passwordHash = await hashPassword(password, house.ids.bytes(16));
   await house.sql.tx(async (tx) => {
