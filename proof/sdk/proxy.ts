@@ -81,7 +81,7 @@ export async function openProxy(options: ProxyOptions): Promise<FaultyProxy> {
     const waitMs = random.below(delayMs);
     if (fault === 'drop-request') return void client.destroy();
     if (fault === 'cut-request') {
-      const at = placeOf(turns.requests++, request.length);
+      const at = placeOf(cutAt.requests, turns.requests++, request.length);
       cutAt.requests.add(at);
       await exchange(request.subarray(0, at), true);
       return void client.destroy();
@@ -96,7 +96,7 @@ export async function openProxy(options: ProxyOptions): Promise<FaultyProxy> {
     if (fault === 'delay-answer') await pause(waitMs);
     if (client.destroyed || answer.length === 0) return void client.destroy();
     if (fault === 'cut-answer') {
-      const at = placeOf(turns.answers++, answer.length);
+      const at = placeOf(cutAt.answers, turns.answers++, answer.length);
       cutAt.answers.add(at);
       client.write(answer.subarray(0, at), () => client.destroy());
     } else if (fault === 'double-answer') client.end(Buffer.concat([answer, answer]));
@@ -158,7 +158,16 @@ function lengthOf(bytes: Buffer): number | null {
   return end + 4 + Number(header?.[1] ?? 0);
 }
 
-/** Every byte in turn, far apart from one turn to the next: a few cuts already fall on headers and body. */
-const placeOf = (turn: number, length: number): number => (turn * 331) % length;
+/**
+ * Far apart from one cut to the next, so that a few already fall on headers and body; then on to the next byte that was not cut yet.
+ */
+function placeOf(cut: ReadonlySet<number>, turn: number, length: number): number {
+  const from = (turn * 331) % length;
+  for (let step = 0; step < length; step++) {
+    const at = (from + step) % length;
+    if (!cut.has(at)) return at;
+  }
+  return from;
+}
 
 const pause = (ms: number): Promise<void> => new Promise((later) => setTimeout(later, ms));
