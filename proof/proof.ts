@@ -16,6 +16,7 @@ import { long, quick } from './search/settings.ts';
 import { openDatabase } from './simulation/database.ts';
 import { openStage } from './simulation/scenario.ts';
 import { simulate, summary } from './simulation/simulate.ts';
+import { tableOf, trySizes } from './size/size.ts';
 
 /**
  * The long run of the rigs: `npm run proof -- --minutes 20 [--seed N] [--json FILE] [--only TEXT]`; `--only` runs the rigs whose name holds the text. Search, defences and one round of every rig with real
@@ -189,6 +190,24 @@ await script(
   mayMount ? null : 'mounting a small disk needs Linux and root',
 );
 await script('clocks', 'proof/bad-days/clocks.ts', null);
+
+// By itself at full size; among the others with what tells a plan that reads history from one that reads a page.
+const sizes =
+  given.only === 'size'
+    ? { settled: 2_000_000, open: 2_000_000, operations: 10_000 }
+    : { settled: 250_000, open: 100_000, operations: 1_000 };
+await rig(
+  'size',
+  `node proof/size/size.ts --settled ${sizes.settled} --open ${sizes.open} --operations ${sizes.operations}`,
+  () => trySizes({ sizes, say: console.log }),
+  (done) => {
+    console.log(tableOf(done));
+    return {
+      figures: `${done.statements.length} statements within their limits of rows; ${done.steps.map(({ name, seconds }) => `${name} ${seconds} s`).join(', ')}`,
+      faults: done.faults,
+    };
+  },
+);
 
 await rig(
   'simulation',

@@ -30,6 +30,7 @@ describe('the command line', () => {
     const { applied } = await json('migrate');
     expect(applied[0]).toBe('0001_core');
     expect(await json('migrate')).toEqual({ applied: [] });
+    expect(await json('migrate', '--plan')).toEqual({ pending: [] });
   });
 
   it('warns once that a superuser could leave the role of the service', async () => {

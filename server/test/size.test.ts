@@ -8,6 +8,8 @@ import { createLog } from '../src/log.ts';
 import { deleteOperation, operationDirectory } from '../src/operations/operations.ts';
 import { findDays, findOpenIncidents, findUnknown } from '../src/panel/overview.sql.ts';
 import { findLastCompared, findReconciledOperations } from '../src/panel/reconciliation.sql.ts';
+import { findRecordsByEndToEnd } from '../src/panel/records.sql.ts';
+import { findByEndToEnd } from '../src/payments/lookup.sql.ts';
 import type { Payment, PaymentKind } from '../src/payments/payment.ts';
 import { systemClock as clock } from '../src/ports/clock.ts';
 import { systemIds } from '../src/ports/ids.ts';
@@ -135,6 +137,20 @@ test('home and reconciliation find what is unconfirmed without reading what is s
   expect(await tooMany((sql) => findLastCompared(sql, accountId))).toEqual({});
   // Three of the settled payments are of the last three minutes.
   expect(await tooMany((sql) => findDays(sql, accountId, operations, clock.now() - 200_000))).toEqual({});
+});
+
+test('a payment is found by its end-to-end id without reading the operation', async () => {
+  // Beside one large account many with a payment or two: for a plan the average operation is a small one.
+  await db.admin(
+    `INSERT INTO payment SELECT (jsonb_populate_record(p, jsonb_build_object('account_id', gen_random_uuid(), 'id', gen_random_uuid(),
+        'operation_id', gen_random_uuid()))).* FROM payment p LIMIT ${count}`,
+  );
+  await db.admin(`UPDATE payment SET end_to_end = 'E' || id WHERE status = 'paid'`);
+  await db.admin('ANALYZE payment');
+  expect(await tooMany((sql) => findByEndToEnd(sql, { accountId, operationId: full }, 'Enone'))).toEqual({});
+  expect(await tooMany((sql) => findRecordsByEndToEnd(sql, accountId, 'Enone', [full, empty]))).toEqual({});
+  await db.admin('DELETE FROM payment WHERE account_id <> $1', [accountId]);
+  await db.admin('ANALYZE payment');
 });
 
 test('a comparison reads each settled payment of its window once, however many pages that takes', async () => {

@@ -72,7 +72,8 @@ export const findRecordsById = (
 
 const selectByEndToEnd: Statement = {
   name: 'panel_records_by_end_to_end',
-  text: `SELECT ${paymentColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = ANY ($3::uuid[])
+  text: `SELECT ${paymentColumns} FROM (SELECT * FROM payment WHERE account_id = $1 AND end_to_end = $2 OFFSET 0) p
+    WHERE p.operation_id = ANY ($3::uuid[])
     ORDER BY p.created_at DESC LIMIT 100`,
 };
 

@@ -47,9 +47,14 @@ export const findPayments = (
     timestamp(now),
   ]);
 
+/**
+ * The operation is compared behind OFFSET 0, a barrier to the planner. Without it the plan, made for an operation of average size, reads all
+ * payments of the operation: a few, unless it is a large one.
+ */
 const selectByEndToEnd: Statement = {
   name: 'payment_by_end_to_end',
-  text: `SELECT ${shownColumns} FROM payment p WHERE p.account_id = $1 AND p.end_to_end = $2 AND p.operation_id = $3
+  text: `SELECT ${shownColumns} FROM (SELECT * FROM payment WHERE account_id = $1 AND end_to_end = $2 OFFSET 0) p
+    WHERE p.operation_id = $3
     ORDER BY p.created_at DESC, p.id DESC LIMIT 100`,
 };
 

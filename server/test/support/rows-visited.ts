@@ -5,33 +5,53 @@ import type { Sql, Statement } from '../../src/ports/sql.ts';
 export interface Run {
   statement: Statement;
   values: readonly unknown[];
+  /** How long it took, ms; 0 until it has ended. */
+  ms: number;
 }
 
 /** `sql` with a record of everything that is run through it. */
 export function recording(sql: Sql): { sql: Sql; runs: Run[] } {
   const runs: Run[] = [];
+  return { runs, sql: recordedBy(sql, (run) => runs.push(run)) };
+}
+
+/** `sql` that hands every statement over as it is issued. */
+export function recordedBy(sql: Sql, keep: (run: Run) => void): Sql {
   const record = <T extends Pick<Sql, 'run'>>(queries: T): T => ({
     ...queries,
-    run: (statement: Statement, values: readonly unknown[] = []) => {
-      runs.push({ statement, values });
-      return queries.run(statement, values);
+    run: <Row>(statement: Statement, values: readonly unknown[] = []) => {
+      const run: Run = { statement, values, ms: 0 };
+      keep(run);
+      const began = performance.now();
+      const ended = (): void => {
+        run.ms = performance.now() - began;
+      };
+      const answer = queries.run<Row>(statement, values);
+      answer.then(ended, ended);
+      return answer;
     },
   });
   return {
-    runs,
-    sql: {
-      ...record(sql),
-      tx: (work) => sql.tx((tx) => work(record(tx))),
-      begin: async () => record(await sql.begin()),
-    },
+    ...record(sql),
+    tx: (work) => sql.tx((tx) => work(record(tx))),
+    begin: async () => record(await sql.begin()),
   };
 }
 
+/** Rows that the scans of a statement read, as `visited`. */
+export const rowsVisited = async (url: string, run: Run): Promise<number> => (await visited(url, run)).rows;
+
+export interface Visited {
+  rows: number;
+  /** Pages of 8 kB, from memory or disk. */
+  pages: number;
+}
+
 /**
- * Rows that the scans of a statement read when it is run once more, those that a filter removed included, under the plan that the service
+ * What the scans of a statement read when it is run once more, those that a filter removed included, under the plan that the service
  * gets: generic, without sequential scans where an index can be used. What it writes is rolled back.
  */
-export async function rowsVisited(url: string, { statement, values }: Run): Promise<number> {
+export async function visited(url: string, { statement, values }: Run): Promise<Visited> {
   const client = new pg.Client({
     connectionString: url,
     options:
@@ -51,24 +71,27 @@ export async function rowsVisited(url: string, { statement, values }: Run): Prom
     );
     const [plan] = rows[0]?.['QUERY PLAN'] ?? [];
     if (!plan) throw new Error('no plan');
-    return scanned(plan.Plan);
+    const pages = (plan.Plan['Shared Hit Blocks'] ?? 0) + (plan.Plan['Shared Read Blocks'] ?? 0);
+    return { rows: Math.round(scanned(plan.Plan)), pages };
   } finally {
     await client.query('ROLLBACK');
     await client.end();
   }
 }
 
-export interface PlanNode {
+interface PlanNode {
   'Node Type': string;
   'Actual Rows': number;
   'Actual Loops': number;
   'Rows Removed by Filter'?: number;
   'Rows Removed by Index Recheck'?: number;
   'Relation Name'?: string;
+  'Shared Hit Blocks'?: number;
+  'Shared Read Blocks'?: number;
   Plans?: PlanNode[];
 }
 
-export const scanned = (node: PlanNode): number =>
+const scanned = (node: PlanNode): number =>
   (node['Relation Name'] !== undefined && node['Node Type'].endsWith('Scan')
     ? (node['Actual Rows'] +
         (node['Rows Removed by Filter'] ?? 0) +

@@ -1,0 +1,52 @@
+/** Rows that one statement of a call, a page or a worker's step may read, whatever is stored. */
+export const usualMost = 1_000;
+
+/**
+ * Statements that read more, by their names: each reads a page of its own size, and the next one begins behind it. None of these numbers
+ * grows with what is stored.
+ */
+export const mostOf: Readonly<Record<string, number>> = {
+  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel of each of ten operations, and 20,000
+  // of each for the chart.
+  payment_page_filtered: 12_000,
+  event_page: 12_000,
+  panel_records: 110_000,
+  panel_days: 210_000,
+  // Where the next page begins, behind those 10,000.
+  payment_place: 12_000,
+  event_place: 12_000,
+  // Due charges among which neighbours are looked for, and those taken.
+  intent_claim_neighbours: 55_000,
+  // Ids of one listing, each with its account, payment and intent.
+  intent_claim_mentioned: 50_000,
+  payment_owners: 2_000,
+  payment_read: 2_000,
+  intent_read: 2_000,
+  intent_update: 2_000,
+  intent_give_back: 3_000,
+  // One page of a comparison: 5,000 payments, 500 reports with their journals, one list of the provider.
+  reconcile_payments: 6_000,
+  reconcile_traces: 5_000,
+  reconcile_seen_find: 12_000,
+  reconcile_seen_forget: 12_000,
+  reconcile_open_page: 50_000,
+  reconcile_operations: 2_000,
+  // Once for each comparison after a restore: one row of each operation and its newest payment.
+  reconcile_last_before: 25_000,
+  // Pages of `verify`.
+  verify_accounts: 2_000,
+  verify_journals: 10_000,
+  verify_open_sums: 15_000,
+  verify_payments: 6_000,
+  verify_payments_by_id: 6_000,
+  verify_chains: 2_000,
+  verify_open_ids: 6_000,
+  // 20,000 journals of a chain that has no checkpoint yet.
+  operation_sum_journals: 21_000,
+  // A thousand rows of each kind.
+  prune_log: 6_000,
+  prune_events: 3_000,
+  prune_deliveries: 3_000,
+  inbound_prune: 2_000,
+  request_log_prune: 3_000,
+};

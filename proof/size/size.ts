@@ -1,0 +1,491 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runApi } from '../../server/src/api.ts';
+import { readConfig } from '../../server/src/config.ts';
+import { backup } from '../../server/src/db/backup.ts';
+import { startEmbedded } from '../../server/src/db/embedded.ts';
+import { migrate, prepareInstallation } from '../../server/src/db/migrate.ts';
+import { openPool } from '../../server/src/db/pool.ts';
+import { restore } from '../../server/src/db/restore.ts';
+import { createPruning } from '../../server/src/events/log.ts';
+import { type House, openHouse } from '../../server/src/house.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { permissions } from '../../server/src/keys/permissions.ts';
+import { verify } from '../../server/src/ledger/verify.ts';
+import { createLog } from '../../server/src/log.ts';
+import { systemClock as clock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import type { Provider } from '../../server/src/provider/provider.ts';
+import { paymentIdFor } from '../../server/src/request-keys/claim.ts';
+import { stepRequestPruning } from '../../server/src/request-log/request-log.ts';
+import { loadSecrets } from '../../server/src/secrets.ts';
+import { markRestored } from '../../server/src/settlement/after-restore.ts';
+import { pauseAfterRestore } from '../../server/src/settlement/pause.ts';
+import { reconcile } from '../../server/src/settlement/reconcile.ts';
+import { stepRetention } from '../../server/src/settlement/retention.ts';
+import { pruneDeliveries } from '../../server/src/webhooks/deliveries.sql.ts';
+import { runOutgoing } from '../../server/src/webhooks/run.ts';
+import { runWorker } from '../../server/src/worker.ts';
+import { newPerson, openTab, type Tab } from '../../server/test/support/panel.ts';
+import { type Run, recordedBy, visited } from '../../server/test/support/rows-visited.ts';
+import { startSimulator } from '../../simulator/src/main.ts';
+import { freePort, newFolder } from '../bad-days/processes.ts';
+import { numbersGiven } from '../flags.ts';
+import { mostOf, usualMost } from './limits.ts';
+import { type Stored, seed } from './seed.ts';
+import { createWorld, type Sizes, withSeeded } from './world.ts';
+
+/**
+ * Every operation at size: stores settled payments, open charges and operations, then runs, while merchants go on, `verify`, the deletion of
+ * an operation, every list and panel page, retention, the follow-up, `reconcile` to its end, a backup and its restore. Each statement is
+ * run once more under EXPLAIN (ANALYZE, BUFFERS), with the plan that the service gets, and held against a limit of rows (`limits.ts`): a plan
+ * that reads in proportion to history fails the rig and names the statement.
+ *
+ *   node proof/size/size.ts [--settled 2000000] [--open 2000000] [--operations 10000]
+ */
+export interface SizeFigures {
+  sizes: Sizes;
+  steps: Step[];
+  statements: StatementFigures[];
+  faults: string[];
+}
+
+interface Step {
+  name: string;
+  seconds: number;
+  figures: string;
+}
+
+interface StatementFigures {
+  name: string;
+  /** The most that one run read: with nothing stored, and with everything. */
+  rowsAtNothing: number | null;
+  rows: number;
+  pages: number;
+  most: number;
+  /** The slowest run. */
+  msAtNothing: number | null;
+  ms: number;
+}
+
+export async function trySizes(options: { sizes: Sizes; say(line: string): void }): Promise<SizeFigures> {
+  const { sizes, say } = options;
+  const faults: string[] = [];
+  say('with nothing stored');
+  const nothing = await onStage({ settled: 0, open: 0, operations: 10 }, say, faults);
+  say(`with ${sizes.settled} settled payments, ${sizes.open} open charges, ${sizes.operations} operations`);
+  const full = await onStage(sizes, say, faults);
+  const statements = [...full.statements].map(([name, seen]) => {
+    const before = nothing.statements.get(name);
+    return {
+      name,
+      rowsAtNothing: before?.rows ?? null,
+      msAtNothing: before?.ms ?? null,
+      most: mostOf[name] ?? usualMost,
+      ...seen,
+    };
+  });
+  for (const { name, rows, most } of statements)
+    if (rows > most) faults.push(`${name} reads ${rows} rows, and ${most} at most are allowed`);
+  statements.sort((a, b) => b.rows - a.rows);
+  return { sizes, steps: full.steps, statements, faults };
+}
+
+/** The restored copy is read with the same one. */
+const secret = Buffer.alloc(32, 7).toString('base64');
+
+type Seen = Map<string, { rows: number; pages: number; ms: number }>;
+
+async function onStage(
+  sizes: Sizes,
+  say: (line: string) => void,
+  faults: string[],
+): Promise<{ steps: Step[]; statements: Seen }> {
+  const stage = await openStage(sizes, say);
+  const steps: Step[] = [];
+  const statements: Seen = new Map();
+  const step = async (name: string, work: () => Promise<string>): Promise<void> => {
+    const began = performance.now();
+    let figures = '';
+    try {
+      figures = await work();
+    } catch (error) {
+      figures = `failed: ${error instanceof Error ? error.message : error}`;
+      faults.push(`${name}: ${figures}`);
+    }
+    const seconds = Math.round((performance.now() - began) / 100) / 10;
+    steps.push({ name, seconds, figures });
+    say(`  ${name}: ${seconds} s, ${figures}`);
+    await measure(stage, statements, faults);
+  };
+  const load = startLoad(stage);
+  try {
+    await step('verify, from the beginning', () => verified(stage));
+    await step('verify, from the checkpoints', () => verified(stage));
+    await step('deletion of operations', () => deleted(stage));
+    await step('lists and pages', () => visitPages(stage));
+    await step('retention', () => pruned(stage));
+    await step('follow-up', () => followed(stage));
+    await step('reconcile after a restore', () => reconciled(stage));
+    const { answered, refused } = await load.stop();
+    say(
+      `  beside it: ${answered} calls answered, ${refused.size} kinds of refusal ${[...refused].join(', ')}`,
+    );
+    for (const [code, times] of refused)
+      if (!code.includes('withdrawals_paused')) faults.push(`beside it ${times} calls were answered ${code}`);
+    await step('backup and restore', () => copied(stage));
+    return { steps, statements };
+  } finally {
+    await load.stop();
+    await stage.close();
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ the stage
+
+interface Stage {
+  sizes: Sizes;
+  house: House;
+  /** The superuser's: for EXPLAIN. */
+  adminUrl: string;
+  dataDir: string;
+  url: string;
+  stored: Stored;
+  key: string;
+  tab: Tab;
+  /** Statements since the last look, by name. */
+  runs: Map<string, Run[]>;
+  close(): Promise<void>;
+}
+
+async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Stage> {
+  const dataDir = await newFolder('size');
+  const [log, ids] = [createLog('silent'), systemIds(clock)];
+  const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir: dataDir });
+  const env = {
+    PORT: String(await freePort()),
+    DATA_DIR: dataDir,
+    VINTEM_SECRET: secret,
+    SIMULATOR_URL: bank.url,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'silent',
+  };
+  const config = readConfig(env);
+  const server = await startEmbedded({ dataDir, log, say: () => {} });
+  await migrate({ url: server.serviceUrl, migrationUrl: server.url, clock, log, embedded: true });
+  const pool = openPool({ url: server.serviceUrl, log, name: 'size' });
+  const runs = new Map<string, Run[]>();
+  const sql = recordedBy(pool, (run) => keep(runs, run));
+  await prepareInstallation({ sql, clock, ids }, { live: false });
+  const net = createUndiciNet();
+  const draining = new AbortController();
+  const ground = { config, sql, clock, ids, net, log, secrets: await loadSecrets(ids, config) };
+  const house = await openHouse(ground, draining.signal);
+  const began = performance.now();
+  const world = createWorld(sizes, clock.now());
+  const stored = await seed(server.url, world, house.identity, ids);
+  say(`  stored in ${Math.round((performance.now() - began) / 1000)} s`);
+  const providers = house.providers as Map<string, Provider>;
+  for (const [connection, provider] of providers) providers.set(connection, withSeeded(provider, world));
+  const api = await runApi(house, config);
+  const { key } = await createKey(house, { accountId: stored.bigAccountId, name: 'size', permissions });
+  const person = { url: api.url, house } as never;
+  await newPerson(person, stored.bigAccountId, 'ana@loja.example');
+  const tab = openTab(person);
+  await tab.signIn('ana@loja.example');
+  runs.clear();
+  return {
+    sizes,
+    house,
+    adminUrl: server.url,
+    dataDir,
+    url: api.url,
+    stored,
+    key,
+    tab,
+    runs,
+    close: async () => {
+      draining.abort();
+      await api.stop();
+      await house.till.idle();
+      await net.close();
+      await pool.close();
+      await bank.stop();
+      await server.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Of each statement the first, the last, the slowest and the one with most values are looked at. */
+function keep(runs: Map<string, Run[]>, run: Run): void {
+  const of = runs.get(run.statement.name) ?? [];
+  const [first = run, slowest = run, largest = run] = of;
+  const kept = [
+    first,
+    (of[3]?.ms ?? 0) > slowest.ms ? (of[3] as Run) : slowest,
+    valuesOf(run) > valuesOf(largest) ? run : largest,
+    run,
+  ];
+  runs.set(run.statement.name, kept);
+}
+
+const valuesOf = ({ values }: Run): number =>
+  values.reduce((sum: number, value) => sum + (Array.isArray(value) ? value.length : 1), 0);
+
+const readable = /^\s*(SELECT|WITH|UPDATE|DELETE)\b/i;
+
+async function measure(stage: Stage, statements: Seen, faults: string[]): Promise<void> {
+  const taken = [...stage.runs];
+  stage.runs.clear();
+  for (const [name, kept] of taken) {
+    const seen = statements.get(name) ?? { rows: 0, pages: 0, ms: 0 };
+    statements.set(name, seen);
+    for (const run of new Set(kept)) {
+      seen.ms = Math.max(seen.ms, Math.round(run.ms));
+      if (!readable.test(run.statement.text) || run.statement.text.includes('INSERT INTO')) continue;
+      try {
+        const { rows, pages } = await visited(stage.adminUrl, run);
+        seen.rows = Math.max(seen.rows, rows);
+        seen.pages = Math.max(seen.pages, pages);
+      } catch (error) {
+        faults.push(`${name} could not be explained: ${error instanceof Error ? error.message : error}`);
+      }
+    }
+  }
+}
+
+// ------------------------------------------------------------------------------------------------------------ the load
+
+interface Load {
+  stop(): Promise<{ answered: number; refused: Map<string, number> }>;
+}
+
+/** Two callers beside everything: charges, transfers and look-ups of the big account. */
+function startLoad(stage: Stage): Load {
+  const result = { answered: 0, refused: new Map<string, number>() };
+  let going = true;
+  const operationId = stage.stored.bigOperationIds[0];
+  async function caller(transfers: boolean): Promise<void> {
+    while (going) {
+      const requestKey = crypto.randomUUID();
+      const made = transfers
+        ? await call(
+            stage,
+            'POST',
+            '/pix/transfers',
+            {
+              amountCents: 1_000,
+              pixKey: 'maria@loja.example',
+              pixKeyType: 'EMAIL',
+              description: '',
+              requestKey,
+            },
+            operationId,
+          )
+        : await call(
+            stage,
+            'POST',
+            '/pix/charges',
+            { amountCents: 1_000, payerName: 'Maria', requestKey },
+            operationId,
+          );
+      const looked = await call(stage, 'GET', `/payments?requestKey=${requestKey}`, undefined, operationId);
+      for (const { status, body } of [made, looked]) {
+        // Nothing is in the account while nothing is stored.
+        if (status < 300 || body.code === 'insufficient_balance') result.answered++;
+        else {
+          const kind = `${status} ${body.code} ${JSON.stringify(body.details ?? '')}`;
+          result.refused.set(kind, (result.refused.get(kind) ?? 0) + 1);
+        }
+      }
+      await clock.sleep(200);
+    }
+  }
+  const callers = Promise.all([caller(false), caller(true)]);
+  return {
+    stop: async () => {
+      going = false;
+      await callers;
+      return result;
+    },
+  };
+}
+
+async function call(
+  stage: Stage,
+  method: string,
+  path: string,
+  body?: object,
+  operationId?: string,
+  // biome-ignore lint/suspicious/noExplicitAny: answers of any route
+): Promise<{ status: number; body: any }> {
+  const answer = await fetch(`${stage.url}/api/v1/public${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${stage.key}`,
+      ...(operationId && { 'x-service-operation': operationId }),
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await answer.text();
+  return { status: answer.status, body: text.startsWith('{') ? JSON.parse(text) : {} };
+}
+
+// ----------------------------------------------------------------------------------------------------------- the steps
+
+async function verified({ house }: Stage): Promise<string> {
+  const idOf = (account: { id: string; number: number }, requestKey: string): string =>
+    paymentIdFor(house.identity, account, requestKey);
+  const { ok, checks } = await verify(house, { accountId: null, full: false, idOf });
+  const broken = checks.filter((check) => !check.ok);
+  if (!ok)
+    throw new Error(broken.map(({ number, violations }) => `${number}: ${violations[0]?.fault}`).join('; '));
+  return `${checks.length} invariants hold`;
+}
+
+/** One that holds the open charges, one with all the journals, and an empty one beside them. */
+async function deleted(stage: Stage): Promise<string> {
+  const [full, open, ...empty] = stage.stored.bigOperationIds;
+  const answers: string[] = [];
+  for (const id of [full, open, empty[0]]) {
+    const began = performance.now();
+    const { status, body } = await call(stage, 'DELETE', `/operations/${id}`);
+    if (status >= 500) throw new Error(`${status} ${body.code}`);
+    answers.push(
+      `${status}${body.code ? ` ${body.code}` : ''} in ${Math.round(performance.now() - began)} ms`,
+    );
+  }
+  return answers.join(', ');
+}
+
+async function visitPages(stage: Stage): Promise<string> {
+  const [first, second] = stage.stored.bigOperationIds;
+  const [payment, event] = await Promise.all(
+    ['/payments?limit=1&status=paid', '/events?limit=1'].map((path) =>
+      call(stage, 'GET', path, undefined, first),
+    ),
+  );
+  const paymentId = payment?.body.payments?.[0]?.id;
+  const eventId = event?.body.events?.[0]?.id;
+  const day = new Date(clock.now() - 3_600_000).toISOString();
+  const lists = [
+    '/payments?limit=100', '/payments?limit=100&status=unknown', '/payments?limit=100&status=pending', '/payments?limit=100&kind=transfer',
+    '/payments?limit=100&status=cancelled', `/payments?limit=100&createdTo=${day}`, '/payments?endToEnd=E0000000000000000000000000000000',
+    '/account', '/operations', '/webhooks', '/events?limit=100', '/events?limit=100&type=transfer.returned',
+    ...(paymentId ? [`/payments/${paymentId}`, `/events?paymentId=${paymentId}`] : []),
+    ...(eventId ? [`/events/${eventId}`] : []),
+  ]; // biome-ignore format: a list of addresses
+  const pages = [
+    '/overview', '/overview?days=90', `/overview?operationId=${second}`, '/records', '/records?status=unknown', '/records?status=cancelled',
+    '/records?kind=transfer', '/records?search=nobody', `/records?operationId=${second}&status=paid`, '/records?minimumCents=999999',
+    `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, '/members', '/security-events', '/reconciliation',
+    '/requests', '/keys', '/operations', ...(paymentId ? [`/records/${paymentId}`] : []),
+  ]; // biome-ignore format: a list of addresses
+  let slowest = { path: '', ms: 0 };
+  const failed: string[] = [];
+  const visit = async (path: string, open: () => Promise<{ status: number }>): Promise<void> => {
+    const began = performance.now();
+    const { status } = await open();
+    const ms = Math.round(performance.now() - began);
+    if (ms > slowest.ms) slowest = { path, ms };
+    if (status >= 400 && status !== 404) failed.push(`${path} ${status}`);
+  };
+  for (const path of lists)
+    for (const one of [first, second]) await visit(path, () => call(stage, 'GET', path, undefined, one));
+  for (const path of pages)
+    await visit(path, () => stage.tab.call('GET', `/accounts/${stage.stored.bigAccountId}${path}`));
+  if (failed.length > 0) throw new Error(failed.join(', '));
+  return `${lists.length * 2 + pages.length} pages, the slowest ${slowest.path} in ${slowest.ms} ms`;
+}
+
+/** What is kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */
+async function pruned({ house }: Stage): Promise<string> {
+  const later = { ...house, clock: { ...clock, now: () => clock.now() + 100 * 86_400_000 } };
+  const pruning = createPruning(later, pruneDeliveries);
+  let batches = 0;
+  for (let more = true; more && batches < 20; batches++) more = await pruning.step();
+  await stepRetention(later);
+  await stepRequestPruning(later);
+  return `${batches} batches`;
+}
+
+/** What a worker does within half a minute. */
+async function followed({ house }: Stage): Promise<string> {
+  const due = async (): Promise<number> => {
+    const [row] = await house.sql.run<{ due: number }>({
+      name: 'size_due',
+      text: `SELECT count(*) AS due FROM (SELECT FROM intent WHERE connection = 'simulator' AND priority = 5 AND due_at <= now() LIMIT 900000) d`,
+    });
+    return row?.due ?? 0;
+  };
+  const before = await due();
+  const worker = runWorker(house);
+  const outgoing = runOutgoing(house, () => true);
+  house.eventsWritten.listen(outgoing.written);
+  const began = performance.now();
+  while (performance.now() - began < 30_000 && (await due()) > 0) await clock.sleep(1_000);
+  await Promise.all([worker.stop(), outgoing.stop()]);
+  return `${before} due charges before, ${await due()} after ${Math.round((performance.now() - began) / 1000)} s`;
+}
+
+async function reconciled({ house }: Stage): Promise<string> {
+  await house.sql.tx((tx) => pauseAfterRestore(tx, clock.now()));
+  const { compared, missing, unexpected, different, restoreEnded } = await reconcile(
+    house,
+    { ...house, actor: 'size' },
+    { accountId: null, sinceMs: null },
+  );
+  if (!restoreEnded) throw new Error('the pause did not end');
+  return `${compared} compared, ${missing} missing, ${unexpected} unexpected, ${different} different`;
+}
+
+async function copied({ house, dataDir }: Stage): Promise<string> {
+  const file = join(dataDir, 'copy.backup');
+  const needs = (folder: string) => ({
+    config: readConfig({ DATA_DIR: folder, VINTEM_SECRET: secret, LOG_LEVEL: 'silent' }),
+    clock,
+    ids: house.ids,
+    log: house.log,
+    say: () => {},
+  });
+  const began = performance.now();
+  const { bytes } = await backup(needs(dataDir), file);
+  const wrote = Math.round((performance.now() - began) / 1000);
+  const other = await newFolder('size-restore');
+  try {
+    const into = needs(other);
+    const again = performance.now();
+    const operator = { clock, ids: house.ids, actor: 'size' };
+    const { rows } = await restore(into, file, (tx, copy) => markRestored(tx, operator, copy));
+    return `${Math.round(bytes / 1e6)} MB in ${wrote} s, ${rows} rows restored in ${Math.round((performance.now() - again) / 1000)} s`;
+  } finally {
+    await rm(other, { recursive: true, force: true });
+    await rm(file, { force: true });
+  }
+}
+
+/** One line for each statement, those that read most first. */
+export function tableOf({ statements, steps }: SizeFigures): string {
+  const lines = statements.map(
+    ({ name, rowsAtNothing, rows, pages, most, msAtNothing, ms }) =>
+      `| ${name} | ${rowsAtNothing ?? '-'} | ${rows} | ${most} | ${pages} | ${msAtNothing ?? '-'} | ${ms} |`,
+  );
+  return [
+    '| Step | Seconds | |\n|---|---|---|',
+    ...steps.map(({ name, seconds, figures }) => `| ${name} | ${seconds} | ${figures} |`),
+    '\n| Statement | Rows at 0 | Rows | At most | Pages | ms at 0 | ms |\n|---|---|---|---|---|---|---|',
+    ...lines,
+  ].join('\n');
+}
+
+if (import.meta.main) {
+  const sizes = numbersGiven({ settled: 2_000_000, open: 2_000_000, operations: 10_000 });
+  const figures = await trySizes({ sizes, say: console.log });
+  console.log(`\n${tableOf(figures)}`);
+  for (const fault of figures.faults) console.log(`FAILED ${fault}`);
+  process.exitCode = figures.faults.length > 0 ? 1 : 0;
+}
