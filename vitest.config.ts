@@ -9,8 +9,8 @@ export default defineConfig({
       'sdk/**/*.test.ts',
       'cli/**/*.test.ts',
     ],
-    // One PostgreSQL for the run; `server/test/support/database.ts` clones a database from it for each file.
-    globalSetup: ['server/test/support/global-setup.ts'],
+    // One PostgreSQL for the run; `testkit/src/database.ts` clones a database from it for each file.
+    globalSetup: ['testkit/src/global-setup.ts'],
     // Most of the time goes in waiting for disks and other processes: two at once took 383 s, one 610 (two cores).
     maxWorkers: 2,
     // Room for a start of the whole program on a busy machine; a law that waits for something polls with its own limit.

@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { claimDue, countDue } from '../server/src/settlement/intents.sql.ts';
+import { claimDue, countDue } from '../server/src/settlement/dispatch/intents.sql.ts';
 import { type Measured, textOf } from './drive.ts';
 import type { Plan } from './load.ts';
 import { memoryOf, runProgram } from './processes.ts';

@@ -17,9 +17,9 @@ import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
-import { readConfig } from '../server/src/config.ts';
+import { readConfig } from '../server/src/ground/config.ts';
 import { startEmbedded } from '../server/src/db/embedded.ts';
-import { createLog } from '../server/src/log.ts';
+import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Plan } from './load.ts';
@@ -127,7 +127,7 @@ async function main(): Promise<void> {
   const apiUrl = `http://127.0.0.1:${port}`;
   const directPort = await freePort();
   const direct = wants('direct')
-    ? await startPart<{ url: string }>('./direct.ts', {
+    ? await startPart<{ url: string }>('./unbatched.ts', {
         ...settings,
         PORT: `${directPort}`,
         DATABASE_URL: server.url,

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
-const program = fileURLToPath(new URL('../server/src/launch.js', import.meta.url));
+const program = fileURLToPath(new URL('../server/src/cli/launch.js', import.meta.url));
 
 export interface Running {
   pid: number;

@@ -1,12 +1,12 @@
 import { createAccount } from '../server/src/accounts/directory.ts';
-import type { Config } from '../server/src/config.ts';
+import type { Config } from '../server/src/ground/config.ts';
 import { migrate, prepareInstallation } from '../server/src/db/migrate.ts';
 import { openPool, type Pool } from '../server/src/db/pool.ts';
-import { type House, openHouse } from '../server/src/house.ts';
+import { type House, openHouse } from '../server/src/compose/runtime.ts';
 import { createKey } from '../server/src/keys/keys.ts';
-import { permissions } from '../server/src/keys/permissions.ts';
+import { permissions } from '../server/src/ground/permissions.ts';
 import { put } from '../server/src/ledger/till.ts';
-import { createLog } from '../server/src/log.ts';
+import { createLog } from '../server/src/ground/log.ts';
 import { createOperation, operationDirectory } from '../server/src/operations/operations.ts';
 import { newPayment, type Payment } from '../server/src/payments/payment.ts';
 import { payments } from '../server/src/payments/payments.sql.ts';
@@ -14,9 +14,9 @@ import { next } from '../server/src/payments/state.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { systemIds } from '../server/src/ports/ids.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
-import { fingerprintOf, paymentIdFor } from '../server/src/request-keys/claim.ts';
-import { loadSecrets } from '../server/src/secrets.ts';
-import { announce } from '../server/src/settlement/announce.ts';
+import { fingerprintOf, paymentIdFor } from '../server/src/request-keys/idempotency.ts';
+import { loadSecrets } from '../server/src/ground/secrets.ts';
+import { announce } from '../server/src/settlement/payment-events.ts';
 import type { Target } from './load.ts';
 
 /** A database of the service, reached as the service reaches it, to put accounts and balances into. */

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { freePort, newFolder, part, sleep } from '../proof/bad-days/processes.ts';
+import { freePort, newFolder, part, sleep } from '../proof/chaos/processes.ts';
 import { type Payment, Vintem } from '../sdk/src/index.ts';
 import { signedWebhook } from '../sdk/src/testing.ts';
 

@@ -186,10 +186,10 @@ await rig(
 const mayMount = process.platform === 'linux' && process.getuid?.() === 0;
 await script(
   'disk full',
-  'proof/bad-days/disk-full.ts',
+  'proof/chaos/disk-full.ts',
   mayMount ? null : 'mounting a small disk needs Linux and root',
 );
-await script('clocks', 'proof/bad-days/clocks.ts', null);
+await script('clocks', 'proof/chaos/clocks.ts', null);
 
 // By itself at full size; among the others with what tells a plan that reads history from one that reads a page.
 const sizes =

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url';
 import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { verifyWebhook } from '../../sdk/src/index.ts';
-import { openReceiver, type Receiver } from '../../server/test/support/receiver.ts';
-import { type Merchant, openService, type Service, until } from '../../server/test/support/service.ts';
+import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /** The command line of merchants as a process of its own, against the real service. */
 

@@ -2,8 +2,8 @@ import { chmod, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { finish, run } from '../../server/test/support/command.ts';
-import { freePort } from '../../server/test/support/program.ts';
+import { finish, run } from '@vintem/testkit/command.ts';
+import { freePort } from '@vintem/testkit/program.ts';
 import type { FromAttackers, Targets } from './attackers.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
-import { invite } from '../../server/src/panel/members.ts';
-import { type Ability, may, type Role, roles } from '../../server/src/panel/roles.ts';
-import { newPerson, openTab, type Tab } from '../../server/test/support/panel.ts';
-import { type Merchant, openService, type Service, until } from '../../server/test/support/service.ts';
+import { invite } from '../../server/src/panel/members/members.ts';
+import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /**
  * Who may call what in the panel: every route of its document, and the files and the stream beside it, × nobody, each role and
@@ -43,7 +43,7 @@ const ofPersons: Record<string, Row> = {
   'POST /email/cancel': { needs: 'open', ...malformed },
   'POST /invitations/look': { needs: 'open', ...malformed },
   'POST /invitations/accept': { needs: 'open', ...malformed },
-  // Opened by the token that the start prints, and by nothing else: no session, no role (server/test/edges.test.ts).
+  // Opened by the token that the start prints, and by nothing else: no session, no role (server/test/http/edges.test.ts).
   'GET /mailbox': { needs: 'open', allowed: 404 },
 };
 

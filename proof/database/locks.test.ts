@@ -8,8 +8,8 @@ import { openPool } from '../../server/src/db/pool.ts';
 import { becomePublisher } from '../../server/src/events/publish.sql.ts';
 import { claimUnusedKeys } from '../../server/src/keys/keys.sql.ts';
 import { lockBalances } from '../../server/src/ledger/ledger.sql.ts';
-import { createLog } from '../../server/src/log.ts';
-import { authStore } from '../../server/src/panel/auth-store.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { authStore } from '../../server/src/panel/auth/auth-store.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Queries, Sql, Statement, Transaction } from '../../server/src/ports/sql.ts';
@@ -19,10 +19,10 @@ import {
   claimMentioned,
   claimOverdue,
   makeDue,
-} from '../../server/src/settlement/intents.sql.ts';
-import { prepareLimits, takeSend } from '../../server/src/settlement/limit.ts';
-import { endRestore, pauseAfterRestore } from '../../server/src/settlement/pause.ts';
-import { stepRetention } from '../../server/src/settlement/retention.ts';
+} from '../../server/src/settlement/dispatch/intents.sql.ts';
+import { prepareLimits, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
+import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
+import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import {
   claimLanes,
   leaveLanes,
@@ -31,7 +31,7 @@ import {
   wakeLanes,
 } from '../../server/src/webhooks/deliveries.sql.ts';
 import { claimUnwellEndpoints } from '../../server/src/webhooks/endpoints.sql.ts';
-import { createDatabase, type TestDatabase } from '../../server/test/support/database.ts';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 
 /**
  * What the row locks are for. Each lock of the service has a law here that two connections try: it must hold with the lock, and
@@ -200,15 +200,15 @@ const adapter = ({ sql }: World) =>
 
 /** By the file and the statement's name, each with the law that only it keeps. */
 const laws: Record<string, [law: string, Law]> = {
-  'settlement/intents.sql.ts intent_claim': [
+  'settlement/dispatch/intents.sql.ts intent_claim': [
     'two workers take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDue(tx, 'simulator', 1, now, now + 5_000, 1)),
   ],
-  'settlement/intents.sql.ts intent_claim_neighbours': [
+  'settlement/dispatch/intents.sql.ts intent_claim_neighbours': [
     'two listings take different payments, and neither waits',
     shared(intents, (tx, { now }) => claimDueNeighbours(tx, 'simulator', 1, now, now + 5_000, 2)),
   ],
-  'settlement/intents.sql.ts intent_claim_mentioned': [
+  'settlement/dispatch/intents.sql.ts intent_claim_mentioned': [
     'two listings that mention the same payments do not both hear of them, and neither waits',
     shared(intents, async (tx, { now, account }) => {
       const named = { name: 'locks.number', text: 'SELECT number FROM account WHERE id = $1' };
@@ -217,14 +217,14 @@ const laws: Record<string, [law: string, Law]> = {
       return claimMentioned(tx, 'simulator', 'transfer', now, now + 5_000, ids, 10);
     }),
   ],
-  'settlement/intents.sql.ts intent_claim_one': [
+  'settlement/dispatch/intents.sql.ts intent_claim_one': [
     'who looks a payment up does not wait for the worker that has it',
     shared(intents, async (tx, { now, account }) => {
       const taken = await claimOverdue(tx, account, first, now, now + 5_000);
       return taken ? [taken] : [];
     }),
   ],
-  'settlement/intents.sql.ts intent_give_back': [
+  'settlement/dispatch/intents.sql.ts intent_give_back': [
     'giving rows back does not wait for who has them locked',
     async (world) => {
       await intents(world);
@@ -238,7 +238,7 @@ const laws: Record<string, [law: string, Law]> = {
       );
     },
   ],
-  'settlement/retention.ts inbound_prune': [
+  'settlement/operator/retention.ts inbound_prune': [
     'who removes old deliveries does not wait for another that does',
     async (world) => {
       await world.db.admin(
@@ -249,7 +249,7 @@ const laws: Record<string, [law: string, Law]> = {
       return (await beside(world.sql, prune, prune)) !== 'waits';
     },
   ],
-  'settlement/limit.ts ${table}_take': [
+  'settlement/dispatch/limit.ts ${table}_take': [
     'two that ask for a slot get two, at once',
     async (world) => {
       await prepareLimits(world.db.sql, 'simulator', 2);
@@ -258,7 +258,7 @@ const laws: Record<string, [law: string, Law]> = {
       return slot !== 'waits' && slot !== null;
     },
   ],
-  'settlement/pause.ts pause_read': [
+  'settlement/operator/pause.ts pause_read': [
     'the end of a restore does not undo the pause that an operator has just begun',
     async (world) => {
       await world.db.sql.tx((tx) => pauseAfterRestore(tx, world.now));
@@ -428,7 +428,7 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimUnusedKeys(tx, now, { since: now, until: now + day, most: 10 }),
     ),
   ],
-  'panel/auth-store.ts consumeOne': [
+  'panel/auth/auth-store.ts consumeOne': [
     'of two codes for one purpose, two that consume at once get one each',
     async (world) => {
       for (const id of [first, last])
@@ -451,7 +451,7 @@ const laws: Record<string, [law: string, Law]> = {
       return got !== null && got !== undefined;
     },
   ],
-  'panel/auth-store.ts incrementOne': [
+  'panel/auth/auth-store.ts incrementOne': [
     'a count does not pass its limit, however many count at once',
     async (world) => {
       await world.db.admin(

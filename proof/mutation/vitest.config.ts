@@ -5,7 +5,7 @@ export default defineConfig({
   test: {
     include: [
       'server/src/{payments,ledger,request-keys,transfers}/*.test.ts',
-      'server/src/settlement/reading.test.ts',
+      'server/src/settlement/tracking/interpret-report.test.ts',
       'server/src/webhooks/sign.test.ts',
       'server/src/{money,hmac}.test.ts',
     ],

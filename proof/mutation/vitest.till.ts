@@ -4,7 +4,7 @@ import { defineConfig } from 'vitest/config';
 export default defineConfig({
   test: {
     include: ['server/test/till*.test.ts'],
-    globalSetup: ['server/test/support/global-setup.ts'],
+    globalSetup: ['testkit/src/global-setup.ts'],
     testTimeout: 10_000,
     hookTimeout: 30_000,
   },

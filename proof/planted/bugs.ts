@@ -80,7 +80,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeated request key makes another payment',
-    file: 'server/src/request-keys/claim.ts',
+    file: 'server/src/request-keys/idempotency.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
     line: '(`payment\\0${account.id}\\0${requestKey}`)',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
@@ -89,7 +89,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'another amount with a taken key is answered as a repeat',
-    file: 'server/src/request-keys/claim.ts',
+    file: 'server/src/request-keys/idempotency.ts',
     line: 'taken.length === repeated.length && timingSafeEqual(taken, repeated)',
     with: 'taken.length === repeated.length',
     rig: 'search',
@@ -290,7 +290,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a repeat is another payment when the process that took the first is gone',
-    file: 'server/src/request-keys/claim.ts',
+    file: 'server/src/request-keys/idempotency.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code
     line: 'const digest = macOf(identity)(`payment\\0${account.id}\\0${requestKey}`);',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is code

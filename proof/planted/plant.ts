@@ -43,7 +43,7 @@ const order = ['simulation', 'history', 'properties', 'search'] as const;
 
 /** Two processes over one PostgreSQL, in the copy. */
 const propertiesConfig = `export default { test: { include: ['proof/properties/*.test.ts'],
-  globalSetup: ['server/test/support/global-setup.ts'], testTimeout: 60000, hookTimeout: 60000, bail: 1 } };`;
+  globalSetup: ['testkit/src/global-setup.ts'], testTimeout: 60000, hookTimeout: 60000, bail: 1 } };`;
 
 export interface Planted {
   bug: Bug;

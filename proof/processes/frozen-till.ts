@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
-import { command, freePort, newFolder, part } from '../bad-days/processes.ts';
+import { command, freePort, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause } from './clients.ts';

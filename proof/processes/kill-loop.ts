@@ -30,7 +30,7 @@ export interface KillFigures {
   seconds: number;
 }
 
-const entry = fileURLToPath(new URL('../../server/src/launch.js', import.meta.url));
+const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export async function killLoop(options: {

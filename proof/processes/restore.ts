@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command, freePort, newFolder, part } from '../bad-days/processes.ts';
+import { command, freePort, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { callWith, control, fund, pause, pixKeyOf, startClients } from './clients.ts';
 import type { Entry, Truth } from './history.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command, freePort, newFolder, type Part, part } from '../bad-days/processes.ts';
+import { command, freePort, newFolder, type Part, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';

@@ -12,7 +12,7 @@ import {
   newFolder,
   part,
   percentile,
-} from '../bad-days/processes.ts';
+} from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';

@@ -5,9 +5,9 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
-import { loadSecrets } from '../../server/src/secrets.ts';
-import { endPrograms, finish } from '../../server/test/support/command.ts';
-import { type Program, programOn } from '../../server/test/support/program.ts';
+import { loadSecrets } from '../../server/src/ground/secrets.ts';
+import { endPrograms, finish } from '@vintem/testkit/command.ts';
+import { type Program, programOn } from '@vintem/testkit/program.ts';
 import {
   type Answer,
   type Call,
@@ -15,7 +15,7 @@ import {
   type Simulator,
   simulatorAt,
   until,
-} from '../../server/test/support/service.ts';
+} from '@vintem/testkit/service.ts';
 import { command, commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import * as linear from './linear.ts';
 import { deliverAgain } from './old-deliveries.ts';

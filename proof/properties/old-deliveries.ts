@@ -1,4 +1,4 @@
-import { deliverRaw, type Receiver } from '../../server/test/support/settlement.ts';
+import { deliverRaw, type Receiver } from '@vintem/testkit/settlement.ts';
 
 /**
  * Sends one of the provider's deliveries that the service has stored once more: the same bytes, signed anew.

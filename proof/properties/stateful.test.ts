@@ -1,19 +1,19 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Api, runApi } from '../../server/src/api.ts';
-import { readConfig } from '../../server/src/config.ts';
+import { type Api, runApi } from '../../server/src/compose/api.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
 import { openPool } from '../../server/src/db/pool.ts';
-import { openHouse } from '../../server/src/house.ts';
+import { openHouse } from '../../server/src/compose/runtime.ts';
 import { revokeKey } from '../../server/src/keys/keys.ts';
-import { createLog } from '../../server/src/log.ts';
-import { freePort } from '../../server/test/support/program.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { freePort } from '@vintem/testkit/program.ts';
 import {
   type Call,
   callWith,
   type Merchant,
   openService,
   type Service,
-} from '../../server/test/support/service.ts';
+} from '@vintem/testkit/service.ts';
 import { commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import { deliverAgain } from './old-deliveries.ts';
 

@@ -1,5 +1,5 @@
-import type { House } from '../../server/src/house.ts';
-import { ApiError } from '../../server/src/http/errors.ts';
+import type { House } from '../../server/src/compose/runtime.ts';
+import { ApiError } from '../../server/src/ground/errors.ts';
 import { accounts, type Balance, decide } from '../../server/src/ledger/decide.ts';
 import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
 import type { Command, Till, View } from '../../server/src/ledger/till.ts';
@@ -7,8 +7,8 @@ import type { Payment } from '../../server/src/payments/payment.ts';
 import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
 import type { KnownReturn } from '../../server/src/payments/returns.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
-import type { Incident } from '../../server/src/settlement/incidents.sql.ts';
-import type { Intent } from '../../server/src/settlement/intent.ts';
+import type { Incident } from '../../server/src/settlement/incidents/incidents.sql.ts';
+import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
 
 /**
  * A house of one payment without a database: the production commands (accept, start, take over, apply an outcome) hand

@@ -1,6 +1,6 @@
 import { createCharge } from '../../server/src/charges/create.ts';
 import type { Caller } from '../../server/src/http/auth.ts';
-import { ApiError } from '../../server/src/http/errors.ts';
+import { ApiError } from '../../server/src/ground/errors.ts';
 import {
   isTerminal,
   type Payment,
@@ -16,10 +16,10 @@ import type {
   ReceivedPix,
   SendOutcome,
 } from '../../server/src/provider/provider.ts';
-import { applyOutcome } from '../../server/src/settlement/apply-outcome.ts';
-import type { Intent } from '../../server/src/settlement/intent.ts';
-import type { Observation } from '../../server/src/settlement/reading.ts';
-import { startSend, takeOverSend } from '../../server/src/settlement/send.ts';
+import { applyOutcome } from '../../server/src/settlement/tracking/apply-outcome.ts';
+import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
+import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
+import { startSend, takeOverSend } from '../../server/src/settlement/dispatch/send.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import {
   accountId,

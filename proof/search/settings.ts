@@ -1,5 +1,5 @@
 import type { PayoutReport } from '../../server/src/provider/provider.ts';
-import type { Observation } from '../../server/src/settlement/reading.ts';
+import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
 import type { Setting } from './explore.ts';
 import type { Rules } from './model.ts';
 

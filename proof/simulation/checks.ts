@@ -8,7 +8,7 @@ import {
 import { verify } from '../../server/src/ledger/verify.ts';
 import { isTerminal, paymentIdOf } from '../../server/src/payments/payment.ts';
 import type { Sql } from '../../server/src/ports/sql.ts';
-import { paymentIdFor } from '../../server/src/request-keys/claim.ts';
+import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import type { Bank } from '../../simulator/src/bank.ts';
 import type { Database } from './database.ts';
 import type { Mirror } from './evidence.ts';

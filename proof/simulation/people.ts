@@ -1,5 +1,5 @@
-import type { Letter, Mail } from '../../server/src/mail.ts';
-import { type Action, listIncidents, resolveIncident } from '../../server/src/settlement/incident.ts';
+import type { Letter, Mail } from '../../server/src/ground/mail.ts';
+import { type Action, listIncidents, resolveIncident } from '../../server/src/settlement/incidents/incident.ts';
 import { findOwner } from '../../server/src/transfers/draft.sql.ts';
 import { createDraft, resendCode } from '../../server/src/transfers/draft.ts';
 import type { Finding, Rows } from './checks.ts';

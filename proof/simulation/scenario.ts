@@ -3,7 +3,7 @@ import { createAccount } from '../../server/src/accounts/directory.ts';
 import { placeHold, releaseHold } from '../../server/src/accounts/holds.ts';
 import { prepareInstallation } from '../../server/src/db/migrate.ts';
 import { createKey } from '../../server/src/keys/keys.ts';
-import { permissions } from '../../server/src/keys/permissions.ts';
+import { permissions } from '../../server/src/ground/permissions.ts';
 import {
   type Bank,
   emptyBank,

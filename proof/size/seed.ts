@@ -10,7 +10,7 @@ import {
   hashOf,
 } from '../../server/src/ledger/journal.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
-import { paymentIdFor } from '../../server/src/request-keys/claim.ts';
+import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import { eventOf, type World } from './world.ts';
 
 /** One account of ten operations as it grows while payments are written. */

@@ -1,6 +1,6 @@
-import type { Log } from '../log.ts';
-import type { Letter, Mail } from '../mail.ts';
-import { priceOf } from '../money.ts';
+import type { Log } from '../ground/log.ts';
+import type { Letter, Mail } from '../ground/mail.ts';
+import { priceOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import {

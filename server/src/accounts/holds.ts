@@ -1,7 +1,7 @@
 import { eventKinds } from '../ledger/journal.ts';
 import { createTill, put, type Readable, read } from '../ledger/till.ts';
-import { audits } from '../settlement/audit.sql.ts';
-import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../settlement/operator.ts';
+import { audits } from '../settlement/operator/audit.sql.ts';
+import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../settlement/operator/operator.ts';
 import { findAccountOf, findHold, findHolds, type Hold, holds, readOpenHolds } from './holds.sql.ts';
 
 /**

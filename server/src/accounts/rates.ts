@@ -1,7 +1,7 @@
-import { defaultInFlight, defaultQuotas, type Quotas } from '../http/quotas.ts';
+import { defaultInFlight, defaultQuotas, type Quotas } from '../ground/quotas.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import { audits } from '../settlement/audit.sql.ts';
-import { type Operator, OperatorRefused } from '../settlement/operator.ts';
+import { audits } from '../settlement/operator/audit.sql.ts';
+import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
 import { lockAccount } from './lock.sql.ts';
 
 const select: Statement = {

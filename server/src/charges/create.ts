@@ -1,8 +1,8 @@
-import type { House } from '../house.ts';
+import type { House } from '../compose/runtime.ts';
 import type { Caller } from '../http/auth.ts';
-import { refuse } from '../http/errors.ts';
-import { feeOf } from '../money.ts';
-import { type Accepted, acceptPayment } from '../settlement/accept.ts';
+import { refuse } from '../ground/errors.ts';
+import { feeOf } from '../ground/money.ts';
+import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import type { ChargeRequest } from './routes.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Queries } from '../ports/sql.ts';
 

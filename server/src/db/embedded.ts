@@ -18,7 +18,7 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import {
   canReach,

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';

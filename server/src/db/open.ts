@@ -1,7 +1,7 @@
 import { mkdir, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { type Config, SettingFault } from '../config.ts';
-import type { Log } from '../log.ts';
+import { type Config, SettingFault } from '../ground/config.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import {
   countOtherClients,

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import { CommitUnknown, ConnectionLost, type Sql, type Statement, type Transaction } from '../ports/sql.ts';
 import { arrayWritersOf, binaryArray } from './arrays.ts';
 import { type Answer, type Asked, RoundTrip } from './round-trip.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
-import { SettingFault } from '../config.ts';
-import type { Log } from '../log.ts';
+import { SettingFault } from '../ground/config.ts';
+import type { Log } from '../ground/log.ts';
 import type { Sql } from '../ports/sql.ts';
 
 /**

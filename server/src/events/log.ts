@@ -1,6 +1,6 @@
 import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../http/errors.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import {

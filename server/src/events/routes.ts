@@ -1,6 +1,6 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import { type EventLogHouse, getEvent, listEvents } from './log.ts';
 import { EventListSchema, EventQuerySchema, EventSchema, StreamQuerySchema, StreamSchema } from './schema.ts';
 import { createStreams } from './stream.ts';

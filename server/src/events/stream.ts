@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { KeyHolder } from '../http/auth.ts';
-import { refuse } from '../http/errors.ts';
-import type { Log } from '../log.ts';
+import { refuse } from '../ground/errors.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';

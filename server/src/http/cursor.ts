@@ -1,5 +1,5 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
-import { refuse } from './errors.ts';
+import { refuse } from '../ground/errors.ts';
 
 /**
  * The place in a list where the next page begins, as opaque text: version, creation and id of the last row seen, when the cursor

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { refuse } from './errors.ts';
+import { refuse } from '../ground/errors.ts';
 
 /** A provider's delivery, as it came. */
 export interface HookDelivery {

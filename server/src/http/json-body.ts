@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser } from 'fastify';
-import { refuse, refuseFields } from './errors.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
 
 /**
  * Reads a JSON body. Fastify's own parser takes the last of two equal names and lets `charset` say anything; with money,

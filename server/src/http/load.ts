@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import type { RouteFacts } from './edge.ts';
-import { refuse } from './errors.ts';
+import { refuse } from '../ground/errors.ts';
 
 /** Refuses what there is no time for. */
 export interface Load {

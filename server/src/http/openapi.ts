@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { FastifySchema } from 'fastify';
 import type { RouteFacts } from './edge.ts';
-import { catalogue, type ErrorCode, errorBody, fieldCodes, refuse, refuseFields } from './errors.ts';
+import { catalogue, type ErrorCode, errorBody, fieldCodes, refuse, refuseFields } from '../ground/errors.ts';
 import type { EdgeParts } from './server.ts';
 
 /**
@@ -383,7 +383,7 @@ function errorResponseOf(status: number): Json {
 /** The document as it is committed, from a server that answers nothing else. */
 export async function committedDocument(): Promise<string> {
   const { basePath, buildServer } = await import('./server.ts');
-  const { createLog } = await import('../log.ts');
+  const { createLog } = await import('../ground/log.ts');
   const { systemClock } = await import('../ports/clock.ts');
   const { systemIds } = await import('../ports/ids.ts');
   const nothing = {} as EdgeParts;

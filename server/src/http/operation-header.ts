@@ -1,4 +1,4 @@
-import { refuse } from './errors.ts';
+import { refuse } from '../ground/errors.ts';
 import { uuidOf } from './validation.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { printable } from '../printable.ts';
+import { printable } from '../ground/printable.ts';
 
 /**
  * The building blocks of every schema. A schema is at once the check of what comes in, the type, the serializer of what goes

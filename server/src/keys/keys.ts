@@ -1,12 +1,12 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
-import type { Quotas } from '../http/quotas.ts';
-import { type Recent, recent } from '../http/recent.ts';
-import type { Log } from '../log.ts';
+import type { Quotas } from '../ground/quotas.ts';
+import { type Recent, recent } from '../ground/refreshing-cache.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
-import { isPrintable } from '../printable.ts';
-import type { Secrets } from '../secrets.ts';
+import { isPrintable } from '../ground/printable.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import { addressesPerKey, allowList, networkOf } from './address.ts';
 import { hashOfKey, keyIdOf, makeKey, sameHash } from './key.ts';
 import {
@@ -20,7 +20,7 @@ import {
   setPermissions,
   touchKey,
 } from './keys.sql.ts';
-import type { Permission } from './permissions.ts';
+import type { Permission } from '../ground/permissions.ts';
 
 /** What keys need of the installation's secrets. A pepper is named, so that it can be changed. */
 export type KeyPeppers = Pick<Secrets, 'currentPepper' | 'pepperOf'>;

@@ -1,6 +1,6 @@
 import { findPeople } from '../accounts/people.sql.ts';
-import type { Log } from '../log.ts';
-import type { Letter, Mail } from '../mail.ts';
+import type { Log } from '../ground/log.ts';
+import type { Letter, Mail } from '../ground/mail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { claimUnusedKeys, markWarned, type UnusedKey } from './keys.sql.ts';

@@ -1,5 +1,5 @@
-import { refuse } from '../http/errors.ts';
-import type { Log } from '../log.ts';
+import { refuse } from '../ground/errors.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
 import { accounts, decide, type Movement } from './decide.ts';

@@ -2,19 +2,19 @@ import type { Static } from 'typebox';
 import { type LockedBalance, lockAccount } from '../accounts/lock.sql.ts';
 import { eventRow, events } from '../events/event.ts';
 import type { Caller, KeyHolder } from '../http/auth.ts';
-import { ApiError, refuse } from '../http/errors.ts';
-import { recent } from '../http/recent.ts';
+import { ApiError, refuse } from '../ground/errors.ts';
+import { recent } from '../ground/refreshing-cache.ts';
 import type { ChainState } from '../ledger/invariants.ts';
 import { chainStart } from '../ledger/journal.ts';
 import { findLastCheckpoint } from '../ledger/verify.sql.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import { isoOf } from '../payments/view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
-import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/claim.ts';
-import { findKeyUse, insertKeyUse } from '../request-keys/taken.sql.ts';
-import { recordDivergences } from '../settlement/incident.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/idempotency.ts';
+import { findKeyUse, insertKeyUse } from '../request-keys/used-keys.sql.ts';
+import { recordDivergences } from '../settlement/incidents/incident.ts';
 import {
   deleteRow,
   findHash,

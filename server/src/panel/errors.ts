@@ -1,4 +1,4 @@
-import type { ErrorBody, Language } from '../http/errors.ts';
+import type { ErrorBody, Language } from '../ground/errors.ts';
 
 /** What only people in the panel are told, beside the catalogue of the public API. */
 const catalogue = {

@@ -10,27 +10,27 @@ import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
-import { accountScopeRoutes } from './account-routes.ts';
-import { pageRoutes } from './assets.ts';
-import { type Attempts, attempts } from './attempts.ts';
-import type { Auth } from './auth.ts';
-import { authRoutes } from './auth-routes.ts';
-import { draftRoutes } from './draft-routes.ts';
+import { accountScopeRoutes } from './views/account-routes.ts';
+import { pageRoutes } from './site/assets.ts';
+import { type Attempts, attempts } from './auth/attempts.ts';
+import type { Auth } from './auth/auth.ts';
+import { authRoutes } from './auth/auth-routes.ts';
+import { draftRoutes } from './views/draft-routes.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
-import { exportRoutes } from './export-routes.ts';
-import { originsOf, type PanelHouse } from './house.ts';
-import { keyRoutes } from './key-routes.ts';
-import { liveSessions } from './live-sessions.ts';
-import { hasMailbox, mailboxRoutes } from './mailbox.ts';
-import { memberRoutes } from './member-routes.ts';
-import { personRoutes } from './person-routes.ts';
-import { receiptRoutes } from './receipt-routes.ts';
-import { reconciliationRoutes } from './reconciliation-routes.ts';
-import { requestRoutes } from './request-routes.ts';
-import { securityEventRoutes } from './security-event-routes.ts';
-import { recordSecurityEvent } from './security-events.ts';
-import { actorOf, sessions as createSessions } from './session.ts';
-import { createUpdates } from './updates.ts';
+import { exportRoutes } from './exports/export-routes.ts';
+import { originsOf, type PanelHouse } from './deps.ts';
+import { keyRoutes } from './views/key-routes.ts';
+import { liveSessions } from './auth/live-sessions.ts';
+import { hasMailbox, mailboxRoutes } from './site/mailbox.ts';
+import { memberRoutes } from './members/member-routes.ts';
+import { personRoutes } from './members/person-routes.ts';
+import { receiptRoutes } from './exports/receipt-routes.ts';
+import { reconciliationRoutes } from './views/reconciliation-routes.ts';
+import { requestRoutes } from './views/request-routes.ts';
+import { securityEventRoutes } from './auth/security-event-routes.ts';
+import { recordSecurityEvent } from './auth/security-events.ts';
+import { actorOf, sessions as createSessions } from './auth/session.ts';
+import { createUpdates } from './site/updates.ts';
 
 export const panelPath = '/panel/api';
 
@@ -49,7 +49,7 @@ export function mountPanel(
   // Half a second of reading that neither a start nor the public API should wait for.
   let auth: Promise<Auth> | undefined;
   const loadAuth = (): Promise<Auth> => {
-    auth ??= import('./auth.ts').then(({ createAuth }) => createAuth(house, counted));
+    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(house, counted));
     return auth;
   };
 

@@ -1,10 +1,10 @@
 import type { Caller } from '../http/auth.ts';
 import { cursorOf, type Place, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../http/errors.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import { paymentIdFor } from '../request-keys/claim.ts';
-import type { FindPayment } from './gather.ts';
+import { paymentIdFor } from '../request-keys/idempotency.ts';
+import type { FindPayment } from './batch-lookups.ts';
 import {
   findByEndToEnd,
   findFilteredPage,

@@ -1,7 +1,7 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { lookupExamples } from './examples.ts';
-import { gatherLookups } from './gather.ts';
+import { gatherLookups } from './batch-lookups.ts';
 import { getPayment, type LookupHouse, listPayments } from './lookup.ts';
 import { PaymentListSchema, PaymentQuery, PaymentSchema } from './schema.ts';
 import { viewOf, viewWithCode } from './view.ts';

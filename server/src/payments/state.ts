@@ -16,7 +16,7 @@ import type { KnownReturn } from './returns.ts';
  *
  * **A transfer** holds a reserve of its gross from the moment it exists. `pending` says that the provider has it,
  * `completed` that the receiver has the net and we have the fee. A terminal refusal makes it `cancelled` and gives the
- * whole reserve back. Who may call an answer a terminal refusal is decided in `settlement/apply-outcome.ts`: a refusal
+ * whole reserve back. Who may call an answer a terminal refusal is decided in `settlement/tracking/apply-outcome.ts`: a refusal
  * that answers a repeat is not one, and "not found" never is. A completed transfer may come back later, in parts; its
  * state stays, the money returns, the fee does not.
  *

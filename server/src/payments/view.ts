@@ -1,5 +1,5 @@
 import type { Static } from 'typebox';
-import type { Language } from '../http/errors.ts';
+import type { Language } from '../ground/errors.ts';
 import { qrPngDataUrl } from '../provider/qr.ts';
 import type { Notice, Payment, PaymentReason } from './payment.ts';
 import type { PaymentSchema } from './schema.ts';

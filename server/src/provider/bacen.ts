@@ -1,5 +1,5 @@
-import type { Log } from '../log.ts';
-import { centsOf, reaisOf } from '../money.ts';
+import type { Log } from '../ground/log.ts';
+import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { buildBrCode } from './br-code.ts';
 import {

@@ -1,4 +1,4 @@
-import { centsOf } from '../money.ts';
+import { centsOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { saysNotFound } from './bacen.ts';
 import { type Exchange, isSuccess, type Reply, unclear } from './exchange.ts';

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import type { Log } from '../log.ts';
-import { centsOf, reaisOf } from '../money.ts';
+import type { Log } from '../ground/log.ts';
+import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 import { arrayIn, bacenCharges, readReceived, readReturns, saysNotFound } from './bacen.ts';

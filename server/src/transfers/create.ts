@@ -1,9 +1,9 @@
-import type { Conditions } from '../accounts/conditions.sql.ts';
-import type { House } from '../house.ts';
+import type { Conditions } from '../admission/conditions.sql.ts';
+import type { House } from '../compose/runtime.ts';
 import type { Caller } from '../http/auth.ts';
-import { refuse } from '../http/errors.ts';
-import { feeOf } from '../money.ts';
-import { type Accepted, acceptPayment } from '../settlement/accept.ts';
+import { refuse } from '../ground/errors.ts';
+import { feeOf } from '../ground/money.ts';
+import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import { existsInDict } from './pix-key.ts';
 import type { TransferRequest } from './routes.ts';
 

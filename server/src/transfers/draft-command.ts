@@ -1,8 +1,8 @@
-import type { Ground } from '../house.ts';
-import { ApiError, errorBody, refuse, refuseFields } from '../http/errors.ts';
+import type { Ground } from '../compose/runtime.ts';
+import { ApiError, errorBody, refuse, refuseFields } from '../ground/errors.ts';
 import { validatorOf } from '../http/validation.ts';
 import { createTill } from '../ledger/till.ts';
-import { createMail } from '../mail.ts';
+import { createMail } from '../ground/mail.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 import { findOwner } from './draft.sql.ts';
 import { createDraft } from './draft.ts';

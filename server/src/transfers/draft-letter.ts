@@ -1,5 +1,5 @@
-import type { Letter } from '../mail.ts';
-import { priceOf } from '../money.ts';
+import type { Letter } from '../ground/mail.ts';
+import { priceOf } from '../ground/money.ts';
 import type { Payment } from '../payments/payment.ts';
 import { maskedPixKey } from './pix-key.ts';
 

@@ -1,15 +1,15 @@
 import { type BinaryLike, scrypt, timingSafeEqual } from 'node:crypto';
-import type { House } from '../house.ts';
+import type { House } from '../compose/runtime.ts';
 import type { Caller } from '../http/auth.ts';
-import { answerWithinMs, before } from '../http/deadline.ts';
-import { type ErrorCode, refuse } from '../http/errors.ts';
+import { answerWithinMs, before } from '../ground/deadline.ts';
+import { type ErrorCode, refuse } from '../ground/errors.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { findOperation } from '../operations/operations.sql.ts';
 import { type Cause, newPayment, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
-import { fingerprintOf, paymentIdFor } from '../request-keys/claim.ts';
+import { fingerprintOf, paymentIdFor } from '../request-keys/idempotency.ts';
 import {
   admissionReads,
   admit,
@@ -20,9 +20,9 @@ import {
   stateAllows,
   stateReads,
   wayOf,
-} from '../settlement/accept.ts';
-import { announce } from '../settlement/announce.ts';
-import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/unreadable.ts';
+} from '../settlement/dispatch/accept.ts';
+import { announce } from '../settlement/payment-events.ts';
+import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
 import { codeLetter } from './draft-letter.ts';
@@ -39,7 +39,7 @@ import type { TransferRequest } from './routes.ts';
  * else, no log included.
  *
  * Confirming is accepting a transfer: the reserve and the intent commit in one flush, under the same rules as an automatic one
- * (`settlement/accept.ts`).
+ * (`settlement/dispatch/accept.ts`).
  */
 
 /** What drafts need of the house: the command line has no more. */

@@ -1,6 +1,6 @@
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import { type ErrorCode, refuse, refuseFields } from '../http/errors.ts';
+import { type ErrorCode, refuse, refuseFields } from '../ground/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';

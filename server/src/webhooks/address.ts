@@ -1,5 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-import type { Config } from '../config.ts';
+import type { Config } from '../ground/config.ts';
 import type { Net, Route } from '../ports/net.ts';
 
 /**

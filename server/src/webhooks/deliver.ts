@@ -1,10 +1,10 @@
-import type { Log } from '../log.ts';
+import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
-import type { Secrets } from '../secrets.ts';
-import { reportUnreadable } from '../settlement/unreadable.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import { reportUnreadable } from '../settlement/incidents/unreadable.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
   claimLanes,

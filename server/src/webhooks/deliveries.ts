@@ -2,7 +2,7 @@ import { type EventType, eventRow, insertTestEvent } from '../events/event.ts';
 import { lowestIdAt } from '../events/log.ts';
 import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../http/errors.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
 import {
   type DeliveryRow,
   findDeliveries,

@@ -1,18 +1,18 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
 import { eventSchemaVersion } from '../events/event.ts';
-import type { Wanted } from '../events/wanted.ts';
+import type { Wanted } from '../events/subscribed-types.ts';
 import type { KeyHolder } from '../http/auth.ts';
-import { refuse, refuseFields } from '../http/errors.ts';
-import type { Recent } from '../http/recent.ts';
-import type { Log } from '../log.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
+import type { Recent } from '../ground/refreshing-cache.ts';
+import type { Log } from '../ground/log.ts';
 import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql, Transaction } from '../ports/sql.ts';
-import { isPrintable } from '../printable.ts';
-import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/claim.ts';
-import { findKeyUse, insertKeyUse } from '../request-keys/taken.sql.ts';
-import type { Secrets } from '../secrets.ts';
+import { isPrintable } from '../ground/printable.ts';
+import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/idempotency.ts';
+import { findKeyUse, insertKeyUse } from '../request-keys/used-keys.sql.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
   clearHealth,

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync } from 'node:fs';
+import { appendFile, chmod, readdir, readFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** Processes of the program as a user starts them, which can be killed, stopped and started again. */
+
+const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+
+export const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
+
+export async function newFolder(name: string): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), `vintem-${name}-`));
+  // As root the database runs as another user, who has to pass through.
+  await chmod(folder, 0o711);
+  return folder;
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as { port: number };
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** One process of the program that is started again whenever it was killed. */
+export interface Part {
+  name: string;
+  readonly pid: number;
+  starts: number;
+  /** Everything it printed on standard output. */
+  output(): string;
+  start(): Promise<void>;
+  signal(signal: NodeJS.Signals): void;
+  exited(): Promise<number | null>;
+  isRunning(): boolean;
+}
+
+export interface Launch {
+  words: string[];
+  env: Record<string, string>;
+  /** What its standard output says when it is ready. */
+  ready: string;
+  logFile: string;
+  /** Before the program, for example `faketime`. */
+  before?: string[];
+}
+
+export function part(name: string, { words, env, ready, logFile, before = [] }: Launch): Part {
+  let child: ChildProcess | null = null;
+  let printed = '';
+  const self: Part = {
+    name,
+    starts: 0,
+    get pid() {
+      return child?.pid ?? 0;
+    },
+    output: () => printed,
+    isRunning: () => child !== null && child.exitCode === null && child.signalCode === null,
+    signal: (signal) => void child?.kill(signal),
+    exited: () =>
+      child === null || !self.isRunning()
+        ? Promise.resolve(child?.exitCode ?? null)
+        : new Promise((done) => child?.once('exit', (code) => done(code))),
+    async start() {
+      self.starts++;
+      let said = '';
+      const [program = process.execPath, ...args] = [...before, process.execPath, entry, ...words];
+      const started = spawn(program, args, {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { PATH: process.env.PATH, ...env },
+      });
+      child = started;
+      started.stderr?.setEncoding('utf8').on('data', (text: string) => void appendFile(logFile, text));
+      await new Promise<void>((done, failed) => {
+        started.stdout?.setEncoding('utf8').on('data', (text: string) => {
+          printed += text;
+          said += text;
+          if (said.includes(ready)) done();
+        });
+        started.once('exit', (code, signal) =>
+          failed(new Error(`${name} ended with ${code ?? signal} before "${ready}"`)),
+        );
+      });
+    },
+  };
+  return self;
+}
+
+/** Runs a command that ends, and reads its JSON. */
+export async function command<T>(
+  words: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; json: T; text: string }> {
+  const child = spawn(process.execPath, [entry, ...words, '--json'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { PATH: process.env.PATH, ...env },
+  });
+  let out = '';
+  let err = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text;
+  });
+  const code = await new Promise<number | null>((done) => child.once('close', (ended) => done(ended)));
+  let json: unknown = null;
+  try {
+    json = JSON.parse(out);
+  } catch {}
+  return { code, json: json as T, text: out + err };
+}
+
+/** The embedded server's own process, and its children. */
+export async function postmasterOf(dataDir: string): Promise<number | null> {
+  try {
+    const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8'));
+    const pid = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
+    return pid > 1 && isAlive(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+export async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  return stats.flatMap((stat) => {
+    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(ppid) === parent && state !== 'Z' ? [Number.parseInt(stat, 10)] : [];
+  });
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function killIfAlive(pid: number | null, signal: NodeJS.Signals): void {
+  if (pid !== null && pid > 1 && isAlive(pid)) process.kill(pid, signal);
+}
+
+export interface Answer {
+  /** 0: no answer. */
+  status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: what a script looks at is checked by the script
+  body: any;
+  headers: Headers | null;
+}
+
+export async function http(
+  method: string,
+  url: string,
+  body?: unknown,
+  headers: Record<string, string> = {},
+  timeoutMs = 20_000,
+): Promise<Answer> {
+  try {
+    const answer = await fetch(url, {
+      method,
+      headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      body: text === '' ? undefined : JSON.parse(text),
+      headers: answer.headers,
+    };
+  } catch {
+    return { status: 0, body: undefined, headers: null };
+  }
+}
+
+export const percentile = (values: readonly number[], share: number): number =>
+  [...values].sort((one, other) => one - other)[Math.max(0, Math.ceil(values.length * share) - 1)] ?? 0;

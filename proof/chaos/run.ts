@@ -1,0 +1,686 @@
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { openPool } from '../../server/src/db/pool.ts';
+import { verify } from '../../server/src/ledger/verify.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { truthIn } from '@vintem/testkit/truth.ts';
+import {
+  type Answer,
+  childrenOf,
+  command,
+  freePort,
+  http,
+  killIfAlive,
+  newFolder,
+  type Part,
+  part,
+  percentile,
+  postmasterOf,
+  sleep,
+} from './processes.ts';
+
+/**
+ * A bad day, in full: parallel merchants pay and are paid while the provider, the database and every process fail in turn, with a
+ * kill -9 every ten seconds. Afterwards each payment's fate must agree with what the provider itself holds true, every
+ * balance with the fates, and `verify` with everything.
+ *
+ *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--seed 1] [--keep]
+ *
+ * Prints its figures as JSON; exit code 1 when something does not agree.
+ */
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    merchants: { type: 'string', default: '6' },
+    seed: { type: 'string', default: '1' },
+    keep: { type: 'boolean', default: false },
+  },
+});
+const minutes = Number(values.minutes);
+const killEveryMs = 10_000;
+
+/** Mulberry32: the faults of a seed come in the same order. */
+function dice(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+const random = dice(Number(values.seed));
+const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
+
+const dataDir = await newFolder('bad-days');
+const logFile = join(dataDir, 'log.jsonl');
+const [port, port2, port3, simulatorPort] = [
+  await freePort(),
+  await freePort(),
+  await freePort(),
+  await freePort(),
+];
+const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
+const shared = {
+  DATA_DIR: dataDir,
+  SIMULATOR_PORT: String(simulatorPort),
+  RATE_LIMITS: 'off',
+  LOG_LEVEL: 'warn',
+  PUBLIC_URL: `http://127.0.0.1:${port}`,
+};
+const launch = (words: string[], ready: string, more: Record<string, string> = {}) => ({
+  words,
+  ready,
+  logFile,
+  env: { ...shared, ...more },
+});
+const main = part('start', launch(['start'], 'vintem ready', { PORT: String(port) }));
+const apis = [
+  part('api 1', launch(['api'], 'vintem api ready', { PORT: String(port2) })),
+  part('api 2', launch(['api'], 'vintem api ready', { PORT: String(port3), TRANSFER_WAIT_MS: '0' })),
+];
+const workers = [1, 2].map((n) => part(`worker ${n}`, launch(['worker'], 'vintem worker ready')));
+const bases = [port, port2, port3].map((one) => `http://127.0.0.1:${one}/api/v1/public`);
+
+await main.start();
+await Promise.all([...apis, ...workers].map((one) => one.start()));
+
+// ------------------------------------------------------------------------------------------------------- merchants
+
+interface Merchant {
+  accountId: string;
+  operationId: string;
+  key: string;
+}
+interface Asked {
+  merchant: Merchant;
+  kind: 'charge' | 'transfer';
+  path: string;
+  body: { requestKey: string; amountCents: number; [name: string]: unknown };
+  /** The payment's id, once an answer named it. */
+  id: string | null;
+  /** What a second answer said that contradicts the first. */
+  otherId: string | null;
+  attempts: number;
+  /** The service refused it for a reason of the merchant's own: nothing was made. */
+  refused: string | null;
+}
+
+const commandEnv = { ...shared, PORT: String(port) };
+const merchants: Merchant[] = [];
+for (let n = 0; n < Number(values.merchants); n++) {
+  const account = await command<{ ownerId: string; operationId: string }>(
+    ['account', 'create', '--name', `Loja ${n}`, '--test'],
+    commandEnv,
+  );
+  const { json } = await command<{ key: string }>(
+    [
+      'key',
+      'create',
+      '--account',
+      account.json.ownerId,
+      '--name',
+      'run',
+      '--permissions',
+      'read,charges,transfers,operations',
+    ],
+    commandEnv,
+  );
+  merchants.push({ accountId: account.json.ownerId, operationId: account.json.operationId, key: json.key });
+}
+
+const asked: Asked[] = [];
+const latencies: number[] = [];
+const answers = new Map<string, number>();
+
+const call = (merchant: Merchant, method: string, path: string, body?: unknown): Promise<Answer> =>
+  http(method, pick(bases) + path, body, { authorization: `Bearer ${merchant.key}` });
+
+/** Asks once; a caller that hears nothing, or 5xx, knows nothing and asks again with the same key. */
+async function ask(one: Asked): Promise<boolean> {
+  one.attempts++;
+  const began = performance.now();
+  const { status, body } = await call(one.merchant, 'POST', one.path, one.body);
+  latencies.push(performance.now() - began);
+  const label = `${one.kind} ${status}${status >= 400 ? ` ${body?.code ?? ''}` : ''}`;
+  answers.set(label, (answers.get(label) ?? 0) + 1);
+  const id: string | undefined = body?.id ?? body?.paymentId;
+  if (id !== undefined && body?.code !== 'idempotency_conflict') {
+    if (one.id !== null && one.id !== id) one.otherId = id;
+    one.id = id;
+    return true;
+  }
+  if (status === 400 || status === 403) {
+    one.refused = body?.code ?? String(status);
+    return true;
+  }
+  return false;
+}
+
+const fates = [
+  'complete',
+  'complete',
+  'complete',
+  'stay-pending',
+  'refuse-in-answer',
+  'refuse-later',
+  'lose-answer',
+  'lose-request',
+  'delay-request',
+  'error-500',
+  'error-500-after-accepting',
+  'hang',
+  'garbage',
+];
+
+let running = true;
+async function shop(merchant: Merchant): Promise<void> {
+  while (running) {
+    const kind = random() < 0.45 ? 'charge' : 'transfer';
+    const requestKey = crypto.randomUUID();
+    const body =
+      kind === 'charge'
+        ? {
+            amountCents: 2_000 + Math.floor(random() * 8_000),
+            payerName: 'Maria',
+            description: 'bad day',
+            requestKey,
+          }
+        : {
+            amountCents: 1_000 + Math.floor(random() * 500),
+            // Half of them go the way that the setting of the moment says.
+            pixKey: random() < 0.5 ? 'maria@loja.example' : `${pick(fates)}@simulator.example`,
+            pixKeyType: 'EMAIL',
+            description: '',
+            requestKey,
+          };
+    const one: Asked = {
+      merchant,
+      kind,
+      path: kind === 'charge' ? '/pix/charges' : '/pix/transfers',
+      body,
+      id: null,
+      otherId: null,
+      attempts: 0,
+      refused: null,
+    };
+    asked.push(one);
+    // Some are asked for twice at once.
+    const first =
+      random() < 0.15 ? Promise.all([ask(one), ask(one)]).then((two) => two.some(Boolean)) : ask(one);
+    let known = await first;
+    for (let tries = 0; !known && running && tries < 3; tries++) {
+      await sleep(500 + random() * 1_000);
+      known = await ask(one);
+    }
+    if (kind === 'charge' && one.id !== null) void payer(one.id, one.body.amountCents);
+    else if (one.id !== null && random() < 0.1) void meddle(one.id);
+    if (random() < 0.2 && one.id !== null) await call(merchant, 'GET', `/payments/${one.id}`);
+    await sleep(random() * 250);
+  }
+}
+
+const control = (method: string, path: string, body: unknown = {}): Promise<Answer> =>
+  http(method, simulatorUrl + path, body, {}, 5_000);
+const providerId = (id: string): string => id.replaceAll('-', '');
+
+/** Charges that somebody paid with another amount. */
+const odd = new Set<string>();
+
+/** What the payer's side of a charge does. */
+async function payer(id: string, amountCents: number): Promise<void> {
+  const path = `/control/charges/${providerId(id)}`;
+  const fate = random();
+  await sleep(random() * 1_500);
+  const until = async (call: () => Promise<Answer>) => {
+    for (let tries = 0; tries < 20 && running; tries++) {
+      if ((await call()).status === 200) return;
+      await sleep(1_000);
+    }
+  };
+  if (fate < 0.86) await until(() => control('POST', `${path}/pay`));
+  else if (fate < 0.89) {
+    odd.add(providerId(id));
+    await until(() => control('POST', `${path}/pay`, { amountCents: amountCents - 1 }));
+  } else if (fate < 0.92) {
+    await until(() => control('POST', `${path}/pay`));
+    await control('POST', `${path}/pay`);
+  } else if (fate < 0.96) {
+    await until(() => control('POST', `${path}/expire`));
+    if (random() < 0.5) {
+      await sleep(random() * 10_000);
+      await control('POST', `${path}/pay`);
+    }
+  } else if (fate < 0.98) await until(() => control('POST', `${path}/remove`));
+}
+
+/** Somebody at the provider decides or returns a payout. */
+async function meddle(id: string): Promise<void> {
+  await sleep(2_000 + random() * 5_000);
+  const path = `/control/payouts/${providerId(id)}`;
+  await control('POST', `${path}/${pick(['complete', 'refuse'])}`);
+  if (random() < 0.5) await control('POST', `${path}/return`, { amountCents: 100 });
+}
+
+// ----------------------------------------------------------------------------------------------------------- faults
+
+const behaviours = [
+  {},
+  { webhook: 'drop' },
+  { webhook: 'duplicate' },
+  { webhook: 'reorder', delayMs: 1_500 },
+  { webhook: 'delay', delayMs: 4_000 },
+  { query: 'not-found' },
+  { query: 'error-500' },
+  { query: 'stale' },
+  { query: 'hang' },
+  { payout: 'lose-answer' },
+  { payout: 'lose-request' },
+  { payout: 'delay-request', delayMs: 6_000 },
+  { payout: 'error-500-after-accepting' },
+  { payout: 'error-500' },
+  { payout: 'garbage' },
+  { payout: 'hang' },
+  { payout: 'refuse-later', webhook: 'duplicate' },
+  { payout: 'refuse-in-answer' },
+  { charge: 'lose-answer', payout: 'lose-answer' },
+  { charge: 'lose-request' },
+  { charge: 'error-500' },
+  { charge: 'hang' },
+  { charge: 'refuse' },
+  { charge: 'no-code', webhook: 'reorder' },
+  { payout: 'lose-answer', query: 'not-found', webhook: 'drop' },
+];
+
+async function weather(): Promise<void> {
+  for (let n = 0; running; n++) {
+    await control('DELETE', '/control/behaviour');
+    const next = behaviours[n % behaviours.length];
+    await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, ...next });
+    await sleep(n % 2 === 0 ? 3_000 : 6_000);
+  }
+}
+
+const done: string[] = [];
+async function again(one: Part): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await one.start();
+      return;
+    } catch (error) {
+      // A part alone needs the database of `start`, which may be on its way up.
+      if (tries > 20) throw error;
+      await sleep(1_000);
+    }
+  }
+}
+async function restart(...parts: Part[]): Promise<void> {
+  for (const one of parts) one.signal('SIGKILL');
+  await Promise.all(parts.map((one) => one.exited()));
+  await Promise.all(parts.map(again));
+}
+async function simulatorOf(): Promise<number | null> {
+  const postmaster = await postmasterOf(dataDir);
+  return (await childrenOf(main.pid)).find((pid) => pid !== postmaster) ?? null;
+}
+
+/** Each ends with everything running again. */
+const faults: [string, () => Promise<void>][] = [
+  ['kill api', () => restart(apis[0] as Part)],
+  ['kill worker', () => restart(workers[0] as Part)],
+  ['kill start', () => restart(main)],
+  ['kill simulator', async () => killIfAlive(await simulatorOf(), 'SIGKILL')],
+  ['kill database', async () => killIfAlive(await postmasterOf(dataDir), 'SIGKILL')],
+  ['kill both workers and an api', () => restart(...workers, apis[1] as Part)],
+  [
+    'freeze a worker for longer than its lease',
+    async () => {
+      const one = workers[1] as Part;
+      one.signal('SIGSTOP');
+      await sleep(18_000);
+      one.signal('SIGCONT');
+    },
+  ],
+  [
+    'kill some backends of the database',
+    async () => {
+      const postmaster = await postmasterOf(dataDir);
+      // A backend that is killed takes the others with it: PostgreSQL recovers by itself.
+      const [one] = postmaster === null ? [] : (await childrenOf(postmaster)).slice(-1);
+      killIfAlive(one ?? null, 'SIGKILL');
+    },
+  ],
+  [
+    'freeze the database',
+    async () => {
+      const postmaster = await postmasterOf(dataDir);
+      if (postmaster === null) return;
+      const all = [postmaster, ...(await childrenOf(postmaster))];
+      for (const pid of all) killIfAlive(pid, 'SIGSTOP');
+      await sleep(6_000);
+      for (const pid of all) killIfAlive(pid, 'SIGCONT');
+    },
+  ],
+  [
+    'kill everything',
+    async () => {
+      const postmaster = await postmasterOf(dataDir);
+      const simulator = await simulatorOf();
+      const all = [main, ...apis, ...workers];
+      for (const one of all) one.signal('SIGKILL');
+      killIfAlive(postmaster, 'SIGKILL');
+      killIfAlive(simulator, 'SIGKILL');
+      await Promise.all(all.map((one) => one.exited()));
+      await again(main);
+      await Promise.all([...apis, ...workers].map(again));
+    },
+  ],
+  [
+    'two of everything started at once',
+    async () => {
+      const twin = part('twin', launch(['start'], 'vintem ready', { PORT: String(port) }));
+      await twin.start().then(
+        () => Promise.reject(new Error('a second start ran on a folder that is in use')),
+        () => {},
+      );
+    },
+  ],
+];
+
+let fault = '';
+const recoveries: { name: string; ms: number }[] = [];
+async function disaster(): Promise<void> {
+  for (let n = 0; running; n++) {
+    const began = performance.now();
+    const [name, strike] = faults[n % faults.length] as (typeof faults)[number];
+    fault = name;
+    await strike();
+    const struckMs = performance.now() - began;
+    await serves();
+    recoveries.push({ name, ms: performance.now() - began - (/^freeze/.test(name) ? struckMs : 0) });
+    done.push(name);
+    fault = '';
+    await sleep(Math.max(500, killEveryMs - (performance.now() - began)));
+  }
+}
+
+/** Until a charge-less call is answered by every api. */
+async function serves(): Promise<void> {
+  for (let n = 0; n < 300; n++) {
+    const ready = await Promise.all(
+      [port, port2, port3].map((one) => http('GET', `http://127.0.0.1:${one}/readyz`, undefined, {}, 3_000)),
+    );
+    if (ready.every(({ status }) => status === 200)) return;
+    await sleep(200);
+  }
+  throw new Error(`not ready within a minute after: ${fault}`);
+}
+
+// -------------------------------------------------------------------------------------------------------------- run
+
+console.error(`bad days in ${dataDir} for ${minutes} min`);
+const began = performance.now();
+const shops = merchants.flatMap((merchant) => [shop(merchant), shop(merchant)]);
+const sky = weather();
+const disasters = disaster();
+disasters.catch((error: unknown) => console.error(String(error)));
+while (performance.now() - began < minutes * 60_000) {
+  await sleep(Math.min(30_000, Math.max(100, minutes * 60_000 - (performance.now() - began))));
+  console.error(
+    `${Math.round((performance.now() - began) / 1000)} s: ${asked.length} asked, ${done.length} faults, now ${fault || 'calm'}`,
+  );
+}
+running = false;
+await Promise.all([...shops, sky]);
+await disasters;
+await control('DELETE', '/control/behaviour');
+await serves();
+console.error('calm again: what was not answered is asked for again, what is undecided is decided');
+
+const unanswered = asked.filter((one) => one.id === null && one.refused === null);
+for (
+  let tries = 0;
+  tries < 30 && unanswered.some((one) => one.id === null && one.refused === null);
+  tries++
+) {
+  await Promise.all(unanswered.filter((one) => one.id === null && one.refused === null).map(ask));
+  await sleep(3_000);
+}
+// Every one is asked for once more: the same id must come back.
+for (let at = 0; at < asked.length; at += 50)
+  await Promise.all(
+    asked
+      .slice(at, at + 50)
+      .filter((one) => one.id !== null)
+      .map(ask),
+  );
+
+interface Truth {
+  charges: {
+    txid: string;
+    amountCents: number;
+    status: string;
+    paidAt?: string;
+    endToEnd?: string;
+    payments?: { amountCents: number; endToEnd: string }[];
+  }[];
+  payouts: {
+    idEnvio: string;
+    amountCents: number;
+    pixKey: string;
+    status?: string;
+    timesReceived: number;
+    timesAccepted: number;
+    returnedCents?: number;
+  }[];
+  balanceCents: number;
+}
+const truthNow = async (): Promise<Truth> => (await http('GET', `${simulatorUrl}/control/state`)).body;
+const settled = new Set(['completed', 'cancelled', 'paid', 'failed', 'expired']);
+const states = new Map<string, { status: string; amountCents: number; feeCents: number; notice?: string }>();
+async function look(ones: Asked[]): Promise<void> {
+  for (let at = 0; at < ones.length; at += 40) {
+    await Promise.all(
+      ones.slice(at, at + 40).map(async (one) => {
+        const { status, body } = await call(one.merchant, 'GET', `/payments/${one.id}`);
+        if (status === 200) states.set(one.id as string, body);
+      }),
+    );
+  }
+}
+const made = asked.filter((one) => one.id !== null && one.refused === null);
+const recoveryBegan = performance.now();
+/** Whether the comparison has run: until then a charge that expired may have been paid since, by a webhook that was dropped. */
+let reconciled = false;
+/** Whether the service says of it what the provider holds true. */
+function disagreement(
+  one: Asked,
+  truth: { charges: Map<string, Truth['charges'][number]>; payouts: Map<string, Truth['payouts'][number]> },
+): string | null {
+  const id = one.id as string;
+  const state = states.get(id);
+  if (!state) return 'cannot be read';
+  if (one.otherId !== null) return `one request key, two payments: ${one.otherId}`;
+  if (one.kind === 'transfer') {
+    const row = truth.payouts.get(providerId(id));
+    if ((row?.timesAccepted ?? 0) > 1) return `accepted ${row?.timesAccepted} times`;
+    const expected =
+      row?.status === 'completed' || row?.status === 'returned'
+        ? ['completed']
+        : row?.status === 'refused'
+          ? ['cancelled']
+          : ['unknown', 'pending'];
+    return expected.includes(state.status)
+      ? null
+      : `is ${state.status}, the provider says ${row?.status ?? 'nothing'}`;
+  }
+  const row = truth.charges.get(providerId(id));
+  if (row?.status === 'paid') {
+    const expected = odd.has(row.txid)
+      ? ['pending', 'expired', 'unknown']
+      : reconciled
+        ? ['paid']
+        : ['paid', 'expired'];
+    return expected.includes(state.status) ? null : `is ${state.status}, the provider says paid`;
+  }
+  if (row === undefined || row.status === 'removed')
+    return ['failed', 'unknown'].includes(state.status)
+      ? null
+      : `is ${state.status}, the provider says ${row?.status ?? 'nothing'}`;
+  return ['pending', 'expired', 'unknown'].includes(state.status)
+    ? null
+    : `is ${state.status}, the provider says ${row.status}`;
+}
+/** To these keys the provider never accepts anything: their reserve stays, for ever. */
+const never = /^(lose-request|error-500)@/;
+let wrong: [Asked, string][] = [];
+let truth = await truthNow();
+const disagreements = (): [Asked, string][] => {
+  const maps = {
+    charges: new Map(truth.charges.map((row) => [row.txid, row])),
+    payouts: new Map(truth.payouts.map((row) => [row.idEnvio, row])),
+  };
+  return made.flatMap((one): [Asked, string][] => {
+    const why = disagreement(one, maps);
+    return why === null ? [] : [[one, why]];
+  });
+};
+for (;;) {
+  truth = await truthNow();
+  for (const { idEnvio, status } of truth.payouts) {
+    if (status === 'pending')
+      await control('POST', `/control/payouts/${idEnvio}/${random() < 0.5 ? 'complete' : 'refuse'}`);
+  }
+  const left = made.filter((one) => !settled.has(states.get(one.id as string)?.status ?? ''));
+  await look(left);
+  wrong = disagreements();
+  const undecided = made.filter((one) => {
+    const status = states.get(one.id as string)?.status ?? '';
+    return one.kind === 'transfer'
+      ? !settled.has(status) && !never.test(String(one.body.pixKey))
+      : status === 'unknown' && !odd.has(providerId(one.id as string));
+  });
+  if (wrong.length === 0 && undecided.length === 0) break;
+  if (performance.now() - recoveryBegan > 10 * 60_000) break;
+  await sleep(3_000);
+}
+const recoveryMs = performance.now() - recoveryBegan;
+// What a dropped webhook said of a payment that had ended, nobody asks after: that is what the comparison is for.
+const compared = await command<Record<string, unknown>>(['reconcile'], commandEnv);
+truth = await truthNow();
+reconciled = true;
+await look(made);
+wrong = disagreements();
+
+// ------------------------------------------------------------------------------------------------------------ verify
+
+const url = (await findEmbedded(dataDir)) as string;
+const log = createLog('silent');
+const sql = openPool({ url, log, name: 'bad days' });
+const [installation] = await sql.run<{ identity: Buffer }>({
+  name: 'identity',
+  text: 'SELECT identity_secret AS identity FROM installation',
+});
+const ids = systemIds(systemClock);
+const held = truthIn(truth);
+const verified = await verify(
+  { sql, clock: systemClock, ids } as Parameters<typeof verify>[0],
+  {
+    accountId: null,
+    full: true,
+    idOf: (account: { id: string; number: number }, requestKey: string) =>
+      paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
+    provider: {
+      ...held,
+      charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
+    },
+  } as never,
+);
+const incidents = await sql.run<{ kind: string; state: string; count: number }>({
+  name: 'incidents',
+  text: 'SELECT kind, state, count(*)::int AS count FROM incident GROUP BY 1, 2 ORDER BY 1',
+});
+const books = await sql.run<{
+  clearing: number;
+  available: number;
+  reserved: number;
+  suspense: number;
+  payments: number;
+  journals: number;
+}>({
+  name: 'books',
+  text: `SELECT coalesce(sum(clearing), 0) AS clearing, coalesce(sum(available), 0) AS available, coalesce(sum(reserved), 0) AS reserved,
+    coalesce(sum(suspense), 0) AS suspense, (SELECT count(*) FROM payment) AS payments, count(*) AS journals FROM journal`,
+});
+const inbound = await sql.run<{ stored: number; left: number }>({
+  name: 'inbound',
+  text: 'SELECT count(*) AS stored, count(*) FILTER (WHERE applied_at IS NULL AND authentic) AS left FROM inbound',
+});
+await sql.close();
+const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
+// What the ledger says stands at the provider is what the provider itself says.
+const clearingAgrees = -(books[0]?.clearing ?? 0) === truth.balanceCents;
+
+const count = <T>(of: readonly T[], key: (one: T) => string): Record<string, number> => {
+  const counts: Record<string, number> = {};
+  for (const one of of) counts[key(one)] = (counts[key(one)] ?? 0) + 1;
+  return counts;
+};
+const agrees =
+  wrong.length === 0 && verified.ok && clearingAgrees && made.every((one) => one.otherId === null);
+console.log(
+  JSON.stringify(
+    {
+      agrees,
+      minutes,
+      seed: Number(values.seed),
+      merchants: merchants.length,
+      faults: count(done, (name) => name),
+      starts: Object.fromEntries([main, ...apis, ...workers].map((one) => [one.name, one.starts])),
+      readyAgainMs: Object.fromEntries(
+        Object.keys(count(recoveries, ({ name }) => name)).map((name) => {
+          const all = recoveries.filter((one) => one.name === name).map(({ ms }) => ms);
+          return [name, { median: Math.round(percentile(all, 0.5)), worst: Math.round(Math.max(...all)) }];
+        }),
+      ),
+      asked: asked.length,
+      repeats: asked.reduce((sum, one) => sum + one.attempts - 1, 0),
+      answers: Object.fromEntries([...answers].sort()),
+      latencyMs: {
+        median: Math.round(percentile(latencies, 0.5)),
+        p99: Math.round(percentile(latencies, 0.99)),
+      },
+      states: count(made, (one) => `${one.kind} ${states.get(one.id as string)?.status}`),
+      refused: count(
+        asked.filter((one) => one.refused !== null),
+        (one) => `${one.kind} ${one.refused}`,
+      ),
+      settledAfterMs: Math.round(recoveryMs),
+      provider: {
+        payouts: count(truth.payouts, ({ status }) => status ?? 'seen'),
+        sentTwice: truth.payouts.filter(({ timesReceived }) => timesReceived > 1).length,
+        acceptedTwice: truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1).length,
+        balanceCents: truth.balanceCents,
+      },
+      books: books[0],
+      clearingAgrees,
+      inbound: inbound[0],
+      incidents,
+      reconcile: compared.json ?? compared.text,
+      verify: { ok: verified.ok, wrong: verified.checks.filter((check) => !check.ok), cli: cli.code },
+      wrong: wrong.slice(0, 20).map(([one, why]) => `${one.kind} ${one.id} ${one.body.pixKey ?? ''}: ${why}`),
+    },
+    null,
+    2,
+  ),
+);
+for (const one of [...apis, ...workers, main]) one.signal('SIGTERM');
+await Promise.all([main, ...apis, ...workers].map((one) => one.exited()));
+if (values.keep || !agrees) console.error(`kept: ${dataDir}`);
+else await rm(dataDir, { recursive: true, force: true });
+process.exit(agrees ? 0 : 1);

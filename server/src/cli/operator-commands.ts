@@ -1,0 +1,507 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { type ConditionChange, setConditions } from '../accounts/conditions.ts';
+import { type HoldView, listHolds, placeHold, releaseHold } from '../accounts/holds.ts';
+import {
+  type Answer,
+  type Command,
+  type CommandInput,
+  instant,
+  integer,
+  required,
+  table,
+  UsageFault,
+  uuid,
+} from './command.ts';
+import type { House } from '../compose/runtime.ts';
+import { type Anchor, readAnchor, verify } from '../ledger/verify.ts';
+import { paymentIdFor } from '../request-keys/idempotency.ts';
+import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
+import {
+  type Action,
+  actions,
+  divergencesOf,
+  type IncidentView,
+  isAction,
+  listIncidents,
+  recordDivergences,
+  resolveIncident,
+  showIncident,
+} from '../settlement/incidents/incident.ts';
+import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
+import { type PauseView, pauseWithdrawals, resumeWithdrawals } from '../settlement/operator/pause.ts';
+import { reconcile } from '../settlement/operator/reconcile.ts';
+import type { OpenLine } from '../settlement/tracking/statement-lines.sql.ts';
+import { dismissLine, listOpenLines } from '../settlement/tracking/statement-lines.ts';
+import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
+import { type Context, type Edge, onDatabase } from '../compose/start.ts';
+
+/** What whoever runs the installation may do to money and its rules. Each is written to the audit log. */
+export const operatorCommands: Command[] = [
+  {
+    name: 'account set',
+    usage:
+      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N]',
+    about: "changes an account's conditions, for new payments",
+    options: {
+      enabled: { type: 'string' },
+      'withdrawals-blocked': { type: 'string' },
+      'withdrawal-fee-cents': { type: 'string' },
+      'withdrawal-fee-bps': { type: 'string' },
+      'deposit-fee-cents': { type: 'string' },
+      'deposit-fee-bps': { type: 'string' },
+      'minimum-deposit-cents': { type: 'string' },
+      'maximum-deposit-cents': { type: 'string' },
+      'minimum-withdrawal-cents': { type: 'string' },
+      'maximum-withdrawal-cents': { type: 'string' },
+    },
+    operands: ['OWNER_ID'],
+    run: async (edge, { values, operands }) => {
+      const accountId = uuid(operands[0] as string, 'OWNER_ID');
+      const change = changeOf(values);
+      const { accountId: ownerId, ...conditions } = await asOperator(edge, 'account set', (operator) =>
+        setConditions(operator, accountId, change),
+      );
+      const rows = Object.entries(conditions).map(([name, value]) => [name, String(value)]);
+      return { json: { ownerId, ...conditions }, text: table(rows, '') };
+    },
+  },
+  {
+    name: 'hold place',
+    usage: '--operation ID --amount-cents N --reason R',
+    about: 'keeps back so much of an operation’s balance, and of what comes in until it has it all',
+    options: {
+      operation: { type: 'string' },
+      'amount-cents': { type: 'string' },
+      reason: { type: 'string' },
+    },
+    run: async (edge, { values }) => {
+      const operationId = uuid(required(values, 'operation'), '--operation');
+      const amountCents = integer(required(values, 'amount-cents'), '--amount-cents');
+      const reason = required(values, 'reason');
+      const hold = await asOperator(edge, 'hold place', (operator) =>
+        placeHold(operator, { operationId, amountCents, reason }),
+      );
+      return holdAnswer(hold);
+    },
+  },
+  {
+    name: 'hold release',
+    usage: 'ID',
+    about: 'ends a hold; what it kept back is available again',
+    operands: ['ID'],
+    run: async (edge, { operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      return holdAnswer(await asOperator(edge, 'hold release', (operator) => releaseHold(operator, id)));
+    },
+  },
+  {
+    name: 'hold list',
+    usage: '--operation ID',
+    about: 'the holds of an operation, the oldest first',
+    options: { operation: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const operationId = uuid(required(values, 'operation'), '--operation');
+      const all = await onDatabase(edge, 'hold list', (context) => listHolds(context, operationId));
+      const holds = all.map(shownHold);
+      return {
+        json: { holds },
+        text: table(
+          holds.map((hold) => [
+            hold.id,
+            hold.releasedAt === null ? 'open' : 'released',
+            String(hold.amountCents),
+            String(hold.capturedCents),
+            hold.reason,
+          ]),
+          'no holds',
+        ),
+      };
+    },
+  },
+  {
+    name: 'withdrawals pause',
+    usage: '--reason R',
+    about: 'refuses new withdrawals of every account; those that were accepted and not sent wait',
+    options: { reason: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const reason = required(values, 'reason');
+      return pauseAnswer(
+        await asOperator(edge, 'withdrawals pause', (operator) => pauseWithdrawals(operator, reason)),
+      );
+    },
+  },
+  {
+    name: 'withdrawals resume',
+    about: 'ends the pause',
+    run: async (edge) => pauseAnswer(await asOperator(edge, 'withdrawals resume', resumeWithdrawals)),
+  },
+  {
+    name: 'provider address',
+    usage: '[--connection simulator|live]',
+    about:
+      'changes the secret address that the provider delivers to; the one before stays good until the next change',
+    options: { connection: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const connection = String(values.connection ?? 'live');
+      const json = await asOperator(edge, 'provider address', (operator) =>
+        changeWebhookAddress(operator, connection),
+      );
+      return {
+        json,
+        text: `the address of ${connection} is changed; running services tell the provider within a minute`,
+      };
+    },
+  },
+  {
+    name: 'incident list',
+    usage: '[--account OWNER_ID]',
+    about: 'what a person has to look at, or has looked at; the newest first',
+    options: { account: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const accountId = optionalAccount(values);
+      const all = await onDatabase(edge, 'incident list', (context) => listIncidents(context, accountId));
+      const incidents = all.map(shownIncident);
+      return {
+        json: { incidents },
+        text: table(
+          incidents.map((one) => [
+            one.id,
+            one.state,
+            one.kind,
+            String(one.amountCents),
+            one.openedAt,
+            one.paymentId ?? one.operationId ?? one.accountId,
+          ]),
+          'no incidents',
+        ),
+      };
+    },
+  },
+  {
+    name: 'incident show',
+    usage: 'ID',
+    about: 'one incident, with how it ended',
+    operands: ['ID'],
+    run: async (edge, { operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      return incidentAnswer(await onDatabase(edge, 'incident show', (context) => showIncident(context, id)));
+    },
+  },
+  {
+    name: 'incident resolve',
+    usage: `ID --action ${actions.join('|')} --reason R`,
+    about: 'ends an incident; once, and the only way to end a freeze of withdrawals',
+    options: { action: { type: 'string' }, reason: { type: 'string' } },
+    operands: ['ID'],
+    run: async (edge, { values, operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      const action = required(values, 'action');
+      if (!isAction(action)) throw new UsageFault(`--action takes ${actions.join(', ')}`);
+      const wanted: { action: Action; reason: string } = { action, reason: required(values, 'reason') };
+      return incidentAnswer(
+        await asOperator(edge, 'incident resolve', (operator) => resolveIncident(operator, id, wanted)),
+      );
+    },
+  },
+  {
+    name: 'reconcile',
+    usage: '[--account OWNER_ID] [--since TIME]',
+    about: "compares with the provider's lists and posts what was missing; ends the pause after a restore",
+    options: { account: { type: 'string' }, since: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const accountId = optionalAccount(values);
+      const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
+      const result = await atProviders(edge, 'reconcile', (house, operator) =>
+        reconcile(house, operator, { accountId, sinceMs }),
+      );
+      const json = { ...result, since: instant(result.since) };
+      return {
+        json,
+        text: table(
+          Object.entries(json).map(([name, value]) => [name, String(value)]),
+          '',
+        ),
+      };
+    },
+  },
+  {
+    name: 'statement list',
+    about:
+      "lines of the provider's statement that could not be answered, the oldest first; they are looked up again",
+    run: async (edge) => {
+      const all = await onDatabase(edge, 'statement list', listOpenLines);
+      const lines = all.map((line) => ({
+        ...line,
+        at: instant(line.at),
+        firstSeenAt: instant(line.firstSeenAt),
+        nextAt: instant(line.nextAt),
+      }));
+      const rows = lines.map((line) => [
+        line.connection,
+        line.kind,
+        line.id,
+        String(line.amountCents ?? '-'),
+        String(line.at),
+        `${line.tries} tries`,
+        line.problem ?? '-',
+      ]);
+      return { json: { lines }, text: table(rows, 'no lines') };
+    },
+  },
+  {
+    name: 'statement dismiss',
+    usage: 'KIND ID --reason R [--connection simulator|live]',
+    about: 'ends the look-ups of a line of `statement list` that a person has dealt with; it posts nothing',
+    options: { reason: { type: 'string' }, connection: { type: 'string' } },
+    operands: ['KIND', 'ID'],
+    run: async (edge, { values, operands }) => {
+      const [kind, id] = operands as [OpenLine['kind'], string];
+      const connection = String(values.connection ?? 'live');
+      const reason = required(values, 'reason');
+      await asOperator(edge, 'statement dismiss', (operator) =>
+        dismissLine(operator, connection, { kind, id }, reason),
+      );
+      return { json: { connection, kind, id }, text: `dismissed ${kind} ${id}` };
+    },
+  },
+  {
+    name: 'provider balance',
+    usage: '[--connection simulator|live]',
+    about: "the provider's balance of its account, and what of it is blocked",
+    options: { connection: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const connection = String(values.connection ?? 'live');
+      const { availableCents, blocked } = await atProviders(edge, 'provider balance', (house) => {
+        const provider = house.providers.get(connection);
+        if (!provider) throw new OperatorRefused(`no connection ${connection}`);
+        return provider.balance();
+      });
+      const rows = [
+        ['availableCents', String(availableCents)],
+        ...Object.entries(blocked ?? {}).map(([name, value]) => [`blocked.${name}`, String(value)]),
+      ];
+      return { json: { connection, availableCents, blocked }, text: table(rows, '') };
+    },
+  },
+  {
+    name: 'backup',
+    usage: 'FILE',
+    about: 'a consistent copy of the database, also while the service runs; FILE must not exist yet',
+    operands: ['FILE'],
+    run: async (edge, { operands }) => {
+      const file = operands[0] as string;
+      const { backup } = await import('../db/backup.ts');
+      const done = await backup(edge, file);
+      edge.say('vintem: the copy is encrypted under VINTEM_SECRET, which is not in it: keep that apart');
+      const rows = done.tables.reduce((sum, one) => sum + one.rows, 0);
+      return {
+        json: { file, ...done },
+        text: `${file}: ${rows} rows of ${done.tables.length} tables, ${done.bytes} bytes\nsha256 ${done.sha256}`,
+      };
+    },
+  },
+  {
+    name: 'restore',
+    usage: 'FILE',
+    about:
+      'brings a backup into an empty database while nothing else works on it; withdrawals stay paused until `vintem reconcile`',
+    operands: ['FILE'],
+    run: async (edge, { operands }) => {
+      const file = operands[0] as string;
+      const { clock, ids } = edge;
+      const { restore } = await import('../db/restore.ts');
+      let inForce: InForceAgain = { keys: [], people: [] };
+      const done = await restore(edge, file, async (tx, copy) => {
+        inForce = await markRestored(tx, { clock, ids, actor: userName() }, copy);
+      });
+      const { keys, people } = inForce;
+      return {
+        json: { file, ...done, withdrawalsPaused: true, keys, people },
+        text: [
+          `restored ${done.rows} rows, as they were on ${done.createdAt}`,
+          'withdrawals are paused: start the service, then run `vintem reconcile`',
+          'in force again, also if revoked or removed since; revoke them before `vintem reconcile` ends the pause:',
+          ...keys.map(
+            (key) => `  key ${key.id} of ${key.accountId}: ${key.permissions.join(',')} ${key.name}`,
+          ),
+          ...people.map(
+            ({ email, accountId, role }) => `  ${role} ${email} of ${accountId}, frozen for 24 hours`,
+          ),
+        ].join('\n'),
+      };
+    },
+  },
+  {
+    name: 'verify',
+    usage: '[--account OWNER_ID] [--full] [--anchor FILE]',
+    about:
+      'examines every invariant over the stored data, from the last checkpoints on or in full; with an anchor, in full and against the heads in FILE, which is written when it does not exist. Exit code 3 when one is broken',
+    options: { account: { type: 'string' }, full: { type: 'boolean' }, anchor: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const accountId = optionalAccount(values);
+      const file = typeof values.anchor === 'string' ? values.anchor : null;
+      const anchor = file === null ? null : await anchorOf(file);
+      const full = values.full === true || file !== null;
+      return onDatabase(edge, 'verify', async (context) => {
+        const identity = await identityOf(context);
+        const result = await verify(context, {
+          accountId,
+          full,
+          anchor,
+          idOf: (account, requestKey) => paymentIdFor(identity, account, requestKey),
+        });
+        if (!result.ok) await recordDivergences(operatorOf(context), divergencesOf(result.checks));
+        if (result.ok && file !== null && anchor === null) await keepAnchor(file, result.anchor);
+        return verifyAnswer(result);
+      });
+    },
+  },
+];
+
+export function operatorOf({ sql, clock, ids, log }: Context): Operator {
+  return { sql, clock, ids, log, actor: userName() };
+}
+
+function userName(): string {
+  // Whoever became root says so here.
+  const { SUDO_USER } = process.env;
+  if (SUDO_USER) return SUDO_USER;
+  try {
+    return userInfo().username;
+  } catch {
+    // A user without a name, as containers have them.
+    return `uid ${process.getuid?.() ?? '?'}`;
+  }
+}
+
+/** For what needs the providers themselves. */
+const atProviders = <T>(
+  edge: Edge,
+  command: string,
+  work: (house: House, operator: Operator) => Promise<T>,
+): Promise<T> =>
+  onDatabase(edge, command, async (context) => {
+    const [{ openHouse }, { createUndiciNet }] = await Promise.all([
+      import('../compose/runtime.ts'),
+      import('../ports/undici-net.ts'),
+    ]);
+    const net = createUndiciNet();
+    try {
+      const house = await openHouse({ ...context, net }, new AbortController().signal);
+      const done = await work(house, operatorOf(context));
+      await house.till.idle();
+      return done;
+    } finally {
+      await net.close();
+    }
+  });
+
+const asOperator = <T>(edge: Edge, command: string, work: (operator: Operator) => Promise<T>): Promise<T> =>
+  onDatabase(edge, command, (context) => work(operatorOf(context)));
+
+async function identityOf({ sql }: Context): Promise<Buffer> {
+  const [installation] = await sql.run<{ identity: Buffer }>({
+    name: 'verify_identity',
+    text: 'SELECT identity_secret AS identity FROM installation',
+  });
+  if (!installation) throw new Error('the installation has no row: its migrations have not run');
+  return installation.identity;
+}
+
+function changeOf(values: CommandInput['values']): ConditionChange {
+  const change: Record<string, number | boolean> = {};
+  for (const [option, value] of Object.entries(values)) {
+    if (typeof value !== 'string') continue;
+    const name = option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    const isSwitch = name === 'enabled' || name === 'withdrawalsBlocked';
+    if (isSwitch && value !== 'true' && value !== 'false') {
+      throw new UsageFault(`--${option} takes true or false`);
+    }
+    change[name] = isSwitch ? value === 'true' : integer(value, `--${option}`);
+  }
+  if (Object.keys(change).length === 0) throw new UsageFault('needs something to change');
+  return change;
+}
+
+const optionalAccount = (values: CommandInput['values']): string | null =>
+  typeof values.account === 'string' ? uuid(values.account, '--account') : null;
+
+function timeOf(text: string): number {
+  const ms = /^\d{4}-\d{2}-\d{2}(T.*(Z|[+-]\d{2}:\d{2}))?$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new UsageFault('--since takes a date or an RFC 3339 time with an offset or Z');
+  return ms;
+}
+
+const shownHold = (hold: HoldView) => ({
+  ...hold,
+  placedAt: instant(hold.placedAt),
+  releasedAt: instant(hold.releasedAt),
+});
+
+function holdAnswer(hold: HoldView): Answer {
+  const { id, amountCents, capturedCents, releasedAt } = hold;
+  const text =
+    releasedAt === null ? `hold ${id}: ${capturedCents} of ${amountCents} cents captured` : `released ${id}`;
+  return { json: shownHold(hold), text };
+}
+
+function pauseAnswer({ paused, reason, pausedAt }: PauseView): Answer {
+  return {
+    json: { paused, reason, pausedAt: instant(pausedAt) },
+    text: paused ? `withdrawals are paused: ${reason}` : 'withdrawals are running',
+  };
+}
+
+const shownIncident = (incident: IncidentView) => ({
+  ...incident,
+  openedAt: instant(incident.openedAt),
+  resolvedAt: instant(incident.resolvedAt),
+});
+
+function incidentAnswer(incident: IncidentView): Answer {
+  const json = shownIncident(incident);
+  const rows = Object.entries(json).map(([name, value]) => [
+    name,
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? '-'),
+  ]);
+  return { json, text: table(rows, '') };
+}
+
+/** Null when there is no such file yet. */
+async function anchorOf(file: string): Promise<Anchor | null> {
+  let text: string;
+  try {
+    text = await readFile(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
+    throw error;
+  }
+  const anchor = readAnchor(text);
+  if (!anchor) throw new UsageFault(`--anchor: ${file} is no anchor`);
+  return anchor;
+}
+
+/** Never over a file that is there: an anchor is worth something only while nobody replaces it. */
+const keepAnchor = (file: string, anchor: Anchor): Promise<void> =>
+  writeFile(file, `${JSON.stringify(anchor)}\n`, { flag: 'wx', mode: 0o600 });
+
+function verifyAnswer({ ok, checks }: Awaited<ReturnType<typeof verify>>): Answer {
+  const rows = checks.map((check) => [
+    check.ok ? 'ok' : 'BROKEN',
+    String(check.number),
+    String(check.examined),
+    check.name,
+  ]);
+  const broken = checks.flatMap(({ number, violations }) =>
+    violations.map(({ accountId, operationId, paymentId, fault }) => {
+      const where = paymentId ?? operationId ?? accountId ?? 'the installation';
+      return `${number}: ${where}: ${fault}`;
+    }),
+  );
+  return {
+    json: { ok, checks },
+    text: [table(rows, ''), ...broken].join('\n'),
+    exitCode: ok ? 0 : 3,
+  };
+}

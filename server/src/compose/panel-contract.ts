@@ -1,0 +1,55 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import fastify from 'fastify';
+import type { UseCases } from '../http/server.ts';
+import { validatorCompiler } from '../http/validation.ts';
+import { createLog } from '../ground/log.ts';
+import type { PanelHouse } from '../panel/deps.ts';
+import { mountPanel, panelPath } from '../panel/panel.ts';
+import { systemClock } from '../ports/clock.ts';
+import { systemIds } from '../ports/ids.ts';
+
+/**
+ * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it.
+ *
+ * `node server/src/compose/panel-contract.ts --write FILE` writes it, `--check FILE` ends with 1 when the file says something else.
+ */
+async function panelDocument(): Promise<string> {
+  const app = fastify();
+  app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
+  const config = {
+    publicUrl: 'http://127.0.0.1:3000',
+    rateLimits: false,
+    trustedProxies: [],
+    provider: null,
+    smtpUrl: null,
+    simulatorPort: 4010,
+    simulatorUrl: 'http://127.0.0.1:4010',
+    dataDir: '.',
+  };
+  const house = {
+    config,
+    clock: systemClock,
+    ids: systemIds(systemClock),
+    log: createLog('silent'),
+    secrets: {
+      derive: () => Buffer.alloc(32),
+      known: [{ id: '00000000', derive: () => Buffer.alloc(32) }],
+    },
+    draining: new AbortController().signal,
+  } as unknown as PanelHouse;
+  mountPanel(app, house, {} as UseCases);
+  const answer = await app.inject({ url: `${panelPath}/openapi.json` });
+  await app.close();
+  return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;
+}
+
+const [what, file] = process.argv.slice(2);
+if ((what !== '--write' && what !== '--check') || file === undefined) {
+  throw new Error('usage: contract.ts --write FILE | --check FILE');
+}
+const document = await panelDocument();
+if (what === '--write') await writeFile(file, document);
+else if ((await readFile(file, 'utf8')) !== document) {
+  process.stderr.write(`${file} is not what the route schemas say: npm run contract\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,517 @@
+import { spawn } from 'node:child_process';
+import { getCompileCacheDir } from 'node:module';
+import { connect, createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import {
+  createFirstTestAccount,
+  FIRST_ACCOUNT,
+  findFirstTestAccount,
+  findTestAccount,
+} from '../accounts/directory.ts';
+import { type Config, isTrial, SettingFault } from '../ground/config.ts';
+import { databaseClock } from '../db/clock-offset.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
+import { claimSecret, keepInUse } from '../db/installation-secret.ts';
+import { waitForLock } from '../db/lock.ts';
+import {
+  type MigrateOptions,
+  migrate,
+  type PendingMigration,
+  planMigrations,
+  prepareInstallation,
+} from '../db/migrate.ts';
+import { databaseOfCommand, databaseOfPart, loginsOf, type OpenDatabase, prepareDataDir } from '../db/open.ts';
+import { openPool } from '../db/pool.ts';
+import { checkServiceRole } from '../db/roles.ts';
+import type { Ground, House } from './runtime.ts';
+import type { Log } from '../ground/log.ts';
+import type { Clock } from '../ports/clock.ts';
+import { type Ids, systemIds } from '../ports/ids.ts';
+import { loadSecrets } from '../ground/secrets.ts';
+
+/** What a process begins with. */
+export interface Edge {
+  config: Config;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  /** One line on standard output. */
+  say: (line: string) => void;
+}
+
+/** What every command stands on once its database is there. */
+export type Context = Omit<Ground, 'net'>;
+
+/** Aborted when the process shall end. */
+type Ending = AbortSignal;
+
+/** `vintem start`: everything, until `ending`. */
+export async function start(edge: Edge, ending: Ending): Promise<void> {
+  const { config, clock, log, say } = edge;
+  await prepareDataDir(config.dataDir, 'write');
+  const running: Running = {};
+  const lock = await waitForLock(clock, config.dataDir, { command: 'start', port: config.port }, 15_000);
+  running.lock = { stop: lock.release };
+  try {
+    await requireFree('PORT', config.host, config.port);
+    // While initdb works, the rest of the program is read and the simulator starts.
+    const parts = serviceParts();
+    parts.catch(() => {});
+    if (isTrial(config) && config.simulatorPort !== null) {
+      await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
+    }
+    const database = await databaseOfStart(edge, running);
+    const context = await prepare(edge, database, running);
+    await (isTrial(config) ? greet(context, say) : endTrial(context));
+    if (!isTrial(config) && config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
+      await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
+      running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
+    }
+    await running.simulator?.ready;
+    const service = await parts;
+    if (ending.aborted) return;
+    const house = await openRunning(service, context, running, ending);
+    running.worker = service.runWorker(house);
+    const api = await service.runApi(house, config);
+    running.api = api;
+    running.outgoing = runOutgoing(service, house, database.url);
+    if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
+    const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
+    if (hasMailbox({ config })) say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
+    say(`vintem ready ${api.url}`);
+    await aborted(ending);
+  } finally {
+    await lock.announceEnd();
+    await drain(running, clock, log);
+  }
+}
+
+/** `vintem api` or `vintem worker`: one part alone, on a database that is there, until `ending`. */
+export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worker'): Promise<void> {
+  const { config, clock, log, say } = edge;
+  if (part === 'api') await requireFree('PORT', config.host, config.port);
+  const running: Running = {};
+  try {
+    const database = await databaseOfPart(edge);
+    const context = await prepare(edge, database, running);
+    const service = await serviceParts();
+    if (ending.aborted) return;
+    const house = await openRunning(service, context, running, ending);
+    if (part === 'api') {
+      const api = await service.runApi(house, config);
+      running.api = api;
+      say(`vintem api ready ${api.url}`);
+    } else {
+      running.worker = service.runWorker(house);
+      running.outgoing = runOutgoing(service, house, database.url);
+      say('vintem worker ready');
+    }
+    await aborted(ending);
+  } finally {
+    await drain(running, clock, log);
+  }
+}
+
+/** `vintem simulator`: the provider simulator alone, until `ending`. */
+export async function startSimulator(edge: Edge, ending: Ending): Promise<void> {
+  const { config, clock, say } = edge;
+  const port = config.simulatorPort ?? 4010;
+  await requireFree('SIMULATOR_PORT', '127.0.0.1', port);
+  const child = spawnSimulator(config, port, await simulatorClientKey(edge));
+  await listens(clock, port, child.exit);
+  say(`vintem simulator ready http://127.0.0.1:${port}`);
+  await Promise.race([aborted(ending), child.exit]);
+  if (!ending.aborted) throw new Error(`the simulator ended (${await child.exit})`);
+  await child.stop(clock);
+}
+
+/** `vintem migrate`. */
+export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
+  const database = await databaseOfCommand(edge, 'migrate');
+  try {
+    return await migrate(migrateOptions(edge, database));
+  } finally {
+    await database.close();
+  }
+}
+
+/** `vintem migrate --plan`: what `migrate` would apply. */
+export async function planOfMigrate(edge: Edge): Promise<PendingMigration[]> {
+  const database = await databaseOfCommand(edge, 'migrate --plan');
+  try {
+    return await planMigrations(migrateOptions(edge, database));
+  } finally {
+    await database.close();
+  }
+}
+
+/** The service itself. Read when it is wanted: the other commands start without it, and `start` while initdb works. */
+async function serviceParts() {
+  const [house, api, worker, outgoing, net] = await Promise.all([
+    import('./runtime.ts'),
+    import('./api.ts'),
+    import('./worker.ts'),
+    import('./delivery-thread.ts'),
+    import('../ports/undici-net.ts'),
+  ]);
+  return { ...house, ...api, ...worker, ...outgoing, ...net };
+}
+
+type ServiceParts = Awaited<ReturnType<typeof serviceParts>>;
+
+/** What `api` and `worker` of one process share. */
+async function openRunning(
+  service: ServiceParts,
+  context: Context,
+  running: Running,
+  ending: Ending,
+): Promise<House> {
+  const net = service.createUndiciNet();
+  running.net = { stop: net.close };
+  const house = await service.openHouse({ ...context, net }, ending);
+  running.till = { stop: async () => house.till.close() };
+  void keepInUse(context, ending);
+  const { host, metricsPort } = context.config;
+  if (metricsPort !== null) {
+    await requireFree('METRICS_PORT', host, metricsPort);
+    const { serveMetrics } = await import('./metrics.ts');
+    running.metrics = await serveMetrics(house, { host, port: metricsPort });
+  }
+  return house;
+}
+
+function runOutgoing(service: ServiceParts, house: House, databaseUrl: string): Stoppable {
+  const outgoing = service.startOutgoing({ databaseUrl });
+  house.eventsWritten.listen(outgoing.written);
+  return outgoing;
+}
+
+interface OnDatabaseOptions {
+  /** Also with a secret that cannot open everything that is stored: for looking alone. */
+  anySecret?: boolean;
+}
+
+/** Runs `work` beside a running service or alone, on a database that is migrated. */
+export async function onDatabase<T>(
+  edge: Edge,
+  command: string,
+  work: (context: Context) => Promise<T>,
+  options: OnDatabaseOptions = {},
+): Promise<T> {
+  const running: Running = {};
+  try {
+    const database = await databaseOfCommand(edge, command);
+    running.database = { stop: database.close };
+    return await work(await prepare(edge, database, running, options));
+  } finally {
+    await drain(running, edge.clock, edge.log);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------------------- the ending
+
+interface Stoppable {
+  /** `withinMs`: what is left of the 10 s that are promised. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** What runs, in the order in which it ends. */
+interface Running {
+  api?: Stoppable;
+  worker?: Stoppable;
+  /** Behind those whose last events it tells. */
+  outgoing?: Stoppable;
+  /** Sends whose provider answers only now find it closed: their leases run out, and the next process asks. */
+  till?: Stoppable;
+  simulator?: Stoppable & { ready: Promise<void> };
+  metrics?: Stoppable;
+  net?: Stoppable;
+  clock?: Stoppable;
+  pool?: Stoppable;
+  database?: Stoppable;
+  lock?: Stoppable;
+}
+
+/**
+ * When each has to have ended, in ms after the drain began; what has not is left behind. Open requests first: their waits
+ * are cut, so they are answered as soon as what they have under way is.
+ */
+const ENDS_MS: Record<keyof Running, number> = {
+  api: 4_000,
+  worker: 5_500,
+  outgoing: 6_200,
+  till: 6_500,
+  simulator: 7_000,
+  metrics: 7_100,
+  net: 7_200,
+  clock: 7_300,
+  pool: 7_500,
+  database: 9_500,
+  lock: 9_700,
+};
+
+async function drain(running: Running, clock: Clock, log: Log): Promise<void> {
+  const began = clock.monotonicMs();
+  for (const [name, endsMs] of Object.entries(ENDS_MS) as [keyof Running, number][]) {
+    const part = running[name];
+    if (!part) continue;
+    const leftMs = Math.max(200, endsMs - (clock.monotonicMs() - began));
+    const waited = new AbortController();
+    const late = clock.sleep(leftMs, waited.signal).then(() => 'late' as const);
+    try {
+      if ((await Promise.race([part.stop(leftMs), late])) === 'late') {
+        log.warn({ part: name, leftMs }, 'did not end in time');
+      }
+    } catch (error) {
+      log.error({ err: error, part: name }, 'did not end as it should');
+    }
+    waited.abort();
+  }
+}
+
+function aborted(ending: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (ending.aborted) resolve();
+    else ending.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+/** Goes on starting what ends by itself, after waits that grow while it does not stay. */
+async function keep(
+  clock: Clock,
+  ending: AbortSignal,
+  { lost, again }: { lost(): Promise<unknown>; again(): Promise<void> },
+): Promise<void> {
+  let waitMs = 100;
+  for (;;) {
+    const began = clock.monotonicMs();
+    await Promise.race([lost(), aborted(ending)]);
+    if (clock.monotonicMs() - began > 60_000) waitMs = 100;
+    await clock.sleep(waitMs, ending);
+    if (ending.aborted) return;
+    waitMs = Math.min(waitMs * 2, 5_000);
+    await again();
+  }
+}
+
+/** @throws SettingFault when somebody listens there */
+async function requireFree(setting: string, host: string, port: number): Promise<void> {
+  const code = await new Promise<string | undefined>((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
+    server.listen(port, host, () => server.close(() => resolve(undefined)));
+  });
+  if (code === 'EADDRINUSE') throw new SettingFault(`${setting}: port ${port} on ${host} is taken`);
+  if (code === 'EACCES') throw new SettingFault(`${setting}: this user may not listen on port ${port}`);
+  if (code !== undefined) throw new SettingFault(`HOST: ${host} is no address of this machine (${code})`);
+}
+
+// ------------------------------------------------------------------------------------------------------ the database
+
+type Database = Omit<OpenDatabase, 'close'>;
+
+const migrateOptions = ({ clock, log }: Edge, { url, migrationUrl, embedded }: Database): MigrateOptions => ({
+  url,
+  migrationUrl,
+  clock,
+  log,
+  embedded,
+});
+
+/** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
+async function prepare(
+  edge: Edge,
+  database: Database,
+  running: Running,
+  { anySecret = false }: OnDatabaseOptions = {},
+): Promise<Context> {
+  const { config, log } = edge;
+  const { applied } = await migrate(migrateOptions(edge, database));
+  if (applied.length > 0) log.info({ applied }, 'migrated');
+  const sql = openPool({ url: database.url, log, name: 'vintem' });
+  running.pool = { stop: sql.close };
+  await checkServiceRole(sql, { log, embedded: database.embedded });
+  // From here on every time and every id follows the database's clock.
+  const clockEnds = new AbortController();
+  const { clock, measured } = databaseClock({ sql, clock: edge.clock, log }, clockEnds.signal);
+  running.clock = { stop: async () => clockEnds.abort() };
+  await measured;
+  const ids = systemIds(clock);
+  await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
+  const secrets = await loadSecrets(ids, config);
+  if (!anySecret) await claimSecret({ sql, secrets });
+  return { config, sql, clock, ids, log, secrets };
+}
+
+async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {
+  const { databaseUrl, migrationDatabaseUrl } = edge.config;
+  if (databaseUrl !== null) {
+    return { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
+  }
+  const database = await keepDatabase(edge);
+  running.database = database;
+  return database;
+}
+
+/** The embedded PostgreSQL, started anew whenever it ends by itself. */
+async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppable & Database> {
+  const options = { dataDir: config.dataDir, log, say };
+  let server: EmbeddedPostgres = await startEmbedded(options);
+  const logins = loginsOf(server);
+  const ending = new AbortController();
+  const kept = keep(clock, ending.signal, {
+    lost: () => server.lost,
+    again: async () => {
+      log.error('PostgreSQL ended by itself; starting it again');
+      try {
+        server = await startEmbedded({ ...options, port: Number(new URL(logins.url).port) });
+        log.info('PostgreSQL runs again');
+      } catch (error) {
+        log.error({ err: error }, 'PostgreSQL did not start');
+      }
+    },
+  });
+  return {
+    ...logins,
+    stop: async (withinMs) => {
+      ending.abort();
+      // A start that is under way is waited for: nobody else would stop what it leaves.
+      await kept;
+      await server.stop(withinMs);
+    },
+  };
+}
+
+/**
+ * The first start of an empty database: an account to try things with, and its key. Should the process end between the
+ * two, the next start makes the key.
+ */
+async function greet(context: Context, say: (line: string) => void): Promise<void> {
+  const created = await createFirstTestAccount(context);
+  const accountId = created?.ownerId ?? (await firstAccountWithoutKey(context));
+  if (accountId === null) return;
+  const { createKey, firstKeyName } = await import('../keys/keys.ts');
+  const { permissions } = await import('../ground/permissions.ts');
+  const { key } = await createKey(context, { accountId, name: firstKeyName, permissions });
+  say(`vintem test key ${key}`);
+  const { createFirstMember } = await import('../panel/members/members.ts');
+  const { email, password } = await createFirstMember(context, accountId);
+  say(`vintem panel ${context.config.publicUrl} e-mail ${email} password ${password}`);
+}
+
+/** What a first start printed must not open anything once the installation is more than a trial: output is kept in logs. */
+async function endTrial({ sql, clock, log }: Context): Promise<void> {
+  const account = await findFirstTestAccount(sql);
+  if (account === null) return;
+  const [{ revokeFirstKey }, { endFirstMember }] = await Promise.all([
+    import('../keys/keys.ts'),
+    import('../panel/members/members.ts'),
+  ]);
+  const ended = [...(await revokeFirstKey({ sql, clock }, account)), ...(await endFirstMember({ sql }))];
+  if (ended.length > 0)
+    log.warn({ ended }, 'the key and the password that the first start printed are revoked');
+}
+
+async function firstAccountWithoutKey({ sql }: Context): Promise<string | null> {
+  const [row] = await sql.run<{ id: string }>(
+    {
+      name: 'start.keyless',
+      text: `SELECT id FROM account
+            WHERE name = $1 AND test AND NOT EXISTS (SELECT FROM api_key)
+              AND (SELECT count(*) FROM account WHERE number > 0) = 1`,
+    },
+    [FIRST_ACCOUNT],
+  );
+  return row?.id ?? null;
+}
+
+// ------------------------------------------------------------------------------------------------------- the simulator
+
+/** The simulator as a child, started anew whenever it ends by itself. */
+function keepSimulator(
+  { config, clock, log }: Edge,
+  port: number,
+  clientKey: string,
+): Stoppable & { ready: Promise<void> } {
+  let child = spawnSimulator(config, port, clientKey);
+  const ending = new AbortController();
+  const ready = listens(clock, port, child.exit);
+  ready.catch(() => {});
+  void keep(clock, ending.signal, {
+    lost: () => child.exit,
+    again: async () => {
+      log.error({ exit: await child.exit }, 'the simulator ended by itself; starting it again');
+      child = spawnSimulator(config, port, clientKey);
+    },
+  });
+  return {
+    ready,
+    stop: () => {
+      ending.abort();
+      return child.stop(clock);
+    },
+  };
+}
+
+/** What the simulator knows our clients by: the secret of the client `vintem`, from which those of others are made. */
+const simulatorClientKey = async ({ ids, config }: Edge): Promise<string> =>
+  (await loadSecrets(ids, config)).derive('simulator client').toString('hex');
+
+interface Child {
+  /** Resolves with how it ended. */
+  exit: Promise<string>;
+  stop(clock: Clock): Promise<void>;
+}
+
+/** It ends when the channel to us does, however we end. */
+function spawnSimulator({ simulatorState, simulatorUrl }: Config, port: number, clientKey: string): Child {
+  const main = fileURLToPath(import.meta.resolve('@vintem/simulator'));
+  const child = spawn(process.execPath, [main], {
+    // Out of the terminal's process group: Ctrl-C is for us, and open payments are answered first.
+    detached: true,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    env: {
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: getCompileCacheDir(),
+      SIMULATOR_PORT: `${port}`,
+      SIMULATOR_STATE: simulatorState,
+      SIMULATOR_URL: simulatorUrl,
+      SIMULATOR_CLIENT_KEY: clientKey,
+    },
+  });
+  const exit = new Promise<string>((resolve) => {
+    child.once('error', (error) => resolve(error.message));
+    child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
+  });
+  return {
+    exit,
+    stop: async (clock) => {
+      child.kill('SIGTERM');
+      const waited = new AbortController();
+      await Promise.race([exit, clock.sleep(800, waited.signal)]);
+      waited.abort();
+      child.kill('SIGKILL');
+    },
+  };
+}
+
+/** @throws Error when the program ended before it listened */
+async function listens(clock: Clock, port: number, exit: Promise<string>): Promise<void> {
+  let ended: string | null = null;
+  exit.then((reason) => {
+    ended = reason;
+  });
+  for (;;) {
+    const open = await new Promise<boolean>((resolve) => {
+      const socket = connect(port, '127.0.0.1', () => {
+        socket.destroy();
+        resolve(true);
+      });
+      socket.once('error', () => resolve(false));
+    });
+    if (ended !== null) throw new Error(`the simulator did not start (${ended})`);
+    if (open) return;
+    await clock.sleep(20);
+  }
+}

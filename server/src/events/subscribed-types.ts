@@ -1,0 +1,51 @@
+import { type Recent, recent } from '../ground/refreshing-cache.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql, Statement } from '../ports/sql.ts';
+import { type EventType, eventTypes, isEventType } from './event.ts';
+
+/**
+ * Which types an account's events are written of: those that the log always keeps, and `charge.created` and
+ * `transfer.created` where an endpoint subscribes to them (`*` does).
+ *
+ * Kept for at most a second, so that a settlement costs no query: whoever subscribes hears of what happens from a second later
+ * on, at the latest. Rejected: reading it under the lock (a statement more in every flush, for two types that few use),
+ * and writing them always (two rows more in the life of a payment for nobody).
+ */
+export type Wanted = ReadonlySet<EventType>;
+
+const names = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'webhook.test');
+export const always: Wanted = new Set(names.filter((type) => eventTypes[type].kept));
+const every: Wanted = new Set(names);
+
+const select: Statement = {
+  name: 'events_wanted',
+  text: `SELECT DISTINCT unnest(events) AS type FROM webhook_endpoint WHERE account_id = $1 AND deleted_at IS NULL`,
+};
+
+/**
+ * The types to write for the account at this moment. When they cannot be read, every type: a row too many is never delivered to an
+ * endpoint that did not subscribe, while an event that was not written is lost. An outcome is applied either way.
+ */
+export async function wantedBy(house: { wanted: Recent<Wanted> }, accountId: string): Promise<Wanted> {
+  try {
+    return (await house.wanted.get(accountId)) ?? every;
+  } catch {
+    return every;
+  }
+}
+
+export function wantedTypes(house: { sql: Sql; clock: Clock }): Recent<Wanted> {
+  return recent<Wanted>({
+    clock: house.clock,
+    maxAgeMs: 1000,
+    maxEntries: 10_000,
+    read: async (accountId) => {
+      const types = (await house.sql.run<{ type: string }>(select, [accountId])).map(({ type }) => type);
+      if (types.includes('*')) return every;
+      const asked = types
+        .filter(isEventType)
+        .filter((type) => !eventTypes[type].kept && type !== 'webhook.test');
+      return asked.length === 0 ? always : new Set([...always, ...asked]);
+    },
+  });
+}

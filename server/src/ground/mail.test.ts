@@ -1,0 +1,31 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createMail } from './mail.ts';
+import { systemClock } from '../ports/clock.ts';
+import { systemIds } from '../ports/ids.ts';
+
+test('without a mail server a mail is one file that only its owner reads, and a line end begins no header', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'vintem-mail-'));
+  const ids = systemIds(systemClock);
+  const mail = createMail(
+    { smtpUrl: null, mailFrom: 'pix@loja.example', dataDir },
+    { clock: systemClock, ids },
+  );
+  await mail.send({ to: 'ana@loja.example', subject: 'Olá\r\nBcc: eve@example.com', text: 'Código 123' });
+  await mail.send({ to: null, subject: 'Operator', text: 'x' });
+  const folder = join(dataDir, 'mail');
+  const names = (await readdir(folder)).sort();
+  expect(names).toHaveLength(2);
+  const [first = '', second = ''] = await Promise.all(
+    names.map((name) => readFile(join(folder, name), 'utf8')),
+  );
+  expect(first).toMatch(
+    /^From: pix@loja\.example\r\nTo: ana@loja\.example\r\nSubject: Olá Bcc: eve@example\.com\r\n/,
+  );
+  expect(first).toMatch(/\r\n\r\nCódigo 123\r\n$/);
+  expect(second).toContain('To: pix@loja.example\r\n');
+  expect((await stat(join(folder, names[0] as string))).mode & 0o777).toBe(0o600);
+  await rm(dataDir, { recursive: true });
+});

@@ -1,0 +1,120 @@
+import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
+import { join } from 'node:path';
+import { SettingFault } from './config.ts';
+import { exists, keptText } from '../db/binaries.ts';
+import { hmacSha256 } from './hmac.ts';
+import type { Ids } from '../ports/ids.ts';
+
+/**
+ * Everything that is derived from the 32 bytes of `VINTEM_SECRET`: the pepper of API keys and the encryption of secrets at
+ * rest. During a change the previous secret still reads what it wrote; only the current one writes.
+ */
+export interface Secrets {
+  /** Names the current secret in the database; derived from it, and says nothing about it. */
+  id: string;
+  /** The secrets at hand, the current first. */
+  known: readonly { id: string; derive(purpose: string): Buffer }[];
+  currentPepper: { id: string; pepper: Buffer };
+  pepperOf(id: string): Buffer | undefined;
+  /** The pepper of a secret that is not at hand any more, as the database keeps it. */
+  addPepper(id: string, pepper: Buffer): void;
+  /**
+   * AES-256-GCM: a version byte, four bytes that name the secret, a nonce of 12, the data, a tag of 16.
+   * @param context what the data belongs to, such as the payment's id: it opens with the same one only
+   */
+  seal(plain: string | Buffer, context: string): Buffer;
+  /** @throws Error when it was changed, belongs to another context, or its secret is not at hand */
+  open(sealed: Buffer, context: string): Buffer;
+  /** 32 bytes of their own for a purpose, the same in every process of the installation. */
+  derive(purpose: string): Buffer;
+}
+
+const VERSION = 1;
+const HEADER_BYTES = 5;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+interface Derived {
+  id: Buffer;
+  name: string;
+  pepper: Buffer;
+  /**
+   * A key for every context: random nonces are only good for 2^32 messages under one key, which 3,600 transfers a second use
+   * up in two weeks.
+   */
+  keyFor(context: string): Buffer;
+  derive(purpose: string): Buffer;
+}
+
+export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null = null): Secrets {
+  const known = [current, ...(previous ? [previous] : [])].map(derived);
+  const [own] = known as [Derived];
+  const peppers = new Map(known.map(({ name, pepper }) => [name, pepper]));
+  return {
+    id: own.name,
+    known: known.map(({ name, derive }) => ({ id: name, derive })),
+    currentPepper: { id: own.name, pepper: own.pepper },
+    pepperOf: (id) => peppers.get(id),
+    addPepper: (id, pepper) => {
+      if (!peppers.has(id)) peppers.set(id, pepper);
+    },
+
+    seal: (plain, context) => {
+      const header = Buffer.concat([Buffer.of(VERSION), own.id]);
+      const nonce = ids.bytes(NONCE_BYTES);
+      const cipher = createCipheriv('aes-256-gcm', own.keyFor(context), nonce);
+      cipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+      return Buffer.concat([header, nonce, cipher.update(plain), cipher.final(), cipher.getAuthTag()]);
+    },
+
+    open: (sealed, context) => {
+      if (sealed[0] !== VERSION || sealed.length < HEADER_BYTES + NONCE_BYTES + TAG_BYTES) {
+        throw new Error('not something that was sealed here');
+      }
+      const header = sealed.subarray(0, HEADER_BYTES);
+      const writer = known.find(({ id }) => id.equals(header.subarray(1)));
+      if (!writer) throw new Error('sealed under a secret that is not at hand: set VINTEM_SECRET_PREVIOUS');
+      const nonce = sealed.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES);
+      const decipher = createDecipheriv('aes-256-gcm', writer.keyFor(context), nonce);
+      decipher.setAAD(Buffer.concat([header, Buffer.from(context)]));
+      decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
+      const data = sealed.subarray(HEADER_BYTES + NONCE_BYTES, -TAG_BYTES);
+      return Buffer.concat([decipher.update(data), decipher.final()]);
+    },
+
+    derive: own.derive,
+  };
+}
+
+/** From `VINTEM_SECRET`, or the one kept in `DATA_DIR/secret`, which the first process makes. */
+export async function loadSecrets(
+  ids: Ids,
+  config: { secret: Buffer | null; secretPrevious: Buffer | null; dataDir: string },
+): Promise<Secrets> {
+  return createSecrets(ids, config.secret ?? (await keptSecret(ids, config.dataDir)), config.secretPrevious);
+}
+
+/** Whether there is a secret: `loadSecrets` would make one. */
+export const hasSecret = async (config: { secret: Buffer | null; dataDir: string }): Promise<boolean> =>
+  config.secret !== null || exists(join(config.dataDir, 'secret'));
+
+async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
+  const path = join(dataDir, 'secret');
+  const secret = Buffer.from(await keptText(path, () => ids.bytes(32).toString('base64')), 'base64');
+  if (secret.length !== 32) throw new SettingFault(`VINTEM_SECRET: ${path} does not hold 32 bytes in base64`);
+  return secret;
+}
+
+function derived(secret: Buffer): Derived {
+  const id = hkdf(secret, 'vintem secret id').subarray(0, 4);
+  return {
+    id,
+    name: id.toString('hex'),
+    derive: (purpose) => hkdf(secret, `vintem ${purpose}`),
+    pepper: hkdf(secret, 'vintem key pepper'),
+    keyFor: hmacSha256(hkdf(secret, 'vintem sealing')),
+  };
+}
+
+const hkdf = (secret: Buffer, info: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), info, 32));

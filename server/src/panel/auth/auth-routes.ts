@@ -1,0 +1,160 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuse } from '../../ground/errors.ts';
+import type { Attempts } from './attempts.ts';
+import type { Auth } from './auth.ts';
+import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
+import { authEffects } from './auth-effects.ts';
+import { PanelError } from '../errors.ts';
+import type { PanelHouse } from '../deps.ts';
+import { type KnownDevices, knownDevices } from './known-device.ts';
+import { endSession } from '../members/members.sql.ts';
+import { emailMost, emailOf, isEmail } from '../members/members.ts';
+import { passwordLength } from './password-length.ts';
+import { type Person, requireOwnFactor, type Sessions } from './session.ts';
+
+/** Sign-in, as far as `authCalls` names it: checked and counted here, handed to better-auth, recorded in `auth-effects.ts`. */
+export function authRoutes(
+  scope: FastifyInstance,
+  house: PanelHouse,
+  sessions: Sessions,
+  attempts: Attempts,
+  auth: () => Promise<Auth>,
+): void {
+  const { publicUrl } = house.config;
+  const devices = knownDevices({
+    key: house.secrets.derive('panel devices'),
+    overTls: publicUrl.startsWith('https:'),
+  });
+  const effects = authEffects(house, sessions, attempts, devices);
+
+  async function callerOf(request: FastifyRequest, call: string, rule: AuthCall): Promise<Person | null> {
+    if (rule.session === undefined) return null;
+    const person =
+      rule.session === 'required'
+        ? await sessions.personOf(request)
+        : await sessions.personOf(request).catch(nullIfNotSignedIn);
+    if (person === null) return null;
+    // The first code of the app sets it up; the later ones only show it.
+    const setsUp = call === 'POST /two-factor/verify-totp' && !person.twoFactorEnabled;
+    if (rule.addsFactor || setsUp) sessions.requireUnfrozen(person);
+    if (rule.addsFactor || rule.removesFactor) requireOwnFactor(person);
+    if (rule.givenAgain) sessions.requireGivenAgain(person);
+    return person;
+  }
+
+  scope.route({
+    method: ['GET', 'POST'],
+    url: '/auth/*',
+    exposeHeadRoute: false,
+    handler: async (request, reply) => {
+      const path = new URL(request.url, publicUrl);
+      const call = `${request.method} ${path.pathname.slice(authPath.length)}`;
+      const rule = Object.hasOwn(authCalls, call) ? authCalls[call] : undefined;
+      if (!rule) throw new PanelError('not_found');
+      sessions.requireOrigin(request);
+      requireReadableFields(request.body);
+      const person = await callerOf(request, call, rule);
+      // better-auth answers as if it had ended the session when its store fails: it is ended here first.
+      if (person && call === 'POST /sign-out')
+        await house.sql.tx((tx) => endSession(tx, person.userId, person.id));
+      if (person && rule.password) await attempts.take('password', `${call} ${person.userId}`);
+      const email = emailIn(call, request.body);
+      if (email !== null) await takeFor(attempts, devices, call, { email, request });
+      const loaded = await auth();
+      const answer = await loaded.handler(
+        new Request(new URL(path.pathname + path.search, publicUrl), {
+          method: request.method,
+          headers: sessions.headersOf(request),
+          ...(request.method === 'POST' ? { body: JSON.stringify(bodyOf(request.body)) } : {}),
+        }),
+      );
+      // Of its own errors and of the store's, better-auth tells no more than the status; it depends on nothing but the database.
+      if (answer.status >= 500) throw refuse('processing_unavailable');
+      if (answer.ok && person && rule.password) await attempts.forget('password', `${call} ${person.userId}`);
+      for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
+      await effects.after({ auth: loaded, request, reply, call, rule, person, email, answer });
+      return send(reply, call, answer);
+    },
+  });
+}
+
+async function send(reply: FastifyReply, call: string, answer: Response): Promise<FastifyReply> {
+  const text = await answer.text();
+  // better-auth asks for user verification only where the authenticator likes to (1.7.6 has no option): we refuse without it.
+  const body =
+    call === 'GET /passkey/generate-authenticate-options' && answer.ok
+      ? JSON.stringify({ ...JSON.parse(text), userVerification: 'required' })
+      : text;
+  return reply
+    .code(answer.status)
+    .type(answer.headers.get('content-type') ?? 'application/json')
+    .send(body);
+}
+
+/** Counted before the password is looked at. @throws PanelError `too_many_attempts` */
+async function takeFor(
+  attempts: Attempts,
+  devices: KnownDevices,
+  call: string,
+  { email, request }: { email: string; request: FastifyRequest },
+): Promise<void> {
+  if (call === 'POST /request-password-reset') return attempts.take('resetAddress', request.ip);
+  const device = devices.deviceOf(request.headers.cookie, email);
+  if (device !== null) return attempts.take('signInDevice', device);
+  await attempts.take('signInAddress', request.ip);
+  await attempts.take('signIn', `${email} ${request.ip}`);
+  await attempts.take('signInEmail', email);
+}
+
+const nullIfNotSignedIn = (error: unknown): null => {
+  if (error instanceof PanelError && error.code === 'not_signed_in') return null;
+  throw error;
+};
+
+/** Without the choices of better-auth that weaken a sign-in: no device is trusted for a month, no passkey opens a session when it is added. */
+function bodyOf(body: unknown): unknown {
+  const {
+    trustDevice: _,
+    disableSession: __,
+    createSession: ___,
+    ...rest
+  } = (body ?? {}) as Record<string, unknown>;
+  return rest;
+}
+
+const lengthsOf: Readonly<Record<string, number>> = {
+  password: passwordLength.maximum,
+  newPassword: passwordLength.maximum,
+  currentPassword: passwordLength.maximum,
+  email: emailMost,
+};
+/** Of any other field; the longest are the attestations of passkeys. */
+const fieldMost = 12 * 1024;
+
+/**
+ * Before anything reads them: checking, normalizing and hashing cost by length, and what PostgreSQL cannot store (NUL, halves of surrogate
+ * pairs) fails only there.
+ * @throws PanelError `password_too_long`, `field_too_long`, `field_unreadable`
+ */
+function requireReadableFields(body: unknown): void {
+  for (const [name, value] of Object.entries(body ?? {})) {
+    if (typeof value !== 'string' || value.length <= (lengthsOf[name] ?? fieldMost)) continue;
+    throw new PanelError(/password/i.test(name) ? 'password_too_long' : 'field_too_long');
+  }
+  const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
+  if (!everyText(body, isStorable)) throw new PanelError('field_unreadable');
+}
+
+/** Of all values of a body, at any depth; bodies of 16 KiB are at most that deep, and the parser has read them the same way. */
+const everyText = (value: unknown, holds: (text: string) => boolean): boolean =>
+  typeof value === 'string'
+    ? holds(value)
+    : typeof value !== 'object' || value === null
+      ? true
+      : Object.values(value).every((inner) => everyText(inner, holds));
+
+function emailIn(call: string, body: unknown): string | null {
+  if (call !== 'POST /sign-in/email' && call !== 'POST /request-password-reset') return null;
+  const { email } = (body ?? {}) as { email?: unknown };
+  return typeof email === 'string' && isEmail(email) ? emailOf(email) : null;
+}

@@ -1,0 +1,133 @@
+import { passkey } from '@better-auth/passkey';
+import { betterAuth } from 'better-auth';
+import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
+import { twoFactor } from 'better-auth/plugins/two-factor';
+import { panelSecretsOf } from '../../db/sealed-columns.ts';
+import type { Attempts } from './attempts.ts';
+import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
+import { authStore } from './auth-store.ts';
+import type { PanelHouse } from '../deps.ts';
+import { panelMails } from '../members/mails.ts';
+import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from '../members/members.sql.ts';
+import { guardFactorCodes } from './one-time-codes.ts';
+import { hashPassword, isGuessable, isPassword } from './password.ts';
+import { passwordLength } from './password-length.ts';
+import { recordSecurityEvent } from './security-events.ts';
+
+const hour = 3600;
+export const sessionSeconds = 12 * hour;
+
+export function createAuth(house: PanelHouse, attempts: Attempts) {
+  const { config, clock, ids, sql, secrets, log } = house;
+  const url = new URL(config.publicUrl);
+  const overTls = url.protocol === 'https:';
+  // A passkey belongs to a name and never to an address (WebAuthn 3, 5.1.2: a valid domain).
+  const rpID = /^(?:127\.|\[::1\])/.test(url.hostname) ? 'localhost' : url.hostname;
+  const mails = panelMails(house);
+  /** Of the person whose secret it is, so that a new password is not their address. */
+  const emailOfReset = async (token: unknown): Promise<string | null> =>
+    typeof token === 'string' ? findEmail(sql, `reset-password:${token}`) : null;
+  const guardCodes = guardFactorCodes({ sql, clock, attempts });
+  return betterAuth({
+    appName: 'vintem',
+    baseURL: url.origin,
+    basePath: authPath,
+    // Second factors are sealed under these; sessions are signed with the first.
+    secrets: panelSecretsOf(secrets),
+    trustedOrigins: [...house.origins],
+    database: authStore({ sql, ids }),
+    telemetry: { enabled: false },
+    logger: { disabled: true },
+    // What is no refusal of its own comes to our error handler; else it answers 500 and prints the error, statement included.
+    onAPIError: { throw: true },
+    emailAndPassword: {
+      enabled: true,
+      disableSignUp: true,
+      minPasswordLength: passwordLength.minimum,
+      maxPasswordLength: passwordLength.maximum,
+      password: {
+        hash: (password) => hashPassword(password, ids.bytes(16)),
+        verify: ({ hash, password }) => isPassword(hash, password),
+      },
+      revokeSessionsOnPasswordReset: true,
+      resetPasswordTokenExpiresIn: hour,
+      // Not waited for: how long a mail takes must not tell who has an account here.
+      sendResetPassword: async ({ user, token }) => {
+        // Silently: those that were sent before are good for an hour.
+        if (!(await attempts.tryTake('resetMail', user.email))) return;
+        mails
+          .passwordReset(user.email, token)
+          .catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
+      },
+      // Who has the mailbox has the password now, and may not be the person: nothing that was under way goes on.
+      onPasswordReset: async ({ user }, request) => {
+        const now = clock.now();
+        await sql.tx(async (tx) => {
+          await freezeUser(tx, user.id, now + freezeMs);
+          await deleteNewEmailOf(tx, user.id);
+          await removeYoungFactors(tx, user.id, now - freezeMs);
+        });
+        const ipAddress = request?.headers.get(addressHeader) ?? null;
+        await recordSecurityEvent(house, { kind: 'password.reset', userId: user.id, ipAddress });
+        mails.passwordWasReset(user.email).catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
+      },
+    },
+    session: { expiresIn: sessionSeconds, disableSessionRefresh: true, freshAge: 0 },
+    plugins: [
+      twoFactor({
+        issuer: 'vintem',
+        // Attempts are counted in the database before a code is looked at (`one-time-codes.ts`), over however many sign-ins.
+        accountLockout: { enabled: false },
+        backupCodeOptions: { amount: 10 },
+      }),
+      // With user verification (a fingerprint, a PIN) a passkey is two factors; without it, it is one that can be stolen.
+      passkey({
+        rpID,
+        rpName: 'vintem',
+        origin: [...house.origins],
+        authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' },
+        registration: {
+          afterVerification: ({ verification }) =>
+            requireVerified(verification.registrationInfo?.userVerified),
+        },
+        authentication: {
+          afterVerification: ({ verification }) =>
+            requireVerified(verification.authenticationInfo.userVerified),
+        },
+      }),
+    ],
+    hooks: {
+      before: createAuthMiddleware(async (ctx) => {
+        await guardCodes(ctx);
+        const password: unknown = ctx.body?.newPassword;
+        if (typeof password !== 'string' || !/^\/(reset|change)-password$/.test(ctx.path)) return;
+        const signedIn = await getSessionFromCtx(ctx).catch(() => null);
+        const email = signedIn?.user.email ?? (await emailOfReset(ctx.body?.token));
+        if (await isGuessable(password, email ?? '')) {
+          throw new APIError('BAD_REQUEST', { code: 'WEAK_PASSWORD', message: 'easy to guess' });
+        }
+      }),
+    },
+    // Counted in the database over all processes (`attempts.ts`).
+    rateLimit: { enabled: false },
+    advanced: {
+      // `__Host-`: no other host of the domain and no path can set or see it. Only over TLS: browsers refuse it without.
+      cookiePrefix: overTls ? '__Host-vintem' : 'vintem',
+      useSecureCookies: false,
+      defaultCookieAttributes: { secure: overTls, httpOnly: true, sameSite: 'lax', path: '/' },
+      ipAddress: { ipAddressHeaders: [addressHeader] },
+      database: { generateId: () => ids.uuid() },
+    },
+  });
+}
+
+async function requireVerified(userVerified: boolean | undefined): Promise<undefined> {
+  if (userVerified !== true) {
+    throw new APIError('FORBIDDEN', {
+      code: 'USER_VERIFICATION_REQUIRED',
+      message: 'the passkey did not verify its user',
+    });
+  }
+}
+
+export type Auth = ReturnType<typeof createAuth>;

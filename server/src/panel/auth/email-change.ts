@@ -1,0 +1,74 @@
+import type { Attempts } from './attempts.ts';
+import { freezeMs } from './auth-calls.ts';
+import { PanelError } from '../errors.ts';
+import type { PanelHouse } from '../deps.ts';
+import { panelMails } from '../members/mails.ts';
+import { cancelNewEmail, findUser, replaceNewEmail, takeNewEmail, updateEmail } from '../members/members.sql.ts';
+import { emailOf, tokenHash } from '../members/members.ts';
+import { recordSecurityEvent } from './security-events.ts';
+import type { Person } from './session.ts';
+
+const linkLivesMs = 60 * 60_000;
+
+/**
+ * Asks for another address: nothing changes until the link that goes there is opened. The old address gets a link that ends the
+ * change. The answer is the same when somebody has the wanted address already; its owner gets a mail then, and no link.
+ * @throws PanelError `too_many_attempts`
+ */
+export async function askForEmail(
+  house: PanelHouse,
+  attempts: Attempts,
+  person: Person,
+  wanted: string,
+): Promise<void> {
+  const email = emailOf(wanted);
+  await attempts.take('emailChangePerson', person.userId);
+  await attempts.take('emailChangeMail', email);
+  const mails = panelMails(house);
+  const token = house.ids.bytes(32).toString('base64url');
+  const cancelToken = house.ids.bytes(32).toString('base64url');
+  const taken = (await findUser(house.sql, email)) !== undefined;
+  const expiresAt = house.clock.now() + linkLivesMs;
+  if (!taken) {
+    await house.sql.tx((tx) =>
+      replaceNewEmail(tx, {
+        userId: person.userId,
+        email,
+        tokenHash: tokenHash(token),
+        cancelHash: tokenHash(cancelToken),
+        expiresAt,
+      }),
+    );
+  }
+  // Not waited for: how long a mail takes must not tell who has an account here.
+  const sent = taken ? [mails.emailTaken(email)] : [mails.confirmEmail(email, token)];
+  sent.push(mails.emailChangeAsked(person.email, email, cancelToken));
+  for (const one of sent) one.catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+}
+
+/**
+ * The link in the mail to the old address: the change ends.
+ * @throws PanelError `link_invalid`
+ */
+export async function cancelEmail(house: PanelHouse, token: string, ipAddress: string): Promise<void> {
+  const userId = await house.sql.tx((tx) => cancelNewEmail(tx, tokenHash(token)));
+  if (userId === undefined) throw new PanelError('link_invalid');
+  await recordSecurityEvent(house, { kind: 'email.change_cancelled', userId, ipAddress });
+}
+
+/**
+ * The link was opened, so the address is theirs: the old one gets a mail, the person is frozen for a day, every session ends.
+ * @throws PanelError `link_invalid`
+ */
+export async function confirmEmail(house: PanelHouse, token: string, ipAddress: string): Promise<void> {
+  const now = house.clock.now();
+  const changed = await house.sql.tx(async (tx) => {
+    const wanted = await takeNewEmail(tx, tokenHash(token), now);
+    // Somebody may have come with that address since.
+    if (!wanted || (await findUser(tx, wanted.email))) throw new PanelError('link_invalid');
+    await updateEmail(tx, wanted.userId, wanted.email, now + freezeMs, now);
+    return wanted;
+  });
+  await recordSecurityEvent(house, { kind: 'email.changed', userId: changed.userId, ipAddress });
+  await panelMails(house).emailWasChanged(changed.oldEmail, changed.email);
+}

@@ -1,0 +1,80 @@
+import { timestamp } from '../../db/pool.ts';
+import type { Queries, Sql, Statement } from '../../ports/sql.ts';
+
+export interface SecurityEventRow {
+  id: string;
+  at: number;
+  accountId: string | null;
+  userId: string | null;
+  sessionId: string | null;
+  actor: 'person' | 'operator';
+  kind: string;
+  outcome: 'ok' | 'refused';
+  ipAddress: string | null;
+  detail: Record<string, unknown>;
+}
+
+const insert: Statement = {
+  name: 'security_event_insert',
+  text: `INSERT INTO security_event (id, at, account_id, user_id, session_id, actor, kind, outcome, ip_address, detail)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+};
+
+export const insertSecurityEvent = (sql: Sql, event: SecurityEventRow): Promise<unknown> =>
+  sql.tx((tx) =>
+    tx.run(insert, [
+      event.id,
+      timestamp(event.at),
+      event.accountId,
+      event.userId,
+      event.sessionId,
+      event.actor,
+      event.kind,
+      event.outcome,
+      event.ipAddress,
+      JSON.stringify(event.detail),
+    ]),
+  );
+
+export interface ListedSecurityEvent extends SecurityEventRow {
+  /** Null: the person is not known (any more). */
+  name: string | null;
+  email: string | null;
+  /** To whom it was done: a member who was invited, removed or signed out. */
+  subjectName: string | null;
+}
+
+/** What happened in the account, and what happened to its members' own access while they were members. */
+const select: Statement = {
+  name: 'security_event_list',
+  text: `SELECT e.id, e.at, e.account_id AS "accountId", e.user_id AS "userId", e.session_id AS "sessionId", e.actor, e.kind,
+      e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email, t.name AS "subjectName"
+    FROM (
+      (SELECT * FROM security_event WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3)
+      UNION ALL
+      (SELECT s.* FROM panel_member m CROSS JOIN LATERAL (
+          SELECT * FROM security_event WHERE user_id = m.user_id AND account_id IS NULL AND id < $2 AND at >= m.created_at
+          ORDER BY id DESC LIMIT $3) s
+        WHERE m.account_id = $1)
+    ) e LEFT JOIN panel_user u ON u.id = e.user_id LEFT JOIN panel_user t ON t.id::text = e.detail->>'userId'
+    ORDER BY e.id DESC LIMIT $3`,
+};
+
+/** Newest first, below an id. */
+export const findSecurityEvents = (
+  sql: Queries,
+  accountId: string,
+  below: string,
+  most: number,
+): Promise<ListedSecurityEvent[]> => sql.run<ListedSecurityEvent>(select, [accountId, below, most]);
+
+const prune: Statement = {
+  name: 'security_event_prune',
+  text: `DELETE FROM security_event WHERE id IN (
+      SELECT id FROM security_event WHERE id < $1 ORDER BY id LIMIT $2)
+    RETURNING 1 AS pruned`,
+};
+
+/** @returns how many were removed */
+export const pruneSecurityEvents = (sql: Sql, belowId: string, most: number): Promise<number> =>
+  sql.tx(async (tx) => (await tx.run(prune, [belowId, most])).length);

@@ -1,0 +1,265 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from '../../http/auth.ts';
+import { refuse } from '../../ground/errors.ts';
+import { namedOperationOf } from '../../http/operation-header.ts';
+import { uuidOf } from '../../http/validation.ts';
+import { isPermission, type Permission } from '../../ground/permissions.ts';
+import type { OperationDirectory } from '../../operations/operations.ts';
+import type { Auth } from './auth.ts';
+import { addressHeader } from './auth-calls.ts';
+import { PanelError } from '../errors.ts';
+import type { PanelHouse } from '../deps.ts';
+import type { LiveSessions } from './live-sessions.ts';
+import {
+  findMemberships,
+  findSession,
+  type Membership,
+  type SessionRow,
+  touchSession,
+  writeAudit,
+} from '../members/members.sql.ts';
+import { type Ability, abilitiesOf, may } from '../members/roles.ts';
+import { secondFactorDueAt } from './second-factor.ts';
+import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
+
+/** A person who is signed in. */
+export interface Person extends SessionRow {
+  /** Behind every request that changes something. */
+  csrf: string;
+}
+
+/** A person in an account of theirs. */
+export interface Member extends Membership {
+  person: Person;
+}
+
+/** What a route of the panel asks of whoever calls it. */
+export interface PanelFacts {
+  needs: Ability;
+  /** The password was given within the last ten minutes. */
+  fresh?: boolean;
+  /**
+   * Moves money, or decides who may: people, keys, webhooks. In live accounts only with a second factor; nowhere while the person is
+   * frozen.
+   */
+  sensitive?: boolean;
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who is signed in, once that was read: for what is recorded of refusals. */
+    person: Person | null;
+    /** Set on every route below an account before its handler runs. */
+    member: Member;
+  }
+  interface FastifyContextConfig {
+    panel?: PanelFacts;
+  }
+}
+
+const idleMs = 30 * 60_000;
+const freshMs = 10 * 60_000;
+const touchEveryMs = 60_000;
+
+export interface Sessions {
+  /** @throws PanelError `not_signed_in`, `origin_refused` */
+  personOf(request: FastifyRequest): Promise<Person>;
+  /** Lets a member of the account in the path through. @throws PanelError, ApiError */
+  admit(facts: PanelFacts): (request: FastifyRequest) => Promise<void>;
+  /** The request as better-auth takes it. */
+  headersOf(request: FastifyRequest): Headers;
+  /** @throws PanelError `origin_refused` for a change that another site sent */
+  requireOrigin(request: FastifyRequest): void;
+  requireFresh(person: Person): void;
+  /** The password was given again in this session within ten minutes; the sign-in itself does not count. */
+  requireGivenAgain(person: Person): void;
+  /** @throws PanelError `access_frozen` */
+  requireUnfrozen(person: SessionRow): void;
+}
+
+export function sessions(
+  house: PanelHouse,
+  auth: () => Promise<Auth>,
+  directory: OperationDirectory,
+  live: LiveSessions,
+): Sessions {
+  const csrfKey = house.secrets.derive('panel requests');
+  const csrfOf = (sessionId: string): string =>
+    createHmac('sha256', csrfKey).update(sessionId).digest('base64url');
+
+  function headersOf(request: FastifyRequest): Headers {
+    const headers = new Headers();
+    for (const name of [
+      'cookie',
+      'origin',
+      'user-agent',
+      'content-type',
+      'accept-language',
+      'referer',
+    ] as const) {
+      const value = request.headers[name];
+      if (typeof value === 'string') headers.set(name, value);
+    }
+    headers.set(addressHeader, request.ip);
+    return headers;
+  }
+
+  function requireOrigin(request: FastifyRequest): void {
+    if (request.method === 'GET' || request.method === 'HEAD') return;
+    const { origin } = request.headers;
+    if (origin === undefined || !house.origins.has(origin)) throw new PanelError('origin_refused');
+  }
+
+  async function personOf(request: FastifyRequest): Promise<Person> {
+    requireOrigin(request);
+    if (request.headers.cookie === undefined) throw new PanelError('not_signed_in');
+    const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) }).catch(fromAuth);
+    const session = signedIn && (await findSession(house.sql, signedIn.session.id));
+    if (!session) throw new PanelError('not_signed_in');
+    const csrf = csrfOf(session.id);
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      const given = Buffer.from(String(request.headers['x-csrf-token'] ?? ''));
+      const expected = Buffer.from(csrf);
+      if (given.length !== expected.length || !timingSafeEqual(given, expected)) {
+        throw new PanelError('origin_refused');
+      }
+    }
+    request.person = { ...session, csrf };
+    return request.person;
+  }
+
+  const lastSeen = (person: Person): number => person.seenAt ?? person.createdAt;
+  const lastProof = (person: Person): number => person.authenticatedAt ?? person.createdAt;
+
+  function requireFresh(person: Person): void {
+    if (house.clock.now() - lastProof(person) > freshMs) throw new PanelError('reauthentication_required');
+  }
+
+  function requireGivenAgain(person: Person): void {
+    const { authenticatedAt } = person;
+    if (authenticatedAt === null || house.clock.now() - authenticatedAt > freshMs) {
+      throw new PanelError('reauthentication_required');
+    }
+  }
+
+  function requireUnfrozen({ frozenUntil }: SessionRow): void {
+    if (frozenUntil !== null && frozenUntil > house.clock.now()) throw new PanelError('access_frozen');
+  }
+
+  return {
+    personOf,
+    headersOf,
+    requireOrigin,
+    requireFresh,
+    requireGivenAgain,
+    requireUnfrozen,
+    admit: (facts) => async (request) => {
+      const person = await personOf(request);
+      const accountId = uuidOf((request.params as { account: string }).account);
+      const membership = (await findMemberships(house.sql, person.userId)).find(
+        (one) => one.accountId === accountId,
+      );
+      // Whose account it is, and whether there is one, is nobody else's business.
+      if (!membership) throw new PanelError('not_found');
+      request.member = { ...membership, person };
+      if (!may(membership.role, facts.needs)) throw new PanelError('role_denied');
+      const now = house.clock.now();
+      const dueAt = secondFactorDueAt(membership);
+      if (dueAt !== null && dueAt <= now) requireSecondFactor({ test: membership.test, person });
+      if (facts.sensitive) {
+        requireSecondFactor({ test: membership.test, person });
+        requireUnfrozen(person);
+      }
+      const changes = request.method !== 'GET' && request.method !== 'HEAD';
+      const idle = now - Math.max(lastSeen(person), lastProof(person)) > idleMs;
+      if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
+      if (facts.fresh) requireFresh(person);
+      // What was idle stays so until the password was given: a page that is only looked at does not wake it.
+      if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(house.sql, person.id, now);
+      request.caller = {
+        ...(await callerOf(request, membership, directory)),
+        watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
+      };
+    },
+  };
+}
+
+/**
+ * better-auth hides what its store failed with behind an error of its own with status 500; it depends on nothing but the database.
+ * @throws ApiError `processing_unavailable` for those, everything else as it came
+ */
+function fromAuth(error: unknown): never {
+  const { statusCode } = error as { statusCode?: unknown };
+  throw statusCode === 500 ? refuse('processing_unavailable') : error;
+}
+
+/** The member as the calls that the public API has as well know who calls: without a key. */
+async function callerOf(
+  request: FastifyRequest,
+  { accountId, accountNumber, test, role }: Membership,
+  directory: OperationDirectory,
+): Promise<Caller> {
+  const named = namedOperationOf(request.headers['x-service-operation']);
+  return {
+    accountId,
+    accountNumber,
+    test,
+    keyId: null,
+    permissions: new Set(abilitiesOf(role).filter((ability): ability is Permission => isPermission(ability))),
+    requestId: request.id,
+    operationId: await directory.resolve(accountId, named),
+    operationNamed: named !== null,
+  };
+}
+
+/** A session that was signed in by password alone stays so, whatever other sessions set up. @throws PanelError */
+export function requireSecondFactor({
+  test,
+  person,
+}: {
+  test: boolean;
+  person: Pick<SessionRow, 'secondFactor'>;
+}): void {
+  if (!test && !person.secondFactor) throw new PanelError('second_factor_required');
+}
+
+/**
+ * What changes how a person signs in: with one of their factors, if they have one. A stolen password alone neither adds nor removes a
+ * factor.
+ * @throws PanelError `second_factor_required`
+ */
+export function requireOwnFactor(person: SessionRow): void {
+  if ((person.twoFactorEnabled || person.passkeys > 0) && !person.secondFactor) {
+    throw new PanelError('second_factor_required');
+  }
+}
+
+/** Writes what a member did to the audit log, which is kept, and to the security events of the account. */
+export async function note(
+  house: PanelHouse,
+  request: FastifyRequest,
+  kind: SecurityEvent['kind'],
+  detail: NonNullable<SecurityEvent['detail']> = {},
+): Promise<void> {
+  const { accountId, person } = request.member;
+  await writeAudit(house.sql, {
+    accountId,
+    id: house.ids.uuid(),
+    userId: person.userId,
+    action: kind,
+    detail,
+    ipAddress: request.ip,
+    createdAt: house.clock.now(),
+  });
+  await recordSecurityEvent(house, { kind, accountId, ...actorOf(request), detail });
+}
+
+/** Who did it and from where, as far as the request says. */
+export const actorOf = (
+  request: FastifyRequest,
+): Pick<SecurityEvent, 'userId' | 'sessionId' | 'ipAddress'> => ({
+  userId: request.person?.userId ?? null,
+  sessionId: request.person?.id ?? null,
+  ipAddress: request.ip,
+});

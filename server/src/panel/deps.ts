@@ -1,0 +1,19 @@
+import type { Config } from '../ground/config.ts';
+import type { House } from '../compose/runtime.ts';
+
+/** What the panel's back end stands on. */
+export interface PanelHouse extends House {
+  config: Config;
+  /** Whether this process may write limits that all processes share. */
+  mayShare(): boolean;
+  /** Where requests of the panel come from: our public address, and on loopback its other names. */
+  origins: ReadonlySet<string>;
+}
+
+/** A browser on this machine may have been given any of the names of loopback. */
+export function originsOf(publicUrl: string): ReadonlySet<string> {
+  const { origin, hostname, protocol, port } = new URL(publicUrl);
+  const loopback = ['127.0.0.1', 'localhost', '[::1]'];
+  if (protocol !== 'http:' || !loopback.includes(hostname)) return new Set([origin]);
+  return new Set(loopback.map((name) => new URL(`http://${name}${port ? `:${port}` : ''}`).origin));
+}

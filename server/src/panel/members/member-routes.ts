@@ -1,0 +1,239 @@
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { IdParams } from '../../http/schema.ts';
+import { isoOf } from '../../payments/view.ts';
+import type { Attempts } from '../auth/attempts.ts';
+import { PanelError } from '../errors.ts';
+import type { PanelHouse } from '../deps.ts';
+import { panelMails } from './mails.ts';
+import {
+  deleteInvitation,
+  deleteNewEmailOf,
+  endEverySession,
+  findGraceDays,
+  findInvitations,
+  findMembers,
+  findSessions,
+  type ListedMember,
+  updateGraceDays,
+} from './members.sql.ts';
+import { changeRole, dismiss, emailOf, invite } from './members.ts';
+import { mayManage } from './roles.ts';
+import {
+  DismissBody,
+  DismissedSchema,
+  Done,
+  GraceBody,
+  InviteBody,
+  MemberListSchema,
+  Nothing,
+  RoleBody,
+  SessionListSchema,
+} from '../schema.ts';
+import { type Member, note, type PanelFacts } from '../auth/session.ts';
+
+/** What the document says of a call; who may make it is decided by the role (`config.panel`). */
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const asks = (more: Omit<PanelFacts, 'needs'> = {}) => ({
+  api: described,
+  panel: { needs: 'members' as const, ...more },
+});
+const changes = asks({ fresh: true, sensitive: true });
+const done = { ok: true as const };
+
+/** The people of an account, as its owners and administrators manage them. */
+export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts): void {
+  const { sql, clock } = house;
+  const mails = panelMails(house);
+  const tags = ['Panel'];
+
+  /** @throws PanelError `not_found`, `role_denied` */
+  async function managedBy(member: Member, userId: string): Promise<ListedMember> {
+    const found = (await findMembers(sql, member.accountId)).find((one) => one.userId === userId);
+    if (!found) throw new PanelError('not_found');
+    if (!mayManage(member.role, found.role)) throw new PanelError('role_denied');
+    return found;
+  }
+
+  api.get(
+    '/members',
+    { schema: { tags, summary: 'People', response: { 200: MemberListSchema } }, config: asks() },
+    async ({ member }) => ({
+      members: (await findMembers(sql, member.accountId)).map((one) => ({
+        userId: one.userId,
+        name: one.name,
+        email: one.email,
+        role: one.role,
+        createdAt: isoOf(one.createdAt),
+        secondFactor: one.twoFactorEnabled || one.passkeys > 0,
+        self: one.userId === member.person.userId,
+      })),
+      invitations: (await findInvitations(sql, member.accountId, clock.now())).map((one) => ({
+        id: one.id,
+        email: one.email,
+        role: one.role,
+        expiresAt: isoOf(one.expiresAt),
+      })),
+      secondFactorGraceDays: await findGraceDays(sql, member.accountId),
+    }),
+  );
+
+  api.put(
+    '/members/second-factor',
+    {
+      schema: {
+        tags,
+        summary: 'How long new members have to set up a second factor',
+        body: GraceBody,
+        response: { 200: Done },
+      },
+      config: changes,
+    },
+    async (request) => {
+      const { member, body } = request;
+      // An administrator must not let in longer whom an owner wants out.
+      if (member.role !== 'owner') throw new PanelError('role_denied');
+      await sql.tx((tx) => updateGraceDays(tx, member.accountId, body.days));
+      await note(house, request, 'factor.grace', { days: body.days });
+      return done;
+    },
+  );
+
+  api.post(
+    '/members/invitations',
+    {
+      schema: { tags, summary: 'Invite somebody', body: InviteBody, response: { 201: Done } },
+      config: changes,
+    },
+    async (request, reply) => {
+      const { member, body } = request;
+      const { accountId, person } = member;
+      if (!mayManage(member.role, body.role)) throw new PanelError('role_denied');
+      await attempts.take('invitationPerson', person.userId);
+      await attempts.take('invitationAccount', accountId);
+      await attempts.take('invitationMail', emailOf(body.email));
+      const { id, token } = await invite(house, { accountId, ...body, createdBy: person.userId });
+      await note(house, request, 'member.invited', { invitationId: id, role: body.role });
+      await mails.invitation(body.email, { accountName: member.accountName, role: body.role, token });
+      return reply.code(201).send(done);
+    },
+  );
+
+  api.delete(
+    '/members/invitations/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Withdraw an invitation',
+        params: IdParams('Invitation'),
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: asks(),
+    },
+    async (request) => {
+      await deleteInvitation(sql, request.member.accountId, request.params.id);
+      await note(house, request, 'member.invitation_withdrawn', { invitationId: request.params.id });
+      return done;
+    },
+  );
+
+  api.patch(
+    '/members/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Change a role',
+        params: IdParams('Person'),
+        body: RoleBody,
+        response: { 200: Done },
+      },
+      config: changes,
+    },
+    async (request) => {
+      const { member, params, body } = request;
+      await changeRole(house, member.accountId, member.role, params.id, body.role);
+      await note(house, request, 'member.role', { userId: params.id, role: body.role });
+      return done;
+    },
+  );
+
+  api.delete(
+    '/members/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Remove somebody',
+        params: IdParams('Person'),
+        body: DismissBody,
+        response: { 200: DismissedSchema },
+      },
+      config: changes,
+    },
+    async (request) => {
+      const { member, params, body } = request;
+      const { revoked, left } = await dismiss(house, {
+        accountId: member.accountId,
+        by: member.role,
+        userId: params.id,
+        revokeKeys: body.revokeKeys ?? false,
+      });
+      await note(house, request, 'member.removed', {
+        userId: params.id,
+        keysRevoked: revoked.map(({ id }) => id),
+        keysLeft: left.map(({ id }) => id),
+      });
+      return { ...done, keysRevoked: revoked.map(named), keysLeft: left.map(named) };
+    },
+  );
+
+  api.get(
+    '/members/:id/sessions',
+    {
+      schema: {
+        tags,
+        summary: 'Where a member is signed in',
+        params: IdParams('Person'),
+        response: { 200: SessionListSchema },
+      },
+      config: asks(),
+    },
+    async ({ member, params }) => {
+      const { userId } = await managedBy(member, params.id);
+      const rows = await findSessions(sql, userId, clock.now());
+      return {
+        sessions: rows.map((row) => ({
+          ...row,
+          current: row.id === member.person.id,
+          createdAt: isoOf(row.createdAt),
+          seenAt: row.seenAt === null ? null : isoOf(row.seenAt),
+        })),
+      };
+    },
+  );
+
+  api.post(
+    '/members/:id/end-sessions',
+    {
+      schema: {
+        tags,
+        summary: 'End every session of a member',
+        params: IdParams('Person'),
+        body: Nothing,
+        response: { 200: Done },
+      },
+      // Also while frozen, and without a fresh password: it only takes access away.
+      config: asks(),
+    },
+    async (request) => {
+      const { userId } = await managedBy(request.member, request.params.id);
+      await sql.tx(async (tx) => {
+        await endEverySession(tx, userId);
+        await deleteNewEmailOf(tx, userId);
+      });
+      await note(house, request, 'session.ended', { userId, which: 'all' });
+      return done;
+    },
+  );
+}
+
+const named = ({ id, name }: { id: string; name: string }) => ({ id, name });

@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto';
+import { lockAccount } from '../../accounts/lock.sql.ts';
+import { type ListedKey, markRevoked, selectKeys } from '../../keys/keys.sql.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Queries, Sql } from '../../ports/sql.ts';
+import { PanelError } from '../errors.ts';
+import {
+  endInvitationsOf,
+  findInvitation,
+  findMembers,
+  findUser,
+  type Invitation,
+  insertInvitation,
+  insertMember,
+  insertUser,
+  type ListedMember,
+  markAccepted,
+  removeCredentials,
+  removeMember,
+  updateRole,
+} from './members.sql.ts';
+import { hashPassword, isGuessable } from '../auth/password.ts';
+import { may, mayManage, type Role } from './roles.ts';
+
+interface House {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+}
+
+const invitationLivesMs = 7 * 24 * 3600 * 1000;
+
+/** The form in which an address is compared and kept. */
+export const emailOf = (text: string): string => text.normalize('NFC').trim().toLowerCase();
+
+/** RFC 5321, 4.5.3.1.3: a path of 256 octets, less its angle brackets. */
+export const emailMost = 254;
+
+/** Labels without dots: a domain of many dots is read once, not once for each dot. */
+export const emailForm = /^[^\s@]+@[^\s@.]+(?:\.[^\s@.]+)+$/;
+
+export const isEmail = (text: string): boolean => text.length <= emailMost && emailForm.test(text);
+
+/** @returns the secret of the link, shown or mailed this once; @throws PanelError `already_member` */
+export async function invite(
+  house: House,
+  wanted: { accountId: string; email: string; role: Role; createdBy?: string },
+): Promise<{ id: string; token: string; expiresAt: number }> {
+  const { accountId, role } = wanted;
+  const email = emailOf(wanted.email);
+  const members = await findMembers(house.sql, accountId);
+  if (members.some((member) => member.email === email)) throw new PanelError('already_member');
+  const token = house.ids.bytes(32).toString('base64url');
+  const now = house.clock.now();
+  const invitation: Invitation = {
+    accountId,
+    id: house.ids.uuid(),
+    email,
+    role,
+    createdAt: now,
+    expiresAt: now + invitationLivesMs,
+  };
+  await house.sql.tx((tx) => insertInvitation(tx, invitation, tokenHash(token), wanted.createdBy ?? null));
+  return { id: invitation.id, token, expiresAt: invitation.expiresAt };
+}
+
+export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffer');
+
+/**
+ * Makes the user, or adds the account to the one who has that address: only the account then, and no other password.
+ * @throws PanelError `invitation_invalid`, `weak_password`
+ */
+export async function acceptInvitation(
+  house: House,
+  given: { token: string; name: string; password: string },
+): Promise<{ accountId: string; userId: string; role: Role }> {
+  const now = house.clock.now();
+  const invitation = await findInvitation(house.sql, tokenHash(given.token), now);
+  if (!invitation) throw new PanelError('invitation_invalid');
+  const { accountId, email, role } = invitation;
+  const known = await findUser(house.sql, email);
+  if (!known && (await isGuessable(given.password, email))) throw new PanelError('weak_password');
+  const passwordHash = known ? '' : await hashPassword(given.password, house.ids.bytes(16));
+  const userId = known?.id ?? house.ids.uuid();
+  await house.sql.tx(async (tx) => {
+    if (!(await markAccepted(tx, invitation, now))) throw new PanelError('invitation_invalid');
+    if (!known) await addUser(tx, house, { id: userId, email, name: given.name, passwordHash });
+    await insertMember(tx, { accountId, userId, role, createdAt: now });
+  });
+  return { accountId, userId, role };
+}
+
+const addUser = (
+  tx: Queries,
+  { ids, clock }: House,
+  user: { id: string; email: string; name: string; passwordHash: string },
+): Promise<void> => insertUser(tx, { ...user, credentialId: ids.uuid(), createdAt: clock.now() });
+
+const firstMemberEmail = 'teste@vintem.example';
+
+/**
+ * The password that was printed opens nothing any more, and nobody is signed in with it.
+ * @returns the address, if there was such a password
+ */
+export const endFirstMember = async ({ sql }: { sql: Sql }): Promise<string[]> =>
+  (await sql.tx((tx) => removeCredentials(tx, firstMemberEmail))) ? [firstMemberEmail] : [];
+
+/** The person whom the first start makes for the test account: a password that is shown once. */
+export async function createFirstMember(
+  house: House,
+  accountId: string,
+): Promise<{ email: string; password: string }> {
+  const email = firstMemberEmail;
+  const password = house.ids.bytes(12).toString('base64url');
+  const passwordHash = await hashPassword(password, house.ids.bytes(16));
+  await house.sql.tx(async (tx) => {
+    const id = house.ids.uuid();
+    await addUser(tx, house, { id, email, name: 'Conta de teste', passwordHash });
+    await insertMember(tx, { accountId, userId: id, role: 'owner', createdAt: house.clock.now() });
+  });
+  return { email, password };
+}
+
+/** @throws PanelError `role_denied`, `last_owner`, `not_found` */
+export const changeRole = (
+  house: House,
+  accountId: string,
+  by: Role,
+  userId: string,
+  role: Role,
+): Promise<void> =>
+  onMember(house, accountId, by, userId, async (tx, members, member) => {
+    if (!mayManage(by, role)) throw new PanelError('role_denied');
+    if (member.role === 'owner' && role !== 'owner') requireOtherOwner(members);
+    await updateRole(tx, accountId, userId, role);
+    // What the new role could not invite ends with the old one.
+    if (!may(role, 'members')) await endInvitationsOf(tx, accountId, member);
+  });
+
+/**
+ * Ends the membership, and with it the open invitations that this person made. Their keys work on until somebody decides: a shop
+ * must not stop because a developer left. With `revokeKeys` they end in the same transaction.
+ * @returns the active keys that this person made and that are left
+ * @throws PanelError `role_denied`, `last_owner`, `not_found`
+ */
+export async function dismiss(
+  house: House,
+  { accountId, by, userId, revokeKeys }: { accountId: string; by: Role; userId: string; revokeKeys: boolean },
+): Promise<{ revoked: ListedKey[]; left: ListedKey[] }> {
+  let keys: ListedKey[] = [];
+  await onMember(house, accountId, by, userId, async (tx, members, member) => {
+    if (member.role === 'owner') requireOtherOwner(members);
+    await endInvitationsOf(tx, accountId, member);
+    const now = house.clock.now();
+    keys = (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
+    if (revokeKeys) for (const key of keys) await markRevoked(tx, key.id, now);
+    await removeMember(tx, accountId, userId);
+  });
+  return revokeKeys ? { revoked: keys, left: [] } : { revoked: [], left: keys };
+}
+
+const isInForce = (key: ListedKey, now: number): boolean =>
+  key.revokedAt === null && (key.expiresAt === null || key.expiresAt > now);
+
+const requireOtherOwner = (members: readonly ListedMember[]): void => {
+  if (members.filter((one) => one.role === 'owner').length < 2) throw new PanelError('last_owner');
+};
+
+/** Under the account's lock: of two owners who remove each other at once, one stays. */
+const onMember = (
+  house: House,
+  accountId: string,
+  by: Role,
+  userId: string,
+  change: (tx: Queries, members: ListedMember[], member: ListedMember) => Promise<void>,
+): Promise<void> =>
+  house.sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const members = await findMembers(tx, accountId);
+    const member = members.find((one) => one.userId === userId);
+    if (!member) throw new PanelError('not_found');
+    if (!mayManage(by, member.role)) throw new PanelError('role_denied');
+    await change(tx, members, member);
+  });

@@ -1,0 +1,31 @@
+import type { Permission } from '../../ground/permissions.ts';
+
+export const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;
+
+export type Role = (typeof roles)[number];
+
+export const isRole = (name: string): name is Role => (roles as readonly string[]).includes(name);
+
+/** What a person may do in an account: what an API key may, and what only people do. */
+export type Ability = Permission | 'keys' | 'members' | 'audit';
+
+const abilities: Readonly<Record<Role, readonly Ability[]>> = {
+  owner: ['read', 'charges', 'transfers', 'operations', 'webhooks', 'keys', 'members', 'audit'],
+  admin: ['read', 'charges', 'transfers', 'operations', 'webhooks', 'keys', 'members', 'audit'],
+  finance: ['read', 'charges', 'transfers'],
+  // Their keys never carry `transfers`: `mayGrant`.
+  developer: ['read', 'webhooks', 'keys'],
+  viewer: ['read'],
+};
+
+export const abilitiesOf = (role: Role): readonly Ability[] => abilities[role];
+
+export const may = (role: Role, ability: Ability): boolean => abilities[role].includes(ability);
+
+/** A key never carries what its maker may not do, but for developers, who build what charges and manages operations. */
+export const mayGrant = (role: Role, permission: Permission): boolean =>
+  permission === 'transfers' ? may(role, 'transfers') : may(role, 'keys');
+
+/** Only an owner makes, changes or removes an owner. */
+export const mayManage = (role: Role, other: Role): boolean =>
+  role === 'owner' || (role === 'admin' && other !== 'owner');

@@ -1,0 +1,141 @@
+import { Type } from 'typebox';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { ApiError, refuseFields } from '../../ground/errors.ts';
+import { Body, IdParams } from '../../http/schema.ts';
+import { PaymentSchema } from '../../payments/schema.ts';
+import { viewOf } from '../../payments/view.ts';
+import { cancelDraft, confirmDraft, createDraft, resendCode } from '../../transfers/draft.ts';
+import { existsInDict, normalisePixKey } from '../../transfers/pix-key.ts';
+import { TransferBody } from '../../transfers/schema.ts';
+import type { Attempts } from '../auth/attempts.ts';
+import type { PanelHouse } from '../deps.ts';
+import { Done, Nothing } from '../schema.ts';
+import { recordSecurityEvent } from '../auth/security-events.ts';
+import { actorOf, note } from '../auth/session.ts';
+
+const Draft = IdParams('The draft');
+const config = {
+  api: {
+    permissions: ['transfers'],
+    policy: 'transfers',
+    operation: 'resolve',
+    creates: true,
+  } satisfies RouteFacts as RouteFacts,
+  panel: { needs: 'transfers' as const, sensitive: true },
+};
+
+/**
+ * A person's transfer: a draft, a code to their own mail, the confirmation. The same use cases as the calls under
+ * `/pix/transfers/{id}`, on the selected operation.
+ */
+export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts): void {
+  const tags = ['Drafts'];
+
+  /** Each draft and each code is a mail. @throws PanelError `too_many_attempts` */
+  async function countMail(userId: string, accountId: string): Promise<void> {
+    await attempts.take('draftMailPerson', userId);
+    await attempts.take('draftMailAccount', accountId);
+  }
+
+  api.post(
+    '/drafts',
+    {
+      schema: {
+        tags,
+        summary: 'Write a transfer and mail its code',
+        body: TransferBody,
+        response: { 201: PaymentSchema },
+      },
+      config,
+    },
+    async (request, reply) => {
+      const { member, caller, body } = request;
+      await countMail(member.person.userId, member.accountId);
+      const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
+      if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
+        throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
+      const wanted = { ...body, pixKey: pixKey.key };
+      const payment = await createDraft(
+        house,
+        caller,
+        wanted,
+        member.person.email,
+        request.ip,
+        member.person.id,
+      );
+      await note(house, request, 'draft.created', { paymentId: payment.id });
+      return reply.code(201).send(viewOf(payment, request.language));
+    },
+  );
+
+  api.post(
+    '/drafts/:id/confirm',
+    {
+      schema: {
+        tags,
+        summary: 'Send a draft',
+        params: Draft,
+        body: Body({ code: Type.String({ pattern: '^[0-9]{6}$', description: 'The code of the mail' }) }),
+        response: { 200: PaymentSchema },
+      },
+      config,
+    },
+    async (request) => {
+      const { member, caller, params, body } = request;
+      const { userId } = member.person;
+      // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
+      await attempts.take('draftCode', userId);
+      await attempts.take('draftCodeAddress', request.ip);
+      const payment = await confirmDraft(house, caller, params.id, body.code, member.person.id).catch(
+        async (error: unknown) => {
+          if (error instanceof ApiError && error.code === 'invalid_code') {
+            await recordSecurityEvent(house, {
+              kind: 'draft.confirmed',
+              outcome: 'refused',
+              accountId: member.accountId,
+              ...actorOf(request),
+              detail: { paymentId: params.id },
+            });
+          } else {
+            await attempts.giveBack('draftCode', userId);
+            await attempts.giveBack('draftCodeAddress', request.ip);
+          }
+          throw error;
+        },
+      );
+      await attempts.giveBack('draftCode', userId);
+      await attempts.giveBack('draftCodeAddress', request.ip);
+      await note(house, request, 'draft.confirmed', { paymentId: payment.id });
+      return viewOf(payment, request.language);
+    },
+  );
+
+  api.post(
+    '/drafts/:id/cancel',
+    {
+      schema: {
+        tags,
+        summary: 'Give a draft up',
+        params: Draft,
+        body: Nothing,
+        response: { 200: PaymentSchema },
+      },
+      // Also while the person is frozen: nothing moves.
+      config: { ...config, panel: { needs: 'transfers' as const } },
+    },
+    async (request) => viewOf(await cancelDraft(house, request.caller, request.params.id), request.language),
+  );
+
+  api.post(
+    '/drafts/:id/resend',
+    {
+      schema: { tags, summary: 'Mail another code', params: Draft, body: Nothing, response: { 200: Done } },
+      config,
+    },
+    async (request) => {
+      await countMail(request.member.person.userId, request.member.accountId);
+      await resendCode(house, request.caller, request.params.id, request.ip, request.member.person.id);
+      return { ok: true as const };
+    },
+  );
+}

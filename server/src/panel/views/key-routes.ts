@@ -1,0 +1,187 @@
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import type { ListedKey } from '../../keys/keys.sql.ts';
+import {
+  activeKeysPerAccount,
+  createKey,
+  KeyRefused,
+  listKeys,
+  narrowKey,
+  revokeKey,
+  rollKey,
+} from '../../keys/keys.ts';
+import { isoOf } from '../../payments/view.ts';
+import { PanelError } from '../errors.ts';
+import type { PanelHouse } from '../deps.ts';
+import { panelMails } from '../members/mails.ts';
+import { findMembers } from '../members/members.sql.ts';
+import { mayGrant } from '../members/roles.ts';
+import {
+  Done,
+  KeyListSchema,
+  KeyParams,
+  NarrowBody,
+  NewKeyBody,
+  NewKeySchema,
+  Nothing,
+  RollBody,
+} from '../schema.ts';
+import { type Member, note, type PanelFacts } from '../auth/session.ts';
+
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+/** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away is not. */
+const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) => ({
+  api: described,
+  panel: { needs, ...more },
+});
+const grants = asks('keys', { fresh: true, sensitive: true });
+
+/** API keys, as people manage them. */
+export function keyRoutes(api: ApiScope, house: PanelHouse): void {
+  const { clock } = house;
+  const tags = ['Keys'];
+
+  /** @throws PanelError `not_found` */
+  async function keyOf(member: Member, id: string): Promise<ListedKey> {
+    const key = (await listKeys(house, member.accountId)).find((one) => one.id === id);
+    if (!key) throw new PanelError('not_found');
+    return key;
+  }
+  function tell(member: Member, key: { name: string; permissions: readonly string[] }): void {
+    const { email } = member.person;
+    panelMails(house)
+      .keyCreated(email, { ...key, accountName: member.accountName, by: email })
+      .catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+  }
+
+  api.get(
+    '/keys',
+    { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
+    async ({ member }) => {
+      const people = new Map(
+        (await findMembers(house.sql, member.accountId)).map((one) => [one.userId, one.name]),
+      );
+      return {
+        keys: (await listKeys(house, member.accountId)).map(({ createdBy, ...key }) => ({
+          ...key,
+          createdByName: createdBy === null ? null : (people.get(createdBy) ?? null),
+          makerLeft: createdBy !== null && !people.has(createdBy),
+          createdAt: isoOf(key.createdAt),
+          expiresAt: instant(key.expiresAt),
+          revokedAt: instant(key.revokedAt),
+          lastUsedAt: instant(key.lastUsedAt),
+        })),
+      };
+    },
+  );
+
+  api.post(
+    '/keys',
+    {
+      schema: { tags, summary: 'Create an API key', body: NewKeyBody, response: { 201: NewKeySchema } },
+      config: grants,
+    },
+    async (request, reply) => {
+      const { member, body } = request;
+      requireMayGrant(member, body.permissions);
+      const now = clock.now();
+      const active = (await listKeys(house, member.accountId)).filter(
+        (key) =>
+          key.revokedAt === null && key.rolledTo === null && (key.expiresAt === null || key.expiresAt > now),
+      );
+      if (active.length >= activeKeysPerAccount) throw new PanelError('key_limit_reached');
+      if (active.some((key) => key.name === body.name)) throw new PanelError('key_name_taken');
+      const made = await orRefusal(
+        createKey(house, { accountId: member.accountId, ...body, createdBy: member.person.userId }),
+      );
+      await note(house, request, 'key.created', {
+        keyId: made.id,
+        name: body.name,
+        permissions: body.permissions,
+      });
+      tell(member, body);
+      return reply.code(201).send(made);
+    },
+  );
+
+  api.post(
+    '/keys/:id/roll',
+    {
+      schema: {
+        tags,
+        summary: 'Replace an API key by one with the same name, permissions and addresses',
+        params: KeyParams,
+        body: RollBody,
+        response: { 201: NewKeySchema },
+      },
+      config: grants,
+    },
+    async (request, reply) => {
+      const { member, params, body } = request;
+      const key = await keyOf(member, params.id);
+      requireMayGrant(member, key.permissions);
+      const made = await orRefusal(
+        rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
+      );
+      await note(house, request, 'key.rolled', { keyId: made.id, from: params.id });
+      tell(member, key);
+      return reply.code(201).send(made);
+    },
+  );
+
+  api.patch(
+    '/keys/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Take permissions away from an API key',
+        params: KeyParams,
+        body: NarrowBody,
+        response: { 200: Done },
+      },
+      config: asks('keys', { fresh: true }),
+    },
+    async (request) => {
+      const { member, params, body } = request;
+      await keyOf(member, params.id);
+      await orRefusal(narrowKey(house, member.accountId, params.id, body.permissions));
+      await note(house, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
+      return { ok: true as const };
+    },
+  );
+
+  api.delete(
+    '/keys/:id',
+    {
+      schema: {
+        tags,
+        summary: 'Revoke an API key',
+        params: KeyParams,
+        body: Nothing,
+        response: { 200: Done },
+      },
+      // Without a fresh password and also while frozen: somebody who sees a key misused must be able to stop it.
+      config: asks('keys'),
+    },
+    async (request) => {
+      const { member, params } = request;
+      await keyOf(member, params.id);
+      await revokeKey(house, params.id);
+      await note(house, request, 'key.revoked', { keyId: params.id });
+      return { ok: true as const };
+    },
+  );
+}
+
+const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
+
+/** @throws PanelError `role_denied` */
+function requireMayGrant(member: Member, permissions: ListedKey['permissions']): void {
+  if (!permissions.every((permission) => mayGrant(member.role, permission))) {
+    throw new PanelError('role_denied');
+  }
+}
+
+const orRefusal = <Made>(making: Promise<Made>): Promise<Made> =>
+  making.catch((error: unknown) => {
+    throw error instanceof KeyRefused ? new PanelError('key_refused') : error;
+  });

@@ -1,0 +1,128 @@
+import { timestamp } from '../../db/pool.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+
+export interface BalanceRow {
+  id: string;
+  name: string;
+  main: boolean;
+  availableCents: number;
+  reservedCents: number;
+  heldCents: number;
+  receivableCents: number;
+  frozen: boolean;
+  createdAt: number;
+  updatedAt: number;
+}
+
+const selectBalances: Statement = {
+  name: 'panel_balances',
+  text: `SELECT o.id, o.name, o.main IS TRUE AS main, b.available AS "availableCents", b.reserved AS "reservedCents",
+      b.held AS "heldCents", b.receivable AS "receivableCents", b.frozen, o.created_at AS "createdAt", b.updated_at AS "updatedAt"
+    FROM operation o JOIN balance b ON b.account_id = o.account_id AND b.operation_id = o.id
+    WHERE o.account_id = $1 AND o.deleted_at IS NULL ORDER BY o.created_at, o.id`,
+};
+
+export const findBalances = (sql: Queries, accountId: string): Promise<BalanceRow[]> =>
+  sql.run<BalanceRow>(selectBalances, [accountId]);
+
+export interface DayRow {
+  /** 2026-11-20, as people in São Paulo count. */
+  day: string;
+  inCents: number;
+  outCents: number;
+  incoming: number;
+  outgoing: number;
+}
+
+/** Payments that one look at the chart reads at most, per operation: no request costs in proportion to history. */
+const chartReads = 20_000;
+
+const selectDays: Statement = {
+  name: 'panel_days',
+  text: `SELECT to_char(p.settled_at AT TIME ZONE 'America/Sao_Paulo', 'YYYY-MM-DD') AS day,
+      coalesce(sum(p.net_amount_cents) FILTER (WHERE p.kind = 'deposit'), 0) AS "inCents",
+      coalesce(sum(p.amount_cents - p.returned_cents) FILTER (WHERE p.kind = 'transfer'), 0) AS "outCents",
+      count(*) FILTER (WHERE p.kind = 'deposit') AS incoming, count(*) FILTER (WHERE p.kind = 'transfer') AS outgoing
+    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT kind, status, settled_at, coalesce(net_amount_cents, amount_cents) AS net_amount_cents, amount_cents, returned_cents
+      FROM payment WHERE account_id = $1 AND operation_id = o.id AND created_at >= $3
+      ORDER BY created_at DESC, id DESC LIMIT ${chartReads}) p
+    WHERE p.status IN ('paid', 'completed') AND p.settled_at >= $3
+    GROUP BY 1 ORDER BY 1`,
+};
+
+export const findDays = (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+  sinceMs: number,
+): Promise<DayRow[]> => sql.run<DayRow>(selectDays, [accountId, operationIds, timestamp(sinceMs)]);
+
+const selectUnknown: Statement = {
+  name: 'panel_unknown',
+  text: `SELECT p.id, p.kind, p.amount_cents AS "amountCents", p.operation_id AS "operationId", p.created_at AS "createdAt"
+    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT * FROM payment WHERE account_id = $1 AND operation_id = o.id AND status = 'unknown'
+      ORDER BY created_at, id LIMIT $3) p
+    ORDER BY p.created_at LIMIT $3`,
+};
+
+export interface UnknownRow {
+  id: string;
+  kind: 'deposit' | 'transfer';
+  amountCents: number;
+  operationId: string;
+  createdAt: number;
+}
+
+/** What is not confirmed yet, the oldest first. */
+export const findUnknown = (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+  most = 20,
+): Promise<UnknownRow[]> => sql.run<UnknownRow>(selectUnknown, [accountId, operationIds, most]);
+
+export interface IncidentRow {
+  id: string;
+  kind: string;
+  paymentId: string | null;
+  operationId: string | null;
+  amountCents: number;
+  freezes: boolean;
+  openedAt: number;
+}
+
+const selectIncidents: Statement = {
+  name: 'panel_incidents',
+  text: `SELECT id, kind, payment_id AS "paymentId", operation_id AS "operationId", amount_cents AS "amountCents", freezes,
+      opened_at AS "openedAt"
+    FROM (
+      SELECT i.* FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+        SELECT * FROM incident WHERE account_id = $1 AND operation_id = o.id AND state = 'open'
+        ORDER BY opened_at DESC LIMIT 20) i
+      UNION ALL (SELECT * FROM incident WHERE account_id = $1 AND operation_id IS NULL AND state = 'open'
+        ORDER BY opened_at DESC LIMIT 20)) AS open
+    ORDER BY opened_at DESC LIMIT 20`,
+};
+
+export const findOpenIncidents = (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+): Promise<IncidentRow[]> => sql.run<IncidentRow>(selectIncidents, [accountId, operationIds]);
+
+const selectPlatform: Statement = {
+  name: 'panel_platform',
+  text: `SELECT i.withdrawals_paused_at IS NOT NULL AS "withdrawalsPaused", a.withdrawals_blocked AS "withdrawalsBlocked", a.enabled
+    FROM installation i, account a WHERE a.id = $1`,
+};
+
+export interface Restrictions {
+  withdrawalsPaused: boolean;
+  withdrawalsBlocked: boolean;
+  enabled: boolean;
+}
+
+export const findRestrictions = async (sql: Queries, accountId: string): Promise<Restrictions> =>
+  (await sql.run<Restrictions>(selectPlatform, [accountId]))[0] as Restrictions;

@@ -1,0 +1,98 @@
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { refuse } from '../../ground/errors.ts';
+import { IdParams } from '../../http/schema.ts';
+import { isTerminal, type Payment } from '../../payments/payment.ts';
+import { isoOf } from '../../payments/view.ts';
+import { listIncidents } from '../../settlement/incidents/incident.ts';
+import { makeDue } from '../../settlement/dispatch/intents.sql.ts';
+import type { Attempts } from '../auth/attempts.ts';
+import type { PanelHouse } from '../deps.ts';
+import { findUnknown } from './overview.sql.ts';
+import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
+import { findRecordsById } from './records.sql.ts';
+import { operationsOf, viewOfRecord } from './records.ts';
+import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
+
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const asks = { api: described, panel: { needs: 'read' } } as const;
+
+const shownMost = 100;
+
+/** What agrees, what is not confirmed yet, and what somebody has to decide. */
+export function reconciliationRoutes(
+  api: ApiScope,
+  house: PanelHouse,
+  attempts: Attempts,
+  refresh: (payment: Payment) => Promise<Payment>,
+): void {
+  const { sql, clock } = house;
+  const tags = ['Panel'];
+
+  api.get(
+    '/reconciliation',
+    {
+      schema: { tags, summary: 'Reconciliation', response: { 200: ReconciliationSchema } },
+      config: asks,
+    },
+    async ({ member: { accountId } }) => {
+      const names = await operationsOf(house, accountId, undefined);
+      const [operations, unknown, incidents, readTo, compared] = await Promise.all([
+        findReconciledOperations(sql, accountId),
+        findUnknown(sql, accountId, [...names.keys()], shownMost),
+        listIncidents(house, accountId),
+        findStatementReadTo(sql, accountId),
+        findLastCompared(sql, accountId),
+      ]);
+      return {
+        statementReadTo: readTo === null ? null : isoOf(readTo),
+        compared: compared && {
+          at: isoOf(compared.at),
+          compared: compared.detail.compared,
+          missing: compared.detail.missing,
+          unexpected: compared.detail.unexpected,
+          different: compared.detail.different,
+        },
+        operations,
+        unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) })),
+        incidents: incidents.slice(0, shownMost).map((one) => ({
+          id: one.id,
+          kind: one.kind,
+          state: one.state,
+          paymentId: one.paymentId,
+          operationId: one.operationId,
+          amountCents: one.amountCents,
+          freezes: one.freezes,
+          openedAt: isoOf(one.openedAt),
+          resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
+          action: one.resolution?.action ?? null,
+          reason: one.resolution?.reason ?? null,
+        })),
+        at: isoOf(clock.now()),
+      };
+    },
+  );
+
+  api.post(
+    '/records/:id/query',
+    {
+      schema: {
+        tags,
+        summary: 'Ask the provider about a payment now',
+        params: IdParams('Payment'),
+        body: Nothing,
+        response: { 200: AskedSchema },
+      },
+      config: asks,
+    },
+    async ({ member: { accountId }, params, language }) => {
+      const names = await operationsOf(house, accountId, undefined);
+      const [payment] = await findRecordsById(sql, accountId, [params.id], [...names.keys()]);
+      if (!payment) throw refuse('payment_not_found');
+      if (isTerminal(payment.status) || payment.status === 'draft')
+        return { record: viewOfRecord(payment, language) };
+      await attempts.take('paymentQuery', accountId);
+      await makeDue(sql, [{ accountId, paymentId: payment.id }], clock.now());
+      return { record: viewOfRecord(await refresh(payment), language) };
+    },
+  );
+}

@@ -1,0 +1,187 @@
+import { timestamp } from '../../db/pool.ts';
+import type { Payment } from '../../payments/payment.ts';
+import { paymentColumns } from '../../payments/payments.sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+
+/** A stretch of the payments of several operations, newest first. */
+export interface Wanted {
+  accountId: string;
+  operationIds: readonly string[];
+  kinds: readonly string[];
+  statuses: readonly string[];
+  fromMs: number | null;
+  toMs: number | null;
+  below: { createdAt: number; id: string } | null;
+  /** In description or payer's name, in any case; null: everything. */
+  text: string | null;
+  minimumCents: number | null;
+  maximumCents: number | null;
+}
+
+const earliest = '1970-01-01T00:00:00.000Z';
+const latest = '9999-12-31T23:59:59.999Z';
+const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** Each operation's stretch is one walk along `payment_list`, as far as `$7` rows; the filters apply to what was read. */
+const selectRecords: Statement = {
+  name: 'panel_records',
+  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
+        AND (p.created_at, p.id) < ($5, $6)
+      ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
+    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[])
+      AND ($10::text IS NULL OR position($10 IN lower(p.description)) > 0 OR position($10 IN lower(coalesce(p.payer_name, ''))) > 0)
+      AND p.amount_cents >= $11 AND p.amount_cents <= $12
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $13`,
+};
+
+export const findRecords = (
+  sql: Queries,
+  wanted: Wanted,
+  scanned: number,
+  limit: number,
+): Promise<Payment[]> =>
+  sql.run<Payment>(selectRecords, [
+    wanted.accountId,
+    wanted.operationIds,
+    wanted.fromMs === null ? earliest : timestamp(wanted.fromMs),
+    wanted.toMs === null ? latest : timestamp(wanted.toMs),
+    wanted.below === null ? latest : timestamp(wanted.below.createdAt),
+    wanted.below === null ? highestId : wanted.below.id,
+    scanned,
+    wanted.kinds,
+    wanted.statuses,
+    wanted.text,
+    wanted.minimumCents ?? 0,
+    wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  ]);
+
+const selectByIds: Statement = {
+  name: 'panel_records_by_id',
+  text: `SELECT ${paymentColumns} FROM payment p WHERE p.account_id = $1 AND p.id = ANY ($2::uuid[])
+      AND p.operation_id = ANY ($3::uuid[])`,
+};
+
+export const findRecordsById = (
+  sql: Queries,
+  accountId: string,
+  ids: readonly string[],
+  operationIds: readonly string[],
+): Promise<Payment[]> => sql.run<Payment>(selectByIds, [accountId, ids, operationIds]);
+
+const selectByEndToEnd: Statement = {
+  name: 'panel_records_by_end_to_end',
+  text: `SELECT ${paymentColumns} FROM (SELECT * FROM payment WHERE account_id = $1 AND end_to_end = $2 OFFSET 0) p
+    WHERE p.operation_id = ANY ($3::uuid[])
+    ORDER BY p.created_at DESC LIMIT 100`,
+};
+
+export const findRecordsByEndToEnd = (
+  sql: Queries,
+  accountId: string,
+  endToEnd: string,
+  operationIds: readonly string[],
+): Promise<Payment[]> => sql.run<Payment>(selectByEndToEnd, [accountId, endToEnd, operationIds]);
+
+// ----------------------------------------------------------------------------------------------------------------- ledger
+
+export interface Line {
+  seq: number;
+  template: string;
+  subject: string;
+  postedAt: number;
+  effectiveAt: number;
+  available: number;
+  reserved: number;
+  held: number;
+  receivable: number;
+  feeCents: number;
+  availableAfter: number;
+  reservedAfter: number;
+  heldAfter: number;
+  receivableAfter: number;
+}
+
+const lineColumns = `seq, template, subject, posted_at AS "postedAt", effective_at AS "effectiveAt", available, reserved, held,
+  receivable, fee_revenue AS "feeCents", available_after AS "availableAfter", reserved_after AS "reservedAfter",
+  held_after AS "heldAfter", receivable_after AS "receivableAfter"`;
+
+const selectOfSubject: Statement = {
+  name: 'panel_lines_of_payment',
+  text: `SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND subject = $2 ORDER BY posted_at, seq`,
+};
+
+export const findLinesOf = (sql: Queries, accountId: string, paymentId: string): Promise<Line[]> =>
+  sql.run<Line>(selectOfSubject, [accountId, paymentId]);
+
+const selectStatement: Statement = {
+  name: 'panel_statement',
+  text: `SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
+};
+
+/** Above every line: where the newest page begins. */
+export const highestSeq = Number.MAX_SAFE_INTEGER;
+
+/** The lines of an operation below `belowSeq`, newest first. */
+export const findStatement = (
+  sql: Queries,
+  accountId: string,
+  operationId: string,
+  belowSeq: number,
+  limit: number,
+): Promise<Line[]> => sql.run<Line>(selectStatement, [accountId, operationId, belowSeq, limit]);
+
+// ----------------------------------------------------------------------------------------------------------------- events
+
+export interface ToldEvent {
+  id: string;
+  type: string;
+  paymentId: string | null;
+  operationId: string;
+  createdAt: number;
+}
+
+const eventColumns = `id, type, payment_id AS "paymentId", operation_id AS "operationId", created_at AS "createdAt"`;
+
+const selectEvents: Statement = {
+  name: 'panel_events_between',
+  text: `SELECT ${eventColumns} FROM event WHERE account_id = $1 AND id >= $2 AND id < $3 ORDER BY id LIMIT $4`,
+};
+
+/** Ids are ordered by the time they were made, so a stretch of time is a stretch of the primary key. */
+export const findEventsBetween = (
+  sql: Queries,
+  accountId: string,
+  fromMs: number,
+  toMs: number,
+  limit: number,
+): Promise<ToldEvent[]> =>
+  sql.run<ToldEvent>(selectEvents, [accountId, firstIdAt(fromMs), firstIdAt(toMs), limit]);
+
+const selectEventsOf: Statement = {
+  name: 'panel_events_of_payment',
+  text: `SELECT ${eventColumns} FROM unnest($3::uuid[], $4::uuid[]) AS w (low, high) CROSS JOIN LATERAL (
+      SELECT * FROM event WHERE account_id = $1 AND id >= w.low AND id < w.high AND payment_id = $2 LIMIT 20) e ORDER BY id`,
+};
+
+/** The events of a payment, found around the instants at which it entered its states: there is no index by payment. */
+export const findEventsOf = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+  instants: readonly number[],
+): Promise<ToldEvent[]> => {
+  const rows = await sql.run<ToldEvent>(selectEventsOf, [
+    accountId,
+    paymentId,
+    instants.map((ms) => firstIdAt(ms - 2_000)),
+    instants.map((ms) => firstIdAt(ms + 10_000)),
+  ]);
+  return [...new Map(rows.map((row) => [row.id, row])).values()];
+};
+
+const firstIdAt = (ms: number): string => {
+  const hex = Math.max(0, Math.floor(ms)).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+};

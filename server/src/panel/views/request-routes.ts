@@ -1,0 +1,49 @@
+import type { Static } from 'typebox';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { isoOf } from '../../payments/view.ts';
+import { listRequests } from '../../request-log/list.ts';
+import type { RequestFilter } from '../../request-log/request-log.sql.ts';
+import type { PanelHouse } from '../deps.ts';
+import { RequestListSchema, RequestQuery } from '../schema.ts';
+
+const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+
+/** What the merchant's own programs asked of the API in the last 30 days. */
+export function requestRoutes(api: ApiScope, house: PanelHouse): void {
+  api.get(
+    '/requests',
+    {
+      schema: {
+        tags: ['Panel'],
+        summary: 'Requests of the API',
+        querystring: RequestQuery,
+        response: { 200: RequestListSchema },
+      },
+      config: { api: described, panel: { needs: 'read' } },
+    },
+    async ({ member, query }) => {
+      const { cursor, limit = 50 } = query;
+      const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
+      const page = { cursor, limit };
+      const { requests, nextCursor } = await listRequests(
+        log,
+        member.accountId,
+        requestFilterOf(query),
+        page,
+      );
+      return { requests: requests.map((one) => ({ ...one, at: isoOf(one.at) })), nextCursor };
+    },
+  );
+}
+
+export const requestFilterOf = ({
+  method,
+  status,
+  keyId,
+  paymentId,
+}: Omit<Static<typeof RequestQuery>, 'cursor' | 'limit'>): RequestFilter => ({
+  method: method ?? null,
+  statusClass: status === undefined ? null : Number(status[0]),
+  keyId: keyId ?? null,
+  paymentId: paymentId ?? null,
+});

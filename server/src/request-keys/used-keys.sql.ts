@@ -1,0 +1,55 @@
+import { timestamp } from '../db/pool.ts';
+import type { Readable } from '../ledger/till.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+import type { KeyUse } from './idempotency.ts';
+
+/** A request key that was used for an operation or a webhook. Those of payments are the payments themselves. */
+export interface TakenKey {
+  accountId: string;
+  requestKey: string;
+  resource: string;
+}
+
+const select: Statement = {
+  name: 'request_key_taken',
+  text: `SELECT account_id AS "accountId", request_key AS "requestKey", resource
+    FROM request_key JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, request_key) USING (account_id, request_key)`,
+};
+
+/** Keyed by 36 characters of account and 36 of request key. */
+export const takenKeys: Readable<TakenKey> = {
+  name: 'request_key',
+  keyOf: (row) => row.accountId + row.requestKey,
+  read: (tx, keys) =>
+    tx.run<TakenKey>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+const selectUse: Statement = {
+  name: 'request_key_use',
+  text: `SELECT resource, resource_id AS "resourceId", fingerprint FROM request_key WHERE account_id = $1 AND request_key = $2
+    UNION ALL SELECT 'payment', id, fingerprint FROM payment WHERE account_id = $1 AND id = $3`,
+};
+
+/** What a request key was used for: an operation or a webhook by the table, a payment by its id. */
+export const findKeyUse = async (
+  tx: Queries,
+  accountId: string,
+  requestKey: string,
+  paymentId: string,
+): Promise<KeyUse | undefined> => (await tx.run<KeyUse>(selectUse, [accountId, requestKey, paymentId]))[0];
+
+const insertUse: Statement = {
+  name: 'request_key_insert',
+  text: `INSERT INTO request_key (account_id, request_key, resource, resource_id, fingerprint, created_at)
+    VALUES ($1, $2, $3, $4, $5, $6)`,
+};
+
+/** Of an operation or a webhook; under the lock of the account. */
+export const insertKeyUse = (
+  tx: Queries,
+  accountId: string,
+  requestKey: string,
+  { resource, resourceId, fingerprint }: KeyUse,
+  nowMs: number,
+): Promise<unknown> =>
+  tx.run(insertUse, [accountId, requestKey, resource, resourceId, fingerprint, timestamp(nowMs)]);

@@ -1,0 +1,171 @@
+import type { Table } from '../../ledger/till.ts';
+import type { Log } from '../../ground/log.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Sql, Statement } from '../../ports/sql.ts';
+
+/**
+ * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one caller or
+ * worker in thirty seconds tries it.
+ *
+ * Its state is a row per connection and kind of call, written on change by whoever calls and read by every flush, so that all
+ * processes agree. What leads to it is counted in each process: ten connection failures or timeouts in a row by themselves;
+ * 5xx and unreadable answers only as a rate, and over several accounts where several are seen, so that one merchant's bad
+ * payload closes nothing for the others.
+ */
+export type CallKind = 'charge' | 'payout' | 'query';
+
+export type CallResult =
+  | 'ok'
+  /** Timeout, broken connection, not connected at all. */
+  | 'network'
+  /** 5xx or an answer that cannot be read. */
+  | 'server';
+
+export interface BreakerRow {
+  connection: string;
+  call: CallKind;
+  open: boolean;
+  /** While open: from then on one call may try. */
+  probeAt: number;
+  changedAt: number;
+}
+
+export interface Breakers {
+  /** Counts a call's result, and opens or closes the breaker when that is due. Never throws. */
+  record(connection: string, call: CallKind, accountId: string, result: CallResult): void;
+  /** What a flush read of the row: keeps this process's counting in step with the others. */
+  seen(connection: string, call: CallKind, open: boolean): void;
+  /** For calls outside the till: whether this one may go out. An open breaker lets one through when its probe is due. */
+  allows(connection: string, call: CallKind): Promise<boolean>;
+}
+
+/** Ten in a row, whatever else. */
+const networkFailuresToOpen = 10;
+/** A rate over fewer calls than this says nothing. */
+const callsForARate = 20;
+const windowMs = 30_000;
+const windowMost = 200;
+export const probeEveryMs = 30_000;
+
+const readRows: Statement = {
+  name: 'breaker_read',
+  text: `SELECT b.connection, b.call, b.open, b.probe_at AS "probeAt", b.changed_at AS "changedAt"
+    FROM breaker b JOIN unnest($1::text[], $2::text[]) AS k (connection, call) USING (connection, call)`,
+};
+
+const upsert: Statement = {
+  name: 'breaker_upsert',
+  text: `INSERT INTO breaker (connection, call, open, probe_at, changed_at)
+    SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[], $4::timestamptz[], $5::timestamptz[])
+    ON CONFLICT (connection, call) DO UPDATE SET open = excluded.open, probe_at = excluded.probe_at, changed_at = excluded.changed_at`,
+};
+
+/** What a flush may change is only whose turn it is: a breaker that was closed meanwhile stays closed. */
+const moveProbe: Statement = {
+  name: 'breaker_move_probe',
+  text: `UPDATE breaker b SET probe_at = k.probe_at FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS k (connection, call, probe_at)
+    WHERE b.connection = k.connection AND b.call = k.call AND b.open`,
+};
+
+const takeProbe: Statement = {
+  name: 'breaker_probe',
+  text: `UPDATE breaker SET probe_at = $4 WHERE connection = $1 AND call = $2 AND open AND probe_at <= $3 RETURNING call`,
+};
+
+const write = (rows: readonly BreakerRow[]): unknown[] => [
+  rows.map((row) => row.connection),
+  rows.map((row) => row.call),
+  rows.map((row) => row.open),
+  rows.map((row) => new Date(row.probeAt).toISOString()),
+  rows.map((row) => new Date(row.changedAt).toISOString()),
+];
+
+export const breakerKey = (connection: string, call: CallKind): string => `${connection}/${call}`;
+
+export const breakerRows: Table<BreakerRow> = {
+  name: 'breaker',
+  rank: 50,
+  keyOf: (row) => breakerKey(row.connection, row.call),
+  read: (tx, keys) => {
+    const parts = keys.map((key) => key.split('/'));
+    return tx.run<BreakerRow>(readRows, [
+      parts.map(([connection]) => connection),
+      parts.map(([, call]) => call),
+    ]);
+  },
+  write: (tx, { updated }) => [
+    tx.run(moveProbe, [
+      updated.map((row) => row.connection),
+      updated.map((row) => row.call),
+      updated.map((row) => new Date(row.probeAt).toISOString()),
+    ]),
+  ],
+};
+
+interface Counted {
+  at: number;
+  accountId: string;
+  result: CallResult;
+}
+
+export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; log: Log }): Breakers {
+  const windows = new Map<string, Counted[]>();
+  /** What this process last knew; the row decides. */
+  const known = new Map<string, boolean>();
+
+  function isDown(calls: readonly Counted[]): boolean {
+    const recent = calls.slice(-networkFailuresToOpen);
+    if (recent.length === networkFailuresToOpen && recent.every((call) => call.result === 'network'))
+      return true;
+    const failed = calls.filter((call) => call.result === 'server');
+    if (calls.length < callsForARate || failed.length * 2 < calls.length) return false;
+    const seen = new Set(calls.map((call) => call.accountId)).size;
+    return new Set(failed.map((call) => call.accountId)).size >= Math.min(3, seen);
+  }
+
+  function change(connection: string, call: CallKind, open: boolean): void {
+    const now = clock.now();
+    known.set(breakerKey(connection, call), open);
+    log[open ? 'error' : 'info']({ connection, call }, open ? 'provider is down' : 'provider is back');
+    const row: BreakerRow = { connection, call, open, probeAt: now + probeEveryMs, changedAt: now };
+    sql.run(upsert, write([row])).catch((error: unknown) => {
+      known.delete(breakerKey(connection, call));
+      log.warn({ err: error, connection, call }, 'breaker state was not stored');
+    });
+  }
+
+  return {
+    record(connection, call, accountId, result) {
+      const key = breakerKey(connection, call);
+      const now = clock.monotonicMs();
+      const calls = windows.get(key) ?? [];
+      calls.push({ at: now, accountId, result });
+      while (calls.length > windowMost || (calls[0]?.at ?? now) <= now - windowMs) calls.shift();
+      windows.set(key, calls);
+      if (result === 'ok') {
+        if (known.get(key) === true) {
+          windows.set(key, []);
+          change(connection, call, false);
+        }
+      } else if (known.get(key) !== true && isDown(calls)) change(connection, call, true);
+    },
+
+    seen(connection, call, open) {
+      known.set(breakerKey(connection, call), open);
+    },
+
+    async allows(connection, call) {
+      const [row] = await sql.run<BreakerRow>(readRows, [[connection], [call]]);
+      known.set(breakerKey(connection, call), row?.open ?? false);
+      if (!row?.open) return true;
+      const now = clock.now();
+      const [taken] = await sql.run(takeProbe, [
+        connection,
+        call,
+        new Date(now).toISOString(),
+        new Date(now + probeEveryMs).toISOString(),
+      ]);
+      return taken !== undefined;
+    },
+  };
+}

@@ -1,0 +1,301 @@
+import type { PaymentKind, PaymentStatus } from '../../payments/payment.ts';
+import type { Capabilities, UnclearCause } from '../../provider/provider.ts';
+
+/**
+ * What is still to be done for a payment at its provider. The row is written with the payment and goes with its terminal
+ * state; every write of it happens in the till, under the lock of the operation's balance.
+ *
+ * **ready**: no byte of it ever left; it is never queried. **sending**: its owner (who knows the fence) may be writing to the
+ * provider until the lease ends. When the lease has ended, somebody else may take it over, and may only ask. **awaiting**: at
+ * least one attempt was made and nobody is sending: it is queried on a schedule until the provider's word ends it.
+ *
+ * A repeat goes out under the same id, and only where the adapter declares that safe, after two queries at least ten seconds
+ * apart, both begun after the last attempt ended, that did not find it. "Not found" alone releases nothing, ever: the
+ * first request may still be on its way. Once the provider has called the id a duplicate, it is never sent again.
+ */
+export interface Intent {
+  accountId: string;
+  paymentId: string;
+  operationId: string;
+  connection: string;
+  kind: PaymentKind;
+  priority: number;
+  state: 'ready' | 'sending' | 'awaiting';
+  fence: string;
+  attempt: number;
+  leaseUntil: number | null;
+  dueAt: number;
+  newsAt: number;
+  attemptEndedAt: number | null;
+  failures: number;
+  absences: number;
+  absentAt: number | null;
+  /** Since when the provider has answered queries without another state of the payment. */
+  undecidedSince: number | null;
+  /** The last query that the provider answered so. */
+  answeredAt: number | null;
+  known: boolean;
+  refused: boolean;
+  createdAt: number;
+}
+
+const second = 1_000;
+const minute = 60 * second;
+const hour = 60 * minute;
+const day = 24 * hour;
+
+const chargeWait = (elapsed: number): number =>
+  elapsed < hour ? 10 * minute : elapsed < 6 * hour ? 30 * minute : hour;
+
+/** The lease outlives the provider's deadline by this much. */
+export const leaseMarginMs = 10 * second;
+
+/** Two absences count as two only when they are this far apart. */
+const absenceGapMs = 10 * second;
+
+/** A provider may ask for patience, but not for more than this. */
+export const retryAfterMostMs = hour;
+
+/** After this long of answered queries that do not end a payment, a person has to look. */
+export const undecidedAfterMs = day;
+
+/** Ends of the waits for transfers and unknown charges, counted from the last news; afterwards every 30 min, 1 h, 6 h. */
+const transferOffsets = [5, 10, 20, 40, 80, 160, 320, 600, 1200].map((seconds) => seconds * second);
+/**
+ * The same for charges that wait for a payer; afterwards every 10 min in the first hour, every 30 min in the first six, then hourly until the
+ * deadline. The statement, read every ten minutes, finds a payment whose webhook was lost whatever the age of its charge. With 10 min for
+ * all of its life, five listings of a thousand a second kept up with three million open charges; with this, of charges that live for a
+ * day, with twelve.
+ */
+const chargeOffsets = [5, 15, 30, 60, 120, 300].map((seconds) => seconds * second);
+/** Counted from a charge's deadline; a query a minute after it may expire the charge. Afterwards once a day. */
+const deadlineOffsets = [5 * second, 61 * second, 10 * minute, hour, day, 3 * day];
+
+/**
+ * When a payment without news is next queried, in milliseconds since 1970.
+ *
+ * @param jitter 0 to 1: up to a fifth of the wait is added, never taken off, so that no query comes before five seconds
+ */
+export function nextQueryAt(
+  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  newsAt: number,
+  now: number,
+  jitter: number,
+): number {
+  const at = nominalQueryAt(payment, newsAt, now);
+  return at + Math.floor(Math.max(at - Math.max(now, newsAt), 0) * 0.2 * jitter);
+}
+
+function nominalQueryAt(
+  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  newsAt: number,
+  now: number,
+): number {
+  const elapsed = now - newsAt;
+  if (payment.kind === 'deposit' && payment.status === 'pending') {
+    const deadline = payment.expiresAt ?? Number.POSITIVE_INFINITY;
+    if (now >= deadline) {
+      const late = deadlineOffsets.find((offset) => offset > now - deadline);
+      return late === undefined ? now + day : deadline + late;
+    }
+    const early = chargeOffsets.find((offset) => offset > elapsed);
+    const at = early === undefined ? now + chargeWait(elapsed) : newsAt + early;
+    return at < deadline ? at : deadline + (deadlineOffsets[0] as number);
+  }
+  const offset = transferOffsets.find((one) => one > elapsed);
+  if (offset !== undefined) return newsAt + offset;
+  return now + (elapsed < day ? 30 * minute : elapsed < 7 * day ? hour : 6 * hour);
+}
+
+/**
+ * How long to wait after a failed query, in milliseconds: 5 s doubled per failure, jittered downwards by at most half, at most 30 min, so
+ * that waits neither shrink while failures go on nor ever fall below five seconds (full jitter would do both, and jitter below
+ * the cap would make 15 min of 30).
+ */
+export function waitAfterFailure(failures: number, jitter: number, retryAfterMs: number | null): number {
+  const full = 5 * second * 2 ** Math.min(failures, 12);
+  return Math.max(Math.min(30 * minute, full - Math.floor((full / 2) * jitter)), patience(retryAfterMs));
+}
+
+/** How long a provider's Retry-After is heeded, in milliseconds. */
+export const patience = (retryAfterMs: number | null): number =>
+  Math.min(retryAfterMs ?? 0, retryAfterMostMs);
+
+/** What is due for sending comes first: first sends, ended leases, repeats. They need no query of the shared limit. */
+export const sendPriority = 0;
+
+/** In which order awaiting payments are queried; 3 are refreshes on demand, which claim their row themselves. */
+export const queryPriorities = [1, 2, 4, 5] as const;
+
+function priorityOf(kind: PaymentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
+  if (kind === 'transfer') return status === 'pending' ? 2 : 1;
+  return status === 'pending' ? 5 : 4;
+}
+
+/** Whether the next thing to do is to send it again under the same id. */
+export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean =>
+  intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
+
+/**
+ * The owner named by `fence` begins an attempt.
+ * @param lostAttempts after a restore the id may have gone out in the time that was lost: one attempt more than the row knows of
+ */
+export function startAttempt(
+  intent: Intent,
+  fence: string,
+  now: number,
+  capabilities: Capabilities,
+  lostAttempts = 0,
+): Intent {
+  const leaseUntil = now + capabilities.sendTimeoutMs + leaseMarginMs;
+  return {
+    ...intent,
+    priority: sendPriority,
+    state: 'sending',
+    fence,
+    attempt: intent.attempt + 1 + (intent.state === 'ready' ? lostAttempts : 0),
+    leaseUntil,
+    dueAt: leaseUntil,
+    attemptEndedAt: null,
+    absences: 0,
+    absentAt: null,
+  };
+}
+
+/** The lease ended without an outcome: the attempt may have arrived, so from now on it may only be asked after. */
+export const takeOver = (intent: Intent, fence: string, status: PaymentStatus, now: number): Intent => ({
+  ...intent,
+  priority: priorityOf(intent.kind, status),
+  state: 'awaiting',
+  fence,
+  leaseUntil: null,
+  dueAt: now,
+  attemptEndedAt: intent.leaseUntil,
+});
+
+/** What is left of an intent after something that did not end its payment. */
+export type Ending =
+  /** The owner's send was accepted. */
+  | { type: 'answered' }
+  /** A webhook or a query told something new of the id. */
+  | { type: 'news' }
+  /** It told what was known. */
+  | { type: 'unchanged' }
+  /** A repeat was refused. */
+  | { type: 'refused' }
+  | { type: 'duplicate' }
+  | { type: 'unclear'; cause: UnclearCause; retryAfterMs: number | null }
+  | { type: 'notSent' }
+  /** A query, begun at `startedAt`, did not find it. */
+  | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
+  | { type: 'queryFailed'; retryAfterMs: number | null };
+
+/**
+ * Whether the provider has answered queries for a day without ending the payment: not found, not yet decided, a report that
+ * does not match. A charge that waits for its payer is not overdue before a day after its deadline; one without a deadline
+ * counts from its creation.
+ */
+export function isOverdue(
+  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
+  { undecidedSince, answeredAt }: Intent,
+): boolean {
+  if (undecidedSince === null || answeredAt === null) return false;
+  const waits = payment.kind === 'deposit' && payment.status === 'pending';
+  const from = waits ? Math.max(payment.expiresAt ?? payment.createdAt, undecidedSince) : undecidedSince;
+  return answeredAt - from > undecidedAfterMs;
+}
+
+export function afterEnding(
+  intent: Intent,
+  ending: Ending,
+  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  now: number,
+  jitter: number,
+): Intent {
+  const ended: Intent = {
+    ...intent,
+    priority: priorityOf(payment.kind, payment.status),
+    state: 'awaiting',
+    leaseUntil: null,
+    attemptEndedAt: intent.state === 'sending' ? now : intent.attemptEndedAt,
+  };
+  const schedule = (newsAt: number): number => nextQueryAt(payment, newsAt, now, jitter);
+  switch (ending.type) {
+    case 'answered':
+    case 'news': {
+      // The provider knows the id from now on, whatever a later query does not find.
+      const heard = {
+        newsAt: now,
+        known: true,
+        failures: 0,
+        absences: 0,
+        absentAt: null,
+        undecidedSince: null,
+        answeredAt: null,
+      };
+      // While its owner is still sending, only the schedule takes note.
+      if (ending.type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
+      const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
+      return { ...ended, ...heard, ...attempted, dueAt: schedule(now) };
+    }
+    case 'unchanged':
+      if (intent.state !== 'awaiting') return intent;
+      return {
+        ...ended,
+        known: true,
+        failures: 0,
+        absences: 0,
+        absentAt: null,
+        undecidedSince: intent.undecidedSince ?? now,
+        answeredAt: now,
+        dueAt: schedule(intent.newsAt),
+      };
+    case 'refused':
+      return {
+        ...ended,
+        refused: true,
+        undecidedSince: ended.undecidedSince ?? now,
+        dueAt: schedule(ended.newsAt),
+      };
+    case 'duplicate':
+      return { ...ended, known: true, dueAt: schedule(now), newsAt: now };
+    case 'unclear': {
+      // Only the first attempt starts the schedule: repeats of a silent provider grow rarer with its queries.
+      const newsAt = intent.attempt === 1 ? now : intent.newsAt;
+      return { ...ended, newsAt, dueAt: Math.max(schedule(newsAt), now + patience(ending.retryAfterMs)) };
+    }
+    case 'notSent': {
+      // No byte went out: the attempt does not count. Only the first can become `ready` again.
+      const attempt = intent.attempt - 1;
+      const failures = intent.failures + 1;
+      const dueAt = now + Math.min(30 * second, second * 2 ** Math.min(failures - 1, 5));
+      return attempt === 0
+        ? { ...ended, priority: sendPriority, state: 'ready', attempt, failures, dueAt, attemptEndedAt: null }
+        : { ...ended, attempt, failures, dueAt };
+    }
+    case 'notFound': {
+      // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
+      if (intent.state !== 'awaiting') return intent;
+      const counts =
+        ending.startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
+        (intent.absentAt === null || ending.startedAt >= intent.absentAt + absenceGapMs);
+      const absences = intent.absences + (counts ? 1 : 0);
+      const repeats = absences >= 2 && !intent.known && ending.repeatIsSafe;
+      return {
+        ...ended,
+        priority: repeats ? sendPriority : ended.priority,
+        failures: 0,
+        absences,
+        absentAt: counts ? ending.startedAt : intent.absentAt,
+        undecidedSince: intent.undecidedSince ?? now,
+        answeredAt: now,
+        dueAt: repeats ? now : schedule(intent.newsAt),
+      };
+    }
+    case 'queryFailed': {
+      if (intent.state !== 'awaiting') return intent;
+      const failures = intent.failures + 1;
+      return { ...ended, failures, dueAt: now + waitAfterFailure(failures, jitter, ending.retryAfterMs) };
+    }
+  }
+}

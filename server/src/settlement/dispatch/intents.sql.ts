@@ -1,0 +1,324 @@
+import type { Table } from '../../ledger/till.ts';
+import type { PaymentKind } from '../../payments/payment.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { type Intent, sendPriority } from './intent.ts';
+
+const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
+  i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
+  i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "undecidedSince",
+  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt"`;
+
+const select: Statement = {
+  name: 'intent_read',
+  text: `SELECT ${columns}
+    FROM intent i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
+};
+
+const insert: Statement = {
+  name: 'intent_insert',
+  text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
+      due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
+      answered_at)
+    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
+      unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
+      unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
+      unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
+      unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
+      unnest($21::timestamptz[])`,
+};
+
+const update: Statement = {
+  name: 'intent_update',
+  text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
+      lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
+      failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
+      refused = k.refused, answered_at = k.answered_at
+    FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
+        unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
+        unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
+        unnest($8::timestamptz[]) AS due_at, unnest($9::timestamptz[]) AS news_at,
+        unnest($10::timestamptz[]) AS attempt_ended_at, unnest($11::integer[]) AS failures,
+        unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
+        unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
+        unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at) AS k
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const remove: Statement = {
+  name: 'intent_delete',
+  text: `DELETE FROM intent i USING unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
+    WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
+};
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+/** Keyed like payments: 36 characters of account, 36 of payment. */
+export const intents: Table<Intent> = {
+  name: 'intent',
+  rank: 20,
+  keyOf: (intent) => intent.accountId + intent.paymentId,
+  // An owner's fence is the token of the command that made it one.
+  tokenOf: (intent) => intent.fence,
+  read: (tx, keys) =>
+    tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted, updated, deleted }) => {
+    const writes: Promise<unknown>[] = [];
+    if (inserted.length > 0) {
+      writes.push(
+        tx.run(insert, [
+          inserted.map((intent) => intent.accountId),
+          inserted.map((intent) => intent.paymentId),
+          inserted.map((intent) => intent.operationId),
+          inserted.map((intent) => intent.connection),
+          inserted.map((intent) => intent.kind),
+          inserted.map((intent) => intent.priority),
+          inserted.map((intent) => intent.state),
+          inserted.map((intent) => intent.fence),
+          inserted.map((intent) => intent.attempt),
+          inserted.map((intent) => intent.leaseUntil),
+          inserted.map((intent) => intent.dueAt),
+          inserted.map((intent) => intent.newsAt),
+          inserted.map((intent) => intent.attemptEndedAt),
+          inserted.map((intent) => intent.failures),
+          inserted.map((intent) => intent.absences),
+          inserted.map((intent) => intent.absentAt),
+          inserted.map((intent) => intent.undecidedSince),
+          inserted.map((intent) => intent.known),
+          inserted.map((intent) => intent.refused),
+          inserted.map((intent) => intent.createdAt),
+          inserted.map((intent) => intent.answeredAt),
+        ]),
+      );
+    }
+    if (updated.length > 0) {
+      writes.push(
+        tx.run(update, [
+          updated.map((intent) => intent.accountId),
+          updated.map((intent) => intent.paymentId),
+          updated.map((intent) => intent.priority),
+          updated.map((intent) => intent.state),
+          updated.map((intent) => intent.fence),
+          updated.map((intent) => intent.attempt),
+          updated.map((intent) => intent.leaseUntil),
+          updated.map((intent) => intent.dueAt),
+          updated.map((intent) => intent.newsAt),
+          updated.map((intent) => intent.attemptEndedAt),
+          updated.map((intent) => intent.failures),
+          updated.map((intent) => intent.absences),
+          updated.map((intent) => intent.absentAt),
+          updated.map((intent) => intent.undecidedSince),
+          updated.map((intent) => intent.known),
+          updated.map((intent) => intent.refused),
+          updated.map((intent) => intent.answeredAt),
+        ]),
+      );
+    }
+    if (deleted.length > 0) {
+      writes.push(
+        tx.run(remove, [deleted.map((key) => key.slice(0, 36)), deleted.map((key) => key.slice(36))]),
+      );
+    }
+    return writes;
+  },
+};
+
+const claim: Statement = {
+  name: 'intent_claim',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT account_id, payment_id FROM intent
+      WHERE connection = $1 AND priority = $2 AND due_at <= $3
+      ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED) AS due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * Takes due rows of one priority by moving their time on to `untilMs`, so that no other process works on them meanwhile. It
+ * never waits for a lock (SKIP LOCKED) and touches nothing but the time, which is a hint: the till decides again under its lock.
+ */
+export const claimDue = (
+  sql: Queries,
+  connection: string,
+  priority: number,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
+
+const claimSendsOf: Record<PaymentKind, Statement> = {
+  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges are never limited.
+  deposit: {
+    name: 'intent_claim_charge_sends',
+    text: `UPDATE intent i SET due_at = $3
+      FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'deposit' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+  // Reads past due charges, which never wait for a slot and are claimed before.
+  transfer: {
+    name: 'intent_claim_transfer_sends',
+    text: `UPDATE intent i SET due_at = $3
+      FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'transfer' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+};
+
+/** The same for due sends of one kind, where the adapter limits parallel sends. */
+export const claimDueSends = (
+  sql: Queries,
+  connection: string,
+  kind: PaymentKind,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> => sql.run<Intent>(claimSendsOf[kind], [connection, time(now), time(untilMs), most]);
+
+const claimNeighbours: Statement = {
+  name: 'intent_claim_neighbours',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id
+      FROM (SELECT account_id, payment_id FROM (SELECT account_id, payment_id, created_at FROM intent
+          WHERE connection = $1 AND priority = $2 AND due_at <= $3 ORDER BY due_at LIMIT $6) AS due
+        ORDER BY created_at LIMIT $5) AS oldest
+      JOIN intent i USING (account_id, payment_id)
+      WHERE i.due_at <= $3 FOR UPDATE OF i SKIP LOCKED) AS taken
+    WHERE i.account_id = taken.account_id AND i.payment_id = taken.payment_id
+    RETURNING ${columns}`,
+};
+
+/** Among how many due rows neighbours are looked for: 50,000 are sorted in some 20 ms. */
+const neighboursAmong = 50_000;
+
+/**
+ * The same for one listing: of what is due, those that were created one after the other. After an outage jittered waits have
+ * shuffled what is due, and a thousand taken in that order would lie in a window that no adapter reads to its end.
+ */
+export const claimDueNeighbours = (
+  sql: Queries,
+  connection: string,
+  priority: number,
+  now: number,
+  untilMs: number,
+  most: number,
+): Promise<Intent[]> =>
+  sql.run<Intent>(claimNeighbours, [connection, priority, time(now), time(untilMs), most, neighboursAmong]);
+
+const claimThese: Statement = {
+  name: 'intent_claim_mentioned',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id
+      FROM unnest($5::bigint[], $6::uuid[]) AS k (number, payment_id) JOIN account a USING (number)
+        JOIN intent i ON i.account_id = a.id AND i.payment_id = k.payment_id
+      WHERE i.connection = $1 AND i.kind = $2 AND i.state = 'awaiting' AND (i.due_at <= $3 OR i.due_at > $4)
+        AND (i.known OR i.kind = 'transfer')
+      LIMIT $7 FOR UPDATE OF i SKIP LOCKED) AS mentioned
+    WHERE i.account_id = mentioned.account_id AND i.payment_id = mentioned.payment_id
+    RETURNING ${columns}`,
+};
+
+/**
+ * The same for payments that a listing mentions and that nobody asked it for. Those due between now and `untilMs` are left: they
+ * are claimed by somebody, or will be asked after at once; and charges that the provider never told us of, since a listing reads
+ * their deadlines rightly only for those that it was asked for.
+ */
+export const claimMentioned = (
+  sql: Queries,
+  connection: string,
+  kind: PaymentKind,
+  now: number,
+  untilMs: number,
+  ids: readonly { accountNumber: number; id: string }[],
+  most: number,
+): Promise<Intent[]> =>
+  sql.run<Intent>(claimThese, [
+    connection,
+    kind,
+    time(now),
+    time(untilMs),
+    ids.map((one) => one.accountNumber),
+    ids.map((one) => one.id),
+    most,
+  ]);
+
+const claimOne: Statement = {
+  name: 'intent_claim_one',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT account_id, payment_id FROM intent
+      WHERE account_id = $1 AND payment_id = $2 AND due_at <= $3 AND state = 'awaiting' FOR UPDATE SKIP LOCKED) AS due
+    WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+    RETURNING ${columns}`,
+};
+
+/** The same for one payment, when its query is overdue. */
+export const claimOverdue = async (
+  sql: Queries,
+  accountId: string,
+  paymentId: string,
+  now: number,
+  untilMs: number,
+): Promise<Intent | undefined> =>
+  (await sql.run<Intent>(claimOne, [accountId, paymentId, time(now), time(untilMs)]))[0];
+
+const giveBack: Statement = {
+  name: 'intent_give_back',
+  text: `UPDATE intent i SET due_at = $3
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id) FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Makes rows due again that were claimed and not worked on, or that something has made urgent. */
+export const makeDue = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  dueAt: number,
+): Promise<unknown> =>
+  sql.run(giveBack, [rows.map((row) => row.accountId), rows.map((row) => row.paymentId), time(dueAt)]);
+
+const renew: Statement = {
+  name: 'intent_renew_claim',
+  text: `UPDATE intent i SET due_at = $4
+    FROM (SELECT i.account_id, i.payment_id FROM intent i
+      JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+      WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine
+    WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
+};
+
+/** Moves the time of claimed rows on, of those alone that still have the time of the claim. */
+export const renewClaims = (
+  sql: Queries,
+  rows: readonly { accountId: string; paymentId: string }[],
+  claimedUntilMs: number,
+  untilMs: number,
+): Promise<unknown> =>
+  sql.run(renew, [
+    rows.map((row) => row.accountId),
+    rows.map((row) => row.paymentId),
+    time(claimedUntilMs),
+    time(untilMs),
+  ]);
+
+const count: Statement = {
+  name: 'intent_count_due',
+  text: `SELECT priority, count(*)::integer AS due FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 1 AND due_at <= $2 LIMIT $3) AS a GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 2 AND due_at <= $2 LIMIT $3) AS b GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 4 AND due_at <= $2 LIMIT $3) AS c GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 5 AND due_at <= $2 LIMIT $3) AS d GROUP BY priority`,
+};
+
+/** How many queries are due of each priority, the most urgent first; counts no further than `most`. */
+export const countDue = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  most: number,
+): Promise<{ priority: number; due: number }[]> => sql.run(count, [connection, time(now), most]);

@@ -1,0 +1,244 @@
+import { conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
+import { wantedBy } from '../../events/subscribed-types.ts';
+import type { House } from '../../compose/runtime.ts';
+import { put, read } from '../../ledger/till.ts';
+import { type Payment, providerIdOf } from '../../payments/payment.ts';
+import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { ChargeReport, PayoutReport, Provider, SendOutcome } from '../../provider/provider.ts';
+import { applyOutcome, type Observed } from '../tracking/apply-outcome.ts';
+import { breakerKey, breakerRows, type CallKind, type CallResult, probeEveryMs } from './breaker.ts';
+import { type Intent, leaseMarginMs, startAttempt, takeOver, wantsRepeat } from './intent.ts';
+import { intents } from './intents.sql.ts';
+import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
+
+/** What a started attempt may do: write to the provider until its lease ends, and report under its fence. */
+export interface Attempt {
+  payment: Payment;
+  connection: string;
+  fence: string;
+  /** Monotonic. */
+  leaseEndsMs: number;
+  /** An earlier attempt was made. */
+  repeat: boolean;
+  /** The trace of whoever waits for it. */
+  traceparent?: string | undefined;
+}
+
+/** Sends beside the callers: a worker, for the connection that it works on. */
+export interface Sender {
+  hasRoom(): boolean;
+  /** Goes on with what was committed as `sending`; nobody waits for it. */
+  begin(attempt: Attempt): void;
+}
+
+/** How long the outcome of a call may take to be stored. */
+export const applyWithinMs = 15_000;
+
+/** While withdrawals are stopped, a first send looks again after this. */
+const stoppedWaitMs = 5_000;
+
+/** Sends what was committed as `sending`, and applies the outcome. @returns the payment as it is afterwards */
+export async function send(house: House, attempt: Attempt): Promise<Payment> {
+  return applyOutcome(house, await callProvider(house, attempt), house.clock.monotonicMs() + applyWithinMs);
+}
+
+/**
+ * Makes the call of an attempt.
+ *
+ * The lease is checked by monotonic time right before the write: an owner that was frozen past it (a stopped process, a paused
+ * machine) sends nothing, since somebody else may own the payment by now.
+ */
+export async function callProvider(house: House, attempt: Attempt): Promise<Observed> {
+  const { payment, connection, fence } = attempt;
+  const provider = house.providers.get(connection);
+  if (!provider) throw new Error(`no provider for ${connection}`);
+  const callEndsMs = house.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
+  let outcome: SendOutcome<ChargeReport | PayoutReport>;
+  if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
+    // Said under the fence: whoever owns the payment by now hears nothing of it.
+    outcome = { outcome: 'notSent', detail: 'too late for its lease' };
+  } else {
+    const pixKey = await pixKeyOf(house, payment);
+    if (pixKey === unopened) {
+      // Certainly not sent, and not the provider's fault: it is tried again when the key can be opened.
+      const { accountId, id: paymentId, operationId } = payment;
+      outcome = { outcome: 'notSent', detail: 'its key cannot be opened' };
+      return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
+    }
+    outcome = await instruct(house, provider, payment, pixKey, attempt.traceparent);
+    const result = resultOf(outcome);
+    // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
+    // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
+    if (result === 'ok' || !attempt.repeat) {
+      house.breakers.record(connection, callOf(payment), payment.accountId, result);
+    }
+  }
+  const { accountId, id: paymentId, operationId } = payment;
+  return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
+}
+
+/** How long the provider's "I have it" is kept back for the end that may be near. */
+const settlesWithinMs = 200;
+
+/**
+ * Applies what an attempt ended with when nobody waits for it. Most payouts end within a moment of their answer, so `pending` is
+ * kept back that long, unless somebody subscribes to it: a quarter of all that is written for a transfer. A process that ends meanwhile
+ * leaves the lease to run out, as if the answer had been lost.
+ */
+export async function applyUnhurried(house: House, observed: Observed): Promise<void> {
+  const { accountId, paymentId } = observed;
+  if (saysPending(observed) && !(await wantedBy(house, accountId)).has('transfer.created')) {
+    house.keptBack.add(paymentId);
+    await house.clock.sleep(settlesWithinMs, house.draining);
+    if (!house.keptBack.delete(paymentId)) return;
+  }
+  await applyOutcome(house, observed, house.clock.monotonicMs() + applyWithinMs);
+}
+
+function saysPending({ observation }: Observed): boolean {
+  if (observation.from !== 'send' || observation.outcome.outcome !== 'accepted') return false;
+  const { report } = observation.outcome;
+  return 'providerId' in report && report.status === 'pending';
+}
+
+const unopened = Symbol('a key that cannot be opened');
+
+/** @returns null for a charge, which has no key */
+async function pixKeyOf(house: House, payment: Payment): Promise<string | null | typeof unopened> {
+  if (payment.pixKey === null) return null;
+  const opened = await openOrReport(house, payment.pixKey, payment.id, unreadableKeyOf(payment, 'send'));
+  return opened?.toString() ?? unopened;
+}
+
+const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
+
+function instruct(
+  house: House,
+  provider: Provider,
+  payment: Payment,
+  pixKey: string | null,
+  traceparent: string | undefined,
+): Promise<SendOutcome<ChargeReport | PayoutReport>> {
+  const { id, amountCents, feeCents, description } = payment;
+  if (payment.kind === 'deposit') {
+    return provider.createCharge({
+      txid: providerIdOf(id),
+      amountCents,
+      payerName: payment.payerName ?? '',
+      description,
+      expirySeconds: house.settings.chargeExpirySeconds,
+      traceparent,
+    });
+  }
+  if (pixKey === null || payment.pixKeyType === null) throw new Error('a transfer without a key');
+  return provider.sendPayout({
+    providerId: providerIdOf(id),
+    amountCents: amountCents - feeCents,
+    pixKey,
+    pixKeyType: payment.pixKeyType,
+    description,
+    traceparent,
+  });
+}
+
+export function resultOf(outcome: { outcome: string; cause?: string }): CallResult {
+  if (outcome.outcome === 'notSent') return 'network';
+  if (outcome.outcome !== 'unclear') return 'ok';
+  if (outcome.cause === 'network') return 'network';
+  return outcome.cause === 'server' || outcome.cause === 'unreadable' ? 'server' : 'ok';
+}
+
+/**
+ * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte.
+ *
+ * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one of them through when its probe is due.
+ * @returns null when there is nothing to send now
+ */
+export function startSend(house: House, intent: Intent): Promise<Attempt | null> {
+  const { accountId, paymentId, connection } = intent;
+  const key = paymentKey(accountId, paymentId);
+  const chain = { accountId, chainId: intent.operationId };
+  const token = house.ids.uuid();
+  const startedMs = house.clock.monotonicMs();
+  const provider = house.providers.get(connection);
+  if (!provider) return Promise.resolve(null);
+  const call: CallKind = intent.kind === 'deposit' ? 'charge' : 'payout';
+  return house.till
+    .submit<{ attempt: Attempt | null; breakerOpen: boolean }>({
+      token,
+      deadlineMs: startedMs + applyWithinMs,
+      chains: [chain],
+      reads: [
+        read(payments, key),
+        read(intents, key),
+        read(conditions, accountId),
+        read(platform, platformKey),
+        read(breakerRows, breakerKey(connection, call)),
+      ],
+      eventRefs: [],
+      decide: (view) => {
+        const payment = view.get(payments, key);
+        const stored = view.get(intents, key);
+        const breaker = view.get(breakerRows, breakerKey(connection, call));
+        const answer = (attempt: Attempt | null) => ({ attempt, breakerOpen: breaker?.open ?? false });
+        if (!payment || !stored) return { answer: answer(null) };
+        // The lease is shorter here than in the row by what the commit takes.
+        const leaseMs = provider.capabilities.sendTimeoutMs + leaseMarginMs;
+        const repeat = wantsRepeat(stored, provider.capabilities);
+        const mine = {
+          payment,
+          connection,
+          fence: token,
+          leaseEndsMs: startedMs + leaseMs,
+          repeat: repeat || stored.attempt > 1,
+        };
+        // Decided once more after a lost answer to COMMIT, which had arrived.
+        if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
+        if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
+        const now = house.clock.now();
+        const wait = (dueAt: number) => ({
+          answer: answer(null),
+          writes: [put(intents, { ...stored, dueAt })],
+        });
+        const installation = view.get(platform, platformKey);
+        const stopped =
+          installation?.withdrawalsPausedAt !== null ||
+          view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
+          view.balance(chain)?.frozen !== false;
+        if (payment.kind === 'transfer' && !repeat && stopped) return wait(now + stoppedWaitMs);
+        // A repeat asks no breaker and takes no turn of those who may try: the provider has just answered two queries about it.
+        const down = repeat ? undefined : breaker;
+        if (down?.open && down.probeAt > now) return wait(down.probeAt);
+        const probing = down?.open ? [put(breakerRows, { ...down, probeAt: now + probeEveryMs })] : [];
+        const lostAttempts = installation?.restoredAt === null ? 0 : 1;
+        const started = startAttempt(stored, token, now, provider.capabilities, lostAttempts);
+        return { answer: answer(mine), writes: [put(intents, started), ...probing] };
+      },
+    })
+    .then(({ attempt, breakerOpen }) => {
+      house.breakers.seen(connection, call, breakerOpen);
+      return attempt;
+    });
+}
+
+/** Ends the lease of an owner that is gone: from now on the payment may only be asked after. */
+export function takeOverSend(house: House, intent: Intent): Promise<void> {
+  const { accountId, paymentId } = intent;
+  const key = paymentKey(accountId, paymentId);
+  const token = house.ids.uuid();
+  return house.till.submit<void>({
+    token,
+    deadlineMs: house.clock.monotonicMs() + applyWithinMs,
+    chains: [{ accountId, chainId: intent.operationId }],
+    reads: [read(payments, key), read(intents, key)],
+    eventRefs: [],
+    decide: (view) => {
+      const payment = view.get(payments, key);
+      const stored = view.get(intents, key);
+      const now = house.clock.now();
+      if (!payment || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
+        return { answer: undefined };
+      return { answer: undefined, writes: [put(intents, takeOver(stored, token, payment.status, now))] };
+    },
+  });
+}

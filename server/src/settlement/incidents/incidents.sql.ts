@@ -1,0 +1,230 @@
+import type { Readable, Table } from '../../ledger/till.ts';
+import type { IncidentKind } from '../../payments/state.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+
+/** Something a person has to look at. The till never guesses: it posts to suspense or posts nothing, and opens one of these. */
+export interface Incident {
+  accountId: string;
+  id: string;
+  /** `divergence`: `verify` found an invariant broken. */
+  kind: IncidentKind | 'divergence';
+  paymentId: string | null;
+  operationId: string | null;
+  amountCents: number;
+  /** Unique in the account: one incident per event, however often it is reported. */
+  reference: string;
+  /** While it is open the operation's withdrawals are frozen. */
+  freezes: boolean;
+  detail: object;
+  openedAt: number;
+}
+
+const select: Statement = {
+  name: 'incident_read',
+  text: `SELECT i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
+      i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt"
+    FROM incident i JOIN unnest($1::uuid[], $2::text[]) AS k (account_id, reference) USING (account_id, reference)`,
+};
+
+const insert: Statement = {
+  name: 'incident_insert',
+  text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at,
+      mail_due_at)
+    SELECT account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, 'open', opened_at, opened_at
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::text[], $8::boolean[], $9::jsonb[],
+      $10::timestamptz[])
+      AS k (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, opened_at)`,
+};
+
+export const incidentKey = (accountId: string, reference: string): string => accountId + reference;
+
+/** Keyed by reference: 36 characters of account, then the reference. Opened here, resolved by an operator elsewhere. */
+export const incidents: Table<Incident> = {
+  name: 'incident',
+  rank: 30,
+  keyOf: (incident) => incidentKey(incident.accountId, incident.reference),
+  read: (tx, keys) =>
+    tx.run<Incident>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map((incident) => incident.accountId),
+      inserted.map((incident) => incident.id),
+      inserted.map((incident) => incident.kind),
+      inserted.map((incident) => incident.paymentId),
+      inserted.map((incident) => incident.operationId),
+      inserted.map((incident) => incident.amountCents),
+      inserted.map((incident) => incident.reference),
+      inserted.map((incident) => incident.freezes),
+      inserted.map((incident) => JSON.stringify(incident.detail)),
+      inserted.map((incident) => new Date(incident.openedAt).toISOString()),
+    ]),
+  ],
+};
+
+export interface OpenIncidents {
+  accountId: string;
+  paymentId: string;
+}
+
+const open: Statement = {
+  name: 'incident_open',
+  text: `SELECT DISTINCT i.account_id AS "accountId", i.payment_id AS "paymentId"
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.state = 'open'`,
+};
+
+/**
+ * Which payments have an open incident; keyed like payments. Put beside every incident that is opened, so that a later command of
+ * the same flush sees it; what is stored is the incident itself.
+ */
+export const openIncidents: Table<OpenIncidents> = {
+  name: 'incident_open',
+  rank: 30,
+  write: () => [],
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run<OpenIncidents>(open, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+/** An incident with its ending: what an operator sees and closes. */
+export interface IncidentCase extends Incident {
+  state: 'open' | 'resolved';
+  resolvedAt: number | null;
+  resolution: Resolution | null;
+}
+
+export interface Resolution {
+  action: string;
+  reason: string;
+  actor: string;
+  /** The token of the command that resolved it. */
+  command: string;
+}
+
+const caseColumns = `i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
+  i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt", i.state,
+  i.resolved_at AS "resolvedAt", i.resolution`;
+
+const selectCases: Statement = {
+  name: 'incident_case_read',
+  text: `SELECT ${caseColumns}
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
+};
+
+const resolve: Statement = {
+  name: 'incident_resolve',
+  text: `UPDATE incident i SET state = k.state, resolved_at = k.resolved_at, resolution = k.resolution
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::jsonb[])
+      AS k (account_id, id, state, resolved_at, resolution)
+    WHERE i.account_id = k.account_id AND i.id = k.id`,
+};
+
+/** The same rows, keyed by 36 characters of account and 36 of incident: to be resolved. */
+export const incidentCases: Table<IncidentCase> = {
+  name: 'incident_case',
+  rank: 30,
+  keyOf: (incident) => incident.accountId + incident.id,
+  read: (tx, keys) =>
+    tx.run<IncidentCase>(selectCases, [
+      keys.map((key) => key.slice(0, 36)),
+      keys.map((key) => key.slice(36)),
+    ]),
+  write: (tx, { updated }) => [
+    tx.run(resolve, [
+      updated.map((incident) => incident.accountId),
+      updated.map((incident) => incident.id),
+      updated.map((incident) => incident.state),
+      updated.map((incident) =>
+        incident.resolvedAt === null ? null : new Date(incident.resolvedAt).toISOString(),
+      ),
+      updated.map((incident) => JSON.stringify(incident.resolution)),
+    ]),
+  ],
+};
+
+const freezing: Statement = {
+  name: 'incident_freezing',
+  text: `SELECT i.account_id AS "accountId", i.operation_id AS "operationId", array_agg(i.id::text) AS ids
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, operation_id) USING (account_id, operation_id)
+    WHERE i.state = 'open' AND i.freezes GROUP BY i.account_id, i.operation_id`,
+};
+
+/** The open incidents that freeze an operation; keyed by account and operation. */
+export const freezingIncidents: Readable<{ accountId: string; operationId: string; ids: string[] }> = {
+  name: 'incident_freezing',
+  keyOf: (row) => row.accountId + row.operationId,
+  read: (tx, keys) =>
+    tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+const find: Statement = {
+  name: 'incident_find',
+  text: `SELECT ${caseColumns} FROM incident i WHERE i.id = $1`,
+};
+
+export const findIncident = async (sql: Queries, id: string): Promise<IncidentCase | undefined> =>
+  (await sql.run<IncidentCase>(find, [id]))[0];
+
+const list: Statement = {
+  name: 'incident_list',
+  text: `SELECT ${caseColumns} FROM incident i
+    WHERE ($1::uuid IS NULL OR i.account_id = $1) AND (i.opened_at, i.id) < ($2, $3)
+    ORDER BY i.opened_at DESC, i.id DESC LIMIT $4`,
+};
+
+/** The newest first, older ones than the given place. */
+export const findIncidents = (
+  sql: Queries,
+  accountId: string | null,
+  before: { openedAt: number; id: string },
+  most: number,
+): Promise<IncidentCase[]> =>
+  sql.run<IncidentCase>(list, [accountId, new Date(before.openedAt).toISOString(), before.id, most]);
+
+const suspended: Statement = {
+  name: 'incident_suspended',
+  text: `SELECT suspense AS cents, effective_at AS at FROM journal
+    WHERE account_id = $1 AND subject = $2 AND event = $3 AND reference = $4`,
+};
+
+/** What an event put into suspense (negative: what it left missing), and when it happened. The journal never changes. */
+export const findSuspended = async (
+  sql: Queries,
+  ref: { accountId: string; subject: string; event: number; reference: string },
+): Promise<{ cents: number; at: number } | undefined> =>
+  (
+    await sql.run<{ cents: number; at: number }>(suspended, [
+      ref.accountId,
+      ref.subject,
+      ref.event,
+      ref.reference,
+    ])
+  )[0];
+
+const place: Statement = {
+  name: 'incident_place',
+  text: `SELECT a.connection, o.id AS "mainOperationId" FROM account a
+    LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.id = $1`,
+};
+
+/** The account's provider connection and its main operation of this moment. */
+export const findPlaceOf = async (
+  sql: Queries,
+  accountId: string,
+): Promise<{ connection: string; mainOperationId: string | null } | undefined> =>
+  (await sql.run<{ connection: string; mainOperationId: string | null }>(place, [accountId]))[0];
+
+const claimant: Statement = {
+  name: 'incident_claimant',
+  text: `SELECT p.account_id AS "accountId", p.id FROM account a
+      JOIN payment p ON p.account_id = a.id AND (p.end_to_end = $1 OR p.id = $2)
+    WHERE p.status IN ('paid', 'completed') LIMIT 1`,
+};
+
+/** The settled payment that names this end-to-end id, or is itself named: whoever's it is. */
+export const findClaimant = async (
+  sql: Queries,
+  endToEnd: string,
+  paymentId: string | null,
+): Promise<{ accountId: string; id: string } | undefined> =>
+  (await sql.run<{ accountId: string; id: string }>(claimant, [endToEnd, paymentId]))[0];

@@ -1,0 +1,88 @@
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { audits, installationId } from './audit.sql.ts';
+import type { Operator } from './operator.ts';
+import { pauseAfterRestore } from './pause.ts';
+
+const unclear: Statement = {
+  name: 'restore_intents',
+  text: `UPDATE intent SET state = 'sending', priority = 0, fence = $1, attempt = GREATEST(attempt, 1), lease_until = $2,
+      due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL`,
+};
+
+const refill: Statement = {
+  name: 'restore_query_buckets',
+  text: 'UPDATE connection SET query_bucket_at = $1',
+};
+
+/** As after a password that was set anew by mail: who was removed since the copy was made must not make keys or invite. */
+const frozenMs = 24 * 3_600_000;
+
+/** A copy of an early version has no people yet. */
+const hasPeople: Statement = {
+  name: 'restore_has_people',
+  text: `SELECT to_regclass('vintem.panel_user') IS NOT NULL AS present`,
+};
+
+const freezePeople: Statement = {
+  name: 'restore_people',
+  text: 'UPDATE panel_user SET frozen_until = GREATEST(frozen_until, $1)',
+};
+
+const keysInForce: Statement = {
+  name: 'restore_keys',
+  text: `SELECT id, account_id AS "accountId", name, permissions FROM api_key
+    WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $1) ORDER BY created_at, id`,
+};
+
+const peopleInForce: Statement = {
+  name: 'restore_members',
+  text: `SELECT m.account_id AS "accountId", u.email, m.role FROM panel_member m JOIN panel_user u ON u.id = m.user_id
+    ORDER BY m.created_at, u.email`,
+};
+
+/** Who may use the restored installation: what was revoked or removed since the copy was made is in force again. */
+export interface InForceAgain {
+  keys: { id: string; accountId: string; name: string; permissions: string[] }[];
+  people: { accountId: string; email: string; role: string }[];
+}
+
+/**
+ * What the rows of a copy may no longer say, changed in the transaction that brings them back.
+ *
+ * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
+ * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
+ * is asked after first, repeated only under its own id, and released only when the provider itself says that this id was refused.
+ * The addresses that the provider delivers to stay what they were.
+ *
+ * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, nobody is
+ * signed in, and people are frozen for a day: an operator has the list, and the time to revoke. Rejected: to hold back all keys
+ * until each is confirmed, because every merchant would be refused after each restore for the sake of a key that may be one.
+ */
+export async function markRestored(
+  tx: Queries,
+  { clock, ids, actor }: Pick<Operator, 'clock' | 'ids' | 'actor'>,
+  copy: { createdAt: string; sha256: string },
+): Promise<InForceAgain> {
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  await pauseAfterRestore(tx, now);
+  await tx.run(unclear, [ids.uuid(), at]);
+  await tx.run(refill, [at]);
+  const [panel] = await tx.run<{ present: boolean }>(hasPeople);
+  if (panel?.present) await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
+  const audit = {
+    accountId: installationId,
+    id: ids.uuid(),
+    at: now,
+    actor,
+    action: 'restore',
+    subject: 'installation',
+    reason: null,
+    detail: copy,
+  };
+  await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+  return {
+    keys: await tx.run<InForceAgain['keys'][number]>(keysInForce, [at]),
+    people: panel?.present ? await tx.run<InForceAgain['people'][number]>(peopleInForce) : [],
+  };
+}

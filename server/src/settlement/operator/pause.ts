@@ -1,0 +1,107 @@
+import type { Queries, Statement } from '../../ports/sql.ts';
+import { audits, installationId } from './audit.sql.ts';
+import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
+
+/**
+ * The platform-wide block of withdrawals.
+ *
+ * It locks no account: a flush that began before may still accept, and every one that begins after refuses. What was accepted
+ * and not sent waits with its reserve, since a first send reads the pause when it commits `sending`; queries go on.
+ *
+ * A restore from a backup begins with one (`pauseAfterRestore`), which only a finished comparison with the provider's lists
+ * ends: until then nobody can say what had been sent when the backup was not yet written.
+ */
+export interface PauseView {
+  paused: boolean;
+  reason: string | null;
+  /** ms since 1970. */
+  pausedAt: number | null;
+}
+
+const select: Statement = {
+  name: 'pause_read',
+  text: `SELECT withdrawals_paused_at AS "pausedAt", withdrawals_paused_reason AS reason, restored_at AS "restoredAt"
+    FROM installation FOR NO KEY UPDATE`,
+};
+
+const update: Statement = {
+  name: 'pause_write',
+  text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3`,
+};
+
+interface Installation {
+  pausedAt: number | null;
+  reason: string | null;
+  restoredAt: number | null;
+}
+
+const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
+
+const write = (tx: Queries, state: Installation): Promise<unknown> =>
+  tx.run(update, [time(state.pausedAt), state.reason, time(state.restoredAt)]);
+
+/** A repeat keeps the time of the first and takes the new reason. */
+export function pauseWithdrawals(operator: Operator, text: string): Promise<PauseView> {
+  const reason = reasonOf(text);
+  return change(operator, 'withdrawals.pause', reason, ({ pausedAt, restoredAt }) => {
+    const now = operator.clock.now();
+    // Not the restore's own any more, also within its millisecond: the comparison that ends that one leaves this one alone.
+    if (pausedAt !== null && pausedAt === restoredAt)
+      return { pausedAt: Math.max(now, restoredAt + 1), reason, restoredAt };
+    return { pausedAt: pausedAt ?? now, reason, restoredAt };
+  });
+}
+
+/** @throws OperatorRefused after a restore, before the comparison */
+export const resumeWithdrawals = (operator: Operator): Promise<PauseView> =>
+  change(operator, 'withdrawals.resume', null, (before) => {
+    if (before.restoredAt !== null) {
+      throw new OperatorRefused(
+        'a backup was restored: run `vintem reconcile`, which ends the pause when it has compared everything',
+      );
+    }
+    return { ...before, pausedAt: null, reason: null };
+  });
+
+/** The provider's lists have been compared: ends the restore's own pause, and no other. @returns whether there was a restore to end */
+export async function endRestore(operator: Operator): Promise<boolean> {
+  let ended = false;
+  await change(operator, 'restore.end', null, (before) => {
+    ended = before.restoredAt !== null;
+    const own = before.pausedAt !== null && before.pausedAt === before.restoredAt;
+    return own ? { pausedAt: null, reason: null, restoredAt: null } : { ...before, restoredAt: null };
+  });
+  return ended;
+}
+
+/** What a restore writes, as one: both times are the same, and that says whose pause it is. */
+export const pauseAfterRestore = (tx: Queries, now: number): Promise<unknown> =>
+  write(tx, { pausedAt: now, reason: 'restored from a backup', restoredAt: now });
+
+async function change(
+  operator: Operator,
+  action: string,
+  reason: string | null,
+  apply: (before: Installation) => Installation,
+): Promise<PauseView> {
+  return operator.sql.tx(async (tx) => {
+    const [before] = await tx.run<Installation>(select);
+    if (!before) throw new Error('the installation has no row');
+    const after = apply(before);
+    const audit = {
+      accountId: installationId,
+      id: operator.ids.uuid(),
+      at: operator.clock.now(),
+      actor: operator.actor,
+      action,
+      subject: 'installation',
+      reason,
+      detail: { before, after },
+    };
+    await Promise.all([
+      write(tx, after),
+      ...audits.write(tx, { inserted: [audit], updated: [], deleted: [] }),
+    ]);
+    return { paused: after.pausedAt !== null, reason: after.reason, pausedAt: after.pausedAt };
+  });
+}

@@ -1,0 +1,565 @@
+import { lowestIdAt } from '../../events/log.ts';
+import type { House } from '../../compose/runtime.ts';
+import { type Payment, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
+import { findOwners, type PaymentOwner, paymentKey, payments } from '../../payments/payments.sql.ts';
+import type {
+  ChargeReport,
+  DayReportOutcome,
+  ListOutcome,
+  ListWindow,
+  PayoutReport,
+  Provider,
+  QueryOutcome,
+  StatementLine,
+  Unclear,
+} from '../../provider/provider.ts';
+import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { applyOutcome } from '../tracking/apply-outcome.ts';
+import { audits, installationId } from './audit.sql.ts';
+import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
+import { takeQuery } from '../dispatch/limit.ts';
+import { type Operator, OperatorRefused } from './operator.ts';
+import { endRestore } from './pause.ts';
+import { settledReturns } from '../tracking/interpret-report.ts';
+import {
+  findConnectionOf,
+  findConnections,
+  findOldestOpen,
+  findRestore,
+  findSettled,
+  findTraces,
+  type OpenPayment,
+} from './reconcile.sql.ts';
+import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
+import { applyWithinMs } from '../dispatch/send.ts';
+import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
+import { setAside } from '../tracking/statement-lines.ts';
+import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
+
+/**
+ * Compares what the provider lists (charges, payouts, the statement of its account) with what is here.
+ *
+ * What it has and we lack is posted the way every word of the provider's is: a payment of ours through `applyOutcome`, anything
+ * else to suspense of the installation with an incident. Both happen once per id of the provider, so a comparison may be
+ * repeated, and webhooks and queries may come in between. What contradicts us is never posted: it opens the incident that
+ * the same word would open in a webhook.
+ *
+ * After a restore this is what ends the pause: when everything has been compared from before the newest payment that the
+ * backup held, nobody's money is missing and nothing unknown can still be under way.
+ */
+export interface Reconciled {
+  /** Items of the provider's lists that are payments of ours. */
+  compared: number;
+  /** Of them, those whose money was missing here: it is posted now. */
+  missing: number;
+  /** At the provider, and no payment of ours. */
+  unexpected: number;
+  /** Both know it, and disagree; or settled here and not listed there. */
+  different: number;
+  /** Lines of the statement that the provider could not answer: the running service looks them up again. */
+  setAside: number;
+  /** Reports of closed days that could not be read: the running service requests them again. */
+  unreadReports: number;
+  /** ms since 1970. */
+  since: number;
+  /** The pause after a restore ended with this. */
+  restoreEnded: boolean;
+}
+
+const hourMs = 3_600_000;
+/** How far back a comparison goes unless it is told. */
+const usualMs = 24 * hourMs;
+/** A window that is longer than the adapter reads is divided, down to this. */
+const windowLeastMs = 1_000;
+/** Payments of the last minutes may be on their way into the provider's lists. */
+const settlingMs = 5 * 60_000;
+const chunk = 500;
+/** Of a report that is being made: about four minutes. */
+const reportLooksMost = 50;
+/** After a restore, open payments from before the window that are queried one by one: 40 s of the shared limit. */
+const staleMost = 200;
+/** No comparison takes longer: what an older one left in the database belongs to a process that ended. */
+const abandonedAfterMs = 7 * 24 * hourMs;
+
+/** @throws OperatorRefused no such account, or its provider is not configured; Error when the provider does not answer */
+export async function reconcile(
+  house: House,
+  operator: Operator,
+  options: { accountId: string | null; sinceMs: number | null },
+): Promise<Reconciled> {
+  const { accountId } = options;
+  const now = house.clock.now();
+  const restore = await findRestore(house.sql);
+  const { needed, stale } = await neededOf(house, restore, now);
+  const since = Math.max(options.sinceMs ?? needed, 0);
+  const result: Reconciled = {
+    compared: 0,
+    missing: 0,
+    unexpected: 0,
+    different: 0,
+    setAside: 0,
+    unreadReports: 0,
+    since,
+    restoreEnded: false,
+  };
+  let providers = [...house.providers.values()];
+  if (accountId === null && restore !== null) {
+    // What was sent in the time that was lost is known to its provider alone: without one of them nothing has been compared.
+    const missing = (await findConnections(house.sql)).filter((one) => !house.providers.has(one));
+    if (missing.length > 0)
+      throw new OperatorRefused(
+        `there are accounts at a provider that is not configured: ${missing.join(', ')}`,
+      );
+  }
+  if (accountId !== null) {
+    const connection = await findConnectionOf(house.sql, accountId);
+    if (connection === undefined) throw new OperatorRefused('no such account');
+    providers = providers.filter((provider) => provider.connection === connection);
+    if (providers.length === 0)
+      throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
+  }
+  await forgetAbandoned(house.sql, lowestIdAt(now - abandonedAfterMs));
+  for (const provider of providers) {
+    const seen = createSeen(house);
+    try {
+      await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, seen, stale, result);
+    } finally {
+      await seen.end();
+    }
+  }
+  if (accountId === null && since <= needed) result.restoreEnded = await endRestore(operator);
+  const audit = {
+    accountId: accountId ?? installationId,
+    id: operator.ids.uuid(),
+    at: operator.clock.now(),
+    actor: operator.actor,
+    action: 'reconcile',
+    subject: accountId ?? 'installation',
+    reason: null,
+    detail: result,
+  };
+  await house.sql.tx(async (tx) => {
+    await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
+  });
+  return result;
+}
+
+/**
+ * From when on everything has to be compared: after a restore, from before the newest payment that the backup held and from before every
+ * open payment, since each of them may have ended in the time that was lost. A few that have been open for long would stretch that to
+ * their age: the oldest ones are queried one by one instead.
+ */
+async function neededOf(
+  house: House,
+  restore: { restoredAt: number; lastBeforeAt: number } | null,
+  now: number,
+): Promise<{ needed: number; stale: OpenPayment[] }> {
+  if (restore === null) return { needed: now - usualMs, stale: [] };
+  const from = Math.min(restore.lastBeforeAt, restore.restoredAt) - hourMs;
+  const oldest = await findOldestOpen(house.sql, from, staleMost + 1);
+  const [stale, next] = [oldest.slice(0, staleMost), oldest[staleMost]];
+  return { needed: next ? next.createdAt - hourMs : from, stale };
+}
+
+async function compareConnection(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  window: ListWindow,
+  seen: Seen,
+  stale: readonly OpenPayment[],
+  result: Reconciled,
+): Promise<void> {
+  const compare = async (reports: readonly (ChargeReport | PayoutReport)[]): Promise<void> => {
+    for (let at = 0; at < reports.length; at += chunk) {
+      const part = new Map(reports.slice(at, at + chunk).map((report) => [idOf(report), report]));
+      const fresh = await seen.add([...part.keys()]);
+      const news = [...part.values()].filter((report) => fresh.has(idOf(report)));
+      if (news.length > 0) await compareReports(house, provider, accountId, news, result);
+    }
+  };
+  if (provider.capabilities.canList) {
+    for await (const reports of listed(house, provider, window, (part) => provider.listCharges(part)))
+      await compare(reports);
+    for await (const reports of listed(house, provider, window, (part) => provider.listPayouts(part)))
+      await compare(reports);
+  }
+  const { lists, dayReports } = provider.capabilities.statement;
+  // The statement shows when money moved, so also what was created before the window, and what is under no id of ours.
+  if (lists) {
+    for await (const lines of listed(house, provider, window, (part) => provider.statement(part)))
+      await compareLines(house, provider, accountId, lines, seen, compare, result);
+  }
+  if (dayReports) {
+    for (const day of closedDays(window, house.clock.now(), dayReports.utcOffsetMs)) {
+      const report = await reportOf(house, provider, day);
+      if (report === null) result.unreadReports++;
+      else {
+        const lines = linesOfReport(day, dayReports.utcOffsetMs, report);
+        await compareReported(house, provider, accountId, lines, seen, compare, result);
+      }
+    }
+  }
+  await compareStale(house, provider, accountId, stale, seen, compare);
+  if (!provider.capabilities.canList) return;
+  const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
+  for await (const page of findSettled(house.sql, provider.connection, between, accountId)) {
+    const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
+    for (const { id, accountId: owner } of page) {
+      if (there.has(providerIdOf(id))) continue;
+      result.different++;
+      house.log.error(
+        { accountId: owner, paymentId: id },
+        'settled here, and not in the lists of the provider',
+      );
+    }
+  }
+}
+
+/** Open payments from before the window, each by a query of its own. One that is not found releases nothing: the follow-up goes on asking. */
+async function compareStale(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  stale: readonly OpenPayment[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+): Promise<void> {
+  const ours = stale.filter(
+    (one) => one.connection === provider.connection && (accountId === null || one.accountId === accountId),
+  );
+  const there = await seen.among(ours.map(({ paymentId }) => providerIdOf(paymentId)));
+  for (const { paymentId, kind } of ours) {
+    const providerId = providerIdOf(paymentId);
+    if (there.has(providerId)) continue;
+    await takeTurn(house, provider);
+    const outcome =
+      kind === 'deposit' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
+    if (outcome.outcome === 'found') await compare([outcome.report]);
+    if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+  }
+}
+
+const idOf = (report: ChargeReport | PayoutReport): string =>
+  'providerId' in report ? report.providerId : report.txid;
+
+async function ownersOf(
+  house: House,
+  { connection }: Provider,
+  providerIds: readonly string[],
+): Promise<Map<string, PaymentOwner>> {
+  const ids = providerIds.map(paymentIdOf).filter((id) => id !== null);
+  const owners = await findOwners(
+    house.sql,
+    connection,
+    ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+  );
+  return new Map(owners.map((owner) => [providerIdOf(owner.id), owner]));
+}
+
+async function compareReports(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  reports: readonly (ChargeReport | PayoutReport)[],
+  result: Reconciled,
+): Promise<void> {
+  const startedAt = house.clock.now();
+  const owners = await ownersOf(house, provider, reports.map(idOf));
+  for (const report of reports) {
+    const owner = owners.get(idOf(report));
+    // A charge under a transfer's id is not that transfer.
+    if (owner && (owner.kind === 'transfer') !== 'providerId' in report) owners.delete(idOf(report));
+  }
+  const mine = [...owners.values()].filter((owner) => accountId === null || owner.accountId === accountId);
+  const before = await stateOf(house, mine);
+  const told: PaymentOwner[] = [];
+  await Promise.all(
+    reports.map(async (report) => {
+      const owner = owners.get(idOf(report));
+      if (!owner) {
+        if (accountId !== null) return;
+        result.unexpected++;
+        await postAll(house, report);
+        return;
+      }
+      const state = before.get(owner.id);
+      if (!state) return;
+      result.compared++;
+      if (!hasNews(report, state.payment, state.references)) return;
+      told.push(owner);
+      const outcome: QueryOutcome<ChargeReport | PayoutReport> = { outcome: 'found', report };
+      await applyOutcome(
+        house,
+        {
+          accountId: owner.accountId,
+          paymentId: owner.id,
+          operationId: owner.operationId,
+          connection: provider.connection,
+          observation: { from: 'query', id: house.ids.uuid(), startedAt, outcome },
+        },
+        house.clock.monotonicMs() + applyWithinMs,
+      );
+    }),
+  );
+  const after = await stateOf(house, told);
+  for (const report of reports) {
+    const owner = owners.get(idOf(report));
+    const was = owner && before.get(owner.id);
+    if (!owner || !was) continue;
+    const is = after.get(owner.id) ?? was;
+    if (is.journals > was.journals) {
+      result.missing++;
+      house.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
+    }
+    if (is.incidents > was.incidents || disagrees(report, is.payment)) {
+      result.different++;
+      house.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
+    }
+  }
+}
+
+/** A payment, and what the ledger knows of it. */
+export interface State {
+  payment: Payment;
+  journals: number;
+  incidents: number;
+  references: ReadonlySet<string>;
+}
+
+async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
+  if (owners.length === 0) return new Map();
+  const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
+  const [rows, traces] = await Promise.all([payments.read(house.sql, keys), findTraces(house.sql, owners)]);
+  const known = new Map(traces.map((one) => [one.id, one]));
+  return new Map(
+    rows.map((payment) => {
+      const { journals = 0, incidents = 0, references = [] } = known.get(payment.id) ?? {};
+      return [payment.id, { payment, journals, incidents, references: new Set(references) }];
+    }),
+  );
+}
+
+/** Whether the report says something that is not in the books: only then is it applied. */
+function hasNews(
+  report: ChargeReport | PayoutReport,
+  payment: Payment,
+  references: ReadonlySet<string>,
+): boolean {
+  const pix = 'providerId' in report ? [report] : report.received;
+  // One that is posted under another name is applied again, and changes nothing.
+  const returns = pix.flatMap((one) =>
+    settledReturns(one).map((back) => ({ ...back, endToEnd: one.endToEnd })),
+  );
+  if (returns.some(({ rtrId, id, endToEnd }) => !references.has(rtrId ?? `${endToEnd}/${id}`))) return true;
+  if ('providerId' in report) {
+    return (
+      report.status !== 'pending' &&
+      payment.status !== (report.status === 'completed' ? 'completed' : 'cancelled')
+    );
+  }
+  return report.received.some((pix) => pix.endToEnd !== payment.endToEnd && !references.has(pix.endToEnd));
+}
+
+/** What no further word of the provider's can explain. */
+function disagrees(report: ChargeReport | PayoutReport, payment: Payment): boolean {
+  if ('providerId' in report) {
+    return (
+      report.amountCents !== payment.amountCents - payment.feeCents ||
+      (payment.status === 'completed' && report.status !== 'completed') ||
+      (payment.status === 'cancelled' && report.status !== 'refused')
+    );
+  }
+  return payment.status === 'paid' && report.received.length === 0;
+}
+
+/** Everything that a report of no payment of ours says to have moved. */
+async function postAll(house: House, report: ChargeReport | PayoutReport): Promise<void> {
+  const news =
+    'providerId' in report ? { received: [], payouts: [report] } : { received: report.received, payouts: [] };
+  await postEach(house, unmatchedOf(news, house.clock.now()));
+}
+
+const postEach = (house: House, all: readonly Unmatched[]): Promise<unknown> =>
+  Promise.all(all.map((money) => postUnmatched(house, money, true)));
+
+async function compareLines(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  lines: readonly StatementLine[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+  result: Reconciled,
+): Promise<void> {
+  const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
+  const unseen = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
+  const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
+  const owners = await ownersOf(house, provider, ids);
+  let outages = 0;
+  for (const line of unseen) {
+    const { providerId, kind } = line;
+    if (providerId !== null && there.has(providerId)) continue;
+    const owner = providerId === null ? undefined : owners.get(providerId);
+    if (accountId !== null && owner?.accountId !== accountId) continue;
+    if (providerId !== null) {
+      // Created before the window: what the provider says of it as a whole, with the ids of its returns.
+      const direction = kind === 'received' || kind === 'debited' ? 'received' : 'sent';
+      const outcome = await queryPix(house, provider, direction, providerId);
+      if (outcome.outcome === 'found') {
+        await compare([outcome.report]);
+        there.add(providerId);
+        outages = 0;
+        continue;
+      }
+      if (outcome.outcome === 'unclear') {
+        // Two in a row are the provider's trouble and not the line's.
+        if (isOutage(outcome) && ++outages === 2) throw notAnswered(outcome);
+        result.setAside++;
+        await setAside(house, provider.connection, line, notAnswered(outcome).message);
+        continue;
+      }
+    }
+    result.unexpected++;
+    await postEach(house, [unmatchedLine(line)]);
+  }
+}
+
+/** Returns that the report of a closed day names: whatever is not yet compared is queried as a whole. */
+async function compareReported(
+  house: House,
+  provider: Provider,
+  accountId: string | null,
+  lines: readonly LineToAnswer[],
+  seen: Seen,
+  compare: (reports: readonly (ChargeReport | PayoutReport)[]) => Promise<void>,
+  result: Reconciled,
+): Promise<void> {
+  for (const line of lines) {
+    const unanswered = async (problem: string): Promise<void> => {
+      // Whose it is remains unknown: a comparison of one account leaves it to the next one of all.
+      if (accountId !== null) return;
+      result.setAside++;
+      await setAside(house, provider.connection, line, problem);
+    };
+    const { endToEnd } = line;
+    if (endToEnd === null) {
+      await unanswered('the report names no end-to-end id');
+      continue;
+    }
+    const found = await asked(house, provider, () => provider.findPix(endToEnd));
+    if (found.outcome !== 'found') {
+      await unanswered(
+        found.outcome === 'unclear' ? notAnswered(found).message : 'the provider does not know this Pix',
+      );
+      continue;
+    }
+    const { providerId, direction } = found.report;
+    const owner =
+      providerId === null ? undefined : (await ownersOf(house, provider, [providerId])).values().next().value;
+    if (providerId !== null && owner) {
+      if (accountId !== null && owner.accountId !== accountId) continue;
+      if ((await seen.among([providerId])).has(providerId)) continue;
+      const outcome = await queryPix(house, provider, direction, providerId);
+      if (outcome.outcome === 'found') await compare([outcome.report]);
+      else await unanswered('the provider does not answer for the payment');
+    } else if (accountId === null && line.amountCents !== null) {
+      result.unexpected++;
+      const kind = direction === 'sent' ? 'returned' : 'debited';
+      await postEach(house, [unmatchedLine({ ...line, amountCents: line.amountCents, kind })]);
+    } else {
+      await unanswered('the report names no amount');
+    }
+  }
+}
+
+const queryPix = (
+  house: House,
+  provider: Provider,
+  direction: 'received' | 'sent',
+  providerId: string,
+): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
+  asked<QueryOutcome<ChargeReport | PayoutReport>>(house, provider, () =>
+    direction === 'received' ? provider.queryCharge(providerId) : provider.queryPayout(providerId),
+  );
+
+const isOutage = ({ cause }: Unclear): boolean => cause !== 'unreadable' && cause !== 'unknownRefusal';
+
+const notAnswered = ({ cause, detail }: Unclear): Error =>
+  new Error(`the provider does not answer: ${cause} (${detail})`);
+
+/** The report of a closed day, requested and read; null when the provider does not give it. Efí takes about 30 s to make one. */
+async function reportOf(
+  house: House,
+  provider: Provider,
+  day: string,
+): Promise<Extract<DayReportOutcome, { outcome: 'ready' }> | null> {
+  type Step = DayReportOutcome | Awaited<ReturnType<Provider['requestDayReport']>>;
+  let outcome: Step = { outcome: 'notFound' };
+  let reportId = '';
+  for (let looks = 0; looks < reportLooksMost; looks++) {
+    const lost: boolean = outcome.outcome === 'notFound';
+    outcome = await asked<Step>(house, provider, () =>
+      lost ? provider.requestDayReport(day) : provider.readDayReport(reportId),
+    );
+    if (outcome.outcome === 'ready') return outcome;
+    if (outcome.outcome === 'unclear') break;
+    if (outcome.outcome === 'requested') reportId = outcome.reportId;
+    else await house.clock.sleep(Math.min(5_000, 250 * 2 ** looks), house.draining);
+  }
+  const detail = outcome.outcome === 'unclear' ? outcome.detail : outcome.outcome;
+  house.log.error({ connection: provider.connection, day, detail }, 'the report of a day cannot be read');
+  return null;
+}
+
+/** The parts of a window, each read whole, the oldest first. */
+async function* listed<Report>(
+  house: House,
+  provider: Provider,
+  window: ListWindow,
+  list: (window: ListWindow) => Promise<ListOutcome<Report>>,
+): AsyncGenerator<Report[]> {
+  const outcome = await asked(house, provider, () => list({ ...window, wholeOnly: true }));
+  if (outcome.outcome !== 'listed') throw notAnswered(outcome);
+  if (outcome.complete) {
+    yield outcome.reports;
+    return;
+  }
+  const lengthMs = window.toMs - window.fromMs;
+  if (lengthMs <= windowLeastMs) throw new Error('the provider lists more within a second than can be read');
+  const partMs = Math.max(windowLeastMs, Math.ceil(lengthMs / outcome.parts));
+  for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
+    // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
+    yield* listed(house, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list);
+  }
+}
+
+/** One call of the shared limit. While the provider cannot answer it is repeated, four times over half a minute. */
+async function asked<Outcome extends { outcome: string }>(
+  house: House,
+  provider: Provider,
+  ask: () => Promise<Outcome | Unclear>,
+): Promise<Outcome | Unclear> {
+  for (let tries = 1; ; tries++) {
+    await takeTurn(house, provider);
+    const outcome = await ask();
+    if (!isUnclear(outcome) || !isOutage(outcome) || tries === 5) return outcome;
+    // A person waits for this: what a provider wants beyond a minute is said at the end instead.
+    const patienceMs = Math.min(outcome.retryAfterMs ?? 0, 60_000);
+    await house.clock.sleep(Math.max(patienceMs, 1_000 * 2 ** tries), house.draining);
+  }
+}
+
+const isUnclear = (outcome: { outcome: string } | Unclear): outcome is Unclear =>
+  outcome.outcome === 'unclear';
+
+/** Listings and queries count in the limit that all processes share. */
+async function takeTurn(house: House, provider: Provider): Promise<void> {
+  const { connection, capabilities } = provider;
+  for (let tries = 0; tries < 600; tries++) {
+    const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+    if (slot) return void (await slot.free());
+    await house.clock.sleep(100, house.draining);
+  }
+  throw new Error('no query of the shared limit was left within a minute');
+}

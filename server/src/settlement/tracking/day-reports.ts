@@ -1,0 +1,109 @@
+import type { House } from '../../compose/runtime.ts';
+import type { DayReportOutcome, Provider } from '../../provider/provider.ts';
+import { takeAllowedQuery } from './follow-up.ts';
+import { claimReport, noteReport } from './statement.sql.ts';
+import type { LineToAnswer } from './statement-lines.sql.ts';
+import { setLinesAside } from './statement-lines.sql.ts';
+
+/**
+ * Reports of closed days. They name returns on the day they moved, which the lists of a provider may show only under the time of
+ * the Pix that was given back. So a return of an older Pix whose webhook was lost is found on the next day.
+ *
+ * A report is made asynchronously: it is requested, and read when it is ready. What it names is kept as lines to answer
+ * (`statement-lines.ts`) before the next day begins.
+ */
+const dayMs = 24 * 3_600_000;
+/** A day is asked for when it has been over this long: movements of its last moments are then in it. */
+const settledAfterMs = 3_600_000;
+/** Efí takes about 30 s to make one. */
+const lookAgainMs = 30_000;
+const afterFailureMs = 10 * 60_000;
+const claimMs = 5 * 60_000;
+
+/** The day in which a moment lies at the provider, as `2026-11-21`. */
+export const dayOf = (at: number, utcOffsetMs: number): string =>
+  new Date(at + utcOffsetMs).toISOString().slice(0, 10);
+
+const endOf = (day: string, utcOffsetMs: number): number => Date.parse(day) - utcOffsetMs + dayMs;
+
+const dayAfter = (day: string): string => dayOf(Date.parse(day) + dayMs, 0);
+
+/** The days of a window that are over at `now`, the oldest first. */
+export function closedDays(
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+  now: number,
+  utcOffsetMs: number,
+): string[] {
+  const days: string[] = [];
+  for (let day = dayOf(fromMs, utcOffsetMs); ; day = dayAfter(day)) {
+    const end = endOf(day, utcOffsetMs);
+    if (end > now || end - dayMs > toMs) return days;
+    days.push(day);
+  }
+}
+
+type Ready = Extract<DayReportOutcome, { outcome: 'ready' }>;
+
+/** What a report names, as lines to answer. Records in which no id was found are one line, for a person to look at. */
+export function linesOfReport(
+  day: string,
+  utcOffsetMs: number,
+  { returns, unreadable }: Ready,
+): LineToAnswer[] {
+  const at = endOf(day, utcOffsetMs) - 1;
+  const line = { at, kind: 'reported' as const, providerId: null };
+  const named = returns.map((one) => ({ ...line, ...one }));
+  if (unreadable === 0) return named;
+  const unnamed = `${day}: ${unreadable} records without an id`;
+  return [...named, { ...line, id: unnamed, rtrId: null, endToEnd: null, amountCents: null }];
+}
+
+/** One step of the report that is due. @returns false: the next one has its time */
+export async function stepDayReport(house: House, provider: Provider): Promise<boolean> {
+  const offer = provider.capabilities.statement.dayReports;
+  if (!offer) return false;
+  const { connection } = provider;
+  const { utcOffsetMs } = offer;
+  const now = house.clock.now();
+  const claimedTo = now + claimMs;
+  const place = await claimReport(house.sql, connection, now, claimedTo, dayOf(now - dayMs, utcOffsetMs));
+  if (!place) return false;
+  const { day, reportId } = place;
+  const next = (then: { day: string; reportId: string | null }, dueAt: number) =>
+    noteReport(house.sql, connection, then, dueAt, claimedTo);
+  const readableAt = endOf(day, utcOffsetMs) + settledAfterMs;
+  if (now < readableAt) {
+    await next({ day, reportId: null }, readableAt);
+    return false;
+  }
+  const slot = await takeAllowedQuery(house, provider);
+  if (!slot) {
+    await next(place, now + lookAgainMs);
+    return false;
+  }
+  const outcome = await (reportId === null
+    ? provider.requestDayReport(day)
+    : provider.readDayReport(reportId)
+  ).finally(() => slot.free());
+  switch (outcome.outcome) {
+    case 'requested':
+      await next({ day, reportId: outcome.reportId }, now + lookAgainMs);
+      break;
+    case 'pending':
+      await next(place, now + lookAgainMs);
+      break;
+    case 'notFound':
+      await next({ day, reportId: null }, now + lookAgainMs);
+      break;
+    case 'unclear':
+      house.log.warn({ connection, day, detail: outcome.detail }, 'the report of a day cannot be read');
+      await next(place, now + afterFailureMs);
+      break;
+    case 'ready': {
+      const lines = linesOfReport(day, utcOffsetMs, outcome);
+      await setLinesAside(house.sql, connection, lines, { now, nextAt: now, problem: null });
+      await next({ day: dayAfter(day), reportId: null }, now);
+    }
+  }
+  return false;
+}

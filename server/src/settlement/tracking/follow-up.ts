@@ -1,0 +1,469 @@
+import type { House } from '../../compose/runtime.ts';
+import {
+  isTerminal,
+  type Payment,
+  type PaymentKind,
+  paymentIdOf,
+  providerIdOf,
+} from '../../payments/payment.ts';
+import type { PaymentOwner } from '../../payments/payments.sql.ts';
+import type {
+  ChargeReport,
+  ListOutcome,
+  PayoutReport,
+  Provider,
+  QueryOutcome,
+} from '../../provider/provider.ts';
+import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { applyOutcome, type Observed } from './apply-outcome.ts';
+import { type Intent, leaseMarginMs, patience, queryPriorities, sendPriority } from '../dispatch/intent.ts';
+import {
+  claimDue,
+  claimDueNeighbours,
+  claimDueSends,
+  claimMentioned,
+  claimOverdue,
+  countDue,
+  makeDue,
+  renewClaims,
+} from '../dispatch/intents.sql.ts';
+import { type Slot, takeQuery, takeSend } from '../dispatch/limit.ts';
+import {
+  type Attempt,
+  applyUnhurried,
+  applyWithinMs,
+  callProvider,
+  resultOf,
+  type Sender,
+  startSend,
+  takeOverSend,
+} from '../dispatch/send.ts';
+
+/**
+ * What happens with no client active: due sends go out, ended leases are taken over, and payments without news are queried
+ * until the provider's word ends them, for ever, within the query limit that all processes share.
+ *
+ * Any number of processes run this over one database. A row is claimed by moving its time on (and by no lock), so a process
+ * that dies with claimed rows loses nothing: they are due again when that time has passed. One row that fails or hangs holds up
+ * no other: calls are under way side by side, and a step only begins what there is room for.
+ *
+ * Where the adapter can list and several queries are due, one listing answers for all that its window covers.
+ */
+export interface FollowUp {
+  connection: string;
+  /** Begins due sends; true when there may be more at once. */
+  stepSends(): Promise<boolean>;
+  /** Begins one query or listing; true when there may be more at once. */
+  stepQueries(): Promise<boolean>;
+  /** Takes over what callers of this process committed and do not wait for. */
+  sender: Sender;
+  /** Resolves when everything begun has ended. */
+  idle(): Promise<void>;
+}
+
+/**
+ * How long claimed rows stay out of sight of the others: so much later does a payment get its query when the process that claimed it
+ * was paused or killed. Rejected: 30 s, enough for any call without a renewal.
+ */
+const claimMs = 4_000;
+/** While claimed rows are worked on, their claims are renewed this often: a provider that answers slowly is not asked twice. */
+const renewEveryMs = 1_500;
+/** Sends that are under way at once in one process. */
+const sendsMost = 256;
+/** Payments that one listing answers for. */
+const listingMost = 1_000;
+/** Fewer due queries than this are made one by one: a window may hold a thousand payments that nobody asked for. */
+const listingLeast = 4;
+/** After a listing of the fewest payments was still longer than the adapter reads, they are asked for one by one this long. */
+const listingRestMs = 60_000;
+/** After a listing that failed they are asked for one by one this long: each of those tells whether it was the listing. */
+const failedListingRestMs = 10_000;
+/** By how much the provider's clock may differ from ours. */
+const clockSkewMs = 2 * 60_000;
+
+export function createFollowUp(house: House, provider: Provider): FollowUp {
+  const { connection, capabilities } = provider;
+  const sending = new Set<Promise<void>>();
+  const applying = new Set<Promise<void>>();
+  const querying = new Set<Promise<void>>();
+  /** Halved when a listing was longer than the adapter reads, doubled when one was read whole. */
+  let listingSize = listingMost;
+  let listsAgainAt = 0;
+
+  function begin(underWay: Set<Promise<void>>, what: string, work: Promise<unknown>): void {
+    const ended = work.then(
+      () => {},
+      (error: unknown) => house.log.error({ err: error, connection }, `${what} failed`),
+    );
+    underWay.add(ended);
+    void ended.finally(() => underWay.delete(ended));
+  }
+
+  /** @returns how long the provider asks sends to rest afterwards, in milliseconds */
+  async function sendOne(intent: Intent): Promise<number> {
+    if (intent.state === 'sending') {
+      await takeOverSend(house, intent);
+      return 0;
+    }
+    const attempt = await startSend(house, intent);
+    return attempt ? sendUnhurried(attempt) : 0;
+  }
+
+  /** The place is free again with the provider's answer. @returns as `sendOne` */
+  async function sendUnhurried(attempt: Attempt): Promise<number> {
+    const observed = await callProvider(house, attempt);
+    begin(applying, 'the outcome of a send', applyUnhurried(house, observed));
+    return restAfter(observed);
+  }
+
+  async function stepSends(): Promise<boolean> {
+    const room = sendsMost - sending.size;
+    if (room <= 0) {
+      await Promise.race(sending);
+      return true;
+    }
+    const now = house.clock.now();
+    const limit = capabilities.maxParallelSends;
+    const due =
+      limit === null
+        ? await claimDue(house.sql, connection, sendPriority, now, now + claimMs, room)
+        : await claimDueSends(house.sql, connection, 'deposit', now, now + claimMs, room);
+    for (const intent of due) begin(sending, 'a send', holding(house, [intent], now, sendOne(intent)));
+    if (limit === null) return due.length === room;
+    return (await beginLimited(limit)) || due.length === room;
+  }
+
+  /** One transfer where the adapter limits them: only who holds a slot claims one. */
+  async function beginLimited(limit: number): Promise<boolean> {
+    // The slot outlives everything that its holder may still do: commit, call, and the outcome.
+    const slotMs = 2 * applyWithinMs + capabilities.sendTimeoutMs + leaseMarginMs;
+    const slot = await takeSend(house, connection, limit, slotMs);
+    if (!slot) return false;
+    const now = house.clock.now();
+    const [intent] = await claimDueSends(house.sql, connection, 'transfer', now, now + claimMs, 1);
+    begin(
+      sending,
+      'a send',
+      (intent ? holding(house, [intent], now, sendOne(intent)) : Promise.resolve(0)).then(
+        (restMs) => slot.free(restMs),
+        async (error: unknown) => {
+          await slot.free();
+          throw error;
+        },
+      ),
+    );
+    return intent !== undefined;
+  }
+
+  async function stepQueries(): Promise<boolean> {
+    const now = house.clock.now();
+    const counts = await countDue(house.sql, connection, now, listingLeast);
+    const first = queryPriorities.map((one) => counts.find(({ priority }) => priority === one)).find(Boolean);
+    if (!first) return false;
+    const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+    if (!slot) return false;
+    if (!(await house.breakers.allows(connection, 'query'))) {
+      await slot.free();
+      return false;
+    }
+    const lists = capabilities.canList && first.due >= listingLeast && now >= listsAgainAt;
+    begin(
+      querying,
+      'a query',
+      queryDue(first.priority, lists ? listingSize : 1).finally(() => slot.free()),
+    );
+    return true;
+  }
+
+  async function queryDue(priority: number, most: number): Promise<void> {
+    const now = house.clock.now();
+    const claim = most > 1 ? claimDueNeighbours : claimDue;
+    const due = await claim(house.sql, connection, priority, now, now + claimMs, most);
+    if (due.length >= listingLeast) return holding(house, due, now, queryByListing(due));
+    const [one, ...others] = due;
+    if (others.length > 0) await makeDue(house.sql, others, now);
+    if (one) await holding(house, [one], now, queryOne(house, provider, one));
+  }
+
+  async function queryByListing(due: readonly Intent[]): Promise<void> {
+    const startedAt = house.clock.now();
+    const kind = due[0]?.kind ?? 'transfer';
+    const window = {
+      fromMs: Math.min(...due.map((intent) => intent.createdAt)) - clockSkewMs,
+      toMs: Math.min(
+        startedAt,
+        Math.max(...due.map((intent) => intent.attemptEndedAt ?? startedAt)) + clockSkewMs,
+      ),
+    };
+    const outcome: ListOutcome<ChargeReport | PayoutReport> =
+      kind === 'deposit'
+        ? await provider.listCharges(
+            window,
+            new Map(due.map((intent) => [providerIdOf(intent.paymentId), intent.createdAt])),
+          )
+        : await provider.listPayouts(window);
+    house.breakers.record(connection, 'query', connection, resultOf(outcome));
+    if (outcome.outcome === 'unclear') {
+      // It says nothing of any one payment, so their own waits do not grow: a short outage would otherwise keep a thousand of
+      // them per listing from being asked after for minutes.
+      const waitMs = patience(outcome.retryAfterMs);
+      listsAgainAt = startedAt + Math.max(waitMs, failedListingRestMs);
+      await makeDue(house.sql, due, house.clock.now() + waitMs);
+      return;
+    }
+    const id = house.ids.uuid();
+    const apply = (intent: Intent, outcome: QueryOutcome<ChargeReport | PayoutReport>) =>
+      applyQuery(house, intent, { id, startedAt, outcome });
+    const reports = new Map(outcome.reports.map((report) => [idOf(report), report]));
+    const unseen: Intent[] = [];
+    await Promise.all(
+      due.map((intent) => {
+        const providerId = providerIdOf(intent.paymentId);
+        const report = reports.get(providerId);
+        reports.delete(providerId);
+        if (report) return apply(intent, { outcome: 'found', report });
+        if (outcome.complete) return apply(intent, { outcome: 'notFound' });
+        unseen.push(intent);
+        return undefined;
+      }),
+    );
+    const others = await claimOthers(kind, reports);
+    await Promise.all(others.map(({ intent, report }) => apply(intent, { outcome: 'found', report })));
+    // One that was cut off and still answered for most of them is no reason to ask for fewer: the rest is asked for again.
+    if (outcome.complete) listingSize = Math.min(listingMost, listingSize * 2);
+    else if (unseen.length * 2 > due.length && listingSize > listingLeast)
+      listingSize = Math.max(listingLeast, listingSize >> 1);
+    else if (unseen.length === due.length) listsAgainAt = startedAt + listingRestMs;
+    if (unseen.length > 0) await makeDue(house.sql, unseen, house.clock.now());
+  }
+
+  /**
+   * Payments whose end the same listing tells although nobody asked for them yet. After an outage what is due lies scattered over
+   * hours, and a window holds thousands of others that wait for their own time: without them and with the waits above, 100,000
+   * open payments came down to 70,000 in 30 s and then by 14 a second; with both, all were known after 51 s.
+   */
+  async function claimOthers<Report extends ChargeReport | PayoutReport>(
+    kind: PaymentKind,
+    reports: ReadonlyMap<string, Report>,
+  ): Promise<{ intent: Intent; report: Report }[]> {
+    const ids = [...reports.values()]
+      .filter(({ status }) => status !== 'open' && status !== 'pending')
+      .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
+      .map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+    if (ids.length === 0) return [];
+    const now = house.clock.now();
+    const claimed = await claimMentioned(house.sql, connection, kind, now, now + claimMs, ids, listingMost);
+    return claimed.flatMap((intent) => {
+      const report = reports.get(providerIdOf(intent.paymentId));
+      return report ? [{ intent, report }] : [];
+    });
+  }
+
+  return {
+    connection,
+    stepSends,
+    stepQueries,
+    sender: {
+      hasRoom: () => sending.size < sendsMost,
+      begin: (attempt) => begin(sending, 'a send', sendUnhurried(attempt)),
+    },
+    idle: async () => {
+      while (sending.size + applying.size + querying.size > 0) {
+        await Promise.all([...sending, ...applying, ...querying]);
+      }
+    },
+  };
+}
+
+/** A slot that rests keeps the sends of all processes back: the next one would only be answered 429, and then queried. */
+function restAfter({ observation }: Observed): number {
+  if (observation.from !== 'send') return 0;
+  const { outcome } = observation;
+  if (outcome.outcome === 'accepted') return patience(outcome.restMs ?? null);
+  return outcome.outcome === 'unclear' && outcome.cause === 'rateLimited'
+    ? patience(outcome.retryAfterMs)
+    : 0;
+}
+
+/**
+ * Renews the claims of rows while `work` is under way. A row that something else has given another time is left alone.
+ *
+ * @param claimedAt `now` of the claim
+ */
+async function holding<Result>(
+  house: Pick<House, 'sql' | 'clock' | 'log'>,
+  rows: readonly Intent[],
+  claimedAt: number,
+  work: Promise<Result>,
+): Promise<Result> {
+  const ended = new AbortController();
+  void (async () => {
+    let untilMs = claimedAt + claimMs;
+    for (;;) {
+      await house.clock.sleep(renewEveryMs, ended.signal);
+      if (ended.signal.aborted) return;
+      const renewedMs = house.clock.now() + claimMs;
+      try {
+        await renewClaims(house.sql, rows, untilMs, renewedMs);
+        untilMs = renewedMs;
+      } catch (error) {
+        house.log.warn({ err: error, rows: rows.length }, 'claims were not renewed');
+      }
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    ended.abort();
+  }
+}
+
+const idOf = (report: ChargeReport | PayoutReport): string =>
+  'providerId' in report ? report.providerId : report.txid;
+
+/** What of a payment is needed to ask after it. */
+type Asked = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt'>;
+
+async function queryOne(house: House, provider: Provider, asked: Asked): Promise<Payment | null> {
+  const startedAt = house.clock.now();
+  return applyQuery(house, asked, {
+    id: house.ids.uuid(),
+    startedAt,
+    outcome: await ask(house, provider, asked),
+  });
+}
+
+async function ask(
+  house: House,
+  provider: Provider,
+  asked: Asked,
+): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
+  const providerId = providerIdOf(asked.paymentId);
+  const outcome: QueryOutcome<ChargeReport | PayoutReport> =
+    asked.kind === 'deposit'
+      ? await provider.queryCharge(providerId, asked.createdAt)
+      : await provider.queryPayout(providerId);
+  house.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
+  return outcome;
+}
+
+async function applyQuery(
+  house: House,
+  asked: Asked,
+  query: { id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> },
+): Promise<Payment | null> {
+  const { accountId, paymentId, operationId, connection } = asked;
+  const observation = { from: 'query', ...query } as const;
+  try {
+    return await applyOutcome(
+      house,
+      { accountId, paymentId, operationId, connection, observation },
+      house.clock.monotonicMs() + applyWithinMs,
+    );
+  } catch (error) {
+    // The row is due again when its claim has run out.
+    house.log.warn({ err: error, paymentId }, 'a query was not applied');
+    return null;
+  }
+}
+
+/** A lookup waits this long for a query of its own. */
+const refreshWaitMs = 2_000;
+
+/**
+ * The payment for a lookup: refreshed when its query is overdue and the shared limit has one left, else as it stands. A failure of
+ * the provider never becomes one of the lookup. The claim makes it one query, however many look at once.
+ */
+export async function refreshIfOverdue(house: House, payment: Payment): Promise<Payment> {
+  if (isTerminal(payment.status) || payment.status === 'draft') return payment;
+  const refreshed = refresh(house, payment).catch((error: unknown) => {
+    house.log.warn({ err: error, paymentId: payment.id }, 'a refresh failed');
+    return payment;
+  });
+  const cut = new AbortController();
+  const waited = house.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, house.draining]));
+  const latest = await Promise.race([refreshed, waited.then(() => payment)]);
+  cut.abort();
+  return latest;
+}
+
+async function refresh(house: House, payment: Payment): Promise<Payment> {
+  const { accountId, id } = payment;
+  const now = house.clock.now();
+  const intent = await claimOverdue(house.sql, accountId, id, now, now + claimMs);
+  const provider = intent && house.providers.get(intent.connection);
+  if (!provider) return payment;
+  const slot = await takeAllowedQuery(house, provider);
+  if (!slot) {
+    await makeDue(house.sql, [intent], now);
+    return payment;
+  }
+  try {
+    return (await holding(house, [intent], now, queryOne(house, provider, intent))) ?? payment;
+  } finally {
+    await slot.free();
+  }
+}
+
+/** A query of the shared limit, or null when none is left at this moment or the breaker is open. */
+export async function takeAllowedQuery(house: House, provider: Provider): Promise<Slot | null> {
+  const { connection, capabilities } = provider;
+  const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+  if (!slot || (await house.breakers.allows(connection, 'query'))) return slot;
+  await slot.free();
+  return null;
+}
+
+/** The limit that all processes share had no query left in time: it says nothing of the payment. */
+export class NoQueryLeft extends Error {
+  override name = 'NoQueryLeft';
+  constructor() {
+    super('no query of the shared limit was left');
+  }
+}
+
+/** A delivery waits this long for queries of the shared limit, then it is left for later. */
+const confirmWaitMs = 10_000;
+
+/**
+ * What a delivery does that is not believed by itself: its payments are asked after, as soon as the limit allows. One that is
+ * followed is only made due, so that a listing may answer for many; one that has ended is asked after here.
+ * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
+ */
+export async function confirm(
+  house: House,
+  provider: Provider,
+  owners: readonly PaymentOwner[],
+): Promise<void> {
+  const { connection } = provider;
+  const asked = (owner: PaymentOwner): Asked => ({ ...owner, paymentId: owner.id, connection });
+  const followed = owners.filter((owner) => owner.followed).map(asked);
+  if (followed.length > 0) {
+    await makeDue(house.sql, followed, house.clock.now());
+    house.wake();
+  }
+  const untilMs = house.clock.monotonicMs() + confirmWaitMs;
+  for (const owner of owners.filter((one) => !one.followed)) {
+    let slot = await takeAllowedQuery(house, provider);
+    while (!slot && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
+      await house.clock.sleep(200, house.draining);
+      slot = await takeAllowedQuery(house, provider);
+    }
+    if (!slot) throw new NoQueryLeft();
+    try {
+      const startedAt = house.clock.now();
+      const outcome = await ask(house, provider, asked(owner));
+      if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+      if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
+      const { accountId, id: paymentId, operationId } = owner;
+      const observation = { from: 'query', id: house.ids.uuid(), startedAt, outcome } as const;
+      await applyOutcome(
+        house,
+        { accountId, paymentId, operationId, connection, observation },
+        house.clock.monotonicMs() + applyWithinMs,
+      );
+    } finally {
+      await slot.free();
+    }
+  }
+}

@@ -1,0 +1,78 @@
+import type { Queries, Statement } from '../../ports/sql.ts';
+
+/** A provider's delivery as it was stored, sealed. */
+export interface StoredDelivery {
+  id: string;
+  connection: string;
+  receivedAt: number;
+  body: Buffer;
+  authentic: boolean;
+  /** Tries that failed. */
+  tries: number;
+  /** When somebody else may apply it. */
+  nextAt: number;
+}
+
+const insert: Statement = {
+  name: 'inbound_insert',
+  text: `INSERT INTO inbound (id, connection, received_at, body, authentic, tries, next_at)
+    SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bytea[], $5::boolean[], $6::integer[], $7::timestamptz[])`,
+};
+
+export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]): Promise<unknown> =>
+  sql.run(insert, [
+    rows.map((row) => row.id),
+    rows.map((row) => row.connection),
+    rows.map((row) => new Date(row.receivedAt).toISOString()),
+    rows.map((row) => row.body),
+    rows.map((row) => row.authentic),
+    rows.map((row) => row.tries),
+    rows.map((row) => new Date(row.nextAt).toISOString()),
+  ]);
+
+const mark: Statement = {
+  name: 'inbound_mark',
+  text: `UPDATE inbound SET applied_at = $2 WHERE id = ANY ($1::uuid[]) AND applied_at IS NULL`,
+};
+
+export const markApplied = (sql: Queries, ids: readonly string[], now: number): Promise<unknown> =>
+  sql.run(mark, [ids, new Date(now).toISOString()]);
+
+const postpone: Statement = {
+  name: 'inbound_postpone',
+  text: `UPDATE inbound SET tries = tries + 1, next_at = $2 WHERE id = $1 AND applied_at IS NULL`,
+};
+
+export const postponeDelivery = (sql: Queries, id: string, nextAt: number): Promise<unknown> =>
+  sql.run(postpone, [id, new Date(nextAt).toISOString()]);
+
+const left: Statement = {
+  name: 'inbound_left',
+  text: `SELECT id, connection, received_at AS "receivedAt", body, authentic, tries, next_at AS "nextAt"
+    FROM inbound WHERE applied_at IS NULL AND authentic AND connection = $1 AND next_at <= $2 ORDER BY next_at LIMIT $3`,
+};
+
+/** Authentic deliveries that nobody has applied: their process ended first, or it could not be done. */
+export const findLeft = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  most: number,
+): Promise<StoredDelivery[]> =>
+  sql.run<StoredDelivery>(left, [connection, new Date(now).toISOString(), most]);
+
+const tokens: Statement = {
+  name: 'connection_tokens',
+  text: 'SELECT webhook_token AS current, webhook_token_previous AS previous FROM connection WHERE id = $1',
+};
+
+export interface WebhookTokens {
+  current: string;
+  /** Good as well, until the next change. */
+  previous: string | null;
+}
+
+export const findWebhookTokens = async (
+  sql: Queries,
+  connection: string,
+): Promise<WebhookTokens | undefined> => (await sql.run<WebhookTokens>(tokens, [connection]))[0];

@@ -1,0 +1,120 @@
+import type { House } from '../../compose/runtime.ts';
+import { paymentIdOf } from '../../payments/payment.ts';
+import { findOwners } from '../../payments/payments.sql.ts';
+import type { Provider, StatementLine } from '../../provider/provider.ts';
+import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
+import { resultOf } from '../dispatch/send.ts';
+import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.ts';
+import { setAside } from './statement-lines.ts';
+
+/**
+ * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that
+ * was paid after all, a completed transfer that came back. The provider reports these by webhook alone, and an ended payment is not
+ * followed, so a lost webhook would leave the money with the provider until somebody reconciles. Where a return stands under the time
+ * of its Pix and comes later than this reading, the report of its day names it (`day-reports.ts`).
+ *
+ * Rejected: to query every ended payment for days; the shared limit is five queries a second, and ten thousand lines of a listing cost
+ * one. Lines that name no payment of ours are left to `reconcile`: the company moves money of its own over the same account.
+ *
+ * A line proves nothing by itself: the payment it names is queried, by its id. One that has no answer is set aside with retries of
+ * its own, and the reading continues.
+ */
+const everyMs = 10 * 60_000;
+/** After a provider that did not answer, or when no query was left. */
+const soonMs = 30_000;
+/** Lines of the last minutes are read again by the next pass: providers write their lists late. */
+const settlingMs = 10 * 60_000;
+/**
+ * Of a turn; the shared limit is there for payments under way. With ten thousand lines of each, and a turn every ten seconds, a pass
+ * gets through seven thousand lines a second, and every line is read by two passes.
+ */
+const listingsMost = 20;
+const widthLeastMs = 1_000;
+
+/**
+ * One turn of one connection. A pass reads up to the moment at which it began, in as many turns as that takes, and the next one begins
+ * where lines may have been written late since.
+ * @returns false: the next one has its time
+ */
+export async function stepStatement(house: House, provider: Provider): Promise<boolean> {
+  if (!provider.capabilities.statement.lists) return false;
+  const { connection } = provider;
+  const now = house.clock.now();
+  const claimedTo = now + everyMs;
+  const place = await claimStatement(house.sql, connection, now, claimedTo);
+  if (!place || place.passAt === null) return false;
+  const { passAt } = place;
+  const { readTo, restMs } = await readOn(house, provider, place.readTo, passAt);
+  if (readTo < passAt) {
+    await noteStatementRead(house.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
+  } else {
+    const next = { readTo: passAt - settlingMs, passAt: null };
+    await noteStatementRead(house.sql, connection, next, passAt + everyMs, claimedTo);
+  }
+  return false;
+}
+
+/** Reads on, up to `passAt`. @returns up to where that was done, and how long the next turn should rest */
+async function readOn(
+  house: House,
+  provider: Provider,
+  from: number,
+  passAt: number,
+): Promise<{ readTo: number; restMs: number }> {
+  let readTo = from;
+  let widthMs = Math.max(passAt - from, widthLeastMs);
+  for (let listings = 0; listings < listingsMost && readTo < passAt; listings++) {
+    const slot = await takeAllowedQuery(house, provider);
+    if (!slot) return { readTo, restMs: 0 };
+    const toMs = Math.min(passAt, readTo + widthMs);
+    const divisible = widthMs > widthLeastMs;
+    const outcome = await provider
+      .statement({ fromMs: readTo, toMs, wholeOnly: divisible })
+      .finally(() => slot.free());
+    house.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
+    if (outcome.outcome !== 'listed') return { readTo, restMs: soonMs };
+    if (!outcome.complete && divisible) {
+      widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
+      continue;
+    }
+    if (!(await answerLines(house, provider, outcome.reports))) return { readTo, restMs: soonMs };
+    readTo = toMs;
+  }
+  return { readTo, restMs: 0 };
+}
+
+/** @returns false: no query of the shared limit was left, and the same lines are to be read again */
+async function answerLines(
+  house: House,
+  provider: Provider,
+  lines: readonly StatementLine[],
+): Promise<boolean> {
+  const { connection } = provider;
+  const named = lines.flatMap((line) => {
+    const id = line.providerId === null ? null : paymentIdOf(line.providerId);
+    return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
+  });
+  const news = await findUnknown(house.sql, connection, named);
+  if (news.length === 0) return true;
+  const lineOf = new Map(news.map((line) => [line.paymentId, line]));
+  const owners = await findOwners(
+    house.sql,
+    connection,
+    [...lineOf.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
+  );
+  for (const owner of owners) {
+    const { accountId, id: paymentId } = owner;
+    // One that is followed anyway is only queried sooner; its webhook may be under way.
+    if (!owner.followed)
+      house.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
+    try {
+      await confirm(house, provider, [owner]);
+    } catch (error) {
+      if (error instanceof NoQueryLeft) return false;
+      const line = lineOf.get(paymentId);
+      if (line) await setAside(house, connection, line, (error as Error).message);
+    }
+  }
+  return true;
+}

@@ -1,0 +1,107 @@
+import { timestamp } from '../../db/pool.ts';
+import { events } from '../../events/event.ts';
+import type { House } from '../../compose/runtime.ts';
+import { put, read, type Table } from '../../ledger/till.ts';
+import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { Statement } from '../../ports/sql.ts';
+import { paymentEvent } from '../payment-events.ts';
+import { sendPriority } from '../dispatch/intent.ts';
+import { applyWithinMs } from '../dispatch/send.ts';
+
+/**
+ * Tells of transfers that stayed `unknown` for 15 minutes, once per payment: nobody can say yet whether the Pix went out, and a
+ * merchant may want to look before it repeats the payout another way.
+ */
+const afterMs = 15 * 60_000;
+const most = 100;
+
+interface Told {
+  accountId: string;
+  paymentId: string;
+  toldAt: number;
+}
+
+const select: Statement = {
+  name: 'unknown_told_read',
+  text: `SELECT account_id AS "accountId", payment_id AS "paymentId", told_at AS "toldAt"
+    FROM unknown_told JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)`,
+};
+
+const insert: Statement = {
+  name: 'unknown_told_insert',
+  text: `INSERT INTO unknown_told (account_id, payment_id, told_at, mail_due_at)
+    SELECT *, told_at FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, payment_id, told_at)`,
+};
+
+const unknownTold: Table<Told> = {
+  name: 'unknown_told',
+  rank: 41,
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run<Told>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map(({ accountId }) => accountId),
+      inserted.map(({ paymentId }) => paymentId),
+      inserted.map(({ toldAt }) => timestamp(toldAt)),
+    ]),
+  ],
+};
+
+/** Unknown transfers stand under the first two priorities of the intents: the others are not looked through. */
+const selectDue: Statement = {
+  name: 'unknown_due',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection
+    FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+    WHERE i.connection = ANY ($1::text[]) AND i.priority = ANY ($2::smallint[]) AND i.kind = 'transfer' AND i.created_at <= $3
+      AND p.status = 'unknown'
+      AND NOT EXISTS (SELECT FROM unknown_told t WHERE t.account_id = i.account_id AND t.payment_id = i.payment_id)
+    ORDER BY i.created_at LIMIT $4`,
+};
+
+interface Due {
+  accountId: string;
+  paymentId: string;
+  operationId: string;
+  connection: string;
+}
+
+const unknownTransfer = 1;
+
+export function createStillUnknown(house: House): { step(): Promise<boolean> } {
+  return {
+    /** One round; true when there may be more at once. */
+    step: async () => {
+      const due = await house.sql.run<Due>(selectDue, [
+        [...house.providers.keys()],
+        [sendPriority, unknownTransfer],
+        timestamp(house.clock.now() - afterMs),
+        most,
+      ]);
+      await Promise.all(due.map((one) => tell(house, one)));
+      if (due.length > 0) house.eventsWritten();
+      return due.length === most;
+    },
+  };
+}
+
+function tell(house: House, { accountId, paymentId, operationId, connection }: Due): Promise<void> {
+  const key = paymentKey(accountId, paymentId);
+  return house.till.submit<void>({
+    token: house.ids.uuid(),
+    deadlineMs: house.clock.monotonicMs() + applyWithinMs,
+    chains: [{ accountId, chainId: operationId }],
+    reads: [read(payments, key), read(unknownTold, key)],
+    eventRefs: [],
+    decide: (view) => {
+      const payment = view.get(payments, key);
+      if (payment?.status !== 'unknown' || view.get(unknownTold, key)) return { answer: undefined };
+      const at = house.clock.now();
+      const event = paymentEvent(house, connection, payment, 'unknown', 'transfer.unknown', at);
+      return {
+        answer: undefined,
+        writes: [put(events, event), put(unknownTold, { accountId, paymentId, toldAt: at })],
+      };
+    },
+  });
+}

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runApi } from '../../src/compose/api.ts';
+import { readConfig } from '../../src/ground/config.ts';
+import { databaseClock, watchClock } from '../../src/db/clock-offset.ts';
+import { spendShared } from '../../src/http/rate-limit.sql.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { Queries } from '../../src/ports/sql.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { prepareLimits, takeQuery, takeSend } from '../../src/settlement/dispatch/limit.ts';
+import { runWorker } from '../../src/compose/worker.ts';
+import { freePort } from '@vintem/testkit/program.ts';
+import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
+
+/** Processes whose clocks differ from the database's, and so from each other's. */
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService({ worker: false });
+});
+afterAll(() => service?.close());
+
+test.each([
+  [1_500, true],
+  [-1_500, true],
+  [3_000, false],
+  [-3_600_000, false],
+])('a clock that is %i ms ahead of the database is tolerable: %s', async (aheadMs, tolerable) => {
+  const { sql, log } = service.house;
+  const ending = new AbortController();
+  const clock = { ...systemClock, machineMs: () => systemClock.machineMs() + aheadMs };
+  const watched = watchClock({ sql, clock, log }, ending.signal);
+  await watched.measured;
+  expect(watched.isTolerable()).toBe(tolerable);
+  ending.abort();
+});
+
+test('a clock that is wrong and is set while the process runs tells the database’s time, and the jump is noticed at once', async () => {
+  const { sql, log } = service.house;
+  const ending = new AbortController();
+  let aheadMs = 3_600_000;
+  const machineMs = () => systemClock.machineMs() + aheadMs;
+  const machine = { ...systemClock, now: machineMs, machineMs };
+  const { clock, measured } = databaseClock({ sql, clock: machine, log }, ending.signal);
+  const watched = watchClock({ sql, clock, log }, ending.signal);
+  await Promise.all([measured, watched.measured]);
+  const differsMs = async () => {
+    const [row] = await service.database.admin<{ now: Date }>('SELECT clock_timestamp() AS now');
+    return Math.abs(clock.now() - (row?.now.getTime() ?? 0));
+  };
+  expect(await differsMs()).toBeLessThan(1_000);
+  expect(watched.isTolerable()).toBe(false);
+  aheadMs = 0;
+  expect(await differsMs()).toBeLessThan(1_000);
+  // It was wrong: only a new comparison says that it is right now.
+  await until(async () => watched.isTolerable());
+  aheadMs = -60_000;
+  expect(watched.isTolerable()).toBe(false);
+  expect(await differsMs()).toBeLessThan(1_000);
+  ending.abort();
+});
+
+test('a process that has not compared its clock for half a minute knows it no longer', async () => {
+  const { log } = service.house;
+  const ending = new AbortController();
+  // A pause of half a minute, for the process, its machine and the database alike.
+  let pausedMs = 0;
+  const clock = {
+    ...systemClock,
+    machineMs: () => systemClock.machineMs() + pausedMs,
+    monotonicMs: () => systemClock.monotonicMs() + pausedMs,
+  };
+  const sql: Queries = { run: async () => [{ now: clock.machineMs() }] as never };
+  const watched = watchClock({ sql, clock, log }, ending.signal);
+  await watched.measured;
+  expect(watched.isTolerable()).toBe(true);
+  pausedMs = 31_000;
+  expect(watched.isTolerable()).toBe(false);
+  await until(async () => watched.isTolerable());
+  ending.abort();
+});
+
+test('a look-up at a process whose clock is wrong asks the provider nothing and writes no shared row', async () => {
+  const merchant = await service.newMerchant();
+  const { body } = await merchant.charge();
+  const port = await freePort();
+  const config = readConfig({
+    PORT: String(port),
+    DATA_DIR: service.dataDir,
+    SIMULATOR_URL: service.simulator.url,
+  });
+  const api = await runApi(later(service.house, 3_600_000), config);
+  const shared = () =>
+    service.database.admin(`SELECT due_at, query_bucket_at, (SELECT count(*) FROM rate_bucket) AS buckets
+      FROM intent i JOIN connection c ON c.id = i.connection WHERE payment_id = '${body.id}'`);
+  const queries = async () =>
+    (await service.simulator.control('GET', '/control/state?idEnvio=0')).body.queries;
+  const before = [await shared(), await queries()];
+  const call = callWith(`${api.url}/api/v1/public`, merchant.key);
+  for (let times = 0; times < 5; times++)
+    expect((await call('GET', `/payments/${body.id}`)).body.status).toBe('pending');
+  // Its shares would have been written by now.
+  await systemClock.sleep(300);
+  expect([await shared(), await queries()]).toEqual(before);
+  await api.stop();
+});
+
+test('limits that a wrong clock has written an hour ahead hold nobody up for longer than seconds', async () => {
+  const { house, database } = service;
+  const connection = 'simulator';
+  await database.admin(`UPDATE connection SET query_bucket_at = now() + interval '1 hour'`);
+  await database.admin(`UPDATE query_slot SET lease_until = now() + interval '1 hour'`);
+  const slot = await takeQuery(house, connection, 10_000);
+  expect(slot).not.toBeNull();
+  await slot?.free();
+  await prepareLimits(house.sql, 'simulator', 2);
+  await database.admin(`UPDATE send_slot SET lease_until = now() + interval '2 hours'`);
+  const send = await takeSend(house, connection, 2, 10_000);
+  expect(send).not.toBeNull();
+  await send?.free();
+  const now = house.clock.now();
+  await database.admin(`INSERT INTO rate_bucket VALUES ('reads someone', ${now + 3_600_000})`);
+  const taken = new Map([['reads someone', { ms: 10, mostMs: 7_000 }]]);
+  const [shared] = await spendShared(house.sql, taken, now, now);
+  expect((shared?.spentUntil ?? 0) - now).toBeLessThanOrEqual(7_000);
+});
+
+test('a worker whose clock is wrong claims nothing, not even in its first moment', async () => {
+  const merchant = await service.newMerchant();
+  await merchant.receive(3000);
+  const id = await leave(service, merchant, 'complete');
+  const wrong = runWorker(later(service.house, 3_600_000));
+  await new Promise((done) => setTimeout(done, 800));
+  await wrong.stop();
+  expect(await intentOf(service, id)).toMatchObject({ state: 'ready', attempt: 0 });
+  expect(await service.simulator.payout(id)).toBeUndefined();
+  const right = runWorker(service.house);
+  await until(async () => (await statusOf(service, id)) === 'completed');
+  await right.stop();
+});
+
+test('a lease that an early clock ends too soon lets nobody repeat before it has ended in truth', async () => {
+  const merchant = await service.newMerchant();
+  await merchant.receive(3000);
+  const id = await leave(service, merchant, 'complete');
+  const leaseUntil = Date.now() + 15_000;
+  await service.database.admin(
+    `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = $2, due_at = now() WHERE payment_id = $1`,
+    [id, new Date(leaseUntil).toISOString()],
+  );
+  const provider = service.house.providers.get('simulator') as Provider;
+  const early = later(service.house, 20_000);
+  const step = async (house: typeof early) => {
+    const followUp = createFollowUp(house, provider);
+    await followUp.stepSends();
+    await followUp.idle();
+    while (await followUp.stepQueries());
+    await followUp.idle();
+  };
+  await step(early);
+  expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting' });
+  // Queries of a process with the right time, before the end of the lease, count for nothing.
+  await service.database.admin(
+    "UPDATE intent SET due_at = now() - interval '1 s', absences = 0, absent_at = NULL WHERE payment_id = $1",
+    [id],
+  );
+  await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
+  await step(service.house);
+  const [row] = await service.database.admin<{ absences: number }>(
+    'SELECT absences FROM intent WHERE payment_id = $1',
+    [id],
+  );
+  expect(row?.absences).toBe(0);
+  expect(await service.simulator.payout(id)).toBeUndefined();
+});
+
+test('a claim ends within seconds, and is renewed while its process works: a slow provider is not asked twice', async () => {
+  const merchant = await service.newMerchant();
+  const { body } = await merchant.charge();
+  const due = () =>
+    service.database.admin(`UPDATE intent SET due_at = now() WHERE payment_id = '${body.id}'`);
+  const dueAt = async () => {
+    const rows = await service.database.admin<{ at: Date }>(
+      `SELECT due_at AS at FROM intent WHERE payment_id = '${body.id}'`,
+    );
+    return rows[0]?.at.getTime() ?? 0;
+  };
+  const provider = service.house.providers.get('simulator') as Provider;
+  const gate = Promise.withResolvers<void>();
+  let asked = 0;
+  const slow: Provider = {
+    ...provider,
+    queryCharge: async (...query) => {
+      asked++;
+      await gate.promise;
+      return provider.queryCharge(...query);
+    },
+  };
+  await due();
+  const [one, other] = [createFollowUp(service.house, slow), createFollowUp(service.house, slow)];
+  const claimedAt = Date.now();
+  await until(async () => {
+    await one.stepQueries();
+    return asked === 1;
+  });
+  const first = await dueAt();
+  // So much later does another process ask when this one is paused now.
+  expect(first - claimedAt).toBeLessThan(5_000);
+  await until(async () => (await dueAt()) > first);
+  await until(async () => Date.now() > first);
+  await other.stepQueries();
+  expect(asked).toBe(1);
+  gate.resolve();
+  await Promise.all([one.idle(), other.idle()]);
+  expect(await dueAt()).toBeGreaterThan(Date.now());
+});

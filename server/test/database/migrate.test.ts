@@ -1,0 +1,344 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createAccount, createFirstTestAccount, listAccounts } from '../../src/accounts/directory.ts';
+import { SettingFault } from '../../src/ground/config.ts';
+import { migrate, planMigrations, prepareInstallation, readMigrations } from '../../src/db/migrate.ts';
+import { headerOf, indexStatementsOf, locksOf } from '../../src/db/migration-file.ts';
+import { openPool } from '../../src/db/pool.ts';
+import { checkServiceRole } from '../../src/db/roles.ts';
+import { createLog } from '../../src/ground/log.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+
+const clock = systemClock;
+const log = createLog('silent');
+const ids = systemIds(clock);
+
+let db: TestDatabase;
+beforeEach(async () => {
+  db = await createDatabase({ empty: true });
+});
+afterEach(() => db.drop());
+
+const files = await readMigrations();
+const names = files.map(({ name }) => name);
+
+/** A login of its own, and the URL with it. */
+async function createLogin(
+  attributes: string,
+): Promise<{ login: string; url: string; drop(): Promise<void> }> {
+  const login = `login_${ids.bytes(4).toString('hex')}`;
+  await db.admin(`CREATE ROLE ${login} LOGIN PASSWORD 'secret' ${attributes}`);
+  const url = new URL(db.url);
+  url.username = login;
+  url.password = 'secret';
+  return {
+    login,
+    url: url.toString(),
+    drop: async () => {
+      await db.admin(`DROP OWNED BY ${login}`);
+      await db.admin(`DROP ROLE ${login}`);
+    },
+  };
+}
+
+describe('migrations', () => {
+  it('are applied once, in the order of their names, and recorded', async () => {
+    expect(await migrate({ url: db.url, clock, log })).toEqual({ applied: names });
+    expect(await migrate({ url: db.url, clock, log })).toEqual({ applied: [] });
+    const rows = await db.admin<{ name: string }>('SELECT name FROM vintem.migration ORDER BY name');
+    expect(rows.map((row) => row.name)).toEqual(names);
+  });
+
+  it('may be started by several processes at once', async () => {
+    const results = await Promise.all(Array.from({ length: 5 }, () => migrate({ url: db.url, clock, log })));
+    expect(results.flatMap(({ applied }) => applied).sort()).toEqual(names);
+  });
+
+  it('are refused when one was changed after it had been applied', async () => {
+    await migrate({ url: db.url, clock, log });
+    const changed = files.map((file) => ({ ...file, text: `${file.text}\n-- one more thought` }));
+    await expect(migrate({ url: db.url, clock, log, migrations: changed })).rejects.toThrow(
+      'was changed after',
+    );
+  });
+
+  it('are refused by a program that is older than the database', async () => {
+    const newer = { name: '9999_newer', text: 'SELECT 1' };
+    await migrate({ url: db.url, clock, log, migrations: [...files, newer] });
+    await expect(migrate({ url: db.url, clock, log })).rejects.toThrow('a newer vintem (9999_newer)');
+  });
+
+  it('are accepted by an older program that every newer one says it works with', async () => {
+    const newer = [
+      { name: '9998_newer', text: '-- compatibleFrom: 1.2.0\nSELECT 1' },
+      { name: '9999_newer', text: '-- compatibleFrom: 1.3.0\nSELECT 1' },
+    ];
+    await migrate({ url: db.url, clock, log, migrations: [...files, ...newer] });
+    const as = (version: string) => migrate({ url: db.url, clock, log, version });
+    expect(await as('1.3.0')).toEqual({ applied: [] });
+    expect(await as('1.10.0')).toEqual({ applied: [] });
+    await expect(as('1.2.9')).rejects.toThrow(
+      'a newer vintem (9999_newer), and this is 1.2.9: use 1.3.0 or later',
+    );
+  });
+
+  it('know nothing of compatibility in a database that an older program migrated', async () => {
+    await migrate({
+      url: db.url,
+      clock,
+      log,
+      migrations: [...files, { name: '9999_newer', text: 'SELECT 1' }],
+    });
+    await db.admin('ALTER TABLE vintem.migration DROP COLUMN compatible_from');
+    await expect(migrate({ url: db.url, clock, log })).rejects.toThrow('a newer vintem (9999_newer)');
+  });
+
+  it('are planned with their locks, and a plan changes nothing', async () => {
+    await migrate({ url: db.url, clock, log });
+    const more = [
+      {
+        name: '9998_index',
+        text: '-- compatibleFrom: 1.2.0\n-- concurrent\nCREATE INDEX a ON payment (notice);\nDROP INDEX payment_list;',
+      },
+      {
+        name: '9999_column',
+        text: 'ALTER TABLE hold ADD COLUMN b int; UPDATE hold SET b = 1; CREATE TABLE c (id uuid REFERENCES account);',
+      },
+    ];
+    const options = { url: db.url, clock, log, migrations: [...files, ...more] };
+    const plan = [
+      {
+        name: '9998_index',
+        locks: ['payment: SHARE UPDATE EXCLUSIVE'],
+        concurrent: true,
+        compatibleFrom: '1.2.0',
+      },
+      {
+        name: '9999_column',
+        locks: ['hold: ACCESS EXCLUSIVE', 'account: SHARE ROW EXCLUSIVE'],
+        concurrent: false,
+        compatibleFrom: null,
+      },
+    ];
+    expect(await planMigrations(options)).toEqual(plan);
+    expect(await planMigrations(options)).toEqual(plan);
+    expect(await planMigrations({ url: db.url, clock, log })).toEqual([]);
+  });
+
+  it('are all pending in the plan of an empty database', async () => {
+    const plan = await planMigrations({ url: db.url, clock, log });
+    expect(plan.map(({ name }) => name)).toEqual(names);
+    expect(await db.admin(`SELECT FROM pg_namespace WHERE nspname = 'vintem'`)).toEqual([]);
+  });
+
+  it('take the locks that the plan names', async () => {
+    await migrate({ url: db.url, clock, log, migrations: [] });
+    for (const file of files) {
+      await db.admin('BEGIN');
+      await db.admin('SET LOCAL ROLE vintem_owner');
+      await db.admin('SET LOCAL search_path = vintem');
+      const before = await db.admin<{ oid: string }>(
+        `SELECT oid FROM pg_class WHERE relnamespace = 'vintem'::regnamespace`,
+      );
+      const indexes = await db.admin<{ index: string; table: string }>(
+        `SELECT indexname AS index, tablename AS table FROM pg_indexes WHERE schemaname = 'vintem'`,
+      );
+      await db.admin(file.text);
+      const taken = await db.admin<{ table: string }>(
+        `SELECT DISTINCT relation::regclass::text AS table FROM pg_locks JOIN pg_class c ON c.oid = relation
+          WHERE pid = pg_backend_pid() AND c.relkind = 'r' AND c.relnamespace = 'vintem'::regnamespace AND relation = ANY ($1::oid[])
+            AND mode NOT IN ('AccessShareLock', 'RowShareLock')`,
+        [before.map(({ oid }) => oid)],
+      );
+      const planned = locksOf(file, (name) => indexes.find(({ index }) => index === name)?.table ?? null);
+      expect([file.name, planned.map(({ table }) => table).sort()]).toEqual([
+        file.name,
+        taken.map(({ table }) => table).sort(),
+      ]);
+      await db.admin('COMMIT');
+    }
+  });
+
+  it('build indexes while others write, and begin an index anew that was not finished', async () => {
+    await migrate({ url: db.url, clock, log });
+    await db.admin(`INSERT INTO vintem.rate_bucket VALUES ('a', 1), ('b', 1)`);
+    const index = {
+      name: '9999_index',
+      text: '-- concurrent\nCREATE INDEX ready ON rate_bucket (spent_until);\nCREATE UNIQUE INDEX once ON rate_bucket (spent_until);',
+    };
+    const run = () => migrate({ url: db.url, clock, log, migrations: [...files, index] });
+    // Two rows are the same: PostgreSQL leaves an invalid index behind.
+    await expect(run()).rejects.toThrow('migration 9999_index: could not create unique index');
+    const indexes = () =>
+      db.admin(`SELECT c.relname AS name, indisvalid AS valid FROM pg_index JOIN pg_class c ON c.oid = indexrelid
+        WHERE c.relname IN ('ready', 'once') ORDER BY 1`);
+    expect(await indexes()).toEqual([
+      { name: 'once', valid: false },
+      { name: 'ready', valid: true },
+    ]);
+    await db.admin(`DELETE FROM vintem.rate_bucket WHERE id = 'b'`);
+    // An open write transaction of the service on the table is waited for and not blocked.
+    const writing = await db.sql.begin();
+    await writing.run({ name: 'test.write', text: `UPDATE rate_bucket SET spent_until = 2` });
+    const running = Promise.all([run(), run()]);
+    await writing.run({ name: 'test.write', text: `UPDATE rate_bucket SET spent_until = 2` });
+    await writing.commit();
+    expect((await running).flatMap(({ applied }) => applied)).toEqual(['9999_index']);
+    expect(await indexes()).toEqual([
+      { name: 'once', valid: true },
+      { name: 'ready', valid: true },
+    ]);
+  });
+
+  it('that are concurrent hold nothing but indexes', () => {
+    const mixed = {
+      name: '9999_mixed',
+      text: '-- concurrent\nCREATE INDEX a ON hold (id);\nUPDATE hold SET reason = 1',
+    };
+    expect(() => indexStatementsOf(mixed)).toThrow(
+      '9999_mixed.sql is concurrent and may only create and drop indexes',
+    );
+    for (const file of files) if (headerOf(file).concurrent) expect(indexStatementsOf(file)).not.toEqual([]);
+  });
+
+  it('that fail change nothing, and those before them stay', async () => {
+    const broken = { name: '9999_broken', text: 'CREATE TABLE half (); SELECT 1 / 0' };
+    await expect(migrate({ url: db.url, clock, log, migrations: [...files, broken] })).rejects.toThrow(
+      'migration 9999_broken: division by zero',
+    );
+    expect(await db.admin(`SELECT to_regclass('vintem.half') AS half`)).toEqual([{ half: null }]);
+    expect(await migrate({ url: db.url, clock, log })).toEqual({ applied: [] });
+  });
+});
+
+describe('roles', () => {
+  it('let the service write a journal and never change, remove or empty one', async () => {
+    await migrate({ url: db.url, clock, log });
+    await checkServiceRole(db.sql, { log, embedded: false });
+    for (const text of [
+      'UPDATE vintem.journal SET available = 1',
+      'DELETE FROM vintem.journal',
+      'TRUNCATE vintem.journal',
+      'DROP TABLE vintem.journal',
+      'ALTER TABLE vintem.journal ADD more int',
+    ]) {
+      const refused = db.sql.tx((tx) => tx.run({ name: `test.${text}`.slice(0, 60), text }));
+      await expect(refused).rejects.toMatchObject({ code: '42501' });
+    }
+  });
+
+  it('end the start when the service could change a journal', async () => {
+    await migrate({ url: db.url, clock, log });
+    await db.admin('GRANT UPDATE (available) ON vintem.journal TO vintem_app');
+    await expect(checkServiceRole(db.sql, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
+    const owner = openPool({ url: db.url, log, name: 'vintem test', role: 'vintem_owner' });
+    await expect(checkServiceRole(owner, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
+    await owner.close();
+  });
+
+  it('are enough for a login that may create roles and use the database', async () => {
+    // The roles are the server's and exist from other databases: their admin must hand them over.
+    const user = await createLogin('CREATEROLE');
+    await db.admin(`GRANT CREATE ON DATABASE ${new URL(db.url).pathname.slice(1)} TO ${user.login}`);
+    const [server] = await db.admin<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
+    );
+    // Before PostgreSQL 16 there is only one form, and it hands over everything.
+    const admin = (server?.version ?? 0) >= 160_000 ? 'ADMIN TRUE, SET FALSE, INHERIT FALSE' : 'ADMIN OPTION';
+    await db.admin(`GRANT vintem_owner, vintem_app TO ${user.login} WITH ${admin}`);
+    expect(await migrate({ url: user.url, clock, log })).toEqual({ applied: names });
+    const pool = openPool({ url: user.url, log, name: 'vintem test' });
+    await checkServiceRole(pool, { log, embedded: false });
+    await pool.close();
+    await user.drop();
+  });
+
+  it('of a login without rights end the start with the SQL to run, after which it starts', async () => {
+    const user = await createLogin('');
+    const fault = await migrate({ url: user.url, clock, log }).catch((error: unknown) => error as Error);
+    expect(fault).toBeInstanceOf(SettingFault);
+    expect((fault as Error).message).toContain('DATABASE_URL');
+    const [, ...statements] = (fault as Error).message.split('\n');
+    for (const statement of statements) {
+      if (!statement.includes('CREATE ROLE')) await db.admin(statement);
+    }
+    expect(await migrate({ url: user.url, clock, log })).toEqual({ applied: names });
+    await user.drop();
+  });
+
+  it('can be apart: one login migrates, the other one serves', async () => {
+    const service = await createLogin('');
+    const both = { url: service.url, migrationUrl: db.url, clock, log };
+    expect(await migrate(both)).toEqual({ applied: names });
+    const pool = openPool({ url: service.url, log, name: 'vintem test' });
+    await checkServiceRole(pool, { log, embedded: false });
+    await pool.close();
+    // Without the owner it still starts while there is nothing to migrate.
+    expect(await migrate({ url: service.url, clock, log })).toEqual({ applied: [] });
+    const newer = { name: '9999_newer', text: 'SELECT 1' };
+    await expect(migrate({ url: service.url, clock, log, migrations: [...files, newer] })).rejects.toThrow(
+      'MIGRATION_DATABASE_URL',
+    );
+    await service.drop();
+  });
+});
+
+describe('the installation', () => {
+  it('has its rows once, however many processes begin', async () => {
+    await migrate({ url: db.url, clock, log });
+    const begin = (live: boolean) => prepareInstallation({ sql: db.sql, clock, ids }, { live });
+    await Promise.all([begin(false), begin(false), begin(false)]);
+    const before = await db.admin('SELECT identity_secret FROM vintem.installation');
+    expect((before[0] as { identity_secret: Buffer }).identity_secret).toHaveLength(32);
+    await begin(true);
+    expect(await db.admin('SELECT identity_secret FROM vintem.installation')).toEqual(before);
+    expect(
+      await db.admin('SELECT id, length(webhook_token) AS length FROM vintem.connection ORDER BY id'),
+    ).toEqual([
+      { id: 'live', length: 32 },
+      { id: 'simulator', length: 32 },
+    ]);
+    expect(
+      await db.admin(
+        'SELECT number, operation_id = account_id AS own, seq, head FROM vintem.account JOIN vintem.balance ON account_id = id',
+      ),
+    ).toEqual([{ number: '0', own: true, seq: '0', head: Buffer.alloc(32) }]);
+  });
+
+  it('gets one test account from a first start, also from two at once', async () => {
+    await migrate({ url: db.url, clock, log });
+    await prepareInstallation({ sql: db.sql, clock, ids }, { live: false });
+    const made = await Promise.all([1, 2, 3].map(() => createFirstTestAccount({ sql: db.sql, clock, ids })));
+    expect(made.filter((account) => account !== null)).toHaveLength(1);
+    expect(await listAccounts(db.sql)).toMatchObject([{ name: 'Loja de teste', test: true, enabled: true }]);
+  });
+});
+
+describe('an account', () => {
+  it('has a number of its own, drawn again while it is taken or zero', async () => {
+    await migrate({ url: db.url, clock, log });
+    await prepareInstallation({ sql: db.sql, clock, ids }, { live: false });
+    const draws = [0, 7, 7, 0xffffffff];
+    const drawn = {
+      ...ids,
+      bytes: (length: number) => {
+        if (length !== 4) return ids.bytes(length);
+        const number = Buffer.alloc(4);
+        number.writeUInt32BE(draws.shift() as number);
+        return number;
+      },
+    };
+    const needs = { sql: db.sql, clock, ids: drawn };
+    const first = await createAccount(needs, { name: 'One', test: true, connection: 'simulator' });
+    const second = await createAccount(needs, { name: 'Two', test: true, connection: 'simulator' });
+    const rows = await db.admin(
+      `SELECT a.id, a.number, o.name, o.slot, o.main, (SELECT count(*) FROM balance b WHERE b.account_id = a.id) AS chains
+         FROM account a JOIN operation o ON o.account_id = a.id ORDER BY number`,
+    );
+    expect(rows).toEqual([
+      { id: first.ownerId, number: '7', name: 'Principal', slot: 1, main: true, chains: '2' },
+      { id: second.ownerId, number: '4294967295', name: 'Principal', slot: 1, main: true, chains: '2' },
+    ]);
+  });
+});

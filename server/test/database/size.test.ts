@@ -1,0 +1,300 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import { pruneBelow } from '../../src/events/log.sql.ts';
+import { lowestIdAt } from '../../src/events/log.ts';
+import { eventKinds } from '../../src/ledger/journal.ts';
+import type { ChainKey } from '../../src/ledger/till.ts';
+import { createLog } from '../../src/ground/log.ts';
+import { deleteOperation, operationDirectory } from '../../src/operations/operations.ts';
+import { findDays, findOpenIncidents, findUnknown } from '../../src/panel/views/overview.sql.ts';
+import { findLastCompared, findReconciledOperations } from '../../src/panel/views/reconciliation.sql.ts';
+import { findRecordsByEndToEnd } from '../../src/panel/views/records.sql.ts';
+import { findByEndToEnd } from '../../src/payments/lookup.sql.ts';
+import type { Payment, PaymentKind } from '../../src/payments/payment.ts';
+import { systemClock as clock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import type { Sql } from '../../src/ports/sql.ts';
+import { installationId } from '../../src/settlement/operator/audit.sql.ts';
+import { claimDueSends } from '../../src/settlement/dispatch/intents.sql.ts';
+import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
+import { findOldestOpen, findSettled } from '../../src/settlement/operator/reconcile.sql.ts';
+import { createSeen, forgetAbandoned } from '../../src/settlement/operator/reconcile-seen.sql.ts';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
+import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
+
+// No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
+const count = 3_000;
+const limit = 100;
+
+let db: TestDatabase;
+let accountId: string;
+/** Holds all the payments. */
+let full: string;
+/** Holds none. */
+let empty: string;
+const ids = systemIds(clock);
+
+beforeAll(async () => {
+  db = await createDatabase({ live: false });
+  const needs = { sql: db.sql, clock, ids };
+  const made = await createAccount(needs, { name: 'Loja', test: true, connection: 'simulator' });
+  [accountId, full] = [made.ownerId, made.operationId];
+  empty = ids.uuid();
+  await db.admin(
+    `INSERT INTO operation (account_id, id, name, slot, created_at, updated_at) VALUES ($1, $2, 'Second', 2, now(), now())`,
+    [accountId, empty],
+  );
+  await db.admin(
+    `INSERT INTO balance (account_id, operation_id, head, updated_at) VALUES ($1, $2, $3, now())`,
+    [accountId, empty, Buffer.alloc(32)],
+  );
+  // Deleted operations stay, each with its balance row.
+  await db.admin(
+    `WITH o AS (INSERT INTO operation (account_id, id, name, created_at, updated_at, deleted_at)
+        SELECT $1, gen_random_uuid(), 'Gone', now(), now(), now() FROM generate_series(1, 300) RETURNING id)
+      INSERT INTO balance (account_id, operation_id, head, updated_at, deleted_at) SELECT $1, id, $2, now(), now() FROM o`,
+    [accountId, Buffer.alloc(32)],
+  );
+  await insertPayments(`'paid'`, count);
+  await insertPayments(`'pending'`, count);
+  await db.admin(
+    `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+        failures, absences, known, refused, created_at)
+      SELECT account_id, id, operation_id, 'simulator', kind, 5, 'awaiting', gen_random_uuid(), 1, created_at + interval '1 day',
+        created_at, 0, 0, false, false, created_at FROM payment WHERE status = 'pending'`,
+  );
+  await db.admin(
+    `INSERT INTO incident (account_id, id, kind, operation_id, amount_cents, reference, freezes, detail, state, opened_at)
+      SELECT $1, gen_random_uuid(), 'unmatched', $2, 1, 'one ' || n, false, '{}', 'open', now() FROM generate_series(1, ${count}) n`,
+    [accountId, full],
+  );
+  await db.admin(
+    `INSERT INTO audit (account_id, id, at, actor, action, subject, detail)
+      SELECT $1, gen_random_uuid(), now(), 'tester', 'account.set', '', '{}' FROM generate_series(1, ${count})`,
+    [accountId],
+  );
+  await db.admin('ANALYZE');
+});
+afterAll(() => db.drop());
+
+const insertPayments = (status: string, most: number): Promise<unknown> =>
+  db.admin(
+    `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint, description,
+        payer_name, created_at, updated_at, settled_at, net_amount_cents, history, command)
+      SELECT $1, gen_random_uuid(), $2, 'deposit', ${status}, 100, 0, gen_random_uuid(), '', '', 'Maria', at, at,
+        CASE WHEN ${status} = 'paid' THEN at END, 100, '[]', gen_random_uuid()
+      FROM generate_series(1, ${most}) n, LATERAL (SELECT date_trunc('milliseconds', now()) - n * interval '1 minute' AS at) t`,
+    [accountId, full],
+  );
+
+/** Statements of the call that visit more rows than the limit. */
+async function tooMany(call: (sql: Sql) => Promise<unknown>): Promise<Record<string, number>> {
+  const { sql, runs } = recording(db.sql);
+  await call(sql).catch((error: unknown) => {
+    if (!(error instanceof Error && 'code' in error)) throw error;
+  });
+  expect(runs.length).toBeGreaterThan(0);
+  const found: Record<string, number> = {};
+  for (const run of runs) {
+    if (run.statement.text.includes('INSERT INTO')) continue;
+    const rows = await rowsVisited(db.url, run);
+    if (rows > limit) found[run.statement.name] = rows;
+  }
+  return found;
+}
+
+test('deleting an operation reads no open payment of another one, and no deleted operation', async () => {
+  for (const operationId of [empty, full]) {
+    expect(
+      await tooMany((sql) =>
+        deleteOperation(
+          {
+            sql,
+            clock,
+            ids,
+            log: createLog('silent'),
+            identity: Buffer.alloc(32),
+            directory: operationDirectory({ sql, clock }),
+          } as never,
+          { accountId, accountNumber: 1, test: true } as never,
+          operationId,
+        ),
+      ),
+    ).toEqual({});
+    await db.admin('UPDATE operation SET deleted_at = NULL, slot = 2 WHERE id = $1 AND slot IS NULL', [
+      operationId,
+    ]);
+    await db.admin('UPDATE balance SET deleted_at = NULL WHERE operation_id = $1', [operationId]);
+  }
+});
+
+test('home and reconciliation find what is unconfirmed without reading what is settled or waits for a payer', async () => {
+  const operations = [full, empty];
+  expect(await tooMany((sql) => findUnknown(sql, accountId, operations))).toEqual({});
+  expect(await tooMany((sql) => findOpenIncidents(sql, accountId, operations))).toEqual({});
+  expect(await tooMany((sql) => findReconciledOperations(sql, accountId))).toEqual({});
+  expect(await tooMany((sql) => findLastCompared(sql, accountId))).toEqual({});
+  // Three of the settled payments are of the last three minutes.
+  expect(await tooMany((sql) => findDays(sql, accountId, operations, clock.now() - 200_000))).toEqual({});
+});
+
+test('a payment is found by its end-to-end id without reading the operation', async () => {
+  // Beside one large account many with a payment or two: for a plan the average operation is a small one.
+  await db.admin(
+    `INSERT INTO payment SELECT (jsonb_populate_record(p, jsonb_build_object('account_id', gen_random_uuid(), 'id', gen_random_uuid(),
+        'operation_id', gen_random_uuid()))).* FROM payment p LIMIT ${count}`,
+  );
+  await db.admin(`UPDATE payment SET end_to_end = 'E' || id WHERE status = 'paid'`);
+  await db.admin('ANALYZE payment');
+  expect(await tooMany((sql) => findByEndToEnd(sql, { accountId, operationId: full }, 'Enone'))).toEqual({});
+  expect(await tooMany((sql) => findRecordsByEndToEnd(sql, accountId, 'Enone', [full, empty]))).toEqual({});
+  await db.admin('DELETE FROM payment WHERE account_id <> $1', [accountId]);
+  await db.admin('ANALYZE payment');
+});
+
+test('a comparison reads each settled payment of its window once, however many pages that takes', async () => {
+  const settled = 12_000;
+  await insertPayments(`'paid'`, settled - count);
+  const { sql, runs } = recording(db.sql);
+  const window = { fromMs: clock.now() - 30 * 86_400_000, toMs: clock.now() };
+  const found = new Set<string>();
+  for await (const page of findSettled(sql, 'simulator', window, null))
+    for (const { id } of page) found.add(id);
+  expect(found.size).toBe(settled);
+  let rows = 0;
+  for (const run of runs) rows += await rowsVisited(db.url, run);
+  // The open payments of the same window are read as well, and the operations.
+  expect(rows).toBeLessThan(1.2 * (settled + count));
+});
+
+test('due charges are found without reading the transfers that wait for a slot', async () => {
+  const ready = (kind: string, most: number): Promise<unknown> =>
+    db.admin(
+      `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, due_at, news_at,
+          failures, absences, known, refused, created_at)
+        SELECT $1, gen_random_uuid(), $2, 'limited', $3, 0, 'ready', gen_random_uuid(), 0, now() - n * interval '1 second', now(),
+          0, 0, false, false, now() FROM generate_series(1, ${most}) n`,
+      [accountId, full, kind],
+    );
+  await ready('transfer', count);
+  await ready('deposit', 2);
+  await db.admin('ANALYZE');
+  const now = clock.now();
+  const claim = (sql: Sql, kind: PaymentKind) => claimDueSends(sql, 'limited', kind, now, now + 30_000, 256);
+  expect(await tooMany((sql) => claim(sql, 'deposit'))).toEqual({});
+  expect(
+    await db.admin(`SELECT FROM intent WHERE connection = 'limited' AND kind = 'deposit' AND due_at > now()`),
+  ).toHaveLength(2);
+  expect(await claim(db.sql, 'transfer')).toHaveLength(256);
+  await db.admin(`DELETE FROM intent WHERE connection = 'limited'`);
+});
+
+test('events are removed in small batches, however many accounts have old ones', async () => {
+  const accounts = await Promise.all(
+    [1, 2, 3].map(() =>
+      createAccount({ sql: db.sql, clock, ids }, { name: 'Loja', test: true, connection: 'simulator' }),
+    ),
+  );
+  const owners = accounts.map(({ ownerId }) => ownerId);
+  await db.admin(
+    `WITH e AS (INSERT INTO event (account_id, id, type, operation_id, body, created_at)
+        SELECT a, lpad(to_hex(n), 32, '0')::uuid, 'charge.paid', a, '{}', now() FROM unnest($1::uuid[]) a, generate_series(1, 1500) n
+        RETURNING account_id, id)
+      INSERT INTO event_log SELECT account_id, row_number() OVER (PARTITION BY account_id ORDER BY id), id FROM e`,
+    [owners],
+  );
+  const below = lowestIdAt(1_000);
+  const removed: number[] = [];
+  do removed.push(await pruneBelow(db.sql, owners, below, 1_000));
+  while (removed.at(-1) !== 0);
+  expect(Math.max(...removed)).toBe(2_000);
+  expect(
+    await db.admin(
+      'SELECT FROM event WHERE account_id = ANY ($1) UNION ALL SELECT FROM event_log WHERE account_id = ANY ($1)',
+      [owners],
+    ),
+  ).toEqual([]);
+});
+
+test('callers that wait for outcomes share one read, and an outcome of this process wakes them at once', async () => {
+  const { sql, runs } = recording(db.sql);
+  const watch = createOutcomeWatch({ sql, clock, log: createLog('silent') });
+  const rows = await db.admin<{ id: string }>(`SELECT id FROM payment WHERE status = 'pending' LIMIT 52`);
+  const [here, late, ...elsewhere] = rows.map(({ id }) => ({ accountId, id }));
+  await db.admin(`UPDATE payment SET status = 'unknown' WHERE id = ANY ($1)`, [rows.map(({ id }) => id)]);
+  const over = new AbortController();
+  const wait = (one: { accountId: string; id: string } | undefined) =>
+    watch.outcomeOf(one ?? { accountId: '', id: '' }, over.signal);
+  const waiting = elsewhere.map(wait);
+  const [own, never] = [wait(here), wait(late)];
+  watch.committed({ ...here, status: 'completed' } as Payment);
+  expect(await own).toMatchObject({ id: here?.id, status: 'completed' });
+  expect(runs).toEqual([]);
+  await db.admin(`UPDATE payment SET status = 'pending' WHERE id = ANY ($1)`, [
+    elsewhere.map(({ id }) => id),
+  ]);
+  expect((await Promise.all(waiting)).map((payment) => payment?.status)).toEqual(
+    elsewhere.map(() => 'pending'),
+  );
+  // Each read asks for all who still wait: no caller has a statement of its own.
+  expect(
+    runs.every(({ values }) => (values[1] as string[]).length === 51 || (values[1] as string[]).length === 1),
+  ).toBe(true);
+  over.abort();
+  expect(await never).toBeNull();
+  await db.admin(`UPDATE payment SET status = 'pending' WHERE status = 'unknown'`);
+});
+
+test('unmatched money shares no flush with a merchant', async () => {
+  const { sql, runs } = recording(db.sql);
+  const till = tillOver(sql);
+  const own: ChainKey = { accountId, chainId: full };
+  const installation: ChainKey = { accountId: installationId, chainId: installationId };
+  const suspend = () =>
+    posting(installation, { kind: 'suspend', amountCents: 100 }, { event: eventKinds.suspense });
+  const answers = [
+    till.submit(suspend()),
+    till.submit(credit(own, 100)),
+    till.submit(suspend()),
+    till.submit(credit(own, 100)),
+  ];
+  expect(await Promise.all(answers)).toEqual(['posted', 'posted', 'posted', 'posted']);
+  const locked = runs
+    .filter(({ statement }) => statement.name === 'balance_lock')
+    .map(({ values }) => values[1]);
+  expect(locked).toContainEqual([full]);
+  expect(locked.every((chains) => (chains as string[]).length === 1)).toBe(true);
+});
+
+test('what a comparison has seen is its own, and goes with it or with its age', async () => {
+  const [one, other] = [createSeen({ sql: db.sql, ids }), createSeen({ sql: db.sql, ids })];
+  expect(await one.add(['a', 'b', 'b'])).toEqual(new Set(['a', 'b']));
+  expect(await one.add(['b', 'c'])).toEqual(new Set(['c']));
+  expect(await other.add(['c'])).toEqual(new Set(['c']));
+  expect(await one.among(['a', 'c', 'd'])).toEqual(new Set(['a', 'c']));
+  await one.end();
+  expect(await db.admin('SELECT provider_id FROM reconcile_seen')).toEqual([{ provider_id: 'c' }]);
+  await forgetAbandoned(db.sql, lowestIdAt(clock.now() - 60_000));
+  expect(await other.among(['c'])).toEqual(new Set(['c']));
+  await forgetAbandoned(db.sql, lowestIdAt(clock.now() + 60_000));
+  expect(await other.among(['c'])).toEqual(new Set());
+});
+
+test('the oldest open payments are found page by page', async () => {
+  const { sql, runs } = recording(db.sql);
+  const oldest = await findOldestOpen(sql, clock.now(), 3);
+  const [row] = await db.admin<{ at: Date }>('SELECT min(created_at) AS at FROM intent');
+  expect(oldest).toHaveLength(3);
+  expect(oldest[0]?.createdAt).toBe(row?.at.getTime());
+  expect(oldest.map(({ createdAt }) => createdAt)).toEqual(oldest.map(({ createdAt }) => createdAt).sort());
+  expect(await findOldestOpen(db.sql, oldest[2]?.createdAt ?? 0, 3)).toHaveLength(2);
+  expect(runs.length).toBeGreaterThan(0);
+});
+
+test('what is unconfirmed is found, the oldest first', async () => {
+  await insertPayments(`'unknown'`, 3);
+  const rows = await findUnknown(db.sql, accountId, [full, empty]);
+  expect(rows).toHaveLength(3);
+  expect(rows.map(({ createdAt }) => createdAt)).toEqual(rows.map(({ createdAt }) => createdAt).sort());
+});

@@ -1,0 +1,340 @@
+import { afterEach, expect, test } from 'vitest';
+import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
+import { quotaNames } from '../../src/ground/quotas.ts';
+import { buildServer } from '../../src/http/server.ts';
+import { makeKey } from '../../src/keys/key.ts';
+import type { Payment } from '../../src/payments/payment.ts';
+import { type Clock, systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
+
+const config = { publicUrl: 'http://127.0.0.1:3000', rateLimits: true, trustedProxies: [] };
+const never = () => Promise.reject(new Error('not called'));
+const useCases = {
+  createCharge: never,
+  createTransfer: never,
+  confirmDraft: never,
+  cancelDraft: never,
+  refreshIfOverdue: async (payment: Payment) => payment,
+  receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
+};
+const cancelled = { id: 'x', status: 'cancelled', reasonCode: 'pix_key_not_found' } as Payment;
+let edge: Edge;
+afterEach(() => edge.close());
+
+/** Stands still until it is moved; it begins at the real time. */
+function handClock(): Clock & { at: number } {
+  const startedAt = systemClock.now();
+  const clock = { ...systemClock, at: 1000, now: () => startedAt + clock.at, monotonicMs: () => clock.at };
+  return clock;
+}
+
+async function open(clock: Clock = handClock()) {
+  edge = await openEdge({ config, clock });
+  const { ownerId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  return { ownerId, key };
+}
+
+const many = (times: number, call: () => Promise<{ status: number }>) =>
+  Promise.all(Array.from({ length: times }, call)).then((answers) => answers.map((one) => one.status));
+
+const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
+
+test('a burst is allowed, the next is 429 and says when, and time fills the bucket again', async () => {
+  const clock = handClock();
+  const { key } = await open(clock);
+  const read = () => edge.call(key, { url: '/account' });
+  expect(count(await many(200, read), 200)).toBe(200);
+  const refused = await read();
+  expect(refused.status).toBe(429);
+  expect(refused.body).toMatchObject({ code: 'rate_limited', details: [{ policy: 'reads' }] });
+  expect(refused.headers['retry-after']).toBe('1');
+  expect(refused.headers['ratelimit-policy']).toBe('"reads";q=200;w=2, "account";q=600;w=2');
+  expect(refused.headers.ratelimit).toBe('"reads";r=0;t=2, "account";r=400;t=1');
+  clock.at += 10;
+  expect((await read()).status).toBe(200);
+  expect((await read()).status).toBe(429);
+  clock.at += 2000;
+  expect(count(await many(201, read), 200)).toBe(200);
+});
+
+test('each policy and each key has its own bucket, the account one for all', async () => {
+  const { ownerId, key } = await open();
+  const create = () => edge.call(key, { method: 'POST', url: '/operations', payload: { name: 'x' } });
+  const statuses = await many(21, create);
+  expect([count(statuses, 400), count(statuses, 429)]).toEqual([20, 1]);
+  const keys = [key];
+  for (let at = 0; at < 3; at++) keys.push((await edge.newKey(ownerId)).key);
+  let allowed = 0;
+  for (const each of keys) allowed += count(await many(200, () => edge.call(each, { url: '/account' })), 200);
+  expect(allowed).toBe(580);
+  const last = await edge.call(keys[3] ?? '', { url: '/account' });
+  expect(last.body.details).toEqual([{ policy: 'account' }]);
+});
+
+test('every answer to a key says what is left, a refused permission too', async () => {
+  const { ownerId } = await open();
+  const { key } = await edge.newKey(ownerId, ['webhooks']);
+  const answer = await edge.call(key, { url: '/account' });
+  expect(answer.status).toBe(403);
+  expect(answer.headers.ratelimit).toBe('"reads";r=199;t=1, "account";r=599;t=1');
+});
+
+test('failed keys of one address are limited, and a key that worked before never is', async () => {
+  const { key } = await open();
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+  const wrong = makeKey(systemIds(systemClock), true).key;
+  const statuses = await many(21, () => edge.call(wrong, { url: '/account' }));
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 1]);
+  expect((await edge.call(wrong, { url: '/account' })).body.details).toEqual([{ policy: 'auth' }]);
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+});
+
+test('a forwarded header cannot switch the limit of failed keys off, and a key that worked before still works', async () => {
+  const { key } = await open();
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+  const guess = (forwarded: string) =>
+    edge.call(makeKey(systemIds(systemClock), true).key, {
+      url: '/account',
+      headers: { 'x-forwarded-for': forwarded },
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 30; n++) statuses.push((await guess(`203.0.113.${n}`)).status);
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 10]);
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+});
+
+test('an address that has used up its failures is refused before a key is looked up', async () => {
+  const lookups: string[] = [];
+  await open();
+  const { sql } = edge.parts;
+  const watched = {
+    ...sql,
+    run: (statement: { name: string }, values?: unknown[]) => {
+      lookups.push(statement.name);
+      return sql.run(statement as never, values as never);
+    },
+  };
+  const app = buildServer({ ...edge.parts, sql: watched as typeof sql });
+  const guess = () =>
+    app.inject({
+      url: `${base}/account`,
+      headers: { authorization: `Bearer ${makeKey(systemIds(systemClock), true).key}` },
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 50; n++) statuses.push((await guess()).statusCode);
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 30]);
+  expect(lookups.filter((name) => name === 'key_read').length).toBe(20);
+  await app.close();
+});
+
+test('many first requests with the same new key are all admitted', async () => {
+  const { key } = await open();
+  expect(count(await many(60, () => edge.call(key, { url: '/account' })), 200)).toBe(60);
+});
+
+test('a key has at most 256 requests in flight, and those that end make room', async () => {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const clock = handClock();
+  let entered = 0;
+  edge = await openEdge({
+    config,
+    clock,
+    useCases: {
+      ...useCases,
+      createCharge: async () => {
+        entered++;
+        await gate;
+        throw new Error('after the gate');
+      },
+    },
+  });
+  const { ownerId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  const payload = {
+    amountCents: 1000,
+    payerName: 'Maria',
+    requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+  };
+  const waiting: Promise<{ status: number }>[] = [];
+  while (waiting.length < 256) {
+    waiting.push(edge.call(key, { method: 'POST', url: '/pix/charges', payload }));
+    for (let polls = 0; entered < waiting.length && polls < 1000; polls++) await systemClock.sleep(1);
+    // At 50 charges a second, since their rate is not what this is about.
+    clock.at += 20;
+  }
+  expect(entered).toBe(256);
+  const over = await edge.call(key, { url: '/account' });
+  expect(over.status).toBe(429);
+  expect(over.body.code).toBe('too_many_concurrent_requests');
+  release();
+  expect(
+    count(
+      (await Promise.all(waiting)).map((one) => one.status),
+      503,
+    ),
+  ).toBe(256);
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+});
+
+test('quotas are the installation’s, and over them the account’s own, for every process within a second', async () => {
+  const clock = handClock();
+  edge = await openEdge({
+    config: { ...config, rateQuotas: { reads: { perSecond: 1, burst: 4 } } },
+    clock,
+  });
+  const { ownerId } = await edge.newAccount();
+  const other = await edge.newAccount();
+  const key = (await edge.newKey(ownerId)).key;
+  const poor = (await edge.newKey(other.ownerId)).key;
+  await setRates({ ...edge.parts, actor: 'test' }, other.ownerId, {
+    reads: { perSecond: 0.1, burst: 2 },
+    account: { perSecond: 10, burst: 3 },
+  });
+  const read = (as: string) => edge.call(as, { url: '/account' });
+  expect(count(await many(6, () => read(key)), 200)).toBe(4);
+  const first = await read(poor);
+  expect(first.headers['ratelimit-policy']).toBe('"reads";q=2;w=20, "account";q=3;w=1');
+  expect(first.headers.ratelimit).toBe('"reads";r=1;t=10, "account";r=2;t=1');
+  expect((await read(poor)).status).toBe(200);
+  const refused = await read(poor);
+  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '10']);
+  await setRates({ ...edge.parts, actor: 'test' }, other.ownerId, {});
+  clock.at += 30_000;
+  expect((await read(poor)).headers['ratelimit-policy']).toBe('"reads";q=4;w=4, "account";q=600;w=2');
+});
+
+test('every limit of keys and accounts can be an account’s own; one by address cannot', async () => {
+  const { ownerId } = await open();
+  const operator = { ...edge.parts, actor: 'test' };
+  const auth = { perSecond: 1, burst: 1 };
+  await expect(setRates(operator, ownerId, { auth })).rejects.toThrow('whole installation');
+  const all = Object.fromEntries(
+    quotaNames.filter((name) => name !== 'auth').map((name) => [name, { perSecond: 7, burst: 9 }]),
+  );
+  const own = { ...all, 'in-flight': { atOnce: 3 } };
+  expect(await setRates(operator, ownerId, own)).toEqual(own);
+  expect(await ratesOf(operator, ownerId)).toEqual(own);
+  expect(withDefaults({ reads: { perSecond: 1, burst: 1 } }, own)).toMatchObject(own);
+  await expect(ratesOf(operator, systemIds(systemClock).uuid())).rejects.toThrow('no such account');
+});
+
+test('a refused Pix key counts against the account, and too many stop its transfers for a while', async () => {
+  const clock = handClock();
+  edge = await openEdge({
+    config: { ...config, rateQuotas: { 'refused-keys': { perSecond: 0.1, burst: 2 } } },
+    clock,
+    useCases: {
+      ...useCases,
+      createTransfer: async (caller) => ({
+        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
+        replayed: false,
+      }),
+    },
+  });
+  const { ownerId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  const second = (await edge.newKey(ownerId)).key;
+  const payload = {
+    amountCents: 1000,
+    pixKey: 'maria@example.com',
+    pixKeyType: 'EMAIL',
+    description: '',
+    requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
+  };
+  const send = (as: string) => edge.call(as, { method: 'POST', url: '/pix/transfers', payload });
+  expect((await send(key)).body.code).toBe('pix_key_not_found');
+  expect((await send(second)).body.code).toBe('pix_key_not_found');
+  const stopped = await send(key);
+  expect(stopped.body).toMatchObject({ code: 'rate_limited', details: [{ policy: 'refused-keys' }] });
+  expect(stopped.headers['retry-after']).toBe('10');
+  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
+  clock.at += 10_000;
+  expect((await send(key)).body.code).toBe('pix_key_not_found');
+});
+
+test('requests in flight and refused Pix keys are counted by the account’s own limits, and by the installation’s', async () => {
+  let entered = 0;
+  let gate = Promise.withResolvers<void>();
+  const clock = handClock();
+  edge = await openEdge({
+    config: {
+      ...config,
+      rateQuotas: { 'in-flight': { atOnce: 2 }, 'refused-keys': { perSecond: 0.1, burst: 1 } },
+    },
+    clock,
+    useCases: {
+      ...useCases,
+      createCharge: async () => {
+        entered++;
+        await gate.promise;
+        throw new Error('after the gate');
+      },
+      createTransfer: async (caller) => ({
+        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
+        replayed: false,
+      }),
+    },
+  });
+  const requestKey = '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
+  const charge = { amountCents: 1000, payerName: 'Maria', requestKey };
+  const transfer = {
+    amountCents: 1000,
+    pixKey: 'maria@example.com',
+    pixKeyType: 'EMAIL',
+    description: '',
+    requestKey,
+  };
+  const [poor, rich] = [await edge.newAccount(), await edge.newAccount()];
+  const own = { 'in-flight': { atOnce: 3 }, 'refused-keys': { perSecond: 0.1, burst: 3 } };
+  await setRates({ ...edge.parts, actor: 'test' }, rich.ownerId, own);
+  for (const [account, most, keys] of [
+    [poor, 2, 1],
+    [rich, 3, 3],
+  ] as const) {
+    entered = 0;
+    gate = Promise.withResolvers<void>();
+    const { key } = await edge.newKey(account.ownerId);
+    const ask = () => edge.call(key, { method: 'POST', url: '/pix/charges', payload: charge });
+    const held = Array.from({ length: most }, ask);
+    for (let polls = 0; entered < most && polls < 1000; polls++) await systemClock.sleep(1);
+    expect((await ask()).body.code).toBe('too_many_concurrent_requests');
+    gate.resolve();
+    await Promise.all(held);
+    const send = () => edge.call(key, { method: 'POST', url: '/pix/transfers', payload: transfer });
+    for (let at = 0; at < keys; at++) expect((await send()).body.code).toBe('pix_key_not_found');
+    expect((await send()).body.details).toEqual([{ policy: 'refused-keys' }]);
+  }
+});
+
+test('processes over one database count together', async () => {
+  const { key } = await open(systemClock);
+  const other = buildServer(edge.parts);
+  const headers = { authorization: `Bearer ${key}` };
+  const here = () => edge.call(key, { url: '/account' });
+  const there = async () => ({
+    status: (await other.inject({ url: `${base}/account`, headers })).statusCode,
+  });
+  const [mine, theirs] = await Promise.all([many(200, here), many(200, there)]);
+  expect(count(mine, 200) + count(theirs, 200)).toBeGreaterThan(200);
+  // Together they took two bursts: once both know, neither gives more for two seconds.
+  let both = false;
+  for (let polls = 0; !both && polls < 100; polls++) {
+    await systemClock.sleep(10);
+    both = (await here()).status === 429 && (await there()).status === 429;
+  }
+  expect(both).toBe(true);
+  await other.close();
+});
+
+test('with the limits off nothing is limited and nothing said', async () => {
+  edge = await openEdge();
+  const { ownerId } = await edge.newAccount();
+  const { key } = await edge.newKey(ownerId);
+  expect(count(await many(250, () => edge.call(key, { url: '/account' })), 200)).toBe(250);
+  expect((await edge.app.inject({ url: `${base}/account` })).headers).not.toHaveProperty('ratelimit');
+});

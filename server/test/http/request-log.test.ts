@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stepRequestPruning } from '../../src/request-log/request-log.ts';
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { later } from '@vintem/testkit/settlement.ts';
+
+/** What a merchant sees of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
+
+let service: Service;
+let merchant: Merchant;
+let tab: Tab;
+
+beforeAll(async () => {
+  service = await openService();
+  merchant = await service.newMerchant();
+  await merchant.receive(10_000);
+  await newPerson(service, merchant.ownerId, 'ana@loja.example');
+  tab = openTab(service);
+  await tab.signIn('ana@loja.example');
+});
+afterAll(() => service?.close());
+
+const listed = async (query = '', of = tab, accountId = merchant.ownerId) =>
+  (await of.call('GET', `/accounts/${accountId}/requests${query}`)).body.requests;
+/** Rows are written once a second. */
+const logged = async (fits: (row: { errorCode: string | null; status: number }) => boolean) => {
+  await until(async () => (await listed()).some(fits));
+  return (await listed()).find(fits);
+};
+
+test('a transfer stands there with its payment, its key and its id, and without its Pix key', async () => {
+  const { body } = await merchant.transfer({ pixKey: 'canary@loja.example', description: 'CANARY' });
+  await until(async () => (await listed(`?paymentId=${body.id}`)).length > 0);
+  const rows = await listed(`?paymentId=${body.id}`);
+  expect(rows).toHaveLength(1);
+  expect(rows[0]).toMatchObject({
+    method: 'POST',
+    route: '/api/v1/public/pix/transfers',
+    status: 201,
+    errorCode: null,
+    paymentId: body.id,
+    operationId: merchant.operationId,
+    ip: '127.0.0.1',
+    body: { values: { amountCents: body.amountCents, pixKeyType: 'EMAIL' }, fields: { pixKey: 'string' } },
+  });
+  expect(rows[0].requestId).toMatch(/^req_[0-9a-f]{32}$/);
+  expect(merchant.key).toContain(rows[0].keyId);
+  expect(rows[0].keyName).not.toBeNull();
+});
+
+test('a refused request has its code, also one that no handler has seen', async () => {
+  const refused = await merchant.transfer({ amountCents: 1 });
+  expect(refused.status).toBe(400);
+  expect(await logged(({ errorCode }) => errorCode === refused.body.code)).toMatchObject({
+    status: 400,
+    body: { values: { amountCents: 1 } },
+  });
+  await merchant.call('POST', '/pix/charges', { CANARY: 'CANARY' });
+  const refusals = () => listed('?status=4xx&method=POST');
+  await until(async () => (await refusals()).length === 2);
+  const rows: { status: number; method: string; paymentId: string | null }[] = await refusals();
+  expect(rows.map(({ status, method, paymentId }) => [method, status, paymentId])).toEqual([
+    ['POST', 400, null],
+    ['POST', 400, null],
+  ]);
+});
+
+test('a refusal that a payment records leads to that payment', async () => {
+  const { body } = await merchant.transfer({ pixKey: 'refuse-in-answer@simulator.example' });
+  expect(body.code).toBe('provider_refused');
+  expect(await logged(({ errorCode }) => errorCode === 'provider_refused')).toMatchObject({
+    paymentId: body.paymentId,
+  });
+});
+
+test('a request without a valid key is nobody’s', async () => {
+  await service.as(`${merchant.key.slice(0, -4)}AAAA`)('GET', '/account');
+  await service.as('nothing')('GET', '/account');
+  await merchant.call('GET', '/operations');
+  await until(async () =>
+    (await listed()).some((row: { route: string }) => row.route.endsWith('/operations')),
+  );
+  expect(await service.database.admin(`SELECT id FROM request_log WHERE status = 401`)).toEqual([]);
+});
+
+test('nothing of what was sent as text is in the table', async () => {
+  const rows = await service.database.admin<{ text: string }>('SELECT r::text AS text FROM request_log r');
+  expect(rows.length).toBeGreaterThan(3);
+  expect(rows.filter(({ text }) => /canary/i.test(text))).toEqual([]);
+  expect(rows.filter(({ text }) => text.includes(merchant.key.split('_').at(-1) ?? merchant.key))).toEqual(
+    [],
+  );
+});
+
+test('pages follow each other without gap or repeat, and another account sees none of it', async () => {
+  for (let n = 0; n < 10; n++) await merchant.call('GET', '/account');
+  await until(async () => (await listed()).length >= 12);
+  const all = (await listed('?limit=100')).map((row: { id: string }) => row.id);
+  const seen: string[] = [];
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const path = `/accounts/${merchant.ownerId}/requests?limit=5${cursor ? `&cursor=${cursor}` : ''}`;
+    const { body } = await tab.call('GET', path);
+    seen.push(...body.requests.map((row: { id: string }) => row.id));
+    cursor = body.nextCursor;
+  }
+  expect(seen).toEqual(all);
+  const other = await service.newMerchant();
+  await newPerson(service, other.ownerId, 'ze@oficina.example');
+  const stranger = openTab(service);
+  await stranger.signIn('ze@oficina.example');
+  expect((await stranger.call('GET', `/accounts/${merchant.ownerId}/requests`)).status).toBe(404);
+  expect(await listed(`?paymentId=${(await merchant.charge()).body.id}`, stranger, other.ownerId)).toEqual(
+    [],
+  );
+});
+
+test('a flood is kept in part, and the last row tells how much is missing', async () => {
+  await Promise.all(Array.from({ length: 120 }, () => merchant.call('GET', '/account')));
+  await until(async () => (await listed('?limit=100')).some((row: { leftOut: number }) => row.leftOut > 0));
+});
+
+test('what is older than thirty days goes, and nothing younger', async () => {
+  const [before] = await service.database.admin<{ n: number }>(
+    'SELECT count(*)::integer AS n FROM request_log',
+  );
+  await service.database.admin(
+    `UPDATE request_log SET at = at - interval '2 days' WHERE id IN (SELECT id FROM request_log ORDER BY id LIMIT 3)`,
+  );
+  while (await stepRequestPruning(later(service.house, 29 * 86_400_000)));
+  const [after] = await service.database.admin<{ n: number }>(
+    'SELECT count(*)::integer AS n FROM request_log',
+  );
+  expect(after?.n).toBe((before?.n ?? 0) - 3);
+});

@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { invariants } from '../../src/ledger/invariants.ts';
+import { findStoredOperations } from '../../src/ledger/verify.sql.ts';
+import type { Verified, VerifyOptions } from '../../src/ledger/verify.ts';
+import {
+  divergencesOf,
+  listIncidents,
+  recordDivergences,
+  resolveIncident,
+} from '../../src/settlement/incidents/incident.ts';
+import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { truthOf } from '@vintem/testkit/truth.ts';
+import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
+
+let service: Service;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await openService();
+  merchant = await service.newMerchant();
+});
+afterAll(() => service.close());
+
+const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+
+const verified = (full = true, more: Partial<VerifyOptions> = {}): Promise<Verified> =>
+  verifiedOf(service, { full, ...more });
+
+const faults = ({ checks }: Verified): string[] =>
+  checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
+
+test('every invariant has its number once, and is examined or says why not', async () => {
+  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 51 }, (_, index) => index + 1));
+  for (const { notHere, name, number, ...functions } of invariants) {
+    expect(name).not.toBe('');
+    expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
+  }
+});
+
+test('what the service wrote holds, in full and from the checkpoints, beside the traffic that goes on', async () => {
+  await merchant.receive(300_000);
+  let running = true;
+  const traffic = (async () => {
+    const made: Promise<unknown>[] = [];
+    for (let round = 0; round < 40; round++) {
+      for (let each = 0; each < 5; each++) made.push(merchant.transfer());
+      await Promise.all(made.splice(0));
+      await merchant.charge({ amountCents: 500 });
+    }
+    running = false;
+  })();
+  let passes = 0;
+  while (running) {
+    const result = await verified(passes % 2 === 0);
+    expect(faults(result)).toEqual([]);
+    expect(result.ok).toBe(true);
+    passes++;
+  }
+  await traffic;
+  expect(passes).toBeGreaterThan(1);
+  const last = await verified();
+  expect(faults(last)).toEqual([]);
+  const examined = last.checks.find((check) => check.number === 22)?.examined;
+  expect(examined).toBeGreaterThanOrEqual(242);
+  const checkpoints = await service.database.admin('SELECT * FROM checkpoint');
+  expect(checkpoints.length).toBeGreaterThan(0);
+}, 60_000);
+
+test('the provider’s own truth agrees', async () => {
+  await until(
+    async () => (await service.database.admin("SELECT FROM intent WHERE kind = 'transfer'")).length === 0,
+  );
+  const provider = await truthOf(service.simulator);
+  const result = await verified(true, { provider });
+  expect(faults(result)).toEqual([]);
+  expect(result.checks.find((check) => check.number === 12)?.examined).toBeGreaterThan(100);
+});
+
+test('the application may write checkpoints and change none', async () => {
+  const attempt = service.house.sql.run({ name: 'cheat', text: 'UPDATE checkpoint SET available = 0' });
+  await expect(attempt).rejects.toThrow(/permission denied/);
+});
+
+test('a changed byte in an old journal is found; deletion answers 503 until a person has looked; nothing is repaired', async () => {
+  const { anchor } = await verified();
+  const victim = await service.newMerchant();
+  const { body: other } = await victim.call('POST', '/operations', {
+    name: 'Filial',
+    requestKey: crypto.randomUUID(),
+  });
+  await victim.receive(1_000);
+  expect((await verified()).ok).toBe(true);
+  await service.database.admin(
+    `UPDATE journal SET effective_at = effective_at + interval '1 second' WHERE account_id = $1 AND seq = 1`,
+    [victim.ownerId],
+  );
+  const result = await verified();
+  expect(faults(result)).toEqual(['4 journal 1 is not what was hashed']);
+  expect(await recordDivergences(operator(), divergencesOf(result.checks))).toBe(1);
+  expect(await recordDivergences(operator(), divergencesOf(result.checks))).toBe(0);
+  const refused = await victim.call('DELETE', `/operations/${other.id}`, {});
+  expect([refused.status, refused.body.code]).toEqual([503, 'ledger_divergence']);
+  expect(faults(await verified())).toEqual(['4 journal 1 is not what was hashed']);
+  // The heads that were kept elsewhere are of other chains: they still fit.
+  expect(faults(await verified(true, { anchor }))).toEqual(['4 journal 1 is not what was hashed']);
+
+  const [incident] = await listIncidents(service.house, victim.ownerId);
+  expect(incident?.kind).toBe('divergence');
+  await resolveIncident(operator(), incident?.id ?? '', { action: 'none', reason: 'it was me, for a test' });
+  expect((await victim.call('DELETE', `/operations/${other.id}`, {})).status).toBe(200);
+  expect(await recordDivergences(operator(), divergencesOf(result.checks))).toBe(0);
+  await service.database.admin(
+    `UPDATE journal SET effective_at = effective_at - interval '1 second' WHERE account_id = $1 AND seq = 1`,
+    [victim.ownerId],
+  );
+  expect((await verified()).ok).toBe(true);
+});
+
+test('a deletion that finds a difference opens the incident by itself', async () => {
+  const victim = await service.newMerchant();
+  await victim.call('POST', '/operations', { name: 'Filial', requestKey: crypto.randomUUID() });
+  const change = (by: number) =>
+    service.database.admin(
+      'UPDATE balance SET reserved = reserved + $3 WHERE account_id = $1 AND operation_id = $2',
+      [victim.ownerId, victim.operationId, by],
+    );
+  await change(1);
+  const remove = () => victim.call('DELETE', `/operations/${victim.operationId}`, {});
+  for (let twice = 0; twice < 2; twice++) expect((await remove()).body.code).toBe('ledger_divergence');
+  await change(-1);
+  expect((await remove()).body.code).toBe('ledger_divergence');
+  const incidents = await listIncidents(service.house, victim.ownerId);
+  expect(incidents).toMatchObject([{ kind: 'divergence', operationId: victim.operationId, state: 'open' }]);
+  await resolveIncident(operator(), incidents[0]?.id ?? '', { action: 'none', reason: 'put right by hand' });
+  expect((await remove()).status).toBe(200);
+});
+
+test('an anchor shows a ledger that was written anew, which nothing else does', async () => {
+  const { anchor } = await verified();
+  const chain = anchor.chains.find((one) => one.accountId === merchant.ownerId);
+  if (!chain) throw new Error('the anchor lacks the chain');
+  expect(chain.seq).toBeGreaterThan(0);
+  const forged = { ...anchor, chains: [{ ...chain, hash: '00'.repeat(32) }] };
+  expect(faults(await verified(true, { anchor: forged }))).toEqual([`4 journal ${chain.seq} is another one`]);
+  const longer = { ...anchor, chains: [{ ...chain, seq: 1_000_000 }] };
+  expect(faults(await verified(true, { anchor: longer }))).toEqual(['4 journal 1000000 is gone']);
+});
+
+test('what lies below a checkpoint is looked at in full only, and a checkpoint that was changed is found', async () => {
+  const [last] = await service.database.admin<{ seq: string; chain_id: string }>(
+    'SELECT seq, chain_id FROM checkpoint WHERE account_id = $1 ORDER BY seq DESC LIMIT 1',
+    [merchant.ownerId],
+  );
+  const shift = (by: string) =>
+    service.database.admin(
+      `UPDATE journal SET posted_at = posted_at ${by} interval '1 second' WHERE account_id = $1 AND chain_id = $2 AND seq = 5`,
+      [merchant.ownerId, last?.chain_id],
+    );
+  await shift('+');
+  expect((await verified(false)).ok).toBe(true);
+  expect(faults(await verified())).toEqual(['4 journal 5 is not what was hashed']);
+  await shift('-');
+  const raise = (by: number) =>
+    service.database.admin(
+      'UPDATE checkpoint SET clearing = clearing + $3 WHERE account_id = $1 AND seq = $2',
+      [merchant.ownerId, last?.seq, by],
+    );
+  await raise(1);
+  expect(faults(await verified())).toEqual([`4 the checkpoint at ${last?.seq} is not what the journals say`]);
+  await raise(-1);
+  expect((await verified()).ok).toBe(true);
+});
+
+const damages: [string, string, number][] = [
+  [
+    'a balance',
+    `UPDATE balance SET available = available + 1 WHERE account_id = $1 AND operation_id <> $1`,
+    3,
+  ],
+  [
+    'a removed journal',
+    `DELETE FROM journal WHERE account_id = $1 AND seq = (SELECT max(seq) FROM journal WHERE account_id = $1)`,
+    4,
+  ],
+  ['a state', `UPDATE payment SET status = 'expired', settled_at = NULL WHERE account_id = $1`, 20],
+  ['a lost follow-up', `DELETE FROM intent WHERE account_id = $1`, 45],
+  [
+    'a freeze without an incident',
+    `UPDATE balance SET frozen = true WHERE account_id = $1 AND operation_id <> $1`,
+    19,
+  ],
+  ['a lost event', `DELETE FROM event WHERE account_id = $1`, 41],
+  ['a second main operation of none', `UPDATE operation SET main = NULL WHERE account_id = $1`, 31],
+  ['a fee', `UPDATE payment SET fee_cents = fee_cents + 1 WHERE account_id = $1`, 27],
+  [
+    'a hold without its row',
+    `UPDATE balance SET hold_wanted = 5, available = 0 WHERE account_id = $1 AND operation_id <> $1`,
+    6,
+  ],
+];
+for (const [what, statement, number] of damages) {
+  test(`damage is found: ${what}`, async () => {
+    const victim = await service.newMerchant();
+    await victim.receive(1_000);
+    await victim.charge();
+    expect((await verified(true, { accountId: victim.ownerId })).ok).toBe(true);
+    await service.database.admin(statement, [victim.ownerId]);
+    const broken = (await verified(true, { accountId: victim.ownerId })).checks.filter((check) => !check.ok);
+    expect(broken.map((check) => check.number)).toContain(number);
+  });
+}
+
+test('what is open is added up whatever it is, page by page and as of one moment', async () => {
+  const busy = await service.newMerchant();
+  await busy.receive(2_000);
+  const { body } = await busy.transfer({ amountCents: 1_000, pixKey: 'stay-pending@simulator.example' });
+  const { admin } = service.database;
+  const copies = 10_001;
+  await admin(
+    `WITH copy AS (INSERT INTO payment SELECT r.* FROM payment p, generate_series(1, ${copies}) n,
+         LATERAL (SELECT ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid AS id) new,
+         LATERAL jsonb_populate_record(p, jsonb_build_object('id', new.id, 'request_key', new.id)) r
+       WHERE p.id = $1 RETURNING id)
+     INSERT INTO intent SELECT r.* FROM intent i, copy, LATERAL jsonb_populate_record(i, jsonb_build_object('payment_id', copy.id)) r
+       WHERE i.payment_id = $1`,
+    [body.id],
+  );
+  // One that has lost its payment, on the first page: it ends no page.
+  await admin(
+    `INSERT INTO intent SELECT r.* FROM intent i, LATERAL
+       jsonb_populate_record(i, jsonb_build_object('payment_id', '00000000-0000-4000-7fff-000000000000')) r
+     WHERE i.payment_id = $1`,
+    [body.id],
+  );
+  const [operation] = await findStoredOperations(service.house.sql, busy.ownerId);
+  expect(operation).toMatchObject({
+    reserved: 1_000,
+    unfinished: copies + 2,
+    openTransferCents: (copies + 1) * 1_000,
+  });
+  await admin('DELETE FROM intent WHERE account_id = $1 AND payment_id <> $2', [busy.ownerId, body.id]);
+  await admin(`DELETE FROM payment WHERE account_id = $1 AND kind = 'transfer' AND id <> $2`, [
+    busy.ownerId,
+    body.id,
+  ]);
+}, 60_000);

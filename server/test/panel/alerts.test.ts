@@ -1,0 +1,133 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAlerts } from '../../src/accounts/alerts.ts';
+import { createLog } from '../../src/ground/log.ts';
+import type { Letter, Mail } from '../../src/ground/mail.ts';
+import { createStillUnknown } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
+import { mailsTo } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { deliver, later, leave, receivedItem } from '@vintem/testkit/settlement.ts';
+import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
+
+/** Who is told by mail of money that wants somebody's eyes. Each step is made by hand here. */
+
+let service: Service;
+let merchant: Merchant;
+const clock = shiftedClock();
+const letters: Letter[] = [];
+let refuses = false;
+const mail: Mail = {
+  send: async (letter) => {
+    if (refuses) throw new Error('the mail server is down');
+    letters.push(letter);
+  },
+};
+const round = () => createAlerts({ sql: service.database.sql, clock, mail, log: createLog('silent') }).step();
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+  await merchant.receive(10_000);
+});
+afterAll(() => service?.close());
+
+async function person(accountId: string, role: string, verified = true): Promise<string> {
+  const id = service.house.ids.uuid();
+  const email = `${role}-${id.slice(-6)}@loja.example`;
+  await service.database.admin(
+    `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at)
+     VALUES ('${id}', '${role}', '${email}', ${verified}, now(), now())`,
+  );
+  await service.database.admin(
+    `INSERT INTO panel_member (account_id, user_id, role, created_at) VALUES ('${accountId}', '${id}', '${role}', now())`,
+  );
+  return email;
+}
+
+test('transfers unknown for 15 minutes are told once, in one mail, to those who move the money', async () => {
+  const told = [await person(merchant.ownerId, 'finance'), await person(merchant.ownerId, 'owner')];
+  await person(merchant.ownerId, 'developer');
+  await person(merchant.ownerId, 'admin', false);
+  const ids = [await leave(service, merchant, 'hang'), await leave(service, merchant, 'hang')];
+  while (await createStillUnknown(later(service.house, 16 * 60_000)).step());
+  clock.skip(16 * 60_000);
+  refuses = true;
+  await round();
+  refuses = false;
+  await round();
+  expect(letters).toEqual([]);
+  // What failed is tried again when its claim has ended, not at once by everybody.
+  clock.skip(601_000);
+  await Promise.all([round(), round()]);
+  expect(letters.map(({ to }) => to).sort()).toEqual(told.sort());
+  for (const { text } of letters) {
+    for (const id of ids) expect(text).toContain(id);
+    expect(text).toContain('R$ 10,00');
+    expect(text).not.toContain('@simulator.example');
+  }
+  clock.skip(3_600_000);
+  await round();
+  expect(letters).toHaveLength(told.length);
+});
+
+test('one whose end came before the mail is told of no more', async () => {
+  letters.length = 0;
+  const id = await leave(service, merchant, 'hang');
+  while (await createStillUnknown(later(service.house, 16 * 60_000)).step());
+  await service.database.admin(`UPDATE payment SET status = 'pending' WHERE id = '${id}'`);
+  clock.skip(16 * 60_000);
+  await round();
+  await service.database.admin(`UPDATE payment SET status = 'unknown' WHERE id = '${id}'`);
+  clock.skip(601_000);
+  await round();
+  expect(letters).toEqual([]);
+});
+
+test('an incident is told once to whoever runs the installation, also one of the installation itself', async () => {
+  letters.length = 0;
+  await deliver(service, [receivedItem(null, 777, `E${'9'.repeat(31)}`)]);
+  await until(
+    async () => (await service.database.admin('SELECT FROM incident WHERE amount_cents = 777')).length === 1,
+  );
+  clock.skip(60_000);
+  await Promise.all([round(), round()]);
+  expect(letters).toHaveLength(1);
+  expect(letters[0]).toMatchObject({ to: null, subject: 'vintem: 1 incident to decide' });
+  expect(letters[0]?.text).toMatch(/R\$ 7,77/);
+  clock.skip(3_600_000);
+  await round();
+  expect(letters).toHaveLength(1);
+});
+
+test('an incident that was decided before the mail is told of no more', async () => {
+  letters.length = 0;
+  await deliver(service, [receivedItem(null, 778, `E${'8'.repeat(31)}`)]);
+  await until(
+    async () =>
+      (
+        await service.database.admin(
+          `UPDATE incident SET state = 'resolved', resolved_at = now(), resolution = '{}' WHERE amount_cents = 778 RETURNING id`,
+        )
+      ).length === 1,
+  );
+  clock.skip(60_000);
+  await round();
+  expect(letters).toEqual([]);
+});
+
+test('a large transfer of a key is told to those who move the money, once an hour however many there are', async () => {
+  const shop = await service.newMerchant();
+  const owner = await person(shop.ownerId, 'owner');
+  await person(shop.ownerId, 'viewer');
+  for (let n = 0; n < 8; n++) await shop.receive(200_000);
+  const refused = await shop.transfer({ amountCents: 500_000, pixKey: 'refuse-in-answer@simulator.example' });
+  expect(refused.body.code).toBe('provider_refused');
+  const small = await shop.transfer({ amountCents: 499_999 });
+  expect(small.status).toBe(201);
+  const large = await shop.transfer({ amountCents: 500_000 });
+  await shop.transfer({ amountCents: 500_000 });
+  await until(async () => (await mailsTo(service, owner)).length > 0);
+  const mails = await mailsTo(service, owner);
+  expect(mails).toHaveLength(1);
+  expect(mails[0]).toContain(large.body.id);
+  expect(mails[0]).toContain('R$ 5000,00');
+});

@@ -1,0 +1,231 @@
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
+import { newPerson } from '@vintem/testkit/panel.ts';
+import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+
+/** What a merchant looks things up in, in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
+vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
+
+let service: Service;
+let merchant: Merchant;
+let receiver: Receiver;
+let browser: Browser;
+let window: Window;
+let page: Page;
+
+const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const open = async (path: string, title: string) => {
+  await page.goto(service.url + path);
+  await heading(title).waitFor();
+};
+
+beforeAll(async () => {
+  service = await openService({ env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
+  merchant = await service.newMerchant();
+  receiver = await openReceiver();
+  await merchant.call('POST', '/webhooks', {
+    url: receiver.url,
+    events: ['*'],
+    description: 'Loja',
+    requestKey: crypto.randomUUID(),
+  });
+  await merchant.receive(123_456);
+  await merchant.receive(12_300);
+  await newPerson(service, merchant.ownerId, 'ana@padaria.example');
+  browser = await openBrowser();
+  window = await openWindow(browser);
+  page = window.page;
+  // The first visit may have to build the pages.
+  await page.goto(`${service.url}/entrar`, { timeout: 60_000 });
+  await signInAt(page, service.url, 'ana@padaria.example');
+  await heading('Início').waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await receiver?.stop();
+  await service?.close();
+});
+
+describe('charges', () => {
+  test.each([
+    ['1.234,56', 'R$ 1.234,56'],
+    ['R$ 123', 'R$ 123,00'],
+    ['123.00', 'R$ 123,00'],
+  ])('are found by the amount %s', async (typed, shown) => {
+    await open('/cobrancas', 'Cobranças');
+    await page.getByLabel('Buscar').fill(typed);
+    await page.waitForURL(/q=/);
+    await until(async () => (await page.locator('tbody tr').count()) === 1);
+    await page.getByText(shown).waitFor();
+  });
+
+  test('have a view for whoever pays, which turns to paid and shows nothing else of the account', async () => {
+    const { body } = await merchant.charge({ amountCents: 4_200 });
+    await open(`/pagamentos/${body.id}`, 'Cobrança');
+    await page.getByRole('link', { name: 'Visão do pagador' }).click();
+    await heading(/^Pagar a /).waitFor();
+    await page.getByRole('img', { name: 'QR code do Pix copia e cola' }).waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    await inspect(page, 'pagador-aberto');
+    await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+    await page.getByText('Pagamento recebido').waitFor();
+  });
+});
+
+describe('the event log', () => {
+  test('shows each event with its payload and deliveries, and sends one again', async () => {
+    await open('/cobrancas', 'Cobranças');
+    await page.locator('tbody a').first().click();
+    await heading('Cobrança').waitFor();
+    await page.getByRole('link', { name: 'Ver eventos' }).click();
+    await heading('Eventos').waitFor();
+    const events = page.getByRole('list', { name: 'Eventos' });
+    await events.getByRole('button', { name: /charge\.paid/ }).click();
+    await page.getByText('"type": "charge.paid"').waitFor();
+    await page.getByText('Entregue').waitFor();
+    const before = receiver.got.length;
+    await page.getByRole('button', { name: 'Reenviar agora' }).click();
+    await until(async () => receiver.got.length === before + 1);
+    await inspect(page, 'eventos-de-um-pagamento');
+    await page.getByRole('combobox', { name: 'Tipo' }).click();
+    await page.getByRole('option', { name: 'charge.expired' }).click();
+    await page.getByText('Nenhum evento com estes filtros.').waitFor();
+    await page.getByRole('button', { name: 'Limpar filtros' }).click();
+    await until(async () => (await events.getByRole('button').count()) > 2);
+  });
+});
+
+describe('reconciliation', () => {
+  test('lists what is not confirmed, and asks the provider at a press', async () => {
+    // Sent and taken, and every answer lost: nobody knows.
+    await service.simulator.behave({ payout: 'lose-answer', webhook: 'drop', query: 'error-500' });
+    const { body } = await merchant.transfer({ amountCents: 1_777 });
+    expect(body.status).toBe('unknown');
+    await open('/conferencia', 'Conferência');
+    const unknown = page.getByRole('region', { name: 'A confirmar' });
+    await unknown.getByText('R$ 17,77').waitFor();
+    await page.getByText('Cada saldo é o do seu último lançamento.').waitFor();
+    await inspect(page, 'conferencia-a-confirmar');
+    await unknown.getByRole('button', { name: 'Consultar agora' }).click();
+    await page.getByText('O provedor ainda não confirma.').waitFor();
+    await service.simulator.behave({});
+    await service.database.admin('DELETE FROM breaker');
+    await unknown.getByRole('button', { name: 'Consultar agora' }).click();
+    await page.getByText('O pagamento de R$ 17,77 está: Concluída.').waitFor();
+    await unknown.getByText('Nenhum pagamento espera confirmação.').waitFor();
+  });
+
+  test('tells what was decided about an incident, and why', async () => {
+    await service.database.admin(
+      `INSERT INTO incident (account_id, id, kind, amount_cents, reference, freezes, detail, state, opened_at, resolved_at, resolution)
+       VALUES ('${merchant.ownerId}', '${service.house.ids.uuid()}', 'second_payment', 900, 'test', false, '{}', 'resolved',
+         now(), now(), '{"action": "credit", "reason": "pago duas vezes", "actor": "operador"}')`,
+    );
+    await open('/conferencia', 'Conferência');
+    await page.getByText('Cobrança paga de novo').waitFor();
+    await page.getByText('Creditado: pago duas vezes').waitFor();
+    await page.getByText('Nenhum incidente aberto.').waitFor();
+  });
+});
+
+describe('the request log', () => {
+  test('shows what a program asked for, why it was refused, and leads to the payment and back', async () => {
+    const { code } = (await merchant.transfer({ amountCents: 1 })).body;
+    await merchant.call('GET', '/account');
+    await open('/integracoes/requisicoes', 'Requisições');
+    await until(async () => {
+      await page.reload();
+      await heading('Requisições').waitFor();
+      return (await page.getByText(`400 ${code}`).count()) > 0;
+    });
+    await page.getByRole('combobox', { name: 'Resposta' }).click();
+    await page.getByRole('option', { name: 'Recusadas' }).click();
+    const requests = page.getByRole('list', { name: 'Requisições' });
+    await requests.getByRole('button', { name: new RegExp(code) }).click();
+    const request = page.getByRole('region', { name: 'Requisição', exact: true });
+    await request.getByText('(string; o valor não é guardado)').first().waitFor();
+    await inspect(page, 'requisicoes');
+    await page.getByRole('button', { name: 'Limpar filtros' }).click();
+    await requests
+      .getByRole('button', { name: /pix\/charges 201/ })
+      .first()
+      .click();
+    await request.getByRole('link').click();
+    await heading('Cobrança').waitFor();
+    await page.getByRole('link', { name: 'Requisições', exact: true }).last().click();
+    await page.getByText('Do pagamento').waitFor();
+    await until(async () => (await requests.getByRole('button').count()) === 1);
+  });
+});
+
+describe('an operation', () => {
+  test('is renamed, and its new name stands everywhere', async () => {
+    await open('/operacoes', 'Operações');
+    await page.getByRole('button', { name: 'Renomear' }).click();
+    await page.getByRole('textbox', { name: 'Nome' }).fill('Loja do Centro');
+    await page.getByRole('button', { name: 'Salvar' }).click();
+    await page.getByRole('region', { name: 'Loja do Centro' }).waitFor();
+    await open('/conferencia', 'Conferência');
+    await page.getByRole('cell', { name: 'Loja do Centro' }).waitFor();
+  });
+});
+
+describe('files for spreadsheets', () => {
+  const links: [path: string, title: string, begins: string][] = [
+    ['/cobrancas', 'Cobranças', 'id;kind;status;'],
+    ['/transferencias', 'Transferências', 'id;kind;status;'],
+    ['/operacoes', 'Operações', 'id;name;main;available;'],
+    ['/extrato', 'Extrato', 'seq;postedAt;kind;'],
+    ['/conferencia', 'Conferência', 'id;kind;state;amount;'],
+    ['/integracoes/chaves', 'Chaves de API', 'id;name;permissions;'],
+    ['/integracoes/eventos', 'Eventos', 'id;type;timestamp;'],
+    ['/integracoes/requisicoes', 'Requisições', 'at;method;route;status;'],
+    ['/pessoas', 'Pessoas', 'name;email;role;'],
+  ];
+  const download = async (): Promise<string> => {
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: /^Export(ar)? CSV$/ }).click(),
+    ]);
+    const chunks: Buffer[] = [];
+    for await (const chunk of await file.createReadStream()) chunks.push(chunk as Buffer);
+    return Buffer.concat(chunks).toString();
+  };
+
+  test.each(links)('%s is one, with all of its lines', async (path, title, begins) => {
+    await open(path, title);
+    const lines = (await download()).split('\r\n');
+    expect(lines[0]).toContain(`\ufeff${begins}`);
+    expect(lines.length).toBeGreaterThan(2);
+  });
+
+  test('deliveries of an endpoint are one', async () => {
+    const { webhooks } = (await merchant.call('GET', '/webhooks')).body;
+    await open(`/integracoes/webhooks/${webhooks[0].id}`, 'Loja');
+    const text = await download();
+    expect(text.startsWith('\ufeffeventId;type;status;attempts;')).toBe(true);
+    expect(text).toContain(';charge.paid;delivered;');
+  });
+
+  test('in English commas separate and the point is the decimal sign', async () => {
+    await page.evaluate(`localStorage.setItem('vintem.language', 'en')`);
+    await open('/extrato', 'Statement');
+    expect((await download()).split('\r\n')[1]).toMatch(/,\d+\.\d{2},/);
+    for (const [path, title] of [
+      ['/conferencia', 'Reconciliation'],
+      ['/integracoes/eventos', 'Events'],
+      ['/integracoes/requisicoes', 'Requests'],
+    ] as const) {
+      await open(path, title);
+      await page.waitForLoadState('networkidle').catch(() => {});
+      await inspect(page, `${title.toLowerCase()}-en`);
+    }
+    await page.evaluate(`localStorage.setItem('vintem.language', 'pt-BR')`);
+  });
+});
+
+test('nobody complained on the console', () => {
+  expect(window.complaints).toEqual([]);
+});

@@ -1,0 +1,235 @@
+import { parsePix } from 'pix-utils';
+import { PNG } from 'pngjs';
+import decodeQR from 'qr/decode.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parseBrCode } from '../../src/provider/br-code.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+
+/** Money that comes in, in every way in which a provider and a payer can make it come. */
+
+let service: Service;
+
+beforeAll(async () => {
+  service = await openService();
+});
+afterAll(() => service?.close());
+
+const txid = (id: string): string => id.replaceAll('-', '');
+const pay = (id: string, body?: object) =>
+  service.simulator.control('POST', `/control/charges/${txid(id)}/pay`, body);
+const statusOf = async (merchant: Merchant, id: string): Promise<string> =>
+  (await merchant.call('GET', `/payments/${id}`)).body.status;
+
+async function incidents(merchant: Merchant) {
+  return service.database.admin<{ kind: string; amount_cents: string; state: string }>(
+    'SELECT kind, amount_cents, state FROM incident WHERE account_id = $1 ORDER BY opened_at',
+    [merchant.ownerId],
+  );
+}
+
+async function suspenseCents(merchant: Merchant): Promise<number> {
+  const [row] = await service.database.admin<{ sum: string }>(
+    'SELECT COALESCE(sum(suspense), 0) AS sum FROM journal WHERE account_id = $1',
+    [merchant.ownerId],
+  );
+  return Number(row?.sum);
+}
+
+describe('a charge', () => {
+  test('carries a dynamic BR Code whose QR image says the same', async () => {
+    const merchant = await service.newMerchant();
+    const { status, body } = await merchant.charge({ amountCents: 12_345, description: 'Pedido 7' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ kind: 'deposit', status: 'pending', amountCents: 12_345, feeCents: 0 });
+    expect(body.expiresAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    expect(parsePix(body.copyPaste)).toMatchObject({ type: 'DYNAMIC' });
+    expect(parseBrCode(body.copyPaste)).toMatchObject({ amount: '123.45' });
+    expect(body.qrCodeBase64).toMatch(/^data:image\/png;base64,/);
+    const image = PNG.sync.read(Buffer.from(body.qrCodeBase64.split(',')[1], 'base64'));
+    expect(decodeQR(image)).toBe(body.copyPaste);
+  });
+
+  test('is paid by the payer alone, and credits the operation once however often that is reported', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 2500 });
+    await service.simulator.behave({ webhook: 'duplicate' });
+    const { endToEnd } = (await pay(body.id)).body;
+    await until(async () => (await statusOf(merchant, body.id)) === 'paid');
+    await service.simulator.behave({});
+    const paid = (await merchant.call('GET', `/payments/${body.id}`)).body;
+    expect(paid).toMatchObject({ endToEnd, netAmountCents: 2500, providerFeeCents: 0 });
+    expect(paid.copyPaste).toBeUndefined();
+    expect(await merchant.balanceCents()).toBe(2500);
+    expect(await incidents(merchant)).toEqual([]);
+  });
+
+  test('repeated with the same key returns the same code; with other data it is refused', async () => {
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const first = await merchant.charge({ requestKey });
+    const again = await merchant.charge({ requestKey });
+    expect(again.status).toBe(201);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    const other = await merchant.charge({ requestKey, payerName: 'João' });
+    expect(other.body).toMatchObject({
+      statusCode: 400,
+      code: 'idempotency_conflict',
+      paymentId: first.body.id,
+    });
+  });
+
+  test('paid with another amount stays open, and the money waits in suspense for a person', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 2500 });
+    await pay(body.id, { amountCents: 2400 });
+    await until(async () => (await incidents(merchant)).length === 1);
+    expect(await incidents(merchant)).toMatchObject([
+      { kind: 'amount_mismatch', amount_cents: '2400', state: 'open' },
+    ]);
+    expect(await statusOf(merchant, body.id)).toBe('pending');
+    expect(await merchant.balanceCents()).toBe(0);
+    expect(await suspenseCents(merchant)).toBe(2400);
+  });
+
+  test('paid twice is credited once, and the second Pix waits in suspense', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 2500 });
+    await pay(body.id);
+    await until(async () => (await statusOf(merchant, body.id)) === 'paid');
+    await pay(body.id);
+    await until(async () => (await incidents(merchant)).length === 1);
+    expect(await incidents(merchant)).toMatchObject([{ kind: 'second_payment', amount_cents: '2500' }]);
+    expect(await merchant.balanceCents()).toBe(2500);
+    expect(await suspenseCents(merchant)).toBe(2500);
+  });
+
+  test('that the provider removed has failed, without a cent moved', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge();
+    await service.simulator.control('POST', `/control/charges/${txid(body.id)}/remove`);
+    await until(async () => (await statusOf(merchant, body.id)) === 'failed', 15_000);
+    expect((await merchant.call('GET', `/payments/${body.id}`)).body.reasonCode).toBe('provider_refused');
+    expect(await merchant.balanceCents()).toBe(0);
+  });
+
+  test('expires by the word of the provider, and a late payment still counts', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 900 });
+    await service.simulator.control('POST', `/control/charges/${txid(body.id)}/expire`);
+    await until(async () => (await statusOf(merchant, body.id)) === 'expired', 15_000);
+    await pay(body.id);
+    await until(async () => (await statusOf(merchant, body.id)) === 'paid');
+    expect(await merchant.balanceCents()).toBe(900);
+    const events = await service.database.admin<{ type: string; body: string }>(
+      'SELECT type, body FROM event WHERE account_id = $1 ORDER BY created_at',
+      [merchant.ownerId],
+    );
+    expect(events.map((event) => event.type)).toEqual(['charge.expired', 'charge.paid']);
+    expect(JSON.parse(events[1]?.body ?? '')).toMatchObject({
+      change: { from: 'expired', to: 'paid' },
+      livemode: false,
+      data: { id: body.id, operationId: merchant.operationId, status: 'paid' },
+    });
+  });
+});
+
+describe('creating a charge when the provider', () => {
+  test('refuses is a failed charge, and its repeat the same', async () => {
+    await service.simulator.behave({ charge: 'refuse' });
+    const merchant = await service.newMerchant();
+    const requestKey = crypto.randomUUID();
+    const { status, body } = await merchant.charge({ requestKey });
+    await service.simulator.behave({});
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ status: 'failed', reasonCode: 'provider_refused' });
+    expect((await merchant.charge({ requestKey })).body).toMatchObject({ id: body.id, status: 'failed' });
+  });
+
+  test.each(['lose-answer', 'hang'])(
+    'leaves it unclear (%s) is unknown first, then pending with its code',
+    async (charge) => {
+      await service.simulator.behave({ charge });
+      const merchant = await service.newMerchant();
+      const { status, body } = await merchant.charge();
+      await service.simulator.behave({});
+      expect(status).toBe(201);
+      expect(body.status).toBe('unknown');
+      await until(async () => (await statusOf(merchant, body.id)) === 'pending', 15_000);
+      expect((await merchant.call('GET', `/payments/${body.id}`)).body.copyPaste).toBeTypeOf('string');
+    },
+  );
+
+  test('never saw the request is asked twice and then sent the same id again', {
+    timeout: 60_000,
+  }, async () => {
+    await service.simulator.behave({ charge: 'lose-request' });
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge();
+    await service.simulator.behave({});
+    expect(body.status).toBe('unknown');
+    await until(async () => (await statusOf(merchant, body.id)) === 'pending', 50_000);
+  });
+
+  test('gives no code is pending without one', async () => {
+    await service.simulator.behave({ charge: 'no-code' });
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge();
+    await service.simulator.behave({});
+    expect(body).toMatchObject({ status: 'pending' });
+    expect(body).not.toHaveProperty('copyPaste');
+    expect(body).not.toHaveProperty('qrCodeBase64');
+  });
+});
+
+describe('news of a payment', () => {
+  test('that no webhook brings is fetched after five seconds, with no client active', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 700 });
+    await service.simulator.behave({ webhook: 'drop' });
+    await pay(body.id);
+    const isPaid = async () =>
+      (await service.database.admin('SELECT 1 FROM payment WHERE id = $1 AND status = $2', [body.id, 'paid']))
+        .length === 1;
+    await until(isPaid, 15_000);
+    await service.simulator.behave({});
+    expect(await merchant.balanceCents()).toBe(700);
+  });
+
+  test('with a forged signature, under a wrong address or of unknown ids changes nothing', async () => {
+    const merchant = await service.newMerchant();
+    const { body } = await merchant.charge({ amountCents: 700 });
+    const [row] = await service.database.admin<{ webhook_token: string }>(
+      `SELECT webhook_token FROM connection WHERE id = 'simulator'`,
+    );
+    const forged = JSON.stringify({
+      pix: [
+        {
+          endToEndId: `E00000000202611200000${'a'.repeat(11)}`,
+          txid: txid(body.id),
+          chave: 'vintem@simulator.example',
+          valor: '7.00',
+          horario: new Date().toISOString(),
+        },
+      ],
+    });
+    const deliver = (path: string, headers: Record<string, string> = {}) =>
+      fetch(service.url + path, {
+        method: 'POST',
+        body: forged,
+        headers: { 'content-type': 'application/json', ...headers },
+      });
+    expect((await deliver(`/hooks/providers/simulator/${row?.webhook_token}/pix`)).status).toBe(401);
+    const signature = `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}`;
+    expect(
+      (
+        await deliver(`/hooks/providers/simulator/${row?.webhook_token}/pix`, {
+          'x-simulator-signature': signature,
+        })
+      ).status,
+    ).toBe(401);
+    expect((await deliver('/hooks/providers/simulator/guess/pix')).status).toBe(404);
+    expect(await statusOf(merchant, body.id)).toBe('pending');
+    expect(await merchant.balanceCents()).toBe(0);
+  });
+});

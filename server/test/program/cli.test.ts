@@ -1,0 +1,119 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { finish } from '@vintem/testkit/command.ts';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+
+let db: TestDatabase;
+let env: Record<string, string>;
+
+beforeAll(async () => {
+  db = await createDatabase({ empty: true });
+  env = { DATABASE_URL: db.url, DATA_DIR: await mkdtemp(join(tmpdir(), 'vintem-cli-')) };
+});
+afterAll(async () => {
+  await db.drop();
+  await rm(env.DATA_DIR as string, { recursive: true });
+});
+
+/** One document on standard output, exit code 0. */
+async function json(...words: string[]) {
+  const { code, stdout, stderr } = await finish([...words, '--json'], env);
+  expect(code, stderr).toBe(0);
+  expect(stdout.trimEnd().split('\n')).toHaveLength(1);
+  return JSON.parse(stdout);
+}
+
+describe('the command line', () => {
+  it('migrates once', async () => {
+    const { applied } = await json('migrate');
+    expect(applied[0]).toBe('0001_core');
+    expect(await json('migrate')).toEqual({ applied: [] });
+    expect(await json('migrate', '--plan')).toEqual({ pending: [] });
+  });
+
+  it('warns once that a superuser could leave the role of the service', async () => {
+    const { stderr } = await finish(['account', 'list'], env);
+    const warnings = stderr
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(warnings).toMatchObject([{ level: 40, login: 'vintem' }]);
+  });
+
+  it('creates and lists accounts', async () => {
+    const created = await json('account', 'create', '--name', 'Padaria São João', '--test');
+    expect(created).toEqual({ ownerId: expect.any(String), operationId: expect.any(String) });
+    const { accounts } = await json('account', 'list');
+    expect(accounts).toEqual([
+      {
+        ...created,
+        name: 'Padaria São João',
+        test: true,
+        enabled: true,
+        withdrawalsBlocked: false,
+        createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:]+\.\d{3}Z$/),
+      },
+    ]);
+  });
+
+  it('creates, lists and revokes keys, and shows a key once', async () => {
+    const { ownerId } = (await json('account', 'list')).accounts[0];
+    const wanted = ['--account', ownerId, '--name', 'till', '--permissions', 'read,charges'];
+    const { id, key } = await json('key', 'create', ...wanted);
+    expect(key).toMatch(new RegExp(`^vtm_test_${id}_\\w{49}$`));
+    expect((await json('key', 'list', '--account', ownerId)).keys).toMatchObject([
+      { id, name: 'till', permissions: ['read', 'charges'], revokedAt: null },
+    ]);
+    expect(await json('key', 'revoke', id)).toMatchObject({ id });
+    const listed = await finish(['key', 'list', '--account', ownerId, '--json'], env);
+    expect(listed.stdout).not.toContain(key);
+    expect(JSON.parse(listed.stdout).keys[0].revokedAt).not.toBeNull();
+  });
+
+  it.each([
+    [['frobnicate'], 'unknown command: frobnicate. See: npx vintem --help\n'],
+    [['acount', 'list'], 'Did you mean `account list`?'],
+    [['account', 'create', '--test'], '--name is missing'],
+    [['account', 'create', '--name', 'x', '--test'], '2 to 64 characters'],
+    [['account', 'create', '--name', 'Live one'], 'only test accounts'],
+    [['account', 'list', '--what'], "'--what'"],
+    [['key', 'create', '--account', 'no', '--name', 'n', '--permissions', 'read'], 'takes a UUID'],
+    [
+      ['key', 'create', '--account', crypto.randomUUID(), '--name', 'n', '--permissions', 'all'],
+      '--permissions takes',
+    ],
+    [['key', 'revoke'], 'needs ID'],
+  ])('answers wrong usage with exit code 2: %j', async (words, reason) => {
+    const { code, stdout, stderr } = await finish(words, env);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain(reason);
+  });
+
+  it('answers what does not exist with exit code 1', async () => {
+    const { code, stdout, stderr } = await finish(['key', 'revoke', 'aaaaaaaaaaaa'], env);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain('there is no such key');
+  });
+
+  it('lists every faulty setting with exit code 2', async () => {
+    const { code, stderr } = await finish(['start'], { ...env, PORT: 'x', VINTEM_WHAT: '1' });
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      'vintem: PORT: must be a port from 1 to 65535\nvintem: VINTEM_WHAT: is not a setting of vintem\n',
+    );
+  });
+
+  it('explains itself, as a whole and each command', { timeout: 60_000 }, async () => {
+    const whole = await finish(['--help'], env);
+    expect(whole.code).toBe(0);
+    const names = [...whole.stdout.matchAll(/^ {2}(\w+(?: \w+)?) {2,}/gm)].map(([, name]) => name as string);
+    expect(names).toContain('account create');
+    for (const name of names) {
+      const { code, stdout } = await finish([...name.split(' '), '--help'], env);
+      expect(code).toBe(0);
+      expect(stdout).toContain(`vintem ${name}`);
+    }
+  });
+});

@@ -1,0 +1,243 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readConfig, SettingFault } from '../../src/ground/config.ts';
+import { passphrase, pfx } from './certificate.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vintem-config-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function faultsOf(env: NodeJS.ProcessEnv): string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    expect(error).toBeInstanceOf(SettingFault);
+    return [...(error as SettingFault).lines];
+  }
+}
+
+const live = {
+  PROVIDER: 'efi',
+  PROVIDER_URL: 'https://pix.example',
+  PROVIDER_CLIENT_ID: 'id',
+  PROVIDER_CLIENT_SECRET: 'secret',
+  PROVIDER_PIX_KEY: 'key@example.com',
+};
+
+describe('settings', () => {
+  it('have the defaults of the contract', () => {
+    const config = readConfig({});
+    expect(config).toEqual({
+      host: '127.0.0.1',
+      port: 3000,
+      dataDir: resolve('data'),
+      databaseUrl: null,
+      migrationDatabaseUrl: null,
+      publicUrl: 'http://127.0.0.1:3000',
+      simulatorPort: 4010,
+      simulatorUrl: 'http://127.0.0.1:4010',
+      simulatorState: resolve('data/simulator'),
+      rateLimits: true,
+      rateQuotas: {},
+      defaultLanguage: 'en',
+      transferWaitMs: 6000,
+      logLevel: 'info',
+      chargeExpirySeconds: 86_400,
+      secret: null,
+      secretPrevious: null,
+      trustedProxies: [],
+      smtpUrl: null,
+      smtpWithoutTls: false,
+      mailFrom: null,
+      metricsPort: null,
+      webhookAllowCidrs: [],
+      webhookDenyCidrs: [],
+      webhookAllowInsecureLocal: false,
+      webhookProxyUrl: null,
+      provider: null,
+    });
+    expect(Object.isFrozen(config)).toBe(true);
+  });
+
+  it('follow each other where one is made of others', () => {
+    const config = readConfig({ HOST: '::1', PORT: '3100', DATA_DIR: '/srv/v', SIMULATOR_PORT: '4100' });
+    expect(config.publicUrl).toBe('http://[::1]:3100');
+    expect(config.simulatorUrl).toBe('http://127.0.0.1:4100');
+    expect(config.simulatorState).toBe('/srv/v/simulator');
+    expect(readConfig({ SIMULATOR_PORT: 'off' }).simulatorPort).toBeNull();
+  });
+
+  it('can each come from a file, but not from both', async () => {
+    const file = join(folder, 'secret');
+    const secret = Buffer.alloc(32, 7);
+    await writeFile(file, `${secret.toString('base64')}\n`);
+    expect(readConfig({ VINTEM_SECRET_FILE: file }).secret).toEqual(secret);
+    expect(faultsOf({ VINTEM_SECRET_FILE: file, VINTEM_SECRET: 'x' })[0]).toContain('VINTEM_SECRET');
+    expect(faultsOf({ PORT_FILE: join(folder, 'none') })[0]).toContain('PORT_FILE');
+  });
+
+  it('that are empty count as unset', () => {
+    expect(readConfig({ PORT: '', PROVIDER: '' }).port).toBe(3000);
+  });
+});
+
+describe('variables that Kubernetes injects for a Service', () => {
+  it('are no settings, whatever the Service is called', () => {
+    const config = readConfig({
+      VINTEM_SERVICE_HOST: '10.96.0.7',
+      VINTEM_SERVICE_PORT: '3000',
+      VINTEM_SERVICE_PORT_HTTP: '3000',
+      VINTEM_PORT: 'tcp://10.96.0.7:3000',
+      VINTEM_PORT_3000_TCP: 'tcp://10.96.0.7:3000',
+      VINTEM_PORT_3000_TCP_ADDR: '10.96.0.7',
+      VINTEM_API_SERVICE_HOST: '10.96.0.8',
+      VINTEM_API_PORT_3000_TCP_PROTO: 'tcp',
+      METRICS_PORT: 'tcp://10.96.0.9:9464',
+      SIMULATOR_PORT: 'tcp://10.96.0.10:4010',
+    });
+    expect(config).toMatchObject({ port: 3000, metricsPort: null, simulatorPort: 4010 });
+  });
+
+  it('do not hide a misspelt setting', () => {
+    expect(faultsOf({ VINTEM_SERVICE: '1' })).toEqual(['VINTEM_SERVICE: is not a setting of vintem']);
+  });
+});
+
+describe('an address that means every interface', () => {
+  it.each([
+    ['0.0.0.0', 'http://127.0.0.1:3000'],
+    ['::', 'http://[::1]:3000'],
+    ['::1', 'http://[::1]:3000'],
+  ])('%s is shown as %s', (HOST, publicUrl) => {
+    expect(readConfig({ HOST }).publicUrl).toBe(publicUrl);
+  });
+});
+
+describe('faults', () => {
+  it('are all listed at once, each naming its setting', () => {
+    const faults = faultsOf({
+      PORT: '70000',
+      DATABASE_URL: 'mysql://x',
+      PUBLIC_URL: 'example',
+      RATE_LIMITS: 'no',
+      TRANSFER_WAIT_MS: '-1',
+      LOG_LEVEL: 'loud',
+      CHARGE_EXPIRY_SECONDS: '59',
+      VINTEM_SECRET: 'c2hvcnQ=',
+      TRUSTED_PROXIES: '10.0.0.0/33',
+      SIMULATOR_PORT: '0',
+      WEBHOOK_ALLOW_INSECURE_LOCAL: 'yes',
+      VINTEM_TYPO: '1',
+    });
+    const names = faults.map((fault) => fault.split(':')[0]);
+    expect(names.sort()).toEqual([
+      'CHARGE_EXPIRY_SECONDS',
+      'DATABASE_URL',
+      'LOG_LEVEL',
+      'PORT',
+      'PUBLIC_URL',
+      'RATE_LIMITS',
+      'SIMULATOR_PORT',
+      'TRANSFER_WAIT_MS',
+      'TRUSTED_PROXIES',
+      'VINTEM_SECRET',
+      'VINTEM_TYPO',
+      'WEBHOOK_ALLOW_INSECURE_LOCAL',
+    ]);
+  });
+
+  it('never repeat the value of a secret', () => {
+    expect(faultsOf({ VINTEM_SECRET: 'not-base64-secret' }).join()).not.toContain('not-base64');
+  });
+
+  it('are two settings that want the same port', () => {
+    expect(faultsOf({ PORT: '4010' })[0]).toContain('SIMULATOR_PORT');
+  });
+});
+
+describe('a live provider', () => {
+  it('is complete or absent', () => {
+    expect(readConfig(live).provider).toMatchObject({ adapter: 'efi', pixKey: 'key@example.com' });
+    expect(faultsOf({ PROVIDER: 'efi' })).toHaveLength(4);
+    expect(faultsOf({ PROVIDER_PIX_KEY: 'key@example.com' })[0]).toContain('PROVIDER:');
+    expect(faultsOf({ ...live, PROVIDER: 'bank' })[0]).toContain('PROVIDER:');
+  });
+
+  it('is reached over TLS, except on this machine', () => {
+    expect(faultsOf({ ...live, PROVIDER_URL: 'http://pix.example' })[0]).toContain('PROVIDER_URL');
+    expect(faultsOf({ ...live, PROVIDER_URL: 'http://127.0.0.1:9' })).toEqual([]);
+  });
+
+  it('believes deliveries by signature, by certificate at a trusted proxy, or by address alone', () => {
+    const trustOf = (more: Record<string, string>) => readConfig({ ...live, ...more }).provider?.webhookTrust;
+    expect(trustOf({})).toBe('path');
+    expect(trustOf({ PROVIDER_WEBHOOK_SECRET: 's' })).toBe('signed');
+    const mtls = { PROVIDER_WEBHOOK_TRUST: 'mtls' };
+    expect(trustOf({ ...mtls, TRUSTED_PROXIES: '10.0.0.1' })).toBe('mtls');
+    expect(faultsOf({ ...live, ...mtls })[0]).toContain('TRUSTED_PROXIES');
+    expect(faultsOf({ ...live, PROVIDER_WEBHOOK_TRUST: 'signed' })[0]).toContain('PROVIDER_WEBHOOK_SECRET');
+    const both = { ...live, PROVIDER_WEBHOOK_TRUST: 'path', PROVIDER_WEBHOOK_SECRET: 's' };
+    expect(faultsOf(both)[0]).toContain('PROVIDER_WEBHOOK_SECRET');
+    expect(faultsOf({ ...live, PROVIDER_WEBHOOK_TRUST: 'ip' })[0]).toContain('PROVIDER_WEBHOOK_TRUST');
+  });
+
+  it('is refused with a certificate that cannot be used, and says why', () => {
+    const withFile = (file: Buffer, more: Record<string, string> = {}) =>
+      faultsOf({ ...live, PROVIDER_CERTIFICATE: file.toString('base64'), ...more });
+    expect(withFile(pfx, { PROVIDER_CERTIFICATE_PASSPHRASE: passphrase })).toEqual([]);
+    expect(withFile(pfx, { PROVIDER_CERTIFICATE_PASSPHRASE: 'x' })[0]).toContain('is not its passphrase');
+    expect(withFile(Buffer.from('none'))[0]).toContain('PKCS #12');
+  });
+
+  it('excludes webhooks to addresses of this machine', () => {
+    expect(faultsOf({ ...live, WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' })[0]).toContain(
+      'WEBHOOK_ALLOW_INSECURE_LOCAL',
+    );
+  });
+});
+
+describe('without TLS', () => {
+  it.each([
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://pay.example' }, 'public-url'],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://203.0.113.7:3000' }, 'public-url'],
+    ['PUBLIC_URL', { PUBLIC_URL: 'http://[2001:db8::1]' }, 'public-url'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@db.example/vintem' }, 'database'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@10.0.0.5/vintem?sslmode=prefer' }, 'database'],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@127.0.0.1/vintem?host=10.0.0.5' }, 'database'],
+  ])('%s %j is refused, unless ALLOW_WITHOUT_TLS says %s', (name, env, choice) => {
+    const [fault, ...more] = faultsOf(env as Record<string, string>);
+    expect(fault).toContain(`${name}: `);
+    expect(fault).toContain(`ALLOW_WITHOUT_TLS=${choice}`);
+    expect(more).toEqual([]);
+    expect(() => readConfig({ ...env, ALLOW_WITHOUT_TLS: choice } as Record<string, string>)).not.toThrow();
+  });
+
+  it.each([
+    { PUBLIC_URL: 'https://pay.example' },
+    { PUBLIC_URL: 'http://localhost:3000' },
+    { PUBLIC_URL: 'http://192.168.1.7:3000' },
+    { PUBLIC_URL: 'http://vintem:3000' },
+    { HOST: '0.0.0.0' },
+    { DATABASE_URL: 'postgres://u:p@127.0.0.1:5432/vintem' },
+    { DATABASE_URL: 'postgres://u@localhost/vintem?host=/run/postgresql' },
+    { DATABASE_URL: 'postgres://u:p@db.example/vintem?sslmode=verify-full' },
+  ])('%j is taken', (env) => {
+    expect(() => readConfig(env as Record<string, string>)).not.toThrow();
+  });
+
+  it('what may go without TLS is named in words', () => {
+    expect(faultsOf({ ALLOW_WITHOUT_TLS: 'everything' })[0]).toContain('public-url, database, smtp');
+  });
+
+  it('an http provider needs an address of this machine, not a name that begins like one', () => {
+    const live = { PROVIDER_CLIENT_ID: 'c', PROVIDER_CLIENT_SECRET: 's', PROVIDER_PIX_KEY: 'k' };
+    expect(faultsOf({ PROVIDER: 'efi', PROVIDER_URL: 'http://127.evil.example', ...live })[0]).toContain(
+      'PROVIDER_URL',
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { afterAll, expect, test } from 'vitest';
+import type { HookDelivery } from '../../src/http/hooks.ts';
+import { openEdge } from '@vintem/testkit/edge.ts';
+
+/** Whether a proxy has verified the provider's certificate is believed of trusted proxies only: anyone can send the header. */
+
+const edges: { close(): Promise<void> }[] = [];
+afterAll(async () => {
+  for (const edge of edges) await edge.close();
+});
+
+async function verifiedFrom(trustedProxies: string[], peer: string, headers: Record<string, string>) {
+  const seen: HookDelivery[] = [];
+  const edge = await openEdge();
+  edges.push(edge);
+  const { config, useCases } = edge.parts;
+  const other = await openEdge({
+    config: { ...config, trustedProxies },
+    useCases: {
+      ...useCases,
+      receiveWebhook: {
+        isOurAddress: async () => true,
+        receive: async (delivery) => {
+          seen.push(delivery);
+          return { status: 200 };
+        },
+      },
+    },
+  });
+  edges.push(other);
+  const answer = await other.app.inject({
+    method: 'POST',
+    url: '/hooks/providers/live/token/pix',
+    remoteAddress: peer,
+    headers: { 'content-type': 'application/json', 'x-forwarded-proto': 'https', ...headers },
+    payload: '{}',
+  });
+  expect(answer.statusCode).toBe(200);
+  return seen[0]?.clientVerified;
+}
+
+const forwarded = { 'x-forwarded-for': '203.0.113.9' };
+const verified = { 'x-ssl-client-verify': 'SUCCESS' };
+
+test.each<[string, string[], string, Record<string, string>, boolean]>([
+  ['a trusted proxy that verified', ['10.0.0.0/8'], '10.0.0.1', { ...forwarded, ...verified }, true],
+  [
+    'a trusted proxy that did not',
+    ['10.0.0.0/8'],
+    '10.0.0.1',
+    { ...forwarded, 'x-ssl-client-verify': 'NONE' },
+    false,
+  ],
+  ['a trusted proxy that says nothing', ['10.0.0.0/8'], '10.0.0.1', forwarded, false],
+  ['a stranger who says so', ['10.0.0.0/8'], '203.0.113.9', { ...forwarded, ...verified }, false],
+  ['anyone, where no proxy is trusted', [], '10.0.0.1', { ...forwarded, ...verified }, false],
+])('%s', async (_name, trusted, peer, headers, expected) => {
+  expect(await verifiedFrom(trusted, peer, headers)).toBe(expected);
+});

@@ -1,0 +1,168 @@
+import { execFile } from 'node:child_process';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findEmbedded } from '../../src/db/embedded.ts';
+import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
+import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
+
+const entry = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
+let program: Program;
+let simulator: Simulator;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  program = await programOn();
+  await program.start();
+  ({ merchant, simulator } = await testMerchant(program));
+}, 60_000);
+afterAll(() => program?.remove(), 30_000);
+
+interface Ended {
+  code: number;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+  json: any;
+  errors: string;
+}
+
+/** `vintem ... --json`, beside the running service. */
+async function vintem(...words: string[]): Promise<Ended> {
+  const env = {
+    PATH: process.env.PATH,
+    DATA_DIR: program.dataDir,
+    SIMULATOR_URL: program.simulatorUrl,
+    LOG_LEVEL: 'silent',
+  };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [entry, ...words, '--json'], {
+      env,
+    });
+    return { code: 0, json: JSON.parse(stdout), errors: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, json: stdout === '' ? null : JSON.parse(stdout), errors: stderr };
+  }
+}
+
+test('conditions are set, and what is outside the limits is refused', { timeout: 60_000 }, async () => {
+  const set = await vintem(
+    'account',
+    'set',
+    merchant.ownerId,
+    '--withdrawal-fee-cents',
+    '40',
+    '--enabled',
+    'true',
+  );
+  expect(set).toMatchObject({
+    code: 0,
+    json: { ownerId: merchant.ownerId, withdrawalFeeCents: 40, enabled: true },
+  });
+  expect((await vintem('account', 'set', merchant.ownerId, '--withdrawal-fee-cents', 'much')).code).toBe(2);
+  expect((await vintem('account', 'set', merchant.ownerId, '--minimum-withdrawal-cents', '5')).code).toBe(1);
+  expect((await vintem('account', 'set', merchant.ownerId)).code).toBe(2);
+});
+
+test('a hold is placed, listed and released', { timeout: 60_000 }, async () => {
+  await merchant.receive(2_000);
+  const operation = ['--operation', merchant.operationId];
+  const placed = await vintem(
+    'hold',
+    'place',
+    ...operation,
+    '--amount-cents',
+    '500',
+    '--reason',
+    'a dispute',
+  );
+  expect(placed).toMatchObject({
+    code: 0,
+    json: { amountCents: 500, capturedCents: 500, reason: 'a dispute' },
+  });
+  expect((await vintem('hold', 'list', ...operation)).json.holds).toHaveLength(1);
+  expect((await vintem('hold', 'release', placed.json.id)).json).toMatchObject({
+    id: placed.json.id,
+    capturedCents: 0,
+  });
+  expect(await merchant.balanceCents()).toBe(2_000);
+});
+
+test('withdrawals are paused and resumed', { timeout: 60_000 }, async () => {
+  expect((await vintem('withdrawals', 'pause')).code).toBe(2);
+  expect((await vintem('withdrawals', 'pause', '--reason', 'a drill')).json).toMatchObject({ paused: true });
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+  expect((await vintem('withdrawals', 'resume')).json).toMatchObject({ paused: false });
+  expect((await merchant.transfer()).status).toBe(201);
+});
+
+test('an incident is listed, shown and resolved', { timeout: 60_000 }, async () => {
+  const { body } = await merchant.charge();
+  const pay = `/control/charges/${body.id.replaceAll('-', '')}/pay`;
+  await simulator.control('POST', pay, { amountCents: 900 });
+  const list = () => vintem('incident', 'list', '--account', merchant.ownerId);
+  await until(async () => (await list()).json.incidents.length === 1, 15_000);
+  const [incident] = (await list()).json.incidents;
+  expect(incident).toMatchObject({
+    kind: 'amount_mismatch',
+    paymentId: body.id,
+    operationId: merchant.operationId,
+    amountCents: 900,
+    state: 'open',
+  });
+  expect(incident.openedAt).toMatch(/^\d{4}-.*Z$/);
+  const resolve = (action: string) =>
+    vintem('incident', 'resolve', incident.id, '--action', action, '--reason', 'ok');
+  expect((await resolve('approve')).code).toBe(2);
+  expect((await resolve('debit')).code).toBe(1);
+  expect(await resolve('credit')).toMatchObject({ code: 0, json: { state: 'resolved' } });
+  expect((await resolve('credit')).errors).toMatch('resolved already');
+  expect((await vintem('incident', 'show', incident.id)).json.resolution).toMatchObject({
+    action: 'credit',
+    reason: 'ok',
+  });
+});
+
+test('the lists of the provider are compared', { timeout: 60_000 }, async () => {
+  expect((await vintem('reconcile')).json).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
+  expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);
+});
+
+test('verify: 0 while everything holds, 3 when something does not, which it then records', {
+  timeout: 60_000,
+}, async () => {
+  const anchor = join(program.dataDir, 'anchor.json');
+  expect(await vintem('verify', '--anchor', anchor)).toMatchObject({ code: 0, json: { ok: true } });
+  const kept = await readFile(anchor, 'utf8');
+  expect(await vintem('verify', '--anchor', anchor)).toMatchObject({ code: 0 });
+  expect(await readFile(anchor, 'utf8')).toBe(kept);
+  await writeFile(join(program.dataDir, 'other'), 'no anchor');
+  expect((await vintem('verify', '--anchor', join(program.dataDir, 'other'))).code).toBe(2);
+
+  const damage = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
+  await damage.connect();
+  await damage.query('UPDATE vintem.balance SET available = available + 1 WHERE operation_id = $1', [
+    merchant.operationId,
+  ]);
+  await damage.end();
+  const broken = await vintem('verify', '--account', merchant.ownerId);
+  expect(broken).toMatchObject({ code: 3, json: { ok: false } });
+  const check = broken.json.checks.find((one: { ok: boolean }) => !one.ok);
+  expect(check).toMatchObject({ number: 3, examined: 2 });
+  expect(check.violations).toEqual([
+    {
+      accountId: merchant.ownerId,
+      operationId: merchant.operationId,
+      paymentId: null,
+      fault: 'available differs by 1',
+    },
+  ]);
+  const { incidents } = (await vintem('incident', 'list', '--account', merchant.ownerId)).json;
+  expect(incidents[0]).toMatchObject({
+    kind: 'divergence',
+    state: 'open',
+    operationId: merchant.operationId,
+  });
+});

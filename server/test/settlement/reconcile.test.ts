@@ -1,0 +1,295 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import type { DayReportOutcome, Provider } from '../../src/provider/provider.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
+import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
+
+// Without a worker nothing is followed up: what a comparison finds, it finds itself.
+let service: Service;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+});
+afterAll(() => service.close());
+
+const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+
+const compare = (accountId: string | null = null) =>
+  reconcile(service.house, operator(), { accountId, sinceMs: null });
+
+const pay = (id: string) =>
+  service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+
+test('what agrees is counted and left alone', async () => {
+  await merchant.receive(10_000);
+  const { body } = await merchant.transfer();
+  await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
+  expect(await compare()).toMatchObject({ compared: 2, missing: 0, unexpected: 0, different: 0 });
+  expect(await compare(merchant.ownerId)).toMatchObject({
+    compared: 2,
+    missing: 0,
+    unexpected: 0,
+    different: 0,
+  });
+  expect(await violations(service)).toEqual([]);
+});
+
+test('what the provider has and we missed is posted, once', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body: charge } = await merchant.charge({ amountCents: 700 });
+  await pay(charge.id);
+  const { body: transfer } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
+  await until(async () => (await service.simulator.payout(transfer.id))?.status === 'completed');
+  expect(await compare()).toMatchObject({ compared: 4, missing: 2, unexpected: 0, different: 0 });
+  expect((await merchant.call('GET', `/payments/${charge.id}`)).body.status).toBe('paid');
+  expect((await merchant.call('GET', `/payments/${transfer.id}`)).body.status).toBe('completed');
+  expect(await compare()).toMatchObject({ compared: 4, missing: 0 });
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a completed transfer that came back unheard is posted as a return', async () => {
+  const { body } = await merchant.call('GET', '/payments');
+  const transfer = body.payments.find((one: { kind: string }) => one.kind === 'transfer');
+  await service.simulator.control('POST', `/control/payouts/${transfer.id.replaceAll('-', '')}/return`);
+  const before = await merchant.balanceCents();
+  expect(await compare()).toMatchObject({ missing: 1, different: 0 });
+  expect(await merchant.balanceCents()).toBe(before + transfer.netAmountCents);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('after a restore: what was lost is in suspense with an incident, and the pause ends', async () => {
+  await service.simulator.behave({});
+  const request = { amountCents: 900, requestKey: crypto.randomUUID() };
+  const { body: lost } = await merchant.charge(request);
+  await service.simulator.behave({ webhook: 'drop' });
+  await pay(lost.id);
+  // The backup is of before that charge.
+  await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [lost.id]);
+  await service.database.admin('DELETE FROM payment WHERE id = $1', [lost.id]);
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+
+  expect(await compare(merchant.ownerId)).toMatchObject({ restoreEnded: false });
+  expect(await compare()).toMatchObject({ unexpected: 1, different: 0, restoreEnded: true });
+  expect((await merchant.transfer()).status).toBe(201);
+  const [incident] = await listIncidents(service.house, null);
+  expect(incident).toMatchObject({ kind: 'unmatched', amountCents: 900, state: 'open' });
+  const claim = () =>
+    resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: 'the merchant repeated it' });
+  await expect(claim()).rejects.toThrow('no payment has posted this Pix');
+
+  // The merchant repeats its request: the same id, so the provider says that it is paid, and the money is there once.
+  const before = await merchant.balanceCents();
+  const { body: again } = await merchant.charge(request);
+  expect(again.id).toBe(lost.id);
+  // (The transfer of a moment ago completed unheard as well.)
+  expect(await compare()).toMatchObject({ missing: 2, unexpected: 0 });
+  expect(await merchant.balanceCents()).toBe(before + 900);
+  await claim();
+  await service.simulator.behave({});
+  expect(await compare()).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
+  expect(await violations(service)).toEqual([]);
+});
+
+test('after a restore a payment that has been open for a month is queried, and the comparison does not go back to it', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 400 });
+  await pay(body.id);
+  const { house } = service;
+  const monthAgo = new Date(house.clock.now() - 30 * 86_400_000).toISOString();
+  await service.database.admin('UPDATE intent SET created_at = $2 WHERE payment_id = $1', [
+    body.id,
+    monthAgo,
+  ]);
+  // At the provider it lies outside of every window.
+  const provider = house.providers.get('simulator') as Provider;
+  const listed: number[] = [];
+  const txid = body.id.replaceAll('-', '');
+  const narrow: Provider = {
+    ...provider,
+    listCharges: async (window) => {
+      listed.push(window.fromMs);
+      const outcome = await provider.listCharges(window);
+      if (outcome.outcome !== 'listed') return outcome;
+      return { ...outcome, reports: outcome.reports.filter((report) => report.txid !== txid) };
+    },
+    statement: async () => ({ outcome: 'listed', reports: [], complete: true }),
+  };
+  (house.providers as Map<string, Provider>).set('simulator', narrow);
+  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  const { since, missing, restoreEnded } = await compare();
+  (house.providers as Map<string, Provider>).set('simulator', provider);
+  await service.simulator.behave({});
+  expect({ missing, restoreEnded }).toEqual({ missing: 1, restoreEnded: true });
+  expect(Math.min(since, ...listed)).toBeGreaterThan(house.clock.now() - 86_400_000);
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
+});
+
+/** A provider on whose closed days nothing was returned. */
+const emptyReports = {
+  requestDayReport: async () => ({ outcome: 'requested' as const, reportId: 'r' }),
+  readDayReport: async () => ({ outcome: 'ready' as const, returns: [], unreadable: 0 }),
+};
+
+/** Compares while the simulator's connection answers otherwise. */
+async function compareWith(changed: Partial<Provider>, sinceMs: number | null = null) {
+  const providers = service.house.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  providers.set('simulator', { ...simulator, ...changed });
+  try {
+    return await reconcile(service.house, operator(), { accountId: null, sinceMs });
+  } finally {
+    providers.set('simulator', simulator);
+  }
+}
+
+const nothingListed = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
+const hourMs = 3_600_000;
+
+test('a line that the provider cannot answer is set aside, and a restore ends all the same', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 310 });
+  const txid = body.id.replaceAll('-', '');
+  await pay(body.id);
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  const simulator = service.house.providers.get('simulator') as Provider;
+  const unreadable = { outcome: 'unclear', cause: 'unreadable', detail: '200', retryAfterMs: null } as const;
+  const done = await compareWith({
+    ...emptyReports,
+    listCharges: nothingListed,
+    queryCharge: async (asked, at) => (asked === txid ? unreadable : simulator.queryCharge(asked, at)),
+  });
+  expect(done).toMatchObject({ setAside: 1, restoreEnded: true });
+  const [line] = await listOpenLines(service.house);
+  expect(line).toMatchObject({ kind: 'received', providerId: txid, amountCents: 310 });
+  await service.house.sql.run({ name: 'lines due', text: `UPDATE statement_line SET next_at = 'epoch'` });
+  await stepStatementLines(service.house, simulator);
+  // It is followed, so it is only made due: the lookup queries it as soon as the shared limit has a query left.
+  const status = async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status;
+  await until(async () => (await status()) === 'paid');
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a return of an older payout is found in the report of its day, once it is made', async () => {
+  const { body: sent } = await merchant.transfer();
+  await until(async () => (await merchant.call('GET', `/payments/${sent.id}`)).body.status === 'completed');
+  await service.simulator.behave({ webhook: 'drop' });
+  const path = `/control/payouts/${sent.id.replaceAll('-', '')}/return`;
+  const { body: back } = await service.simulator.control('POST', path);
+  const [pix] = await service.database.admin<{ id: string }>(
+    'SELECT end_to_end AS id FROM payment WHERE id = $1',
+    [sent.id],
+  );
+  const answers: DayReportOutcome[] = [
+    { outcome: 'pending' },
+    {
+      outcome: 'ready',
+      returns: [
+        { id: back.rtrId, rtrId: back.rtrId, endToEnd: pix?.id ?? null, amountCents: back.amountCents },
+      ],
+      unreadable: 0,
+    },
+  ];
+  const before = await merchant.balanceCents();
+  const reports = {
+    requestDayReport: emptyReports.requestDayReport,
+    readDayReport: async () => answers.shift() ?? emptyReports.readDayReport(),
+  };
+  // Neither list reaches back to it.
+  const old = { listCharges: nothingListed, listPayouts: nothingListed, statement: nothingListed };
+  const since = Date.now() - 30 * hourMs;
+  expect(await compareWith({ ...old, ...reports }, since)).toMatchObject({ missing: 1, unreadReports: 0 });
+  expect(await merchant.balanceCents()).toBe(before + back.amountCents);
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a report that cannot be had is counted, and ends nothing', async () => {
+  const refused = async () =>
+    ({
+      outcome: 'unclear',
+      cause: 'unknownRefusal',
+      detail: '403 insufficient_scope',
+      retryAfterMs: null,
+    }) as const;
+  const since = Date.now() - 30 * hourMs;
+  const compared = await compareWith({ requestDayReport: refused }, since);
+  expect(compared.unreadReports).toBeGreaterThanOrEqual(1);
+});
+
+test('a connection without a statement is compared by its lists', async () => {
+  const simulator = service.house.providers.get('simulator') as Provider;
+  const never = async () => {
+    throw new Error('it offers none');
+  };
+  const compared = await compareWith({
+    capabilities: { ...simulator.capabilities, statement: { lists: false, dayReports: null } },
+    statement: never,
+    requestDayReport: never,
+  });
+  expect(compared).toMatchObject({ unreadReports: 0, setAside: 0 });
+});
+
+test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
+  const { house } = service;
+  await service.database.admin(
+    `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 't', now())`,
+  );
+  const live = await createAccount(house, { name: 'Viva', test: false, connection: 'live' });
+  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  await expect(compare()).rejects.toThrow('not configured: live');
+  await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+  // The operator gives its settings, and nothing ever happened there.
+  const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
+  const simulator = house.providers.get('simulator') as Provider;
+  const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing, ...emptyReports };
+  (house.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
+  await prepareLimits(house.sql, 'live', null);
+  expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true });
+  (house.providers as Map<string, Provider>).delete('live');
+  const { status, body } = await merchant.transfer();
+  expect(status).toBe(201);
+  await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
+});
+
+test('a charge of before the window that was paid in it is found by the statement', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.charge({ amountCents: 300 });
+  const since = Date.parse(body.createdAt) + 2_000;
+  await until(async () => service.house.clock.now() > since + 1_000);
+  await pay(body.id);
+  const narrow = { accountId: null, sinceMs: since };
+  expect(await reconcile(service.house, operator(), narrow)).toMatchObject({ compared: 1, missing: 1 });
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
+test('what is settled here and not listed there is told, and changes nothing', async () => {
+  await service.database.admin(
+    `UPDATE payment SET created_at = created_at - interval '1 hour' WHERE account_id = $1 AND kind = 'deposit'`,
+    [merchant.ownerId],
+  );
+  const balance = await merchant.balanceCents();
+  const before = await compare();
+  expect(before.different).toBe(0);
+  const [row] = await service.database.admin<{ id: string }>(
+    `SELECT id FROM payment WHERE account_id = $1 AND status = 'paid' LIMIT 1`,
+    [merchant.ownerId],
+  );
+  const id = row?.id ?? '';
+  const other = `${id.slice(0, -1)}${id.endsWith('0') ? '1' : '0'}`;
+  await service.database.admin('UPDATE payment SET id = $2 WHERE id = $1', [id, other]);
+  expect((await compare()).different).toBe(1);
+  expect(await merchant.balanceCents()).toBe(balance);
+});

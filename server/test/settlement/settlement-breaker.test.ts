@@ -1,0 +1,168 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { createEfiProvider } from '../../src/provider/efi.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
+
+/** The breaker, seen by those who call: nothing is committed while it is open, and one call in thirty seconds tries. */
+
+let service: Service;
+let merchants: Merchant[];
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchants = await Promise.all(Array.from({ length: 12 }, () => service.newMerchant()));
+  await Promise.all(merchants.map((merchant) => merchant.receive(5000)));
+});
+afterAll(() => service?.close());
+beforeEach(async () => {
+  await service.simulator.behave({});
+  await service.database.admin('DELETE FROM intent');
+  await service.database.admin('DELETE FROM breaker');
+});
+
+const row = async (call: string) =>
+  (
+    await service.database.admin<{ open: boolean; probe_at: Date }>(
+      'SELECT open, probe_at FROM breaker WHERE call = $1',
+      [call],
+    )
+  )[0];
+const probeNow = () => service.database.admin(`UPDATE breaker SET probe_at = now() - interval '1 s'`);
+const payments = async (): Promise<number> =>
+  (await service.database.admin<{ n: number }>('SELECT count(*)::int AS n FROM payment'))[0]?.n ?? -1;
+
+test('opens after ten broken connections, answers 503 and commits nothing, lets one try, and closes when it succeeds', async () => {
+  await service.simulator.behave({ payout: 'lose-request' });
+  await Promise.all(merchants.slice(0, 10).map((merchant) => merchant.transfer()));
+  await until(async () => (await row('payout'))?.open === true);
+  const [before, merchant] = [await payments(), merchants[0] as Merchant];
+  const requestKey = crypto.randomUUID();
+  const refused = await merchant.transfer({ requestKey });
+  expect(refused.status).toBe(503);
+  expect(refused.body).toMatchObject({ statusCode: 503, code: 'provider_unavailable' });
+  const wait = Number(refused.headers.get('retry-after'));
+  expect(wait).toBeGreaterThan(0);
+  expect(wait).toBeLessThanOrEqual(30);
+  expect(await payments()).toBe(before);
+  expect(await reservedCents(merchant)).toBe(1000);
+  // Charges are another kind of call, and what was accepted before is answered as ever.
+  expect((await merchant.charge()).status).toBe(201);
+
+  // Its turn: one tries and fails, and the others wait again.
+  await probeNow();
+  const three = await Promise.all([1, 2, 3].map(() => merchants[11]?.transfer()));
+  expect(three.map((answer) => answer?.status).sort()).toEqual([201, 503, 503]);
+  await service.simulator.behave({});
+  await probeNow();
+  const tried = await merchant.transfer({ requestKey });
+  expect(tried.status).toBe(201);
+  expect(tried.headers.get('idempotent-replayed')).toBeNull();
+  await until(async () => (await row('payout'))?.open === false);
+  expect((await merchant.transfer()).status).toBe(201);
+});
+
+test('stays closed for the others when one merchant’s payload breaks the provider, and opens when it is everybody’s', async () => {
+  const [alone, ...others] = merchants as [Merchant, ...Merchant[]];
+  await alone.receive(40_000);
+  // Three are seen in the window: then it takes three to say that the provider is down. (One alone speaks for itself.)
+  for (const merchant of others.slice(2, 4)) expect((await merchant.transfer()).status).toBe(201);
+  await Promise.all(
+    Array.from({ length: 24 }, () => alone.transfer({ pixKey: 'error-500@simulator.example' })),
+  );
+  for (const merchant of others.slice(0, 2)) {
+    await merchant.receive(2000);
+    expect((await merchant.transfer()).status).toBe(201);
+  }
+  expect((await row('payout'))?.open ?? false).toBe(false);
+  await service.simulator.behave({ payout: 'error-500' });
+  await Promise.all(others.map((merchant) => merchant.transfer()));
+  await Promise.all(others.map((merchant) => merchant.transfer()));
+  await until(async () => (await row('payout'))?.open === true);
+});
+
+test('is neither opened nor probed by repeats of what never goes through while others pay', async () => {
+  const provider = service.house.providers.get('simulator') as Provider;
+  const merchant = merchants[5] as Merchant;
+  await merchant.receive(16_000);
+  const hopeless = await Promise.all(
+    Array.from({ length: 12 }, () => leave(service, merchant, 'lose-request')),
+  );
+  // Each was sent once and not found twice: its repeat is due.
+  await service.database.admin(
+    `UPDATE intent SET state = 'awaiting', attempt = 1, absences = 2, attempt_ended_at = now(), absent_at = now(),
+       absent_since = now(), due_at = now() - interval '1 s' WHERE payment_id = ANY ($1)`,
+    [hopeless],
+  );
+  const repeats = async (aheadMs: number) => {
+    const followUp = createFollowUp(later(service.house, aheadMs), provider);
+    await followUp.stepSends();
+    await followUp.idle();
+  };
+  await repeats(0);
+  expect((await row('payout'))?.open ?? false).toBe(false);
+  expect((await service.simulator.payout(hopeless[0] as string))?.timesReceived).toBe(1);
+
+  await service.database.admin(
+    `INSERT INTO breaker (connection, call, open, probe_at, changed_at) VALUES ('simulator', 'payout', true, now() - interval '1 s', now())
+     ON CONFLICT (connection, call) DO UPDATE SET open = true, probe_at = excluded.probe_at`,
+  );
+  await service.database.admin(
+    `UPDATE intent SET state = 'awaiting', absences = 2, due_at = now() - interval '1 s' WHERE payment_id = ANY ($1)`,
+    [hopeless],
+  );
+  // They go out all the same (the provider has just answered queries about them) and leave the turn to who is new.
+  await repeats(0);
+  expect((await row('payout'))?.open).toBe(true);
+  expect((await merchant.transfer()).status).toBe(201);
+  await until(async () => (await row('payout'))?.open === false);
+  // One that gets through says as much as a new one.
+  const good = await leave(service, merchant, 'complete');
+  await service.database.admin(
+    `UPDATE intent SET state = 'awaiting', attempt = 1, absences = 2, attempt_ended_at = now(), absent_at = now(),
+       absent_since = now(), due_at = now() - interval '1 s' WHERE payment_id = $1`,
+    [good],
+  );
+  await service.database.admin(`UPDATE breaker SET open = true, probe_at = now() + interval '30 s'`);
+  await repeats(0);
+  await until(async () => (await row('payout'))?.open === false);
+  expect(await Promise.all(hopeless.map((id) => statusOf(service, id)))).toEqual(
+    hopeless.map(() => 'unknown'),
+  );
+  expect(await incidentsOf(service, hopeless[0] as string)).toEqual([]);
+});
+
+test('nobody there to connect to is not sent: the charge waits untouched, and goes out when the provider is there', async () => {
+  // A port that somebody had and has no more.
+  const closed = createServer();
+  await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));
+  const { port } = closed.address() as AddressInfo;
+  await new Promise((done) => closed.close(done));
+  const [merchant] = merchants as [Merchant];
+  const { house } = service;
+  const away = createEfiProvider({
+    connection: 'simulator',
+    baseUrl: `http://127.0.0.1:${port}`,
+    clientId: 'vintem',
+    clientSecret: 'x',
+    pixKey: 'vintem@simulator.example',
+    webhook: { trust: 'path' },
+    net: house.net,
+    clock: house.clock,
+    log: house.log,
+  });
+  const there = house.providers.get('simulator') as Provider;
+  const providers = house.providers as Map<string, Provider>;
+  providers.set('simulator', away);
+  const { status, body } = await merchant.charge();
+  expect(status).toBe(201);
+  expect(body.status).toBe('unknown');
+  expect(await intentOf(service, body.id)).toMatchObject({ state: 'ready', attempt: 0, failures: 1 });
+  providers.set('simulator', there);
+  const followUp = createFollowUp(later(house, 10_000), there);
+  await followUp.stepSends();
+  await followUp.idle();
+  expect(await statusOf(service, body.id)).toBe('pending');
+});

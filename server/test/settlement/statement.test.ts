@@ -1,0 +1,375 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
+import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
+import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+import { dismissLine, listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
+
+// Without a worker nothing is followed up: what the statement tells, it tells alone.
+let service: Service;
+let merchant: Merchant;
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+  await turn();
+});
+afterAll(() => service.close());
+
+const control = (path: string) => service.simulator.control('POST', `/control/${path}`);
+const providerId = (id: string): string => id.replaceAll('-', '');
+const queries = async (): Promise<number> =>
+  (await service.simulator.control('GET', '/control/state')).body.queries;
+const statusOf = async (id: string): Promise<string> =>
+  (await merchant.call('GET', `/payments/${id}`)).body.status;
+
+const simulator = (): Provider => {
+  const provider = service.house.providers.get('simulator');
+  if (!provider) throw new Error('no provider');
+  return provider;
+};
+
+/** One turn now, whenever the last one was, with the whole of the shared limit. */
+async function turn(provider = simulator(), house = service.house): Promise<void> {
+  await house.sql.run({
+    name: 'due',
+    text: `UPDATE connection SET statement_due_at = NULL, query_bucket_at = 'epoch'`,
+  });
+  await stepStatement(house, provider);
+}
+
+async function expiredCharge(): Promise<string> {
+  const { body } = await merchant.charge({ amountCents: 700 });
+  await control(`charges/${providerId(body.id)}/expire`);
+  // The first look at the provider is due five seconds after the charge was made.
+  await until(async () => (await statusOf(body.id)) === 'expired');
+  return body.id;
+}
+
+test('an expired charge whose payment nobody told of is paid', async () => {
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop' });
+  await control(`charges/${providerId(id)}/pay`);
+  const before = await merchant.balanceCents();
+  await turn();
+  expect(await statusOf(id)).toBe('paid');
+  expect(await merchant.balanceCents()).toBe(before + 700);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('what the books have costs one listing of each direction, however many lines there are', async () => {
+  await service.simulator.behave({ webhook: 'send' });
+  for (let n = 0; n < 5; n++) await merchant.receive(1_000);
+  const before = await queries();
+  await turn();
+  expect((await queries()) - before).toBeLessThanOrEqual(2);
+});
+
+test('a completed transfer that came back unheard is posted as a return, once', async () => {
+  await service.simulator.behave({ webhook: 'send' });
+  await merchant.receive(10_000);
+  const { body: sent } = await merchant.transfer();
+  await until(async () => (await statusOf(sent.id)) === 'completed');
+  const { body } = await merchant.call('GET', `/payments/${sent.id}`);
+  await service.simulator.behave({ webhook: 'drop' });
+  const before = await merchant.balanceCents();
+  await control(`payouts/${providerId(body.id)}/return`);
+  await turn();
+  expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
+  await turn();
+  expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('one process at a time reads, and not before it is due', async () => {
+  const provider = simulator();
+  await turn();
+  const before = await queries();
+  await Promise.all([stepStatement(service.house, provider), stepStatement(service.house, provider)]);
+  expect(await queries()).toBe(before);
+});
+
+test('a busy statement is read in parts, in turns without a pause, and what was late by the next pass', async () => {
+  const { sql, clock } = service.house;
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop' });
+  await control(`charges/${providerId(id)}/pay`);
+  // The limit gives ten listings at one moment.
+  const now = clock.now();
+  const house = { ...service.house, clock: { ...clock, now: () => now } };
+  const readFrom = now - 20 * 60_000;
+  await sql.run(
+    { name: 'place', text: 'UPDATE connection SET statement_read_to = $1, statement_pass_at = NULL' },
+    [new Date(readFrom).toISOString()],
+  );
+  // A line a second, of which a listing has a hundred.
+  const read: ListWindow[] = [];
+  let listings = 0;
+  const busy: Provider = {
+    ...simulator(),
+    statement: async (window) => {
+      listings++;
+      const parts = Math.ceil((1.25 * (window.toMs - window.fromMs)) / 100_000);
+      if (parts > 1) return { outcome: 'listed', reports: [], complete: false, parts };
+      read.push(window);
+      return simulator().statement(window);
+    },
+  };
+  const dueInMs = async (): Promise<number> => {
+    const text = 'SELECT statement_due_at AS "dueAt" FROM connection';
+    return ((await sql.run<{ dueAt: number }>({ name: 'due at', text }))[0]?.dueAt ?? 0) - now;
+  };
+  await turn(busy, house);
+  expect([listings, await statusOf(id), await dueInMs()]).toEqual([10, 'expired', 0]);
+  await turn(busy, house);
+  expect([listings, await statusOf(id), await dueInMs()]).toEqual([17, 'paid', 10 * 60_000]);
+  expect(read.map(({ fromMs }) => fromMs)).toEqual([readFrom, ...read.map(({ toMs }) => toMs).slice(0, -1)]);
+  expect(read.at(-1)?.toMs).toBe(now);
+  read.length = 0;
+  await turn(busy, house);
+  expect(read[0]?.fromMs).toBe(now - 10 * 60_000);
+});
+
+test('a provider that does not answer is read again from the same place', async () => {
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop', query: 'error-500' });
+  await control(`charges/${providerId(id)}/pay`);
+  await turn();
+  expect(await statusOf(id)).toBe('expired');
+  await service.simulator.behave({ webhook: 'drop' });
+  await turn();
+  expect(await statusOf(id)).toBe('paid');
+});
+
+describe('a line that the provider cannot answer', () => {
+  /** The provider answers for every charge but this one. */
+  const without = (id: string): Provider => ({
+    ...simulator(),
+    queryCharge: async (txid, requestedAt) =>
+      txid === providerId(id)
+        ? { outcome: 'unclear', cause: 'server', detail: '500 erro_aplicacao', retryAfterMs: null }
+        : simulator().queryCharge(txid, requestedAt),
+  });
+  const linesDue = () =>
+    service.house.sql.run({
+      name: 'lines due',
+      text: `UPDATE statement_line SET next_at = 'epoch'`,
+    });
+  const readTo = async (): Promise<number> =>
+    (
+      await service.house.sql.run<{ at: number }>({
+        name: 'read to',
+        text: 'SELECT statement_read_to AS at FROM connection',
+      })
+    )[0]?.at ?? 0;
+
+  async function paidUnheard(): Promise<string> {
+    await service.simulator.behave({ webhook: 'drop' });
+    const id = await expiredCharge();
+    await control(`charges/${providerId(id)}/pay`);
+    return id;
+  }
+
+  test('does not keep the money of others from being found, and is found later itself', async () => {
+    const [stuck, other] = [await paidUnheard(), await paidUnheard()];
+    const before = await readTo();
+    await turn(without(stuck));
+    expect([await statusOf(stuck), await statusOf(other)]).toEqual(['expired', 'paid']);
+    expect(await readTo()).toBeGreaterThanOrEqual(before);
+    expect(await listOpenLines(service.house)).toMatchObject([
+      {
+        connection: 'simulator',
+        kind: 'received',
+        amountCents: 700,
+        providerId: providerId(stuck),
+        tries: 1,
+        problem: 'the provider does not answer: 500 erro_aplicacao',
+      },
+    ]);
+    await linesDue();
+    await stepStatementLines(service.house, without(stuck));
+    expect(await listOpenLines(service.house)).toMatchObject([{ tries: 2 }]);
+    // Not before its time.
+    await stepStatementLines(service.house, simulator());
+    expect(await statusOf(stuck)).toBe('expired');
+    await linesDue();
+    await stepStatementLines(service.house, simulator());
+    expect(await statusOf(stuck)).toBe('paid');
+    expect(await listOpenLines(service.house)).toEqual([]);
+    expect(await violations(service)).toEqual([]);
+  });
+
+  test('waits untouched while the shared limit has no query left', async () => {
+    const stuck = await paidUnheard();
+    await turn(without(stuck));
+    await linesDue();
+    await service.house.sql.run({
+      name: 'all slots taken',
+      text: `UPDATE query_slot SET lease_until = now() + interval '9 seconds'`,
+    });
+    const house = { ...service.house, clock: { ...service.house.clock, sleep: async () => {} } };
+    let ms = 0;
+    house.clock.monotonicMs = () => (ms += 1_000);
+    await stepStatementLines(house, simulator());
+    expect(await listOpenLines(service.house)).toMatchObject([{ tries: 1 }]);
+    await service.house.sql.run({
+      name: 'all slots free',
+      text: `UPDATE query_slot SET lease_until = 'epoch'`,
+    });
+    await turn();
+    expect(await statusOf(stuck)).toBe('paid');
+  });
+
+  test('is dismissed by a person, with a reason, once', async () => {
+    const [line] = await listOpenLines(service.house);
+    if (!line) throw new Error('no line');
+    const dismiss = () =>
+      dismissLine({ ...service.house, actor: 'tester' }, line.connection, line, 'posted by hand');
+    await dismiss();
+    expect(await listOpenLines(service.house)).toEqual([]);
+    await expect(dismiss()).rejects.toThrow('no such line');
+    const audit = await service.database.admin(
+      `SELECT reason FROM audit WHERE action = 'statement_line.dismiss'`,
+    );
+    expect(audit).toEqual([{ reason: 'posted by hand' }]);
+  });
+});
+
+describe('the report of a closed day', () => {
+  const moveTo = (day: string) =>
+    service.house.sql.run(
+      { name: 'report day', text: 'UPDATE connection SET report_day = $1::date, report_id = NULL' },
+      [day],
+    );
+  const step = async (provider: Provider) => {
+    await service.house.sql.run({
+      name: 'report due',
+      text: `UPDATE connection SET report_due_at = NULL, query_bucket_at = 'epoch'`,
+    });
+    await stepDayReport(service.house, provider);
+  };
+  const place = async () =>
+    (
+      await service.house.sql.run<{ day: string; id: string | null }>({
+        name: 'report place',
+        text: `SELECT to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS id FROM connection`,
+      })
+    )[0];
+
+  test('names a return of an older Pix, which is then posted once', async () => {
+    await service.simulator.behave({ webhook: 'send' });
+    await merchant.receive(10_000);
+    const { body: sent } = await merchant.transfer();
+    await until(async () => (await statusOf(sent.id)) === 'completed');
+    await service.simulator.behave({ webhook: 'drop' });
+    const { body: back } = await control(`payouts/${providerId(sent.id)}/return`);
+    const { body } = await merchant.call('GET', `/payments/${sent.id}`);
+    const [pix] = await service.database.admin<{ id: string }>(
+      'SELECT end_to_end AS id FROM payment WHERE id = $1',
+      [sent.id],
+    );
+    const before = await merchant.balanceCents();
+    const requested: string[] = [];
+    const answers: DayReportOutcome[] = [
+      { outcome: 'pending' },
+      { outcome: 'notFound' },
+      {
+        outcome: 'ready',
+        returns: [
+          { id: back.rtrId, rtrId: back.rtrId, endToEnd: pix?.id ?? null, amountCents: back.amountCents },
+          {
+            id: 'D99999999202611200000unknownpix',
+            rtrId: 'D99999999202611200000unknownpix',
+            endToEnd: 'E99999999202611200000unknownpix',
+            amountCents: 5,
+          },
+        ],
+        unreadable: 1,
+      },
+    ];
+    const provider: Provider = {
+      ...simulator(),
+      requestDayReport: async (day) => {
+        requested.push(day);
+        return { outcome: 'requested', reportId: `r${requested.length}` };
+      },
+      readDayReport: async () => answers.shift() ?? { outcome: 'pending' },
+    };
+    await moveTo('2026-11-01');
+    const places = [];
+    for (let n = 0; n < 5; n++) {
+      await step(provider);
+      places.push(await place());
+    }
+    expect(places).toEqual([
+      { day: '2026-11-01', id: 'r1' },
+      { day: '2026-11-01', id: 'r1' },
+      { day: '2026-11-01', id: null },
+      { day: '2026-11-01', id: 'r2' },
+      { day: '2026-11-02', id: null },
+    ]);
+    expect(requested).toEqual(['2026-11-01', '2026-11-01']);
+    // What was not looked up yet is no concern of operators.
+    expect(await listOpenLines(service.house)).toEqual([]);
+    await stepStatementLines(service.house, provider);
+    expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
+    const open = await listOpenLines(service.house);
+    expect(open.map(({ problem }) => problem).sort()).toEqual([
+      'the provider does not know this Pix',
+      'the report names no end-to-end id',
+    ]);
+    await service.house.sql.run({ name: 'no lines', text: 'DELETE FROM statement_line' });
+    expect(await violations(service)).toEqual([]);
+  });
+
+  test('is requested when its day has been over for an hour', async () => {
+    const noon = Date.parse('2026-11-21T12:00:00Z');
+    const house = { ...service.house, clock: { ...service.house.clock, now: () => noon } };
+    await moveTo('2026-11-21');
+    await service.house.sql.run({
+      name: 'report due alone',
+      text: 'UPDATE connection SET report_due_at = NULL',
+    });
+    const never = async () => {
+      throw new Error('too early');
+    };
+    await stepDayReport(house, { ...simulator(), requestDayReport: never });
+    const [due] = await service.house.sql.run<{ at: number }>({
+      name: 'report due at',
+      text: 'SELECT report_due_at AS at FROM connection',
+    });
+    expect(due?.at).toBe(Date.parse('2026-11-22T04:00:00Z'));
+  });
+
+  test('that cannot be read is tried again, and stops nothing', async () => {
+    await moveTo('2026-11-01');
+    await step({
+      ...simulator(),
+      requestDayReport: async () => ({
+        outcome: 'unclear',
+        cause: 'unknownRefusal',
+        detail: '403 insufficient_scope',
+        retryAfterMs: null,
+      }),
+    });
+    expect(await place()).toEqual({ day: '2026-11-01', id: null });
+    const id = await expiredCharge();
+    await control(`charges/${providerId(id)}/pay`);
+    await turn();
+    expect(await statusOf(id)).toBe('paid');
+  });
+});
+
+test('after a restore nothing is read until everything has been reconciled', async () => {
+  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  const before = await queries();
+  await turn();
+  expect(await queries()).toBe(before);
+  await reconcile(service.house, { ...service.house, actor: 'tester' }, { accountId: null, sinceMs: null });
+  const reconciled = await queries();
+  await turn();
+  expect(await queries()).toBeGreaterThanOrEqual(reconciled);
+});

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Queries, Sql } from '../../src/ports/sql.ts';
+import { runWorker } from '../../src/compose/worker.ts';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService({ worker: false });
+});
+afterAll(() => service?.close());
+
+/** The same database, which counts what it is asked, by the names of the statements. */
+function counting(sql: Sql): { sql: Sql; asked: Map<string, number> } {
+  const asked = new Map<string, number>();
+  const counted = <Through extends Queries>(through: Through): Through => ({
+    ...through,
+    run: (statement, values) => {
+      asked.set(statement.name, (asked.get(statement.name) ?? 0) + 1);
+      return through.run(statement, values);
+    },
+  });
+  return {
+    asked,
+    sql: {
+      ...counted(sql),
+      begin: async () => counted(await sql.begin()),
+      tx: (work) => sql.tx((tx) => work(counted(tx))),
+    },
+  };
+}
+
+test('what becomes due wakes those who send and ask, and nothing else', async () => {
+  const { sql, asked } = counting(service.house.sql);
+  const house = { ...service.house, sql, senders: new Map() };
+  const worker = runWorker(house);
+  const others = ['alert_claim_unknown', 'unknown_due', 'request_log_prune'];
+  await until(async () => others.every((name) => asked.has(name)));
+  const before = new Map(asked);
+  for (let times = 1; times <= 30; times++) {
+    const claims = asked.get('intent_claim') ?? 0;
+    house.wake();
+    await until(async () => (asked.get('intent_claim') ?? 0) > claims);
+  }
+  // They look every ten seconds; woken, they looked twenty times.
+  const looks = others.map((name) => (asked.get(name) ?? 0) - (before.get(name) ?? 0));
+  expect(Math.max(...looks)).toBeLessThan(5);
+  await worker.stop();
+});

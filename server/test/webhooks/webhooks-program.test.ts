@@ -1,0 +1,191 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startOutgoing } from '../../src/compose/delivery-thread.ts';
+import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
+import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.ts';
+import { type Merchant, until } from '@vintem/testkit/service.ts';
+
+/** Webhooks of the whole program, in processes of its own: killed, started again, and followed from the command line. */
+
+const entry = fileURLToPath(new URL('../../src/cli/launch.js', import.meta.url));
+
+let program: Program;
+let merchant: Merchant;
+const receivers: Receiver[] = [];
+const children: ChildProcess[] = [];
+
+beforeAll(async () => {
+  program = await programOn({ WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' });
+  await program.start();
+  ({ merchant } = await testMerchant(program));
+}, 60_000);
+afterEach(async () => {
+  for (const child of children.splice(0)) child.kill('SIGTERM');
+  for (const receiver of receivers.splice(0)) await receiver.stop();
+});
+afterAll(() => program?.remove(), 30_000);
+
+async function listening() {
+  const receiver = await openReceiver();
+  receivers.push(receiver);
+  const { body } = await merchant.call('POST', '/webhooks', {
+    url: receiver.url,
+    events: ['*'],
+    requestKey: crypto.randomUUID(),
+  });
+  return { receiver, endpoint: body };
+}
+
+/** A command of the program; resolves with what it printed when it has ended by itself. */
+function run(...args: string[]): { output(): string; ended: Promise<number | null>; kill(): void } {
+  const child = spawn(process.execPath, [entry, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      DATA_DIR: program.dataDir,
+      PORT: new URL(program.url).port,
+      SIMULATOR_PORT: new URL(program.simulatorUrl).port,
+      WEBHOOK_ALLOW_INSECURE_LOCAL: 'true',
+      LOG_LEVEL: 'warn',
+    },
+  });
+  children.push(child);
+  let text = '';
+  child.stdout?.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  return {
+    output: () => text,
+    ended: new Promise((resolve) => child.once('exit', resolve)),
+    kill: () => child.kill('SIGKILL'),
+  };
+}
+
+test('kill -9 between commit and delivery: every event that was committed arrives, with the same bytes', {
+  timeout: 60_000,
+}, async () => {
+  const { receiver, endpoint } = await listening();
+  // Nothing is answered, so nothing counts as delivered: the kill finds some attempts under way and the others waiting.
+  receiver.answer(() => {});
+  const named: string[] = [];
+  for (let n = 0; n < 20; n++) {
+    const name = `Loja ${n}`;
+    const { status } = await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name });
+    if (status === 200) named.push(name);
+  }
+  await until(async () => receiver.got.length > 0);
+  await program.kill();
+  const begun = receiver.got.map(({ text }) => text);
+  receiver.answer(200);
+  await program.start();
+  const heard = () => new Set(receiver.got.slice(begun.length).map(({ body }) => body.data.name));
+  // The lease of the process that died must end first.
+  await until(async () => named.every((name) => heard().has(name)), 30_000);
+  const after = receiver.got.slice(begun.length);
+  for (const text of begun) expect(after.map((received) => received.text)).toContain(text);
+  for (const received of after) verified(endpoint.secret, received);
+  await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
+});
+
+test('an endpoint that hangs does not hold up the end, and its event goes out again after the next start', {
+  timeout: 60_000,
+}, async () => {
+  const { receiver, endpoint } = await listening();
+  receiver.answer(() => {});
+  await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name: 'Loja ao fim do dia' });
+  const hung = await receiver.first(({ body }) => body.data.name === 'Loja ao fim do dia');
+  const began = performance.now();
+  expect(await program.stop()).toBe(0);
+  expect(performance.now() - began).toBeLessThan(10_000);
+  receiver.answer(200);
+  await program.start();
+  await until(async () => receiver.got.filter(({ text }) => text === hung.text).length === 2, 30_000);
+  await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
+});
+
+test('a thread of the deliveries that breaks ends its process', {
+  timeout: 30_000,
+}, async () => {
+  const outgoing = JSON.stringify(new URL('../../src/compose/delivery-thread.ts', import.meta.url).href);
+  const start = `import(${outgoing}).then(({ startOutgoing }) => startOutgoing({ databaseUrl: 'no address' }));
+    setInterval(() => {}, 1_000);`;
+  const child = spawn(process.execPath, ['--eval', start], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH, DATA_DIR: program.dataDir },
+  });
+  let text = '';
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    text += more;
+  });
+  expect(await new Promise((resolve) => child.once('close', resolve))).toBe(1);
+  expect(text).toContain('Invalid URL');
+});
+
+test('one that breaks while everything ends does not keep the rest from ending', async () => {
+  await expect(startOutgoing({ databaseUrl: 'no address' }).stop()).rejects.toThrow('Invalid URL');
+});
+
+test('two processes deliver together, and one is killed with -9 while it does: nothing is skipped', {
+  timeout: 90_000,
+}, async () => {
+  const worker = run('worker');
+  await until(async () => worker.output().includes('vintem worker ready'), 20_000);
+  const endpoints = await Promise.all([0, 1, 2, 3, 4, 5].map(() => listening()));
+  const named: string[] = [];
+  for (let n = 0; n < 60; n++) {
+    const name = `Filial ${n}`;
+    const { status } = await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name });
+    if (status === 200) named.push(name);
+    if (n === 30) worker.kill();
+  }
+  expect(named).toHaveLength(60);
+  for (const { receiver, endpoint } of endpoints) {
+    const heard = () => new Set(receiver.got.map(({ body }) => body.data.name));
+    await until(async () => named.every((name) => heard().has(name)), 30_000);
+    // What arrived twice arrived as the same event.
+    for (const name of named) {
+      const texts = receiver.got.filter(({ body }) => body.data.name === name).map(({ text }) => text);
+      expect(new Set(texts).size).toBe(1);
+    }
+    await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
+  }
+});
+
+test('listen forwards what trigger brings about, signed with the secret that it prints', {
+  timeout: 60_000,
+}, async () => {
+  const receiver = await openReceiver();
+  receivers.push(receiver);
+  const listener = run('listen', '--key', merchant.key, '--forward-to', receiver.url.replace('http://', ''));
+  await until(async () => listener.output().includes('listening to '));
+  const triggered = run('trigger', 'transfer.completed', '--json');
+  expect([await triggered.ended, triggered.output()]).toEqual([0, expect.any(String)]);
+  const { paymentId } = JSON.parse(triggered.output());
+  const completed = await receiver.first(({ body }) => body.data.id === paymentId);
+  expect(completed.body.type).toBe('transfer.completed');
+  const secret = /whsec_\S+/.exec(listener.output())?.[0] ?? '';
+  expect(verified(secret, completed)).toEqual(completed.body);
+  await until(async () =>
+    new RegExp(`transfer.completed ${completed.body.id} → 200`).test(listener.output()),
+  );
+});
+
+test('listen shows only what was asked for, and says when a key is refused', {
+  timeout: 60_000,
+}, async () => {
+  const listener = run('listen', '--key', merchant.key, '--events', 'charge.paid');
+  await until(async () => listener.output().includes('listening to '));
+  expect(await run('trigger', 'operation.updated', '--key', merchant.key).ended).toBe(0);
+  expect(await run('trigger', 'charge.paid', '--key', merchant.key).ended).toBe(0);
+  await until(async () => listener.output().includes('charge.paid {'));
+  expect(listener.output()).not.toContain('operation.updated');
+  const refused = run('listen', '--key', 'vtm_test_nothing');
+  expect(await refused.ended).toBe(1);
+  expect(refused.output()).toContain('invalid or revoked');
+  const wrong = run('trigger', 'charge.stolen');
+  expect(await wrong.ended).toBe(2);
+});

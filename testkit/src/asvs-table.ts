@@ -1,0 +1,794 @@
+import { readFile, writeFile } from 'node:fs/promises';
+
+/**
+ * OWASP ASVS 5.0.0, levels 1 and 2, requirement by requirement (https://github.com/OWASP/ASVS, tag v5.0.0; ids as there, words our own).
+ * `docs/security/asvs.md` is written from here: `node testkit/src/asvs-table.ts --write`.
+ */
+export interface Requirement {
+  id: string;
+  level: 1 | 2;
+  asks: string;
+  verdict:
+    | { met: Readonly<Record<string, readonly string[]>> }
+    | { notApplicable: string }
+    | { notMet: string };
+}
+
+type Shown = Readonly<Record<string, readonly string[]>>;
+const met = (id: string, level: 1 | 2, asks: string, shownBy: Shown): Requirement => ({
+  id,
+  level,
+  asks,
+  verdict: { met: shownBy },
+});
+const not = (id: string, level: 1 | 2, asks: string, why: string): Requirement => ({
+  id,
+  level,
+  asks,
+  verdict: { notMet: why },
+});
+const none = (id: string, level: 1 | 2, asks: string, why: string): Requirement => ({
+  id,
+  level,
+  asks,
+  verdict: { notApplicable: why },
+});
+
+const access = 'proof/access/matrix.test.ts';
+const panelAccess = 'proof/access/panel.test.ts';
+const attacks = 'server/test/panel/panel-attacks.test.ts';
+const backup = 'server/test/database/backup.test.ts';
+const config = 'server/test/program/config.test.ts';
+const csv = 'server/src/panel/exports/csv.test.ts';
+const docs = 'server/test/http/docs.test.ts';
+const drafts = 'server/test/payments/drafts.test.ts';
+const edges = 'server/test/http/edges.test.ts';
+const embedded = 'server/test/database/embedded.test.ts';
+const fields = 'server/test/payments/fields.test.ts';
+const fuzz = 'proof/fuzz/api.test.ts';
+const hostile = 'server/test/webhooks/webhooks-hostile.test.ts';
+const http = 'server/test/http/http.test.ts';
+const inbound = 'server/test/settlement/settlement-inbound.test.ts';
+const keys = 'server/test/program/keys.test.ts';
+const limits = 'server/test/http/http-rate-limit.test.ts';
+const mail = 'server/test/panel/mail.test.ts';
+const net = 'server/test/provider/net.test.ts';
+const outages = 'server/test/database/database-trouble.test.ts';
+const panel = 'server/test/panel/panel.test.ts';
+const passwords = 'server/src/panel/auth/password.test.ts';
+const permissions = 'server/test/http/permissions.test.ts';
+const processes = 'server/test/program/processes.test.ts';
+const redact = 'server/src/request-log/redact.test.ts';
+const regular = 'server/test/http/regular-expressions.test.ts';
+const requestLog = 'server/test/http/request-log.test.ts';
+const secrets = 'server/src/ground/secrets.test.ts';
+const signIn = 'server/test/panel/panel-sign-in.test.ts';
+const simulator = 'simulator/test/access.test.ts';
+const start = 'server/test/program/start.test.ts';
+const till = 'server/test/ledger/till.test.ts';
+const webhooks = 'server/test/webhooks/webhooks.test.ts';
+const addresses = 'server/src/webhooks/address.test.ts';
+const sdkSign = 'server/src/webhooks/sign.test.ts';
+const model = 'docs/security/threat-model.md';
+const policy = 'SECURITY.md';
+const ci = '.ci/run';
+const guide = 'docs/merchants/guide.md';
+
+const noXml = 'XML is neither read nor written.';
+const noUploads =
+  'Nothing can be uploaded: every body is JSON of at most 16 KiB, or a delivery of a provider.';
+const noIdp = 'There is no single sign-on: people sign in here alone.';
+const noOAuthServer =
+  'The service is no OAuth authorization server. It is a client with client credentials towards providers.';
+const noOidc = 'OpenID Connect is not used.';
+const noCodeFlow =
+  'Only the grant `client_credentials` is used, towards providers: there is no browser in the flow.';
+const noResourceServer =
+  'API keys are opaque reference tokens of our own; OAuth access tokens are not accepted.';
+const noWebSocket = 'There is no WebSocket: events come over server-sent events.';
+const noWebRtc = 'There is no WebRTC.';
+const noNative = 'The code is TypeScript in a memory-safe runtime.';
+const noGraphql = 'There is no GraphQL or other query language for callers.';
+
+export const asvsTable: readonly Requirement[] = [
+  // ------------------------------------------------------------------------------------------- 1. encoding, sanitization
+  met('1.1.1', 2, 'Decode input once, before it is used', {
+    [http]: ['a path that cannot be decoded is refused', 'lengths count code points after normalisation'],
+  }),
+  met('1.1.2', 2, 'Encode output last, for its interpreter', {
+    [csv]: ['is text for every spreadsheet', 'quotes, separators and line ends are quoted'],
+  }),
+  met('1.2.1', 1, 'Encode output for its context', {
+    [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
+    [docs]: ['the page needs no key, runs no inline script and names no outside address'],
+  }),
+  met('1.2.2', 1, 'Encode data in URLs and permit safe protocols only', {
+    [webhooks]: ['what cannot be an endpoint is refused, field by field'],
+  }),
+  met('1.2.3', 1, 'Escape data in JavaScript and JSON', {
+    [docs]: ['the page needs no key, runs no inline script and names no outside address'],
+  }),
+  met('1.2.4', 1, 'Query databases with parameters', { [fuzz]: ['it('] }),
+  none(
+    '1.2.5',
+    1,
+    'Protect from command injection',
+    'No program is started with words from a request; children get fixed arguments and no shell.',
+  ),
+  none('1.2.6', 2, 'Protect from LDAP injection', 'LDAP is not used.'),
+  none('1.2.7', 2, 'Protect from XPath injection', noXml),
+  none('1.2.8', 2, 'Configure LaTeX safely', 'LaTeX is not used.'),
+  met('1.2.9', 2, 'Escape text in regular expressions', {
+    [regular]: ['no regular expression of %s needs more than linear steps'],
+  }),
+  none('1.3.1', 1, 'Sanitize HTML from editors', 'No HTML is taken.'),
+  met('1.3.2', 1, 'Avoid dynamic code', {
+    [docs]: [
+      'a browser shows every call and event, asks nobody else for anything, and breaks no rule of the policy',
+    ],
+  }),
+  met('1.3.3', 2, 'Clean data before dangerous contexts', {
+    [csv]: ['is text for every spreadsheet'],
+    [fields]: ['test('],
+  }),
+  none('1.3.4', 2, 'Clean SVG of users', noUploads),
+  none('1.3.5', 2, 'Disable template and style languages of users', 'Text of users is shown as text alone.'),
+  met('1.3.6', 2, 'Protect from server-side request forgery', {
+    [hostile]: [
+      'the address that was checked is the one connected to, under the name of the endpoint',
+      'a name that answers public first and private later gets no second look-up',
+    ],
+    [addresses]: ['one address that is not allowed refuses the name'],
+  }),
+  none('1.3.7', 2, 'Protect from template injection', 'No template is built from input.'),
+  none('1.3.8', 2, 'Protect from JNDI injection', 'JNDI does not exist here.'),
+  none('1.3.9', 2, 'Clean data for memcache', 'memcache is not used.'),
+  none('1.3.10', 2, 'Clean format strings', 'No format string comes from input.'),
+  not(
+    '1.3.11',
+    2,
+    'Protect mail systems from injection',
+    'Line ends are taken out of headers and addresses are checked by form, but no test attacks the mail file and SMTP with them.',
+  ),
+  none('1.4.1', 2, 'Use memory-safe text and copies', noNative),
+  met('1.4.2', 2, 'Prevent integer overflow', { [fuzz]: ['it('], [fields]: ['test('] }),
+  none('1.4.3', 2, 'Release memory and resources', noNative),
+  none('1.5.1', 1, 'Configure XML parsers restrictively', noXml),
+  met('1.5.2', 2, 'Deserialize safely', {
+    [http]: ['a body that is no JSON object is malformed_json with one message'],
+    [fields]: ['test('],
+  }),
+
+  // ------------------------------------------------------------------------------------------ 2. validation, business logic
+  met('2.1.1', 1, 'Document the rules of input', {
+    [guide]: ['#'],
+    'server/test/http/http-openapi.test.ts': [
+      'every call names its permissions, the operation header and its errors',
+    ],
+  }),
+  met('2.1.2', 2, 'Document how combined data must fit', { [http]: ['a Pix key has the form of its type'] }),
+  met('2.1.3', 2, 'Document limits of the business', { [model]: ['## Limits'] }),
+  met('2.2.1', 1, 'Validate input against what is allowed', { [fields]: ['test('], [fuzz]: ['it('] }),
+  met('2.2.2', 1, 'Validate on the server', {
+    [http]: ['checks come in order: key, permission, header, operation, body'],
+  }),
+  met('2.2.3', 2, 'Check combinations of data', { [http]: ['a Pix key has the form of its type'] }),
+  met('2.3.1', 1, 'Keep the order of steps', {
+    [drafts]: [
+      'confirming with the code from the mail sends it like any other transfer',
+      'a code is good for ten minutes and for its own draft',
+    ],
+  }),
+  met('2.3.2', 2, 'Enforce the limits of the business', {
+    'server/test/payments/conditions.test.ts': ['test('],
+    'server/test/payments/holds.test.ts': ['test('],
+  }),
+  met('2.3.3', 2, 'Complete or roll back as a whole', {
+    [till]: ['it('],
+    'server/test/ledger/till-failures.test.ts': ['it('],
+  }),
+  met('2.3.4', 2, 'Lock what may be spent once', {
+    [processes]: ['one request key in three processes is one transfer, one reserve and one send'],
+  }),
+  met('2.4.1', 2, 'Stop automated abuse', {
+    [limits]: [
+      'an address that has used up its failures is refused before a key is looked up',
+      'a burst is allowed, the next is 429 and says when, and time fills the bucket again',
+    ],
+    [edges]: ['is taken while strangers hold bodies open that they announced and never send'],
+    [attacks]: [
+      '150 invitations at once: each recipient, person and account has a limit',
+      'of password resets: one recipient gets five mails an hour, and the answer is the same',
+    ],
+  }),
+
+  // ------------------------------------------------------------------------------------------------------ 3. web frontend
+  met('3.2.1', 1, 'Keep browsers from rendering answers in a wrong context', {
+    [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
+  }),
+  met('3.2.2', 1, 'Show text as text', { 'server/test/panel/panel-browser.test.ts': ['test('] }),
+  met('3.3.1', 1, 'Cookies are Secure and named so', {
+    [signIn]: ['behind a proxy with TLS is a __Host- cookie, and only the public origin may change anything'],
+  }),
+  met('3.3.2', 2, 'Cookies have SameSite', {
+    [panel]: ['is a cookie that scripts cannot read and other sites do not send'],
+  }),
+  met('3.3.3', 2, 'Cookies have __Host-', {
+    [signIn]: ['behind a proxy with TLS is a __Host- cookie, and only the public origin may change anything'],
+  }),
+  met('3.3.4', 2, 'Session cookies are HttpOnly', {
+    [panel]: ['is a cookie that scripts cannot read and other sites do not send'],
+  }),
+  met('3.4.1', 1, 'HSTS of a year on every answer', {
+    [edges]: ['where the public address is https, every answer demands TLS of browsers'],
+  }),
+  met('3.4.2', 1, 'No open CORS', { [http]: ['OPTIONS is 204 with Allow and never allows another origin'] }),
+  met('3.4.3', 2, 'A content security policy', {
+    [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
+  }),
+  met('3.4.4', 2, 'nosniff on every answer', {
+    [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
+  }),
+  met('3.4.5', 2, 'A referrer policy', {
+    [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
+  }),
+  met('3.4.6', 2, 'frame-ancestors on every answer', {
+    [edges]: ['every answer carries the headers that keep browsers from guessing, framing and telling'],
+  }),
+  met('3.5.1', 1, 'Check the origin of changes', {
+    [panel]: ['changes nothing, with whatever cookies it comes', 'cannot sign anybody in either'],
+  }),
+  none(
+    '3.5.2',
+    1,
+    'Where CORS preflight protects, it cannot be avoided',
+    'Preflight protects nothing here: origin and CSRF token do.',
+  ),
+  met('3.5.3', 1, 'Changes use POST, PUT, PATCH or DELETE', {
+    [panel]: ['changes nothing, with whatever cookies it comes'],
+    [permissions]: ['every call of the document has its row, with the permissions that the document names'],
+  }),
+  not(
+    '3.5.4',
+    2,
+    'Separate applications have separate host names',
+    'API and panel share one name by default; a proxy may divide them, and no test shows it.',
+  ),
+  none('3.5.5', 2, 'Check messages of postMessage', 'postMessage is not used.'),
+  met('3.7.1', 2, 'Use supported client technologies', { 'server/test/panel/panel-browser.test.ts': ['test('] }),
+  none('3.7.2', 2, 'Redirect to allowed places only', 'No call redirects.'),
+
+  // ---------------------------------------------------------------------------------------------------- 4. API, web service
+  met('4.1.1', 1, 'Content-Type fits the content, with charset', {
+    [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
+  }),
+  met('4.1.2', 2, 'API calls are not redirected to HTTPS', {
+    [http]: ['behind a trusted proxy a request that came without TLS is refused'],
+  }),
+  met('4.1.3', 2, 'Callers cannot set the headers of proxies', {
+    [limits]: ['a forwarded header cannot switch the limit of failed keys off'],
+    [edges]: ['stays closed to what came through a proxy, also with the token'],
+  }),
+  met('4.2.1', 2, 'Boundaries of messages are clear', {
+    [http]: ['what is no HTTP gets a JSON error and the connection ends'],
+  }),
+  none('4.3.1', 2, 'Limit GraphQL queries', noGraphql),
+  none('4.3.2', 2, 'Disable GraphQL introspection', noGraphql),
+  none('4.4.1', 1, 'WebSockets over TLS', noWebSocket),
+  none('4.4.2', 2, 'Check the origin of WebSockets', noWebSocket),
+  none('4.4.3', 2, 'Tokens of WebSockets', noWebSocket),
+  none('4.4.4', 2, 'Tokens of WebSockets come from the session', noWebSocket),
+
+  // ----------------------------------------------------------------------------------------------------------- 5. files
+  none('5.1.1', 2, 'Document permitted files', noUploads),
+  met('5.2.1', 1, 'Take no more than can be processed', {
+    [http]: ['a body above 16 KiB is 413 and a URL above 4 KiB is 414'],
+    [inbound]: ['of one enormous body is refused before it is stored'],
+  }),
+  none('5.2.2', 1, 'Check type and content of files', noUploads),
+  none('5.2.3', 2, 'Check compressed files', noUploads),
+  none('5.3.1', 1, 'Never execute uploaded files', noUploads),
+  met('5.3.2', 1, 'Build no path from input', {
+    [panel]: ['gets the pages and nothing else'],
+    [edges]: ['a path of slashes alone is answered, and not with 500'],
+  }),
+  none('5.4.1', 2, 'Ignore file names of users', 'File names of downloads are constants.'),
+  none('5.4.2', 2, 'Encode served file names', 'File names of downloads are constants.'),
+  none('5.4.3', 2, 'Scan files for malware', noUploads),
+
+  // --------------------------------------------------------------------------------------------------- 6. authentication
+  met('6.1.1', 1, 'Document the defence against guessing', { [model]: ['## Guessing'] }),
+  met('6.1.2', 2, 'Document words that passwords may not hold', { [model]: ['## Guessing'] }),
+  met('6.1.3', 2, 'Document every way to sign in', { [model]: ['## Ways in'] }),
+  met('6.2.1', 1, 'Passwords of at least 8 characters', {
+    [signIn]: ['that is common, short or the person’s own address is not taken, at a change or a reset'],
+  }),
+  met('6.2.2', 1, 'People can change their password', {
+    [signIn]: ['that is common, short or the person’s own address is not taken, at a change or a reset'],
+  }),
+  met('6.2.3', 1, 'A change needs the current password', {
+    [signIn]: ['a session that was found open tries ten passwords at most'],
+  }),
+  met('6.2.4', 1, 'Refuse 3,000 common passwords', {
+    [passwords]: ['at least 3,000 breached passwords that the length would allow are refused'],
+  }),
+  met('6.2.5', 1, 'No rules of composition', { [passwords]: ['test('] }),
+  met('6.2.6', 1, 'Password fields are masked', {
+    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+  }),
+  met('6.2.7', 1, 'Pasting and password managers work', {
+    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+  }),
+  met('6.2.8', 1, 'Passwords are verified as given', {
+    [passwords]: ['a hash fits its own password only, and says how it was made'],
+  }),
+  met('6.2.9', 2, '64 characters are permitted', {
+    [edges]: ['above 128 characters is refused before its text is looked at'],
+  }),
+  met('6.2.10', 2, 'No periodic change', { [model]: ['## Guessing'] }),
+  met('6.2.11', 2, 'Words of this service are refused in passwords', { [passwords]: ['test('] }),
+  met('6.2.12', 2, 'Breached passwords are refused', {
+    [passwords]: ['at least 3,000 breached passwords that the length would allow are refused'],
+  }),
+  met('6.3.1', 1, 'Stop stuffing and guessing', {
+    [attacks]: [
+      'of a stranger do not lock the person out: each e-mail is counted with the address',
+      'from many addresses at one e-mail end',
+    ],
+  }),
+  met('6.3.2', 1, 'No default accounts', {
+    [start]: [
+      'with a public address makes no test account, prints no key, and starts neither simulator nor mailbox',
+    ],
+  }),
+  met('6.3.3', 2, 'A second factor to enter', {
+    [attacks]: [
+      'is closed to members without one after the grace that its owner sets; viewers stay',
+      'asks for a second factor for money, people, keys and webhooks from the first day',
+    ],
+  }),
+  met('6.3.4', 2, 'No weaker way in', {
+    [attacks]: ['gives a session of one factor, which stays one when another session sets up the app'],
+    [panel]: ['cannot sign up, and reaches no call of the library that is not named'],
+  }),
+  met('6.4.1', 1, 'First passwords and codes are random and short-lived', { [panel]: ['is good once'] }),
+  met('6.4.2', 1, 'No hints, no secret questions', {
+    [panel]: ['cannot sign up, and reaches no call of the library that is not named'],
+  }),
+  met('6.4.3', 2, 'A reset does not avoid the second factor', {
+    [attacks]: ['for a day after %s: keys, transfers, people, webhooks, e-mail and factors are refused'],
+  }),
+  met('6.4.4', 2, 'A lost factor is replaced by identity proofing', {
+    [attacks]: [
+      'lists and ends the sessions of a person, and resets their factors',
+      'that was added within a day before a password reset goes with it',
+    ],
+  }),
+  met('6.5.1', 2, 'Codes are good once', {
+    [attacks]: ['a code of the app opens one session, also when it is sent many times at once'],
+    [drafts]: ['another code ends the one before, and three are mailed at most'],
+  }),
+  met('6.5.2', 2, 'Short codes are stored hashed', {
+    [drafts]: ['the code stands in the mail, hashed in the database, and in no log'],
+  }),
+  met('6.5.3', 2, 'Codes come from a secure generator', { 'server/src/ports/ids.test.ts': ['('] }),
+  met('6.5.4', 2, 'Codes have 20 bits', { [drafts]: ['a code has six digits, nothing else goes'] }),
+  met('6.5.5', 2, 'Codes end after ten minutes, TOTP after 30 s', {
+    [attacks]: ['codes two steps away are refused'],
+    [drafts]: ['a code is good for ten minutes and for its own draft'],
+  }),
+  none('6.6.1', 2, 'Codes by telephone', 'No code goes by telephone.'),
+  met('6.6.2', 2, 'A code is bound to its request', {
+    [signIn]: ['is good in the session that asked for it, and by no API key'],
+  }),
+  met('6.6.3', 2, 'Guesses at codes are limited', {
+    [attacks]: [
+      '32 parallel guesses at mailed codes: ten are looked at, over all drafts of the person',
+      '32 parallel guesses at the code of the app, over eight sign-ins: five are looked at',
+    ],
+  }),
+  none('6.8.1', 2, 'Identity providers cannot be confused', noIdp),
+  none('6.8.2', 2, 'Assertions are verified', noIdp),
+  none('6.8.3', 2, 'SAML assertions are used once', noIdp),
+  none('6.8.4', 2, 'Strength told by an identity provider', noIdp),
+
+  // ---------------------------------------------------------------------------------------------------------- 7. sessions
+  met('7.1.1', 2, 'Document the times of sessions', { [model]: ['## Sessions'] }),
+  met('7.1.2', 2, 'Document parallel sessions', { [model]: ['## Sessions'] }),
+  none('7.1.3', 2, 'Document federated sessions', noIdp),
+  met('7.2.1', 1, 'Sessions are verified on the server', {
+    [panelAccess]: ['refuses whoever is not signed in'],
+  }),
+  met('7.2.2', 1, 'Sessions use generated tokens', {
+    [panel]: ['is listed, and ends when its person ends it elsewhere'],
+  }),
+  met('7.2.3', 1, 'Tokens have 128 bits of a secure generator', { 'server/src/ports/ids.test.ts': ['('] }),
+  not(
+    '7.2.4',
+    1,
+    'A new token at sign-in and at reauthentication',
+    'Sign-in makes a new token; giving the password again keeps the token and only notes the time.',
+  ),
+  met('7.3.1', 2, 'An idle session needs proof', {
+    [panel]: ['that was idle for half an hour wants the password before anything is changed'],
+  }),
+  met('7.3.2', 2, 'A session has a longest life', {
+    [signIn]: ['ends twelve hours after the sign-in, whatever is done with it'],
+  }),
+  met('7.4.1', 1, 'An ended session is refused', {
+    [panelAccess]: ['refuses a session that was ended like somebody unknown, and ends the streams'],
+  }),
+  met('7.4.2', 1, 'Sessions end with the person’s access', {
+    [panelAccess]: ['shows a dismissed owner no account at all, and ends the streams'],
+  }),
+  met('7.4.3', 2, 'Other sessions can be ended after a change of factors', {
+    [panel]: ['ends every session and freezes transfers of the panel for a day'],
+    [signIn]: ['ends with all others when its person says so'],
+  }),
+  met('7.4.4', 2, 'Every page offers to sign out', {
+    'server/test/panel/panel-people-browser.test.ts': ['somebody signs in, and a refusal is read out'],
+  }),
+  met('7.4.5', 2, 'Operators can end sessions', {
+    [attacks]: ['lists and ends the sessions of a person, and resets their factors'],
+  }),
+  met('7.5.1', 2, 'Changes of the account want proof', {
+    [signIn]: ['wants a fresh password, and a link that is asked for again makes the one before void'],
+    [attacks]: ['another e-mail of somebody in a live account wants the second factor'],
+  }),
+  met('7.5.2', 2, 'People see and end their sessions', {
+    [panel]: ['is listed, and ends when its person ends it elsewhere'],
+  }),
+  none('7.6.1', 2, 'Sessions with identity providers', noIdp),
+  met('7.6.2', 2, 'No session without an action of the person', {
+    [panel]: ['cannot sign anybody in either'],
+  }),
+
+  // ----------------------------------------------------------------------------------------------------- 8. authorization
+  met('8.1.1', 1, 'Document who may do what', {
+    [access]: ['has a row for each route of the document, and none besides'],
+    [panelAccess]: ['has a row for each route of the document, and none besides'],
+  }),
+  met('8.1.2', 2, 'Document access to fields', {
+    [panelAccess]: ['has a row for each route of the document, and none besides'],
+  }),
+  met('8.2.1', 1, 'Functions need permission', {
+    [permissions]: ['each set of permissions opens exactly the calls that need one of them'],
+  }),
+  met('8.2.2', 1, 'Data needs permission', {
+    [access]: ['shows nobody what is of another account, and no id of it'],
+    [panelAccess]: ['shows nobody in their own account what is of another, and no id of it'],
+  }),
+  met('8.2.3', 2, 'Fields need permission', { [fields]: ['test('] }),
+  met('8.3.1', 1, 'Rules are enforced on the server', {
+    [panelAccess]: ['refuses whoever is not signed in'],
+  }),
+  met('8.4.1', 2, 'Accounts cannot affect each other', {
+    [permissions]: ['what belongs to another account is 404, the same as what nobody has'],
+  }),
+
+  // ----------------------------------------------------------------------------------------------- 9. self-contained tokens
+  met('9.1.1', 1, 'Tokens are verified by MAC', { 'server/src/http/cursor.test.ts': ['('] }),
+  met('9.1.2', 1, 'Algorithms are fixed', { 'server/src/http/cursor.test.ts': ['('] }),
+  met('9.1.3', 1, 'Keys come from our own configuration', { [secrets]: ['differ from every other purpose'] }),
+  none(
+    '9.2.1',
+    1,
+    'Time spans are checked',
+    'Cursors, the only self-contained tokens, carry none: they open nothing without a key.',
+  ),
+  met('9.2.2', 2, 'A token is of the right type', { [secrets]: ['differ from every other purpose'] }),
+  none('9.2.3', 2, 'Audience of tokens', 'Tokens never leave the installation’s own API.'),
+  none('9.2.4', 2, 'One key for several audiences', 'Each purpose has a key of its own.'),
+
+  // ------------------------------------------------------------------------------------------------------ 10. OAuth, OIDC
+  met('10.1.1', 2, 'Tokens go to those who need them', {
+    [processes]: ['the log of a process, every level of it, holds no key, no Pix key, no name and no code'],
+  }),
+  none('10.1.2', 2, 'Values belong to a flow that was begun', noCodeFlow),
+  none('10.2.1', 2, 'CSRF of the code flow', noCodeFlow),
+  none('10.2.2', 2, 'Mix-up of authorization servers', noCodeFlow),
+  ...(['10.3.1', '10.3.2', '10.3.3', '10.3.4'] as const).map((id) =>
+    none(id, 2, 'Rules of a resource server', noResourceServer),
+  ),
+  ...(['10.4.1', '10.4.2', '10.4.3', '10.4.4', '10.4.5'] as const).map((id) =>
+    none(id, 1, 'Rules of an authorization server', noOAuthServer),
+  ),
+  ...(['10.4.6', '10.4.7', '10.4.8', '10.4.9', '10.4.10', '10.4.11'] as const).map((id) =>
+    none(id, 2, 'Rules of an authorization server', noOAuthServer),
+  ),
+  ...(['10.5.1', '10.5.2', '10.5.3', '10.5.4', '10.5.5'] as const).map((id) =>
+    none(id, 2, 'Rules of an OIDC client', noOidc),
+  ),
+  ...(['10.6.1', '10.6.2'] as const).map((id) => none(id, 2, 'Rules of an OpenID provider', noOidc)),
+  ...(['10.7.1', '10.7.2', '10.7.3'] as const).map((id) => none(id, 2, 'Consent', noOAuthServer)),
+
+  // ----------------------------------------------------------------------------------------------------- 11. cryptography
+  met('11.1.1', 2, 'A policy for keys and their life', { [model]: ['## Keys and algorithms'] }),
+  met('11.1.2', 2, 'An inventory of cryptography', { [model]: ['## Keys and algorithms'] }),
+  met('11.2.1', 2, 'Validated implementations', { [secrets]: ['does not open when any byte was changed'] }),
+  met('11.2.2', 2, 'Algorithms and keys can be changed', {
+    [secrets]: ['goes on opening while the previous secret is at hand, and the current one writes'],
+    [passwords]: ['a hash fits its own password only, and says how it was made'],
+  }),
+  met('11.2.3', 2, '128 bits of security', { [model]: ['## Keys and algorithms'] }),
+  met('11.3.1', 1, 'No insecure block modes', { [secrets]: ['opens in no other context'] }),
+  met('11.3.2', 1, 'Approved ciphers', { [secrets]: ['opens to the same bytes in the same context'] }),
+  met('11.3.3', 2, 'Encryption is authenticated', { [secrets]: ['does not open when any byte was changed'] }),
+  met('11.4.1', 1, 'Approved hashes', { [sdkSign]: ['('] }),
+  met('11.4.2', 2, 'Passwords under a slow hash', {
+    [passwords]: ['a hash fits its own password only, and says how it was made'],
+  }),
+  met('11.4.3', 2, 'Hashes resist collisions', { [sdkSign]: ['('] }),
+  met('11.4.4', 2, 'Keys from passwords are stretched', {
+    [passwords]: ['a hash fits its own password only, and says how it was made'],
+  }),
+  met('11.5.1', 2, 'Random values are secure, 128 bits', { 'server/src/ports/ids.test.ts': ['('] }),
+  met('11.6.1', 2, 'Approved algorithms for keys and signatures', { [sdkSign]: ['('] }),
+
+  // ----------------------------------------------------------------------------------------------------- 12. communication
+  none(
+    '12.1.1',
+    1,
+    'TLS 1.2 and 1.3 alone',
+    'TLS ends at the proxy in front; as a client, Node speaks 1.2 and 1.3 alone.',
+  ),
+  none('12.1.2', 2, 'Recommended cipher suites', 'TLS ends at the proxy in front.'),
+  not(
+    '12.1.3',
+    2,
+    'Client certificates are validated',
+    'A provider’s certificate is checked by the proxy in front, which no test of ours runs.',
+  ),
+  met('12.2.1', 1, 'TLS for external services', {
+    [config]: ['without TLS'],
+    [http]: ['behind a trusted proxy a request that came without TLS is refused'],
+  }),
+  none('12.2.2', 1, 'Publicly trusted certificates', 'The certificate is that of the proxy in front.'),
+  met('12.3.1', 2, 'Every connection is encrypted', {
+    [config]: ['what may go without TLS is named in words', 'is refused, unless ALLOW_WITHOUT_TLS says'],
+    [mail]: ['a server that offers no TLS gets no mail'],
+  }),
+  met('12.3.2', 2, 'Certificates are validated', {
+    [hostile]: ['a certificate for another name ends the attempt'],
+    [net]: ['a TLS handshake that fails'],
+  }),
+  met('12.3.3', 2, 'TLS between internal HTTP services', {
+    [config]: ['is reached over TLS, except on this machine'],
+  }),
+  not(
+    '12.3.4',
+    2,
+    'Internal certificates are trusted one by one',
+    'Certificates of PostgreSQL and SMTP are checked against the authorities that Node trusts (NODE_EXTRA_CA_CERTS adds one); no test shows it.',
+  ),
+
+  // ----------------------------------------------------------------------------------------------------- 13. configuration
+  met('13.1.1', 2, 'Document what is connected to', { [model]: ['## Connections'] }),
+  met('13.2.1', 2, 'Backends authenticate each other', {
+    [embedded]: ['listens on loopback alone, asks for its password and loses nothing that was committed'],
+    [simulator]: ['with a client key only the clients that were made from it get a token'],
+  }),
+  met('13.2.2', 2, 'Least privilege between backends', {
+    [embedded]: ['cannot leave its role: no statement of the service makes a journal changeable'],
+  }),
+  met('13.2.3', 2, 'No default credentials', {
+    [embedded]: ['is made in a folder of an earlier version, and its password is known to the folder alone'],
+  }),
+  met('13.2.4', 2, 'A list of what may be reached', {
+    [addresses]: ['what is denied stays denied where it is allowed as well'],
+    [hostile]: ['a URL that the rules no longer allow is not connected to'],
+  }),
+  met('13.2.5', 2, 'A list of what the server may load', {
+    [addresses]: ['one address that is not allowed refuses the name'],
+  }),
+  not(
+    '13.3.1',
+    2,
+    'A secrets manager',
+    'Every setting can come from a file that such a manager mounts (NAME_FILE); without one, the secret is a file of mode 0600.',
+  ),
+  met('13.3.2', 2, 'Secrets for those who need them', {
+    [secrets]: ['is made once, for its owner alone, also when several processes begin'],
+  }),
+  met('13.4.1', 1, 'No source control data served', { [panel]: ['gets the pages and nothing else'] }),
+  met('13.4.2', 2, 'No debug modes', {
+    [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
+  }),
+  met('13.4.3', 2, 'No directory listings', { [panel]: ['gets the pages and nothing else'] }),
+  met('13.4.4', 2, 'No TRACE', {
+    [http]: ['every path takes OPTIONS, says its methods and allows no other origin'],
+  }),
+  met('13.4.5', 2, 'Documents and monitoring are exposed on purpose', {
+    [permissions]: ['without a key the router opens nothing but what is written here'],
+  }),
+
+  // ----------------------------------------------------------------------------------------------------- 14. data protection
+  met('14.1.1', 2, 'Sensitive data is classified', { [model]: ['## Data'] }),
+  met('14.1.2', 2, 'Each class has its protection', { [model]: ['## Data'] }),
+  met('14.2.1', 1, 'Nothing sensitive in URLs', {
+    [keys]: [
+      'without a key, or with the key elsewhere than in the header, the answer is 401 api_key_missing',
+    ],
+  }),
+  met('14.2.2', 2, 'Nothing sensitive in caches', {
+    [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
+  }),
+  met('14.2.3', 2, 'Nothing goes to trackers', {
+    [docs]: ['a browser shows every call and event, asks nobody else for anything'],
+  }),
+  met('14.2.4', 2, 'Protection is implemented as documented', {
+    [requestLog]: [
+      'nothing of what was sent as text is in the table',
+      'what is older than thirty days goes, and nothing younger',
+    ],
+  }),
+  not(
+    '14.3.1',
+    1,
+    'The browser keeps nothing after the session',
+    'The panel forgets its data when its page is left; signing out sends no Clear-Site-Data, and no test looks.',
+  ),
+  met('14.3.2', 2, 'Answers are not cached', {
+    [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
+  }),
+  not(
+    '14.3.3',
+    2,
+    'Browser storage holds nothing sensitive',
+    'The mailbox page of a test installation keeps its token in localStorage; live installations have no such page.',
+  ),
+
+  // ------------------------------------------------------------------------------------------------------ 15. secure coding
+  met('15.1.1', 1, 'Times for mending components are documented', { [policy]: ['## Dependencies'] }),
+  met('15.1.2', 2, 'An inventory of components', { [ci]: ['npm sbom'], [policy]: ['## Dependencies'] }),
+  met('15.1.3', 2, 'Expensive functions are documented', { [model]: ['## Expensive work'] }),
+  not(
+    '15.2.1',
+    1,
+    'Components are within those times',
+    'Nothing checks it by itself: `npm audit` needs a registry that offers it.',
+  ),
+  met('15.2.2', 2, 'Expensive functions are defended', {
+    [edges]: [
+      'above 128 characters is refused before its text is looked at',
+      'the number of connections is bounded',
+    ],
+    [regular]: ['no pattern of the API documents needs more than linear steps'],
+    [inbound]: ['of bodies that never end keeps no more memory than it may, and ends with them'],
+    'server/test/http/overload.test.ts': ['test('],
+  }),
+  met('15.2.3', 2, 'Production has no test functions', {
+    [start]: [
+      'with a public address makes no test account, prints no key, and starts neither simulator nor mailbox',
+    ],
+    [edges]: ['does not exist with a live provider, a public address, a mail server or a proxy'],
+  }),
+  met('15.3.1', 1, 'Answers have the needed fields alone', { [fields]: ['test('] }),
+  met('15.3.2', 2, 'Redirects are not followed', { [net]: ['a redirect is an answer'] }),
+  met('15.3.3', 2, 'No mass assignment', { [fields]: ['test('] }),
+  met('15.3.4', 2, 'The caller’s address is right', {
+    [limits]: ['a forwarded header cannot switch the limit of failed keys off'],
+  }),
+  met('15.3.5', 2, 'Types are checked', { [fields]: ['test('], [fuzz]: ['it('] }),
+  met('15.3.6', 2, 'No prototype pollution', {
+    [http]: ['a body that is no JSON object is malformed_json with one message'],
+    [fuzz]: ['it('],
+  }),
+  met('15.3.7', 2, 'No parameter pollution', {
+    [keys]: [
+      'without a key, or with the key elsewhere than in the header, the answer is 401 api_key_missing',
+    ],
+    [fields]: ['test('],
+  }),
+
+  // ----------------------------------------------------------------------------------------------------- 16. logging, errors
+  met('16.1.1', 2, 'An inventory of logs', { [model]: ['## Logs'] }),
+  met('16.2.1', 2, 'Entries say when, where, who, what', {
+    [attacks]: [
+      'tell owners of sign-ins, failures, factors, passwords, keys, webhooks, people, refusals and exports',
+    ],
+  }),
+  met('16.2.2', 2, 'Times are in UTC', {
+    [requestLog]: ['a transfer stands there with its payment, its key and its id, and without its Pix key'],
+  }),
+  met('16.2.3', 2, 'Logs go where they are said to', { [model]: ['## Logs'] }),
+  met('16.2.4', 2, 'Logs have a common form', {
+    [processes]: ['the log of a process, every level of it, holds no key, no Pix key, no name and no code'],
+  }),
+  met('16.2.5', 2, 'Logs hold no secrets', {
+    [processes]: ['the log of a process, every level of it, holds no key, no Pix key, no name and no code'],
+    [redact]: ['amounts, request keys and kinds of keys are kept; of everything else name and kind'],
+  }),
+  met('16.3.1', 2, 'Authentication is logged', {
+    [attacks]: [
+      'tell owners of sign-ins, failures, factors, passwords, keys, webhooks, people, refusals and exports',
+    ],
+  }),
+  met('16.3.2', 2, 'Refused authorization is logged', {
+    [attacks]: [
+      'tell owners of sign-ins, failures, factors, passwords, keys, webhooks, people, refusals and exports',
+    ],
+  }),
+  met('16.3.3', 2, 'Security events are logged', { [attacks]: ['are kept for a year'] }),
+  met('16.3.4', 2, 'Unexpected errors are logged', { [outages]: ['test('] }),
+  met('16.4.1', 2, 'Logs cannot be injected into', {
+    [processes]: ['the log of a process, every level of it, holds no key, no Pix key, no name and no code'],
+  }),
+  not(
+    '16.4.2',
+    2,
+    'Logs cannot be changed',
+    'Standard error belongs to the operator; the tables of the audit can be changed by the database’s owner.',
+  ),
+  not(
+    '16.4.3',
+    2,
+    'Logs go to another system',
+    'Standard error can be collected; sending it away is the operator’s part.',
+  ),
+  met('16.5.1', 2, 'Errors say nothing of the inside', {
+    [http]: ['what is no HTTP gets a JSON error and the connection ends'],
+    [outages]: ['test('],
+  }),
+  met('16.5.2', 2, 'It works on while others fail', {
+    'server/test/settlement/settlement-breaker.test.ts': [
+      'stays closed for the others when one merchant’s payload breaks the provider, and opens when it is everybody’s',
+    ],
+  }),
+  met('16.5.3', 2, 'It fails closed', {
+    'server/test/ledger/till-failures.test.ts': ['it('],
+    [backup]: ['is refused and nothing is written: one byte changed anywhere'],
+  }),
+
+  // ------------------------------------------------------------------------------------------------------------ 17. WebRTC
+  ...(['17.1.1', '17.2.1', '17.2.2', '17.2.3', '17.2.4', '17.3.1', '17.3.2'] as const).map((id) =>
+    none(id, 2, 'Rules of WebRTC', noWebRtc),
+  ),
+];
+
+const page = new URL('../../docs/security/asvs.md', import.meta.url);
+
+export const countsOf = (
+  table: readonly Requirement[],
+): { met: number; notApplicable: number; notMet: number } => ({
+  met: table.filter(({ verdict }) => 'met' in verdict).length,
+  notApplicable: table.filter(({ verdict }) => 'notApplicable' in verdict).length,
+  notMet: table.filter(({ verdict }) => 'notMet' in verdict).length,
+});
+
+/** A name that only opens a test or a call stands for the whole file. */
+const isWholeFile = (name: string): boolean => /^(?:test|it)?\($|^#$/.test(name);
+
+function verdictText({ verdict }: Requirement): string {
+  if ('notApplicable' in verdict) return `not applicable, because: ${verdict.notApplicable}`;
+  if ('notMet' in verdict) return `**not met**: ${verdict.notMet}`;
+  const shown = Object.entries(verdict.met).map(([file, names]) => {
+    const named = names.filter((name) => !isWholeFile(name));
+    return `[${file}](../../${file})${named.length === 0 ? '' : `: ${named.join('; ')}`}`;
+  });
+  return `met, by test ${shown.join('<br>')}`;
+}
+
+export function renderAsvs(): string {
+  const counts = countsOf(asvsTable);
+  const lines = [
+    '# OWASP ASVS 5.0, levels 1 and 2',
+    '',
+    'Each requirement of the Application Security Verification Standard 5.0.0 of levels 1 and 2, in our own short words; the text is',
+    'at https://github.com/OWASP/ASVS. Written from `testkit/src/asvs-table.ts` and checked by `server/test/program/asvs.test.ts`: every test',
+    'and every part of a document that is named here exists. Where a name is missing behind a file, the whole file shows it.',
+    '',
+    `${asvsTable.length} requirements: ${counts.met} met, ${counts.notApplicable} not applicable, ${counts.notMet} not met.`,
+    '',
+    '| Id | Level | Asks | Verdict |',
+    '|---|---|---|---|',
+    ...asvsTable.map((one) =>
+      [`| ${one.id}`, one.level, one.asks, `${verdictText(one).replaceAll('|', '\\|')} |`].join(' | '),
+    ),
+  ];
+  return `${lines.join('\n')}\n`;
+}
+
+if (import.meta.main && process.argv[2] === '--write') await writeFile(page, renderAsvs());
+
+export const committedAsvs = (): Promise<string> => readFile(page, 'utf8');

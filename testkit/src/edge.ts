@@ -1,0 +1,97 @@
+import type { FastifyInstance, InjectOptions } from 'fastify';
+import { createAccount } from '../../server/src/accounts/directory.ts';
+import { wantedTypes } from '../../server/src/events/subscribed-types.ts';
+import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
+import { createAddresses } from '../../server/src/webhooks/address.ts';
+import { createDatabase, type TestDatabase } from './database.ts';
+
+export const base = '/api/v1/public';
+
+const ids = systemIds(systemClock);
+export const secrets = createSecrets(ids, ids.bytes(32));
+
+/** The edge over a real database, with nothing behind the calls that a test does not give. */
+export interface Edge {
+  app: FastifyInstance;
+  /** For a second server over the same database. */
+  parts: EdgeParts;
+  database: TestDatabase;
+  /** A test account with its main operation. */
+  newAccount(): Promise<{ ownerId: string; operationId: string }>;
+  /** The whole key, every permission unless told otherwise. */
+  newKey(accountId: string, held?: readonly Permission[]): Promise<{ id: string; key: string }>;
+  call(key: string, options: InjectOptions): Promise<Answer>;
+  drain(): void;
+  close(): Promise<void>;
+}
+
+export interface Answer {
+  status: number;
+  headers: Record<string, string | string[] | number | undefined>;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+  body: any;
+}
+
+export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
+  const database = await createDatabase();
+  const draining = new AbortController();
+  const rows = await database.admin<{ identity_secret: Buffer }>('SELECT identity_secret FROM installation');
+  const house = { sql: database.sql, clock: systemClock, ids, secrets };
+  const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
+  const parts: EdgeParts = {
+    ...house,
+    config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
+    identity: rows[0]?.identity_secret ?? Buffer.alloc(0),
+    log: createLog('silent'),
+    useCases: {
+      createCharge: neverCalled,
+      createTransfer: neverCalled,
+      confirmDraft: neverCalled,
+      cancelDraft: neverCalled,
+      refreshIfOverdue: async (payment) => payment,
+      receiveWebhook: { isOurAddress: neverCalled, receive: neverCalled },
+    },
+    wanted: wantedTypes(house),
+    addresses: createAddresses(
+      { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
+      { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
+    ),
+    mayShare: () => true,
+    readiness: async () => [],
+    draining: draining.signal,
+    ...given,
+  };
+  const app = buildServer(parts);
+  await app.ready();
+  return {
+    app,
+    parts,
+    database,
+    newAccount: () => createAccount(house, { name: 'Loja', test: true, connection: 'simulator' }),
+    newKey: (accountId, held = permissions) =>
+      createKey(house, { accountId, name: `key ${ids.uuid()}`, permissions: held }),
+    call: async (key, options) => {
+      const answer = await app.inject({
+        ...options,
+        url: `${base}${options.url as string}`,
+        headers: { authorization: `Bearer ${key}`, ...options.headers },
+      });
+      return {
+        status: answer.statusCode,
+        headers: answer.headers,
+        body: answer.body === '' ? undefined : JSON.parse(answer.body),
+      };
+    },
+    drain: () => draining.abort(),
+    close: async () => {
+      await app.close();
+      await database.drop();
+    },
+  };
+}

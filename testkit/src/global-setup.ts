@@ -1,0 +1,53 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import type { TestProject } from 'vitest/node';
+import { startEmbedded } from '../../server/src/db/embedded.ts';
+import { migrate } from '../../server/src/db/migrate.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { startInstalled } from './installed-postgres.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The superuser's URL to the migrated template; `database.ts` clones it. */
+    templateUrl: string;
+  }
+}
+
+/**
+ * One PostgreSQL for the whole run with a migrated database to clone: as `npm start` runs it, or the installed one whose programs
+ * stand in the folder `TEST_POSTGRES_BIN`.
+ */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const bin = process.env.TEST_POSTGRES_BIN;
+  if (bin) {
+    const server = await startInstalled(bin);
+    await migrate({ url: server.url, clock: systemClock, log: createLog('silent'), embedded: true });
+    await asTemplate(server.url);
+    project.provide('templateUrl', server.url);
+    return server.stop;
+  }
+  const dataDir = await mkdtemp(join(tmpdir(), 'vintem-test-'));
+  // As root the server runs as another user, who has to pass through.
+  await chmod(dataDir, 0o711);
+  const log = createLog('silent');
+  const server = await startEmbedded({ dataDir, log, say: () => {} });
+  await migrate({ url: server.url, clock: systemClock, log, embedded: true });
+  await asTemplate(server.url);
+  project.provide('templateUrl', server.url);
+  return async () => {
+    await server.stop();
+    await rm(dataDir, { recursive: true, force: true });
+    if (server.apart) await rm(server.apart, { recursive: true, force: true });
+  };
+}
+
+/** A template must have no connection while it is cloned. */
+async function asTemplate(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url.replace(/[^/]*$/, 'postgres') });
+  await client.connect();
+  await client.query('ALTER DATABASE vintem WITH IS_TEMPLATE true ALLOW_CONNECTIONS false');
+  await client.end();
+}

@@ -1,0 +1,231 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@vintem/simulator';
+import { defaultBehaviour } from '../../simulator/src/behaviour.ts';
+import { createAccount } from '../../server/src/accounts/directory.ts';
+import { type Api, runApi } from '../../server/src/compose/api.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
+import { claimSecret } from '../../server/src/db/installation-secret.ts';
+import { type House, openHouse } from '../../server/src/compose/runtime.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
+import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
+import { type Outgoing, runOutgoing } from '../../server/src/webhooks/delivery-loop.ts';
+import { runWorker, type Worker } from '../../server/src/compose/worker.ts';
+import { createDatabase, type TestDatabase } from './database.ts';
+import { freePort } from './program.ts';
+
+/** The whole service in this process: real PostgreSQL, real HTTP, the real simulator in between. */
+export interface Service {
+  /** Where it listens. */
+  url: string;
+  /** Its mails stand in `mail` below. */
+  dataDir: string;
+  house: House;
+  database: TestDatabase;
+  simulator: Simulator;
+  /** A test account with a key of every permission, unless told otherwise. */
+  newMerchant(): Promise<Merchant>;
+  newKey(ownerId: string, held?: readonly Permission[]): Promise<string>;
+  /** A caller with another key of an account. */
+  as(key: string): Call;
+  close(): Promise<void>;
+}
+
+export interface Merchant {
+  ownerId: string;
+  operationId: string;
+  key: string;
+  call: Call;
+  /** Puts money into an operation the only way there is: a charge that somebody pays. */
+  receive(amountCents: number, operationId?: string): Promise<void>;
+  charge(fields?: object, operationId?: string): Promise<Answer>;
+  transfer(fields?: object, operationId?: string): Promise<Answer>;
+  balanceCents(operationId?: string): Promise<number>;
+}
+
+export type Call = (method: string, path: string, body?: object, operationId?: string) => Promise<Answer>;
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
+  body: any;
+}
+
+export interface Simulator {
+  url: string;
+  control(method: string, path: string, body?: object): Promise<Answer>;
+  behave(behaviour: object): Promise<void>;
+  /** What the provider itself holds true of a payout. */
+  payout(
+    paymentId: string,
+  ): Promise<
+    { status: string; amountCents: number; timesReceived: number; timesAccepted: number } | undefined
+  >;
+}
+
+export interface ServiceOptions {
+  env?: Record<string, string>;
+  /** Without a worker nothing happens but what callers wait for. */
+  worker?: boolean;
+  /** The database of another service, which removes it. */
+  database?: TestDatabase;
+}
+
+export async function openService({
+  env = {},
+  worker = true,
+  database: given,
+}: ServiceOptions = {}): Promise<Service> {
+  const database = given ?? (await createDatabase({ live: false }));
+  const stateDir = await mkdtemp(join(tmpdir(), 'vintem-service-'));
+  const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
+  const port = await freePort();
+  const config = readConfig({
+    PORT: String(port),
+    SIMULATOR_URL: bank.url,
+    DATA_DIR: stateDir,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'silent',
+    ...env,
+  });
+  const log = createLog(process.env.TEST_LOG ?? 'silent');
+  const ids = systemIds(systemClock);
+  const net = createUndiciNet();
+  const draining = new AbortController();
+  const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), config.secretPrevious);
+  await claimSecret({ sql: database.sql, secrets });
+  const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
+  const house = await openHouse(ground, draining.signal);
+  const working: Worker | null = worker ? runWorker(house) : null;
+  const outgoing: Outgoing | null = worker ? runOutgoing(house, () => true) : null;
+  if (outgoing) house.eventsWritten.listen(outgoing.written);
+  const api: Api = await runApi(house, config);
+  const simulator = simulatorAt(bank.url);
+  const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
+  const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
+    (await createKey(house, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
+
+  return {
+    url: api.url,
+    dataDir: stateDir,
+    house,
+    database,
+    simulator,
+    newKey,
+    as,
+    newMerchant: async () => {
+      const { ownerId, operationId } = await createAccount(house, {
+        name: 'Loja',
+        test: true,
+        connection: 'simulator',
+      });
+      const key = await newKey(ownerId);
+      return merchantOf({ ownerId, operationId, key, call: as(key) }, simulator);
+    },
+    close: async () => {
+      draining.abort();
+      await api.stop();
+      await Promise.all([working?.stop(), outgoing?.stop()]);
+      await net.close();
+      await bank.stop();
+      if (!given) await database.drop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+export function merchantOf(
+  known: Pick<Merchant, 'ownerId' | 'operationId' | 'key' | 'call'>,
+  simulator: Simulator,
+): Merchant {
+  const { call } = known;
+  const merchant: Merchant = {
+    ...known,
+    charge: (fields = {}, operationId) => {
+      const body = {
+        amountCents: 1000,
+        payerName: 'Maria',
+        description: '',
+        requestKey: crypto.randomUUID(),
+        ...fields,
+      };
+      return call('POST', '/pix/charges', body, operationId);
+    },
+    transfer: (fields = {}, operationId) => {
+      const key = { pixKey: 'maria@loja.example', pixKeyType: 'EMAIL', description: '' };
+      const body = { amountCents: 1000, ...key, requestKey: crypto.randomUUID(), ...fields };
+      return call('POST', '/pix/transfers', body, operationId);
+    },
+    balanceCents: async (operationId) =>
+      (await call('GET', '/account', undefined, operationId)).body.balanceCents,
+    receive: async (amountCents, operationId) => {
+      for (let left = amountCents; left > 0; left -= 200_000) {
+        const { body } = await merchant.charge({ amountCents: Math.min(left, 200_000) }, operationId);
+        await simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+        await until(
+          async () =>
+            (await call('GET', `/payments/${body.id}`, undefined, operationId)).body.status === 'paid',
+        );
+      }
+    },
+  };
+  return merchant;
+}
+
+export function simulatorAt(url: string): Simulator {
+  const control = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const answer = await fetch(url + path, {
+      method,
+      ...(body ? { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) } : {}),
+    });
+    return { status: answer.status, headers: answer.headers, body: await answer.json() };
+  };
+  return {
+    url,
+    control,
+    // In one call: between two of them it would behave well for a moment, and send what it was told to drop.
+    behave: async (behaviour) => {
+      await control('PUT', '/control/behaviour', { ...defaultBehaviour, ...behaviour });
+    },
+    payout: async (paymentId) => {
+      const { body } = await control('GET', `/control/state?idEnvio=${paymentId.replaceAll('-', '')}`);
+      return body.payouts[0];
+    },
+  };
+}
+
+export const callWith =
+  (base: string, key: string): Call =>
+  async (method, path, body, operationId) => {
+    const answer = await fetch(base + path, {
+      method,
+      headers: {
+        authorization: `Bearer ${key}`,
+        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(operationId ? { 'x-service-operation': operationId } : {}),
+      },
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    const text = await answer.text();
+    return {
+      status: answer.status,
+      headers: answer.headers,
+      body: text === '' ? undefined : JSON.parse(text),
+    };
+  };
+
+/** Looks at the real state until it is so; fails when it is not within `withinMs`. */
+export async function until(holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  while (!(await holds())) {
+    if (Date.now() > deadline) throw new Error(`it did not become so within ${withinMs} ms`);
+    await systemClock.sleep(20);
+  }
+}
