@@ -20,12 +20,12 @@ const agoMs = 100 * 86_400_000;
  * @returns the payment ids
  */
 export async function storeTransfers(
-  { house }: World,
+  { runtime }: World,
   url: string,
   of: Owner,
   count: number,
 ): Promise<string[]> {
-  await credit(house, of, count * grossCents);
+  await credit(runtime, of, count * grossCents);
   const { accountId, operationId } = of;
   const [toPayments, toJournals] = await Promise.all([connect(url), connect(url)]);
   const { rows } = await toJournals.query<Row>(
@@ -43,8 +43,8 @@ export async function storeTransfers(
   let seq = Number(row.seq);
   let head = row.head;
   const ids: string[] = [];
-  const began = house.clock.now() - agoMs;
-  const sealed = house.secrets.seal('maria@loja.example', 'bench');
+  const began = runtime.clock.now() - agoMs;
+  const sealed = runtime.secrets.seal('maria@loja.example', 'bench');
 
   await Promise.all([toPayments.query('BEGIN'), toJournals.query('BEGIN')]);
   const payments = toPayments.query(copyFrom(`COPY payment (${paymentColumns}) FROM STDIN`));
@@ -53,7 +53,7 @@ export async function storeTransfers(
   for (let at = 0; at < count; at++) {
     const now = began + at;
     const asked = benchPayment(
-      house,
+      runtime,
       of,
       { kind: 'transfer', amountCents: grossCents, feeCents },
       now,

@@ -1,13 +1,13 @@
 import { runApi } from '../server/src/compose/api.ts';
-import { readConfig } from '../server/src/ground/config.ts';
+import { openRuntime } from '../server/src/compose/runtime.ts';
 import { openPool } from '../server/src/db/pool.ts';
-import { openHouse } from '../server/src/compose/runtime.ts';
-import { createTill } from '../server/src/ledger/till.ts';
+import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
+import { loadSecrets } from '../server/src/ground/secrets.ts';
+import { createTill } from '../server/src/ledger/till.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { systemIds } from '../server/src/ports/ids.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
-import { loadSecrets } from '../server/src/ground/secrets.ts';
 
 /** The service without batching: every command has a till, and so a transaction, of its own. */
 const config = readConfig(process.env);
@@ -17,11 +17,11 @@ const ending = new AbortController();
 const sql = openPool({ url: config.databaseUrl ?? '', log, name: 'vintem bench direct', size: 32 });
 const secrets = await loadSecrets(ids, config);
 const net = createUndiciNet();
-const house = await openHouse({ config, sql, clock: systemClock, ids, net, secrets, log }, ending.signal);
+const runtime = await openRuntime({ config, sql, clock: systemClock, ids, net, secrets, log }, ending.signal);
 const till = {
-  ...house.till,
-  submit: ((command) => createTill(house).submit(command)) as typeof house.till.submit,
+  ...runtime.till,
+  submit: ((command) => createTill(runtime).submit(command)) as typeof runtime.till.submit,
 };
-const api = await runApi({ ...house, till }, config);
+const api = await runApi({ ...runtime, till }, config);
 process.on('disconnect', () => process.exit(0));
 process.send?.({ url: api.url });

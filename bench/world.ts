@@ -1,12 +1,13 @@
 import { createAccount } from '../server/src/accounts/directory.ts';
-import type { Config } from '../server/src/ground/config.ts';
+import { openRuntime, type Runtime } from '../server/src/compose/runtime.ts';
 import { migrate, prepareInstallation } from '../server/src/db/migrate.ts';
 import { openPool, type Pool } from '../server/src/db/pool.ts';
-import { type House, openHouse } from '../server/src/compose/runtime.ts';
-import { createKey } from '../server/src/keys/keys.ts';
-import { permissions } from '../server/src/ground/permissions.ts';
-import { put } from '../server/src/ledger/till.ts';
+import type { Config } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
+import { permissions } from '../server/src/ground/permissions.ts';
+import { loadSecrets } from '../server/src/ground/secrets.ts';
+import { createKey } from '../server/src/keys/keys.ts';
+import { put } from '../server/src/ledger/till.ts';
 import { createOperation, operationDirectory } from '../server/src/operations/operations.ts';
 import { newPayment, type Payment } from '../server/src/payments/payment.ts';
 import { payments } from '../server/src/payments/payments.sql.ts';
@@ -15,13 +16,12 @@ import { systemClock } from '../server/src/ports/clock.ts';
 import { systemIds } from '../server/src/ports/ids.ts';
 import { createUndiciNet } from '../server/src/ports/undici-net.ts';
 import { fingerprintOf, paymentIdFor } from '../server/src/request-keys/idempotency.ts';
-import { loadSecrets } from '../server/src/ground/secrets.ts';
 import { announce } from '../server/src/settlement/payment-events.ts';
 import type { Target } from './load.ts';
 
 /** A database of the service, reached as the service reaches it, to put accounts and balances into. */
 export interface World {
-  house: House;
+  runtime: Runtime;
   sql: Pool;
   close(): Promise<void>;
 }
@@ -34,12 +34,12 @@ export async function openWorld(config: Config, url: string): Promise<World> {
   await prepareInstallation({ sql, clock: systemClock, ids }, { live: false });
   const secrets = await loadSecrets(ids, config);
   const net = createUndiciNet();
-  const house = await openHouse(
+  const runtime = await openRuntime(
     { config, sql, clock: systemClock, ids, net, secrets, log },
     new AbortController().signal,
   );
   return {
-    house,
+    runtime,
     sql,
     close: async () => {
       await net.close();
@@ -57,18 +57,18 @@ export interface Merchant {
 
 /** An account with a key of every permission and `operations` operations, of which the first `credited` hold `eachCents`. */
 export async function createMerchant(
-  { house, sql }: World,
+  { runtime, sql }: World,
   name: string,
   operations: number,
   eachCents: number,
   credited: number = operations,
 ): Promise<Merchant> {
-  const { ownerId: accountId, operationId } = await createAccount(house, {
+  const { ownerId: accountId, operationId } = await createAccount(runtime, {
     name,
     test: true,
     connection: 'simulator',
   });
-  const { key } = await createKey(house, { accountId, name: 'bench', permissions });
+  const { key } = await createKey(runtime, { accountId, name: 'bench', permissions });
   const [row] = await sql.run<{ number: number }>(
     { name: 'bench_account', text: 'SELECT number FROM account WHERE id = $1' },
     [accountId],
@@ -85,13 +85,17 @@ export async function createMerchant(
   const operationIds = [operationId];
   while (operationIds.length < operations) {
     const wanted = { name: `Loja ${operationIds.length}`, requestKey: crypto.randomUUID() };
-    const created = await createOperation({ ...house, directory: operationDirectory(house) }, holder, wanted);
+    const created = await createOperation(
+      { ...runtime, directory: operationDirectory(runtime) },
+      holder,
+      wanted,
+    );
     operationIds.push(created.operation.id);
   }
   await Promise.all(
     operationIds
       .slice(0, credited)
-      .map((operationId) => credit(house, { accountId, accountNumber, operationId }, eachCents)),
+      .map((operationId) => credit(runtime, { accountId, accountNumber, operationId }, eachCents)),
   );
   return { accountId, accountNumber, key, operationIds };
 }
@@ -107,7 +111,7 @@ export interface Owner {
 
 /** A payment as it is when it comes to be, before anything happened to it. */
 export function benchPayment(
-  house: House,
+  runtime: Runtime,
   of: Owner,
   own: Pick<Payment, 'kind' | 'amountCents' | 'feeCents'>,
   now: number,
@@ -115,7 +119,7 @@ export function benchPayment(
 ): Payment {
   const { accountId, accountNumber, operationId } = of;
   const requestKey = crypto.randomUUID();
-  const id = paymentIdFor(house.identity, { id: accountId, number: accountNumber }, requestKey);
+  const id = paymentIdFor(runtime.identity, { id: accountId, number: accountNumber }, requestKey);
   return newPayment(
     {
       ...own,
@@ -123,12 +127,12 @@ export function benchPayment(
       id,
       operationId,
       requestKey,
-      fingerprint: fingerprintOf(house.identity, { amountCents: own.amountCents, operationId }),
+      fingerprint: fingerprintOf(runtime.identity, { amountCents: own.amountCents, operationId }),
       description: 'bench',
       payerName: pixKey ? null : 'bench',
       pixKey,
       pixKeyType: pixKey ? 'EMAIL' : null,
-      command: house.ids.uuid(),
+      command: runtime.ids.uuid(),
     },
     'unknown',
     now,
@@ -140,17 +144,17 @@ export function benchPayment(
  * A balance, as the service itself would come by it: a charge that was paid, through the state machine, the till, the journal and
  * its chain. Only the provider is left out, and the limit of a single charge: what it holds would be thousands of them.
  */
-export async function credit(house: House, of: Owner, amountCents: number): Promise<void> {
-  const now = house.clock.now();
-  const charge = benchPayment(house, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
+export async function credit(runtime: Runtime, of: Owner, amountCents: number): Promise<void> {
+  const now = runtime.clock.now();
+  const charge = benchPayment(runtime, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
   const { accountId, operationId, id, command: token } = charge;
   const chain = { accountId, chainId: operationId };
-  await house.till.submit({
+  await runtime.till.submit({
     token,
     chains: [chain],
     reads: [{ table: payments, key: accountId + id }],
     eventRefs: [],
-    deadlineMs: house.clock.monotonicMs() + 30_000,
+    deadlineMs: runtime.clock.monotonicMs() + 30_000,
     decide: () => {
       const step = next(
         charge,
@@ -171,7 +175,7 @@ export async function credit(house: House, of: Owner, amountCents: number): Prom
         postings: step.postings.map((posting) => ({ ...posting, chain, subject: id })),
         writes: [
           put(payments, step.payment),
-          ...announce(house, 'simulator', step.payment, 'unknown', step.events),
+          ...announce(runtime, 'simulator', step.payment, 'unknown', step.events),
         ],
       };
     },

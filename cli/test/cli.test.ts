@@ -3,11 +3,11 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { verifyWebhook } from '../../sdk/src/index.ts';
-import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /** The command line of merchants as a process of its own, against the real service. */
 

@@ -1,12 +1,6 @@
+import { type Answer, callWith, type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
-import {
-  type Answer,
-  callWith,
-  type Merchant,
-  openService,
-  type Service,
-} from '@vintem/testkit/service.ts';
 
 /**
  * Who may call what: every route of the document × every kind of caller, with the exact status. A route that the document

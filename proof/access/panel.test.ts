@@ -1,9 +1,9 @@
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { invite } from '../../server/src/panel/members/members.ts';
 import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
-import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /**
  * Who may call what in the panel: every route of its document, and the files and the stream beside it, × nobody, each role and
@@ -199,11 +199,15 @@ describe('every route of the panel for every caller', () => {
       tabs.set(role, tab);
     }
     ids.invitation = (
-      await invite(service.house, { accountId: shop.ownerId, email: 'nova@loja.example', role: 'viewer' })
+      await invite(service.runtime, { accountId: shop.ownerId, email: 'nova@loja.example', role: 'viewer' })
     ).id;
     const members = await tabOf('owner').call('GET', `/accounts/${shop.ownerId}/members`);
     ids.person = members.body.members.find((one: { role: Role }) => one.role === 'viewer').userId;
-    const other = await createAccount(service.house, { name: 'Outra', test: true, connection: 'simulator' });
+    const other = await createAccount(service.runtime, {
+      name: 'Outra',
+      test: true,
+      connection: 'simulator',
+    });
     strangerAccount = other.ownerId;
     strangerOperation = other.operationId;
     await newPerson(service, strangerAccount, 'dona@outra.example');

@@ -1,19 +1,19 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createAccount } from '../../server/src/accounts/directory.ts';
-import { readConfig } from '../../server/src/ground/config.ts';
+import { openRuntime } from '../../server/src/compose/runtime.ts';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { migrate, prepareInstallation } from '../../server/src/db/migrate.ts';
 import { openPool } from '../../server/src/db/pool.ts';
-import { openHouse } from '../../server/src/compose/runtime.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
-import { permissions } from '../../server/src/ground/permissions.ts';
-import { eventKinds } from '../../server/src/ledger/journal.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { permissions } from '../../server/src/ground/permissions.ts';
+import { loadSecrets } from '../../server/src/ground/secrets.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { eventKinds } from '../../server/src/ledger/journal.ts';
 import { systemClock as clock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
-import { loadSecrets } from '../../server/src/ground/secrets.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import { numbersGiven } from '../flags.ts';
 import { freePort, http, newFolder, part, sleep } from './processes.ts';
@@ -44,18 +44,18 @@ const sql = openPool({ url: server.url, log, name: 'outage' });
 await prepareInstallation({ sql, clock, ids }, { live: false });
 const net = createUndiciNet();
 const ground = { config, sql, clock, ids, net, secrets: await loadSecrets(ids, config), log };
-const house = await openHouse(ground, new AbortController().signal);
+const runtime = await openRuntime(ground, new AbortController().signal);
 
 const accounts = await Promise.all(
   Array.from({ length: 20 }, () =>
-    createAccount(house, { name: 'Loja', test: true, connection: 'simulator' }),
+    createAccount(runtime, { name: 'Loja', test: true, connection: 'simulator' }),
   ),
 );
 for (const { ownerId: accountId, operationId } of accounts) {
-  await createKey(house, { accountId, name: 'outage', permissions });
+  await createKey(runtime, { accountId, name: 'outage', permissions });
   const chain = { accountId, chainId: operationId };
   const ref = { accountId, subject: ids.uuid(), event: eventKinds.credit, reference: '' };
-  await house.till.submit<void>({
+  await runtime.till.submit<void>({
     token: ids.uuid(),
     chains: [chain],
     reads: [],
@@ -99,7 +99,7 @@ const accepting = performance.now();
 const made: string[] = [];
 for (let at = 0; at < count; at += 500) {
   const batch = Array.from({ length: Math.min(500, count - at) }, (_, n) =>
-    createTransfer(house, callers[(at + n) % callers.length] as never, {
+    createTransfer(runtime, callers[(at + n) % callers.length] as never, {
       amountCents: 1000,
       pixKey: 'maria@loja.example',
       pixKeyType: 'EMAIL',

@@ -1,14 +1,14 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { truthIn } from '@vintem/testkit/truth.ts';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
 import { openPool } from '../../server/src/db/pool.ts';
-import { verify } from '../../server/src/ledger/verify.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { verify } from '../../server/src/ledger/verify.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
-import { truthIn } from '@vintem/testkit/truth.ts';
 import {
   type Answer,
   childrenOf,

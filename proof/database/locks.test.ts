@@ -1,14 +1,15 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimIncidentAlerts, claimUnknownAlerts } from '../../server/src/accounts/alerts.sql.ts';
 import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
 import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { becomePublisher } from '../../server/src/events/publish.sql.ts';
+import { createLog } from '../../server/src/ground/log.ts';
 import { claimUnusedKeys } from '../../server/src/keys/keys.sql.ts';
 import { lockBalances } from '../../server/src/ledger/ledger.sql.ts';
-import { createLog } from '../../server/src/ground/log.ts';
 import { authStore } from '../../server/src/panel/auth/auth-store.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
@@ -31,7 +32,6 @@ import {
   wakeLanes,
 } from '../../server/src/webhooks/deliveries.sql.ts';
 import { claimUnwellEndpoints } from '../../server/src/webhooks/endpoints.sql.ts';
-import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 
 /**
  * What the row locks are for. Each lock of the service has a law here that two connections try: it must hold with the lock, and

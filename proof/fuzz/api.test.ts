@@ -1,8 +1,8 @@
 import { request as httpRequest } from 'node:http';
+import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import { Ajv2020 as Ajv } from 'ajv/dist/2020.js';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 
 /**
  * Nonsense in, by the document: every call that takes a body is asked with mutants of its own example and with noise. Four

@@ -71,10 +71,10 @@ export const bugs: Bug[] = [
   {
     name: 'sent before it is committed',
     file: `${settlement}/accept.ts`,
-    line: `  return house.till.submit<Committed>({
+    line: `  return runtime.till.submit<Committed>({
     token,`,
-    with: `  if (order.pixKey) void house.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
-  return house.till.submit<Committed>({
+    with: `  if (order.pixKey) void runtime.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
+  return runtime.till.submit<Committed>({
     token,`,
     rig: 'simulation',
   },
@@ -98,7 +98,7 @@ export const bugs: Bug[] = [
     name: 'a second id on the second attempt',
     file: `${settlement}/send.ts`,
     line: 'providerId: providerIdOf(id),',
-    with: 'providerId: providerIdOf(house.ids.uuid()),',
+    with: 'providerId: providerIdOf(runtime.ids.uuid()),',
     rig: 'simulation',
   },
   {

@@ -52,7 +52,7 @@ export interface Planted {
   seconds: number;
 }
 
-interface Wanted {
+interface SubscribedTypes {
   say(line: string): void;
   only: string;
   from: number;
@@ -60,7 +60,7 @@ interface Wanted {
   withinMs: number;
 }
 
-export async function plantAll({ say, only, from, withinMs }: Wanted): Promise<Planted[]> {
+export async function plantAll({ say, only, from, withinMs }: SubscribedTypes): Promise<Planted[]> {
   const until = performance.now() + withinMs;
   const wanted = bugs.filter(({ name }, at) => name.includes(only) && at >= from);
   const results: Planted[] = [];
@@ -99,7 +99,7 @@ export async function plantAll({ say, only, from, withinMs }: Wanted): Promise<P
   return results;
 }
 
-async function plant(bug: Bug, copy: string, until: number, say: Wanted['say']): Promise<Planted> {
+async function plant(bug: Bug, copy: string, until: number, say: SubscribedTypes['say']): Promise<Planted> {
   const began = performance.now();
   const path = join(copy, bug.file);
   const whole = await readFile(path, 'utf8');

@@ -1,6 +1,6 @@
+import type { Call } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { expect } from 'vitest';
-import type { Call } from '@vintem/testkit/service.ts';
 
 /** What a client may do, drawn by chance, and a model of a page that says what must come of it. */
 export interface Operation {

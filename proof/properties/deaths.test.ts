@@ -1,11 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import fc from 'fast-check';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { systemClock } from '../../server/src/ports/clock.ts';
-import { systemIds } from '../../server/src/ports/ids.ts';
-import { loadSecrets } from '../../server/src/ground/secrets.ts';
 import { endPrograms, finish } from '@vintem/testkit/command.ts';
 import { type Program, programOn } from '@vintem/testkit/program.ts';
 import {
@@ -16,6 +10,12 @@ import {
   simulatorAt,
   until,
 } from '@vintem/testkit/service.ts';
+import fc from 'fast-check';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadSecrets } from '../../server/src/ground/secrets.ts';
+import { systemClock } from '../../server/src/ports/clock.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
 import { command, commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import * as linear from './linear.ts';
 import { deliverAgain } from './old-deliveries.ts';

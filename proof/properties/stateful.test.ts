@@ -1,19 +1,13 @@
+import { freePort } from '@vintem/testkit/program.ts';
+import { type Call, callWith, type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
-import { readConfig } from '../../server/src/ground/config.ts';
+import { openRuntime } from '../../server/src/compose/runtime.ts';
 import { openPool } from '../../server/src/db/pool.ts';
-import { openHouse } from '../../server/src/compose/runtime.ts';
-import { revokeKey } from '../../server/src/keys/keys.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { freePort } from '@vintem/testkit/program.ts';
-import {
-  type Call,
-  callWith,
-  type Merchant,
-  openService,
-  type Service,
-} from '@vintem/testkit/service.ts';
+import { revokeKey } from '../../server/src/keys/keys.ts';
 import { commands, type Model, nth, type Real, transferOf } from './commands.ts';
 import { deliverAgain } from './old-deliveries.ts';
 
@@ -40,10 +34,10 @@ describe('two processes over one database', () => {
       LOG_LEVEL: 'silent',
       DATA_DIR: '/tmp',
     });
-    const { clock, ids, net, secrets, log } = service.house;
+    const { clock, ids, net, secrets, log } = service.runtime;
     const draining = new AbortController();
     second = await runApi(
-      await openHouse({ config, sql: pool, clock, ids, net, secrets, log }, draining.signal),
+      await openRuntime({ config, sql: pool, clock, ids, net, secrets, log }, draining.signal),
       config,
     );
     closeSecond = async () => {
@@ -67,7 +61,7 @@ describe('two processes over one database', () => {
     return {
       call,
       foreign,
-      deliverAgain: (n) => deliverAgain({ ...service, secrets: service.house.secrets }, n),
+      deliverAgain: (n) => deliverAgain({ ...service, secrets: service.runtime.secrets }, n),
       deliver: async (webhook) => {
         await service.simulator.control('PUT', '/control/behaviour', { webhook });
       },
@@ -76,7 +70,7 @@ describe('two processes over one database', () => {
         return {
           call: callWith(`${service.url}/api/v1/public`, key),
           revoke: async () => {
-            await revokeKey(service.house, key.split('_')[2] ?? '');
+            await revokeKey(service.runtime, key.split('_')[2] ?? '');
           },
         };
       },
@@ -89,7 +83,7 @@ describe('two processes over one database', () => {
           );
           if (row?.status === 'paid') return;
           if (Date.now() > deadline) throw new Error('it was not paid within 10 s');
-          await service.house.clock.sleep(5);
+          await service.runtime.clock.sleep(5);
         }
       },
     };

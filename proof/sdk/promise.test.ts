@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keepPromise } from './promise.ts';
 import { faults } from './proxy.ts';
 

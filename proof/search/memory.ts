@@ -1,4 +1,4 @@
-import type { House } from '../../server/src/compose/runtime.ts';
+import type { Runtime } from '../../server/src/compose/runtime.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
 import { accounts, type Balance, decide } from '../../server/src/ledger/decide.ts';
 import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
@@ -7,11 +7,11 @@ import type { Payment } from '../../server/src/payments/payment.ts';
 import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
 import type { KnownReturn } from '../../server/src/payments/returns.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
-import type { Incident } from '../../server/src/settlement/incidents/incidents.sql.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
+import type { Incident } from '../../server/src/settlement/incidents/incidents.sql.ts';
 
 /**
- * A house of one payment without a database: the production commands (accept, start, take over, apply an outcome) hand
+ * A runtime of one payment without a database: the production commands (accept, start, take over, apply an outcome) hand
  * their reads, their decision and their writes to the till, and this till is a few maps. So what the search explores is
  * the code that runs, down to the last `if`; only the transaction itself is replaced by "all or nothing".
  */
@@ -76,7 +76,7 @@ export class Memory {
     this.now = now;
   }
 
-  house(capabilities: Capabilities, settings: { transferWaitMs: number }): House {
+  runtime(capabilities: Capabilities, settings: { transferWaitMs: number }): Runtime {
     const never = new Promise<never>(() => {});
     const call = (name: string) => () => {
       this.called = name;
@@ -106,12 +106,12 @@ export class Memory {
       settings: { chargeWaitMs: 6_000, chargeExpirySeconds: 3_600, ...settings },
       draining: new AbortController().signal,
       senders: new Map(),
-      keptBack: new Set(),
+      deferredPending: new Set(),
       outcomes: { outcomeOf: () => Promise.resolve(null), committed: silent },
       wake: silent,
       wanted: { get: () => undefined, forget: silent },
       eventsWritten: silent,
-    } as unknown as House;
+    } as unknown as Runtime;
   }
 
   #uuid(): string {

@@ -1,6 +1,6 @@
 import { createCharge } from '../../server/src/charges/create.ts';
-import type { Caller } from '../../server/src/http/auth.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
+import type { Caller } from '../../server/src/http/auth.ts';
 import {
   isTerminal,
   type Payment,
@@ -16,10 +16,10 @@ import type {
   ReceivedPix,
   SendOutcome,
 } from '../../server/src/provider/provider.ts';
-import { applyOutcome } from '../../server/src/settlement/tracking/apply-outcome.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
 import { startSend, takeOverSend } from '../../server/src/settlement/dispatch/send.ts';
+import { applyOutcome } from '../../server/src/settlement/tracking/apply-outcome.ts';
+import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import {
   accountId,
@@ -410,18 +410,18 @@ async function accept(world: World, rules: Rules, data: 'same' | 'other'): Promi
   const { local } = world;
   const before = local.stored.payment;
   const memory = new Memory(local.stored, world.columns, local.now);
-  const house = memory.house(rules.capabilities, { transferWaitMs: rules.transferWaitMs });
+  const runtime = memory.runtime(rules.capabilities, { transferWaitMs: rules.transferWaitMs });
   const other = data === 'other' ? 'another' : '';
   const accepting =
     local.kind === 'transfer'
-      ? createTransfer(house, caller, {
+      ? createTransfer(runtime, caller, {
           amountCents: grossCents,
           pixKey: receiver,
           pixKeyType: 'EMAIL',
           description: other,
           requestKey,
         })
-      : createCharge(house, caller, {
+      : createCharge(runtime, caller, {
           amountCents: chargeCents,
           payerName: 'Maria',
           description: other,
@@ -461,7 +461,7 @@ async function begin(world: World, rules: Rules): Promise<void> {
   const { intent } = local.stored;
   if (!intent) return;
   const memory = new Memory(local.stored, world.columns, local.now);
-  const attempt = await startSend(memory.house(rules.capabilities, rules), intent);
+  const attempt = await startSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
   if (attempt) local.owner = { fence: attempt.fence, phase: 'toSend' };
 }
@@ -471,7 +471,7 @@ async function takeOver(world: World, rules: Rules): Promise<void> {
   const { intent } = local.stored;
   if (!intent) return;
   const memory = new Memory(local.stored, world.columns, local.now);
-  await takeOverSend(memory.house(rules.capabilities, rules), intent);
+  await takeOverSend(memory.runtime(rules.capabilities, rules), intent);
   store(world, memory);
   if (local.owner) {
     if (local.zombie?.phase === 'sent') local.orphans = Math.min(2, local.orphans + 1);
@@ -488,7 +488,7 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
   const memory = new Memory(local.stored, world.columns, local.now);
   const about = { accountId, paymentId: payment.id, operationId, connection };
   await applyOutcome(
-    memory.house(rules.capabilities, rules),
+    memory.runtime(rules.capabilities, rules),
     { ...about, observation },
     Number.POSITIVE_INFINITY,
   );

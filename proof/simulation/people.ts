@@ -1,5 +1,9 @@
 import type { Letter, Mail } from '../../server/src/ground/mail.ts';
-import { type Action, listIncidents, resolveIncident } from '../../server/src/settlement/incidents/incident.ts';
+import {
+  type Action,
+  listIncidents,
+  resolveIncident,
+} from '../../server/src/settlement/incidents/incident.ts';
 import { findOwner } from '../../server/src/transfers/draft.sql.ts';
 import { createDraft, resendCode } from '../../server/src/transfers/draft.ts';
 import type { Finding, Rows } from './checks.ts';
@@ -33,8 +37,8 @@ export function createPeople(parts: {
   const { world, living, letters, chance, operations, requestKey, call, say, findings } = parts;
 
   async function draft(operationId: string, again: boolean): Promise<void> {
-    const { house } = living();
-    const owner = await findOwner(house.sql, operationId);
+    const { runtime } = living();
+    const owner = await findOwner(runtime.sql, operationId);
     if (!owner) return;
     const who = {
       ...owner,
@@ -51,11 +55,11 @@ export function createPeople(parts: {
       description: '',
       requestKey: requestKey(),
     };
-    const payment = await createDraft(house, who, request, 'ana@loja.example');
+    const payment = await createDraft(runtime, who, request, 'ana@loja.example');
     say(`draft ${payment.id.slice(0, 8)}`);
     world.count('draft made');
     if (!again) return;
-    await resendCode(house, who, payment.id);
+    await resendCode(runtime, who, payment.id);
     world.count('draft code mailed again');
   }
 
@@ -105,7 +109,7 @@ export function createPeople(parts: {
 
   async function resolveAll(): Promise<void> {
     if (!living().process.alive) return;
-    const operator = { ...living().house, actor: 'operator' };
+    const operator = { ...living().runtime, actor: 'operator' };
     for (const { id, kind, state } of (await listIncidents(operator, null)).reverse()) {
       if (state !== 'open') continue;
       // Where no money has moved yet only the provider's word could tell which is right: a person may leave it at that.

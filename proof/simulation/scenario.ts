@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { placeHold, releaseHold } from '../../server/src/accounts/holds.ts';
 import { prepareInstallation } from '../../server/src/db/migrate.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
 import {
   type Bank,
   emptyBank,
@@ -508,7 +508,7 @@ function planHold(
   const amountCents = chance.pick([300, 2_000, 9_000]);
   const after = chance.below(60_000);
   const releases = chance.chance(0.6) ? 1 + chance.below(60_000) : null;
-  const operator = () => ({ ...living().house, actor: 'operator' });
+  const operator = () => ({ ...living().runtime, actor: 'operator' });
   const told = (what: string, work: Promise<unknown>) =>
     work.then(
       () => {

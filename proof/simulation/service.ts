@@ -1,12 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { createCharge } from '../../server/src/charges/create.ts';
-import { type Config, readConfig } from '../../server/src/ground/config.ts';
+import { openRuntime, type Runtime } from '../../server/src/compose/runtime.ts';
 import { createPublisher } from '../../server/src/events/publish.ts';
-import { type House, openHouse } from '../../server/src/compose/runtime.ts';
-import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
+import { type Config, readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { ConnectionLost } from '../../server/src/ports/sql.ts';
 import { createSecrets, type Secrets } from '../../server/src/ground/secrets.ts';
+import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
+import { ConnectionLost } from '../../server/src/ports/sql.ts';
 import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/tracking/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/settlement/tracking/inbound.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
@@ -25,7 +25,7 @@ import type { Process, World } from './world.ts';
  */
 export interface Life {
   process: Process;
-  house: House;
+  runtime: Runtime;
   inbound: Inbound;
   /** A delivery came in: should it not be applied, it is looked at again. */
   delivered(): void;
@@ -64,10 +64,10 @@ export const secrets = (ids: { uuid(): string; bytes(length: number): Buffer }):
 const log = createLog(process.env.PROOF_LOG ?? 'silent');
 
 /** The edge lives on when a process dies: what it waits for fails then, or it would wait for ever. */
-const outlived = <T>({ process, house }: Life, work: (sql: House['sql']) => Promise<T>): Promise<T> =>
+const outlived = <T>({ process, runtime }: Life, work: (sql: Runtime['sql']) => Promise<T>): Promise<T> =>
   new Promise((resolve, reject) => {
     process.whenDead(() => reject(new ConnectionLost('the process died')));
-    work(house.sql).then(resolve, reject);
+    work(runtime.sql).then(resolve, reject);
   });
 
 export function createService(db: Database): Service {
@@ -95,25 +95,25 @@ export function createService(db: Database): Service {
     const process = world.spawn(name);
     const { sql, clock, ids, net } = process;
     const own = secrets(ids);
-    const opening = openHouse(
+    const opening = openRuntime(
       { config, sql, clock, ids, net, secrets: own, log },
       new AbortController().signal,
     );
-    let house: House | null = null;
+    let runtime: Runtime | null = null;
     let failed: unknown;
     opening.then(
       (opened) => {
-        house = opened;
+        runtime = opened;
       },
       (error: unknown) => {
         failed = error;
       },
     );
-    await world.run(() => house !== null || failed !== undefined || !process.alive, world.now() + 60_000);
-    const opened = house as House | null;
+    await world.run(() => runtime !== null || failed !== undefined || !process.alive, world.now() + 60_000);
+    const opened = runtime as Runtime | null;
     if (!opened || !process.alive) return null;
     opened.settings = { ...opened.settings, transferWaitMs, chargeExpirySeconds: 1_800 };
-    const life: Life = { process, house: opened, inbound: createInbound(opened), delivered: () => {} };
+    const life: Life = { process, runtime: opened, inbound: createInbound(opened), delivered: () => {} };
     if (letters) opened.mail = letters.mailOf(life);
     service.current = life;
     service.providerSecret = own.derive('simulator client').toString('hex');
@@ -123,30 +123,30 @@ export function createService(db: Database): Service {
   }
 
   function edge(own: Secrets): FastifyInstance {
-    const first = living().house;
+    const first = living().runtime;
     const parts = {
       config,
       sql: {
-        run: (...given: Parameters<House['sql']['run']>) => outlived(living(), (sql) => sql.run(...given)),
+        run: (...given: Parameters<Runtime['sql']['run']>) => outlived(living(), (sql) => sql.run(...given)),
         begin: () => outlived(living(), (sql) => sql.begin()),
-        tx: (work: Parameters<House['sql']['tx']>[0]) => outlived(living(), (sql) => sql.tx(work)),
+        tx: (work: Parameters<Runtime['sql']['tx']>[0]) => outlived(living(), (sql) => sql.tx(work)),
       },
       clock: {
-        now: () => living().house.clock.now(),
-        monotonicMs: () => living().house.clock.monotonicMs(),
-        sleep: (ms: number, signal?: AbortSignal) => living().house.clock.sleep(ms, signal),
+        now: () => living().runtime.clock.now(),
+        monotonicMs: () => living().runtime.clock.monotonicMs(),
+        sleep: (ms: number, signal?: AbortSignal) => living().runtime.clock.sleep(ms, signal),
       },
       ids: {
-        uuid: () => living().house.ids.uuid(),
-        bytes: (length: number) => living().house.ids.bytes(length),
+        uuid: () => living().runtime.ids.uuid(),
+        bytes: (length: number) => living().runtime.ids.bytes(length),
       },
       secrets: own,
       identity: first.identity,
       log,
       addresses: first.addresses,
       wanted: {
-        get: (key: string) => living().house.wanted.get(key),
-        forget: (key: string) => living().house.wanted.forget(key),
+        get: (key: string) => living().runtime.subscribed.get(key),
+        forget: (key: string) => living().runtime.subscribed.forget(key),
       },
       draining: new AbortController().signal,
       readiness: () => Promise.resolve([]),
@@ -157,11 +157,11 @@ export function createService(db: Database): Service {
 
   function useCases(): Partial<EdgeParts['useCases']> {
     return {
-      createCharge: (caller, request) => createCharge(living().house, caller, request),
-      createTransfer: (caller, request) => createTransfer(living().house, caller, request),
-      confirmDraft: (caller, id, code) => confirmDraft(living().house, caller, id, code),
-      cancelDraft: (caller, id) => cancelDraft(living().house, caller, id),
-      refreshIfOverdue: (payment) => refreshIfOverdue(living().house, payment),
+      createCharge: (caller, request) => createCharge(living().runtime, caller, request),
+      createTransfer: (caller, request) => createTransfer(living().runtime, caller, request),
+      confirmDraft: (caller, id, code) => confirmDraft(living().runtime, caller, id, code),
+      cancelDraft: (caller, id) => cancelDraft(living().runtime, caller, id),
+      refreshIfOverdue: (payment) => refreshIfOverdue(living().runtime, payment),
       receiveWebhook: {
         isOurAddress: (connection, token) => living().inbound.isOurAddress(connection, token),
         receive: (delivery) => living().inbound.receive(delivery),
@@ -175,20 +175,20 @@ export function createService(db: Database): Service {
     life: Life,
     { delivers, handsOver }: Pick<Habits, 'delivers' | 'handsOver'>,
   ): Promise<void> {
-    const { process, house, inbound } = life;
-    const provider = house.providers.get('simulator');
+    const { process, runtime, inbound } = life;
+    const provider = runtime.providers.get('simulator');
     if (!provider) throw new Error('no provider');
-    const followUp = createFollowUp(house, provider);
+    const followUp = createFollowUp(runtime, provider);
     let bell = new AbortController();
     const ring = () => {
       bell.abort();
       bell = new AbortController();
     };
-    house.wake.listen(ring);
-    if (handsOver) house.senders.set(followUp.connection, followUp.sender);
-    house.eventsWritten.listen(ring);
-    const publisher = createPublisher(house, fanOutTo(house));
-    const deliverer = createDeliverer(house);
+    runtime.wake.listen(ring);
+    if (handsOver) runtime.senders.set(followUp.connection, followUp.sender);
+    runtime.eventsWritten.listen(ring);
+    const publisher = createPublisher(runtime, fanOutTo(runtime));
+    const deliverer = createDeliverer(runtime);
     deliverer.onWork(ring);
     life.delivered = () => world.at(world.now() + 25_000, ring);
     // What a step began goes on beside it and changes what is due: it is looked at again after these waits.
@@ -198,7 +198,7 @@ export function createService(db: Database): Service {
       ['sends', followUp.stepSends],
       ['queries', followUp.stepQueries],
       ['left', inbound.stepLeft],
-      ['drafts', () => expireDrafts(house)],
+      ['drafts', () => expireDrafts(runtime)],
       ['fresh', publisher.step],
       ['lanes', deliverer.step],
     ];
@@ -211,7 +211,7 @@ export function createService(db: Database): Service {
         dueAsOf = db.changes();
         due = dueTimes(db);
       }
-      const now = house.clock.now();
+      const now = runtime.clock.now();
       let worked = false;
       for (const [name, step] of steps) {
         if (due[name] > now) continue;
@@ -220,7 +220,7 @@ export function createService(db: Database): Service {
       if (worked) look = 0;
       const next = Math.min(...steps.map(([name]) => due[name]));
       const wait = next > now ? next - now : worked ? 0 : 1_000;
-      await house.clock.sleep(Math.min(wait, looks[look++] ?? 86_400_000), rung);
+      await runtime.clock.sleep(Math.min(wait, looks[look++] ?? 86_400_000), rung);
     }
   }
 

@@ -1,34 +1,34 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Run, recordedBy, visited } from '@vintem/testkit/rows-visited.ts';
 import { runApi } from '../../server/src/compose/api.ts';
-import { readConfig } from '../../server/src/ground/config.ts';
+import { openRuntime, type Runtime } from '../../server/src/compose/runtime.ts';
+import { runWorker } from '../../server/src/compose/worker.ts';
 import { backup } from '../../server/src/db/backup.ts';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { migrate, prepareInstallation } from '../../server/src/db/migrate.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { restore } from '../../server/src/db/restore.ts';
 import { createPruning } from '../../server/src/events/log.ts';
-import { type House, openHouse } from '../../server/src/compose/runtime.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
-import { permissions } from '../../server/src/ground/permissions.ts';
-import { verify } from '../../server/src/ledger/verify.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { permissions } from '../../server/src/ground/permissions.ts';
+import { loadSecrets } from '../../server/src/ground/secrets.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import { verify } from '../../server/src/ledger/verify.ts';
 import { systemClock as clock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import { stepRequestPruning } from '../../server/src/request-log/request-log.ts';
-import { loadSecrets } from '../../server/src/ground/secrets.ts';
 import { markRestored } from '../../server/src/settlement/operator/after-restore.ts';
 import { pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { reconcile } from '../../server/src/settlement/operator/reconcile.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import { pruneDeliveries } from '../../server/src/webhooks/deliveries.sql.ts';
-import { runOutgoing } from '../../server/src/webhooks/delivery-loop.ts';
-import { runWorker } from '../../server/src/compose/worker.ts';
-import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
-import { type Run, recordedBy, visited } from '@vintem/testkit/rows-visited.ts';
+import { runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
 import { startSimulator } from '../../simulator/src/main.ts';
 import { freePort, newFolder } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
@@ -146,7 +146,7 @@ async function onStage(
 
 interface Stage {
   sizes: Sizes;
-  house: House;
+  runtime: Runtime;
   /** The superuser's: for EXPLAIN. */
   adminUrl: string;
   dataDir: string;
@@ -181,23 +181,23 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
   const net = createUndiciNet();
   const draining = new AbortController();
   const ground = { config, sql, clock, ids, net, log, secrets: await loadSecrets(ids, config) };
-  const house = await openHouse(ground, draining.signal);
+  const runtime = await openRuntime(ground, draining.signal);
   const began = performance.now();
   const world = createWorld(sizes, clock.now());
-  const stored = await seed(server.url, world, house.identity, ids);
+  const stored = await seed(server.url, world, runtime.identity, ids);
   say(`  stored in ${Math.round((performance.now() - began) / 1000)} s`);
-  const providers = house.providers as Map<string, Provider>;
+  const providers = runtime.providers as Map<string, Provider>;
   for (const [connection, provider] of providers) providers.set(connection, withSeeded(provider, world));
-  const api = await runApi(house, config);
-  const { key } = await createKey(house, { accountId: stored.bigAccountId, name: 'size', permissions });
-  const person = { url: api.url, house } as never;
+  const api = await runApi(runtime, config);
+  const { key } = await createKey(runtime, { accountId: stored.bigAccountId, name: 'size', permissions });
+  const person = { url: api.url, runtime } as never;
   await newPerson(person, stored.bigAccountId, 'ana@loja.example');
   const tab = openTab(person);
   await tab.signIn('ana@loja.example');
   runs.clear();
   return {
     sizes,
-    house,
+    runtime,
     adminUrl: server.url,
     dataDir,
     url: api.url,
@@ -208,7 +208,7 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
     close: async () => {
       draining.abort();
       await api.stop();
-      await house.till.idle();
+      await runtime.till.idle();
       await net.close();
       await pool.close();
       await bank.stop();
@@ -337,10 +337,10 @@ async function call(
 
 // ----------------------------------------------------------------------------------------------------------- the steps
 
-async function verified({ house }: Stage): Promise<string> {
+async function verified({ runtime }: Stage): Promise<string> {
   const idOf = (account: { id: string; number: number }, requestKey: string): string =>
-    paymentIdFor(house.identity, account, requestKey);
-  const { ok, checks } = await verify(house, { accountId: null, full: false, idOf });
+    paymentIdFor(runtime.identity, account, requestKey);
+  const { ok, checks } = await verify(runtime, { accountId: null, full: false, idOf });
   const broken = checks.filter((check) => !check.ok);
   if (!ok)
     throw new Error(broken.map(({ number, violations }) => `${number}: ${violations[0]?.fault}`).join('; '));
@@ -403,8 +403,8 @@ async function visitPages(stage: Stage): Promise<string> {
 }
 
 /** What is kept for 90 days, seen from a clock a hundred days ahead: everything is old, and a few batches of it go. */
-async function pruned({ house }: Stage): Promise<string> {
-  const later = { ...house, clock: { ...clock, now: () => clock.now() + 100 * 86_400_000 } };
+async function pruned({ runtime }: Stage): Promise<string> {
+  const later = { ...runtime, clock: { ...clock, now: () => clock.now() + 100 * 86_400_000 } };
   const pruning = createPruning(later, pruneDeliveries);
   let batches = 0;
   for (let more = true; more && batches < 20; batches++) more = await pruning.step();
@@ -414,42 +414,42 @@ async function pruned({ house }: Stage): Promise<string> {
 }
 
 /** What a worker does within half a minute. */
-async function followed({ house }: Stage): Promise<string> {
+async function followed({ runtime }: Stage): Promise<string> {
   const due = async (): Promise<number> => {
-    const [row] = await house.sql.run<{ due: number }>({
+    const [row] = await runtime.sql.run<{ due: number }>({
       name: 'size_due',
       text: `SELECT count(*) AS due FROM (SELECT FROM intent WHERE connection = 'simulator' AND priority = 5 AND due_at <= now() LIMIT 900000) d`,
     });
     return row?.due ?? 0;
   };
   const before = await due();
-  const worker = runWorker(house);
-  const outgoing = runOutgoing(house, () => true);
-  house.eventsWritten.listen(outgoing.written);
+  const worker = runWorker(runtime);
+  const outgoing = runDeliveries(runtime, () => true);
+  runtime.eventsWritten.listen(outgoing.written);
   const began = performance.now();
   while (performance.now() - began < 30_000 && (await due()) > 0) await clock.sleep(1_000);
   await Promise.all([worker.stop(), outgoing.stop()]);
   return `${before} due charges before, ${await due()} after ${Math.round((performance.now() - began) / 1000)} s`;
 }
 
-async function reconciled({ house }: Stage): Promise<string> {
-  await house.sql.tx((tx) => pauseAfterRestore(tx, clock.now()));
+async function reconciled({ runtime }: Stage): Promise<string> {
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, clock.now()));
   const { compared, missing, unexpected, different, restoreEnded } = await reconcile(
-    house,
-    { ...house, actor: 'size' },
+    runtime,
+    { ...runtime, actor: 'size' },
     { accountId: null, sinceMs: null },
   );
   if (!restoreEnded) throw new Error('the pause did not end');
   return `${compared} compared, ${missing} missing, ${unexpected} unexpected, ${different} different`;
 }
 
-async function copied({ house, dataDir }: Stage): Promise<string> {
+async function copied({ runtime, dataDir }: Stage): Promise<string> {
   const file = join(dataDir, 'copy.backup');
   const needs = (folder: string) => ({
     config: readConfig({ DATA_DIR: folder, VINTEM_SECRET: secret, LOG_LEVEL: 'silent' }),
     clock,
-    ids: house.ids,
-    log: house.log,
+    ids: runtime.ids,
+    log: runtime.log,
     say: () => {},
   });
   const began = performance.now();
@@ -459,7 +459,7 @@ async function copied({ house, dataDir }: Stage): Promise<string> {
   try {
     const into = needs(other);
     const again = performance.now();
-    const operator = { clock, ids: house.ids, actor: 'size' };
+    const operator = { clock, ids: runtime.ids, actor: 'size' };
     const { rows } = await restore(into, file, (tx, copy) => markRestored(tx, operator, copy));
     return `${Math.round(bytes / 1e6)} MB in ${wrote} s, ${rows} rows restored in ${Math.round((performance.now() - again) / 1000)} s`;
   } finally {

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Vintem, VintemError } from '../src/index.ts';
 import { createFakeServer } from '../src/testing.ts';
 

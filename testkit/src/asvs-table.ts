@@ -255,7 +255,9 @@ export const asvsTable: readonly Requirement[] = [
     'API and panel share one name by default; a proxy may divide them, and no test shows it.',
   ),
   none('3.5.5', 2, 'Check messages of postMessage', 'postMessage is not used.'),
-  met('3.7.1', 2, 'Use supported client technologies', { 'server/test/panel/panel-browser.test.ts': ['test('] }),
+  met('3.7.1', 2, 'Use supported client technologies', {
+    'server/test/panel/panel-browser.test.ts': ['test('],
+  }),
   none('3.7.2', 2, 'Redirect to allowed places only', 'No call redirects.'),
 
   // ---------------------------------------------------------------------------------------------------- 4. API, web service

@@ -1,13 +1,13 @@
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createAccount } from '../../server/src/accounts/directory.ts';
-import { wantedTypes } from '../../server/src/events/subscribed-types.ts';
+import { subscribedTypes } from '../../server/src/events/subscribed-types.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
 import { createKey } from '../../server/src/keys/keys.ts';
-import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
-import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
-import { createSecrets } from '../../server/src/ground/secrets.ts';
 import { createAddresses } from '../../server/src/webhooks/address.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 
@@ -42,10 +42,10 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
   const database = await createDatabase();
   const draining = new AbortController();
   const rows = await database.admin<{ identity_secret: Buffer }>('SELECT identity_secret FROM installation');
-  const house = { sql: database.sql, clock: systemClock, ids, secrets };
+  const runtime = { sql: database.sql, clock: systemClock, ids, secrets };
   const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
   const parts: EdgeParts = {
-    ...house,
+    ...runtime,
     config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
     identity: rows[0]?.identity_secret ?? Buffer.alloc(0),
     log: createLog('silent'),
@@ -57,7 +57,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: { isOurAddress: neverCalled, receive: neverCalled },
     },
-    wanted: wantedTypes(house),
+    subscribed: subscribedTypes(runtime),
     addresses: createAddresses(
       { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
@@ -73,9 +73,9 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     app,
     parts,
     database,
-    newAccount: () => createAccount(house, { name: 'Loja', test: true, connection: 'simulator' }),
+    newAccount: () => createAccount(runtime, { name: 'Loja', test: true, connection: 'simulator' }),
     newKey: (accountId, held = permissions) =>
-      createKey(house, { accountId, name: `key ${ids.uuid()}`, permissions: held }),
+      createKey(runtime, { accountId, name: `key ${ids.uuid()}`, permissions: held }),
     call: async (key, options) => {
       const answer = await app.inject({
         ...options,

@@ -63,8 +63,8 @@ export async function newPerson(
   email: string,
   role: Role = 'owner',
 ): Promise<void> {
-  const { token } = await invite(service.house, { accountId, email, role });
-  await acceptInvitation(service.house, { token, name: 'Ana Prado', password });
+  const { token } = await invite(service.runtime, { accountId, email, role });
+  await acceptInvitation(service.runtime, { token, name: 'Ana Prado', password });
 }
 
 /** What was mailed to somebody, oldest first. */

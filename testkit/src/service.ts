@@ -2,21 +2,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
-import { defaultBehaviour } from '../../simulator/src/behaviour.ts';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
-import { readConfig } from '../../server/src/ground/config.ts';
+import { openRuntime, type Runtime } from '../../server/src/compose/runtime.ts';
+import { runWorker, type Worker } from '../../server/src/compose/worker.ts';
 import { claimSecret } from '../../server/src/db/installation-secret.ts';
-import { type House, openHouse } from '../../server/src/compose/runtime.ts';
-import { createKey } from '../../server/src/keys/keys.ts';
-import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
-import { createSecrets } from '../../server/src/ground/secrets.ts';
-import { type Outgoing, runOutgoing } from '../../server/src/webhooks/delivery-loop.ts';
-import { runWorker, type Worker } from '../../server/src/compose/worker.ts';
+import { type Outgoing, runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
+import { defaultBehaviour } from '../../simulator/src/behaviour.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
 import { freePort } from './program.ts';
 
@@ -26,7 +26,7 @@ export interface Service {
   url: string;
   /** Its mails stand in `mail` below. */
   dataDir: string;
-  house: House;
+  runtime: Runtime;
   database: TestDatabase;
   simulator: Simulator;
   /** A test account with a key of every permission, unless told otherwise. */
@@ -102,26 +102,26 @@ export async function openService({
   const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), config.secretPrevious);
   await claimSecret({ sql: database.sql, secrets });
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
-  const house = await openHouse(ground, draining.signal);
-  const working: Worker | null = worker ? runWorker(house) : null;
-  const outgoing: Outgoing | null = worker ? runOutgoing(house, () => true) : null;
-  if (outgoing) house.eventsWritten.listen(outgoing.written);
-  const api: Api = await runApi(house, config);
+  const runtime = await openRuntime(ground, draining.signal);
+  const working: Worker | null = worker ? runWorker(runtime) : null;
+  const outgoing: Outgoing | null = worker ? runDeliveries(runtime, () => true) : null;
+  if (outgoing) runtime.eventsWritten.listen(outgoing.written);
+  const api: Api = await runApi(runtime, config);
   const simulator = simulatorAt(bank.url);
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
-    (await createKey(house, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
+    (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
 
   return {
     url: api.url,
     dataDir: stateDir,
-    house,
+    runtime,
     database,
     simulator,
     newKey,
     as,
     newMerchant: async () => {
-      const { ownerId, operationId } = await createAccount(house, {
+      const { ownerId, operationId } = await createAccount(runtime, {
         name: 'Loja',
         test: true,
         connection: 'simulator',

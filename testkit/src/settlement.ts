@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
-import type { House } from '../../server/src/compose/runtime.ts';
-import type { Caller } from '../../server/src/http/auth.ts';
+import type { Runtime } from '../../server/src/compose/runtime.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
-import { systemIds } from '../../server/src/ports/ids.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
+import type { Caller } from '../../server/src/http/auth.ts';
+import { systemIds } from '../../server/src/ports/ids.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import type { Merchant, Service } from './service.ts';
 
@@ -11,17 +11,17 @@ import type { Merchant, Service } from './service.ts';
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
 
 /** The same process at another time: its wall clock is ahead, and nobody waits. */
-export function later(house: House, aheadMs: number): House {
-  const ahead = () => house.clock.now() + aheadMs;
-  const clock = { ...house.clock, now: ahead, machineMs: ahead };
+export function later(runtime: Runtime, aheadMs: number): Runtime {
+  const ahead = () => runtime.clock.now() + aheadMs;
+  const clock = { ...runtime.clock, now: ahead, machineMs: ahead };
   // Ids begin with the time, and some are found by it.
-  return { ...house, clock, ids: systemIds(clock) };
+  return { ...runtime, clock, ids: systemIds(clock) };
 }
 
 /** Another process over the same database and provider, that leaves its sends to the workers unless told otherwise. */
-export const beside = (house: House, more: Partial<House> = {}): House => ({
-  ...house,
-  settings: { ...house.settings, transferWaitMs: 0 },
+export const beside = (runtime: Runtime, more: Partial<Runtime> = {}): Runtime => ({
+  ...runtime,
+  settings: { ...runtime.settings, transferWaitMs: 0 },
   ...more,
 });
 
@@ -53,7 +53,7 @@ export const orderTo = (behaviour: string, requestKey: string = crypto.randomUUI
 /** A transfer that is committed and left to the workers. */
 export async function leave(service: Service, merchant: Merchant, behaviour: string): Promise<string> {
   const { payment } = await createTransfer(
-    beside(service.house),
+    beside(service.runtime),
     await callerOf(service, merchant),
     orderTo(behaviour),
   );
@@ -128,7 +128,7 @@ interface DeliveryOptions {
 
 /** Delivers over HTTP, signed as the provider signs. @returns the status of the answer */
 export const deliver = (service: Service, items: object[], options: DeliveryOptions = {}): Promise<number> =>
-  deliverRaw({ ...service, secrets: service.house.secrets }, JSON.stringify({ pix: items }), options);
+  deliverRaw({ ...service, secrets: service.runtime.secrets }, JSON.stringify({ pix: items }), options);
 
 export async function deliverRaw(
   to: Receiver,

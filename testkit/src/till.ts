@@ -1,11 +1,24 @@
 import net from 'node:net';
 import { expect } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
-import type { Movement } from '../../server/src/ledger/decide.ts';
-import { chainStart, type EventKind, eventKinds, hashOf, type Journal } from '../../server/src/ledger/journal.ts';
-import type { BalanceRow } from '../../server/src/ledger/ledger.sql.ts';
-import { type ChainKey, type Command, createTill, put, read, type Till } from '../../server/src/ledger/till.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import type { Movement } from '../../server/src/ledger/decide.ts';
+import {
+  chainStart,
+  type EventKind,
+  eventKinds,
+  hashOf,
+  type Journal,
+} from '../../server/src/ledger/journal.ts';
+import type { BalanceRow } from '../../server/src/ledger/ledger.sql.ts';
+import {
+  type ChainKey,
+  type Command,
+  createTill,
+  put,
+  read,
+  type Till,
+} from '../../server/src/ledger/till.ts';
 import { newPayment } from '../../server/src/payments/payment.ts';
 import { paymentKey, payments } from '../../server/src/payments/payments.sql.ts';
 import { systemClock as clock } from '../../server/src/ports/clock.ts';

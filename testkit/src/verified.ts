@@ -5,11 +5,11 @@ import type { Service } from './service.ts';
 import { truthOf } from './truth.ts';
 
 /** `vintem verify --full` over all accounts of a service, or as the options say. */
-export const verified = ({ house }: Service, options: Partial<VerifyOptions> = {}): Promise<Verified> =>
-  verify(house, {
+export const verified = ({ runtime }: Service, options: Partial<VerifyOptions> = {}): Promise<Verified> =>
+  verify(runtime, {
     accountId: null,
     full: true,
-    idOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
+    idOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
     ...options,
   });
 

@@ -1,6 +1,6 @@
+import { type Conditions, conditions, updateConditions } from '../admission/conditions.sql.ts';
 import { audits, installationId } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
-import { type Conditions, conditions, updateConditions } from '../admission/conditions.sql.ts';
 import { lockAccount } from './lock.sql.ts';
 
 /** What an operator may change of an account. Fees in cents and hundredths of a percent. */

@@ -4,14 +4,13 @@ import type { Sql } from '../ports/sql.ts';
 import { SummarySchema } from './schema.ts';
 import { summaryOf } from './summary.ts';
 
-export function accountRoutes(api: ApiScope, house: { sql: Sql; directory: OperationDirectory }): void {
+export function accountRoutes(api: ApiScope, deps: { sql: Sql; directory: OperationDirectory }): void {
   api.get(
     '/account',
     {
       schema: { tags: ['Account'], summary: 'Balance and conditions', response: { 200: SummarySchema } },
       config: { api: { permissions: ['read'], policy: 'reads', operation: 'resolve' } },
     },
-    (request) =>
-      onCurrentOperation(house.directory, request.caller, (caller) => summaryOf(house.sql, caller)),
+    (request) => onCurrentOperation(deps.directory, request.caller, (caller) => summaryOf(deps.sql, caller)),
   );
 }

@@ -1,6 +1,6 @@
+import type { Permission } from '../ground/permissions.ts';
 import type { Readable } from '../ledger/till.ts';
 import type { Statement } from '../ports/sql.ts';
-import type { Permission } from '../ground/permissions.ts';
 
 /**
  * Whether a key may still move money: read in every flush, so that a revocation and a removed permission count there at once.

@@ -1,7 +1,7 @@
-import type { House } from '../compose/runtime.ts';
-import type { Caller } from '../http/auth.ts';
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
+import type { Caller } from '../http/auth.ts';
+import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import type { ChargeRequest } from './routes.ts';
 
@@ -9,9 +9,9 @@ import type { ChargeRequest } from './routes.ts';
  * Creates a Pix charge at the provider and waits for its code.
  * @throws ApiError `idempotency_conflict`, `account_disabled`, `provider_unavailable`, `amount_out_of_limits`, `amount_below_fee`
  */
-export function createCharge(house: House, caller: Caller, request: ChargeRequest): Promise<Accepted> {
+export function createCharge(deps: AcceptDeps, caller: Caller, request: ChargeRequest): Promise<Accepted> {
   const { amountCents, payerName, description, requestKey } = request;
-  return acceptPayment(house, caller, {
+  return acceptPayment(deps, caller, {
     kind: 'deposit',
     amountCents,
     requestKey,
@@ -20,7 +20,7 @@ export function createCharge(house: House, caller: Caller, request: ChargeReques
     pixKey: null,
     asked: { amountCents, payerName, description },
     refusedAs: null,
-    waitMs: house.settings.chargeWaitMs,
+    waitMs: deps.settings.chargeWaitMs,
     feeCents: (account) => {
       if (amountCents < account.minimumDepositCents || amountCents > account.maximumDepositCents) {
         throw refuse('amount_out_of_limits');

@@ -21,7 +21,7 @@ export type CreateCharge = (
 
 export function chargeRoutes(
   api: ApiScope,
-  house: { createCharge: CreateCharge; directory: OperationDirectory },
+  deps: { createCharge: CreateCharge; directory: OperationDirectory },
 ): void {
   api.post(
     '/pix/charges',
@@ -44,8 +44,8 @@ export function chargeRoutes(
     },
     async (request, reply) => {
       const { amountCents, payerName, description = '', requestKey } = request.body;
-      const { payment, replayed } = await onCurrentOperation(house.directory, request.caller, (caller) =>
-        house.createCharge(caller, { amountCents, payerName, description, requestKey }),
+      const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
+        deps.createCharge(caller, { amountCents, payerName, description, requestKey }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(await viewWithCode(payment, request.language));

@@ -1,15 +1,6 @@
 import { userInfo } from 'node:os';
 import { createAccount, listAccounts } from '../accounts/directory.ts';
 import { ratesOf, setRates, withDefaults } from '../accounts/rates.ts';
-import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
-import type { PendingMigration } from '../db/migrate.ts';
-import { parseQuotas } from '../ground/quotas.ts';
-import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../keys/keys.ts';
-import { isPermission, permissions } from '../ground/permissions.ts';
-import { operatorCommands } from './operator-commands.ts';
-import { memberCommands } from './panel-commands.ts';
-import { isPrintable } from '../ground/printable.ts';
-import { secretCommands } from './secret-commands.ts';
 import {
   type Edge,
   migrateAlone,
@@ -19,7 +10,16 @@ import {
   startPart,
   startSimulator,
 } from '../compose/start.ts';
+import type { PendingMigration } from '../db/migrate.ts';
+import { isPermission, permissions } from '../ground/permissions.ts';
+import { isPrintable } from '../ground/printable.ts';
+import { parseQuotas } from '../ground/quotas.ts';
+import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../keys/keys.ts';
 import { draftOfCommand } from '../transfers/draft-command.ts';
+import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
+import { operatorCommands } from './operator-commands.ts';
+import { memberCommands } from './panel-commands.ts';
+import { secretCommands } from './secret-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
 /** Every command: to add one is to add an entry. */

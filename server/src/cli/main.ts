@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { distance } from 'fastest-levenshtein';
-import { type CommandInput, UsageFault } from './command.ts';
-import { commands } from './commands.ts';
 import { readConfig, SettingFault } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
+import { type CommandInput, UsageFault } from './command.ts';
+import { commands } from './commands.ts';
 
 /**
  * The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 `verify` found a violation. Answers go to

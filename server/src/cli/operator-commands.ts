@@ -2,21 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { type ConditionChange, setConditions } from '../accounts/conditions.ts';
 import { type HoldView, listHolds, placeHold, releaseHold } from '../accounts/holds.ts';
-import {
-  type Answer,
-  type Command,
-  type CommandInput,
-  instant,
-  integer,
-  required,
-  table,
-  UsageFault,
-  uuid,
-} from './command.ts';
-import type { House } from '../compose/runtime.ts';
+import type { Runtime } from '../compose/runtime.ts';
+import { type Context, type Edge, onDatabase } from '../compose/start.ts';
 import { type Anchor, readAnchor, verify } from '../ledger/verify.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
-import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
 import {
   type Action,
   actions,
@@ -28,13 +17,24 @@ import {
   resolveIncident,
   showIncident,
 } from '../settlement/incidents/incident.ts';
+import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
 import { type PauseView, pauseWithdrawals, resumeWithdrawals } from '../settlement/operator/pause.ts';
 import { reconcile } from '../settlement/operator/reconcile.ts';
+import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
 import type { OpenLine } from '../settlement/tracking/statement-lines.sql.ts';
 import { dismissLine, listOpenLines } from '../settlement/tracking/statement-lines.ts';
-import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
-import { type Context, type Edge, onDatabase } from '../compose/start.ts';
+import {
+  type Answer,
+  type Command,
+  type CommandInput,
+  instant,
+  integer,
+  required,
+  table,
+  UsageFault,
+  uuid,
+} from './command.ts';
 
 /** What whoever runs the installation may do to money and its rules. Each is written to the audit log. */
 export const operatorCommands: Command[] = [
@@ -212,8 +212,8 @@ export const operatorCommands: Command[] = [
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
       const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
-      const result = await atProviders(edge, 'reconcile', (house, operator) =>
-        reconcile(house, operator, { accountId, sinceMs }),
+      const result = await atProviders(edge, 'reconcile', (runtime, operator) =>
+        reconcile(runtime, operator, { accountId, sinceMs }),
       );
       const json = { ...result, since: instant(result.since) };
       return {
@@ -272,8 +272,8 @@ export const operatorCommands: Command[] = [
     options: { connection: { type: 'string' } },
     run: async (edge, { values }) => {
       const connection = String(values.connection ?? 'live');
-      const { availableCents, blocked } = await atProviders(edge, 'provider balance', (house) => {
-        const provider = house.providers.get(connection);
+      const { availableCents, blocked } = await atProviders(edge, 'provider balance', (runtime) => {
+        const provider = runtime.providers.get(connection);
         if (!provider) throw new OperatorRefused(`no connection ${connection}`);
         return provider.balance();
       });
@@ -379,18 +379,18 @@ function userName(): string {
 const atProviders = <T>(
   edge: Edge,
   command: string,
-  work: (house: House, operator: Operator) => Promise<T>,
+  work: (runtime: Runtime, operator: Operator) => Promise<T>,
 ): Promise<T> =>
   onDatabase(edge, command, async (context) => {
-    const [{ openHouse }, { createUndiciNet }] = await Promise.all([
+    const [{ openRuntime }, { createUndiciNet }] = await Promise.all([
       import('../compose/runtime.ts'),
       import('../ports/undici-net.ts'),
     ]);
     const net = createUndiciNet();
     try {
-      const house = await openHouse({ ...context, net }, new AbortController().signal);
-      const done = await work(house, operatorOf(context));
-      await house.till.idle();
+      const runtime = await openRuntime({ ...context, net }, new AbortController().signal);
+      const done = await work(runtime, operatorOf(context));
+      await runtime.till.idle();
       return done;
     } finally {
       await net.close();

@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
-import { type Command, type CommandInput, instant, required, table, UsageFault, uuid } from './command.ts';
+import { type Context, type Edge, onDatabase } from '../compose/start.ts';
 import { createMail } from '../ground/mail.ts';
+import { recordSecurityEvent, type SecurityEvent } from '../panel/auth/security-events.ts';
 import { invitationLink, panelMails } from '../panel/members/mails.ts';
 import {
   deleteNewEmailOf,
@@ -15,8 +16,7 @@ import {
 } from '../panel/members/members.sql.ts';
 import { emailOf, invite, isEmail } from '../panel/members/members.ts';
 import { isRole, roles } from '../panel/members/roles.ts';
-import { recordSecurityEvent, type SecurityEvent } from '../panel/auth/security-events.ts';
-import { type Context, type Edge, onDatabase } from '../compose/start.ts';
+import { type Command, type CommandInput, instant, required, table, UsageFault, uuid } from './command.ts';
 
 /** The people of an account: the first one is invited here, the others by them. */
 export const memberCommands: Command[] = [

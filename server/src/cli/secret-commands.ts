@@ -1,8 +1,8 @@
-import { type Answer, type Command, table } from './command.ts';
-import { rotateSecrets, type SealedUnder, statusOfSecrets } from '../db/installation-secret.ts';
-import { operatorOf } from './operator-commands.ts';
-import { audits, installationId } from '../settlement/operator/audit.sql.ts';
 import { type Context, onDatabase } from '../compose/start.ts';
+import { rotateSecrets, type SealedUnder, statusOfSecrets } from '../db/installation-secret.ts';
+import { audits, installationId } from '../settlement/operator/audit.sql.ts';
+import { type Answer, type Command, table } from './command.ts';
+import { operatorOf } from './operator-commands.ts';
 
 /** What changes the secret of the installation. */
 export const secretCommands: Command[] = [

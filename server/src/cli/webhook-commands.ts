@@ -1,15 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { text as textOf } from 'node:stream/consumers';
 import { findTestAccount } from '../accounts/directory.ts';
-import { type Command, type CommandInput, UsageFault } from './command.ts';
-import type { Config } from '../ground/config.ts';
+import { type Edge, onDatabase } from '../compose/start.ts';
 import { type EventType, eventTypes, isEventType } from '../events/event.ts';
+import type { Config } from '../ground/config.ts';
+import type { Log } from '../ground/log.ts';
+import { permissions } from '../ground/permissions.ts';
 import { eraseKey } from '../keys/keys.sql.ts';
 import { createKey } from '../keys/keys.ts';
-import { permissions } from '../ground/permissions.ts';
-import type { Log } from '../ground/log.ts';
-import { type Edge, onDatabase } from '../compose/start.ts';
 import type { Triggered } from '../webhooks/trigger.ts';
+import { type Command, type CommandInput, UsageFault } from './command.ts';
 
 const apiUrlOf = (config: Config, given: string | boolean | undefined): string =>
   `${(typeof given === 'string' ? given : config.publicUrl).replace(/\/{1,9}$/, '')}/api/v1/public`;

@@ -1,10 +1,9 @@
 import type { AddressInfo } from 'node:net';
 import { createLargeTransfers } from '../accounts/large-transfers.ts';
 import { createCharge } from '../charges/create.ts';
-import { type Config, reachableHost } from '../ground/config.ts';
 import { watchClock } from '../db/clock-offset.ts';
 import { createWriteProbe } from '../db/writes.ts';
-import type { House } from './runtime.ts';
+import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import { createLoad } from '../http/load.ts';
 import { buildServer, type UseCases } from '../http/server.ts';
@@ -17,67 +16,68 @@ import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
 import { createInbound } from '../settlement/tracking/inbound.ts';
 import { createTransfer } from '../transfers/create.ts';
 import { cancelDraft, confirmDraft } from '../transfers/draft.ts';
+import type { Runtime } from './runtime.ts';
 
-/** The HTTP side of the service; `house.draining` begins its end. */
+/** The HTTP side of the service; `runtime.draining` begins its end. */
 export interface Api {
   url: string;
   /** Resolves when every open request is answered and every delivery that was received is applied. */
   stop(): Promise<void>;
 }
 
-export async function runApi(house: House, config: Config): Promise<Api> {
+export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const stopping = new AbortController();
-  const clockOffset = watchClock(house, stopping.signal);
-  const inbound = createInbound(house);
-  const writes = createWriteProbe(house);
-  const largeTransfers = createLargeTransfers(house);
+  const clockOffset = watchClock(runtime, stopping.signal);
+  const inbound = createInbound(runtime);
+  const writes = createWriteProbe(runtime);
+  const largeTransfers = createLargeTransfers(runtime);
   const useCases: UseCases = {
-    createCharge: (caller, request) => createCharge(house, caller, request),
+    createCharge: (caller, request) => createCharge(runtime, caller, request),
     createTransfer: async (caller, request) => {
-      const accepted = await createTransfer(house, caller, request);
+      const accepted = await createTransfer(runtime, caller, request);
       if (!accepted.replayed) largeTransfers.note(accepted.payment);
       return accepted;
     },
-    confirmDraft: (caller, id, code) => confirmDraft(house, caller, id, code),
-    cancelDraft: (caller, id) => cancelDraft(house, caller, id),
+    confirmDraft: (caller, id, code) => confirmDraft(runtime, caller, id, code),
+    cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
     // A query takes from limits that all processes share: not on a machine whose clock is wrong.
     refreshIfOverdue: async (payment) =>
-      clockOffset.isTolerable() ? refreshIfOverdue(house, payment) : payment,
+      clockOffset.isTolerable() ? refreshIfOverdue(runtime, payment) : payment,
     receiveWebhook: inbound,
   };
   const requestLog = createRequestLog({
-    ...house,
-    paymentIdOf: (account, requestKey) => paymentIdFor(house.identity, account, requestKey),
+    ...runtime,
+    paymentIdOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
   });
   const server = buildServer({
-    ...house,
+    ...runtime,
     config,
     mayShare: clockOffset.isTolerable,
     useCases,
     requestLog,
-    load: createLoad(house.clock, () => waitForTurn(house), answerWithinMs),
+    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
     readiness: async () => {
       const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
-      if (!(await inTime(house, answersWithinMs, answers(house))))
+      if (!(await inTime(runtime, answersWithinMs, answers(runtime))))
         return [...problems, 'the database does not answer'];
-      return (await inTime(house, answersWithinMs, writes()))
+      return (await inTime(runtime, answersWithinMs, writes()))
         ? problems
         : [...problems, 'the database cannot write'];
     },
   });
-  mountPanel(server, { ...house, config, mayShare: clockOffset.isTolerable }, useCases);
+  mountPanel(server, { ...runtime, config, mayShare: clockOffset.isTolerable }, useCases);
   await clockOffset.measured;
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
   const answered = new AbortController();
   const logging = requestLog.run(answered.signal);
-  const tried = [...house.providers.values()].map(
+  const tried = [...runtime.providers.values()].map(
     (provider) =>
-      new Promise<void>((done) => void register(house, provider, config.publicUrl, stopping.signal, done)),
+      new Promise<void>((done) => void register(runtime, provider, config.publicUrl, stopping.signal, done)),
   );
   // What is paid right after "ready" is told of; a provider that is slow or down holds nobody up for long.
   await inTime(
-    house,
+    runtime,
     startsWithinMs,
     Promise.all(tried).then(() => true),
   );
@@ -89,13 +89,13 @@ export async function runApi(house: House, config: Config): Promise<Api> {
       answered.abort();
       await logging;
       await inbound.idle();
-      await house.till.idle();
+      await runtime.till.idle();
     },
   };
 }
 
 /** Resolves when a command that came now has its turn in the till. */
-export const waitForTurn = ({ till, ids, clock }: Pick<House, 'till' | 'ids' | 'clock'>): Promise<void> =>
+export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' | 'clock'>): Promise<void> =>
   till.submit<void>({
     token: ids.uuid(),
     chains: [],
@@ -112,15 +112,15 @@ const answersWithinMs = 2_000;
 const startsWithinMs = 2_000;
 
 /** Whether the database answers and its migrations have run. */
-const answers = (house: House): Promise<boolean> =>
-  house.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
+const answers = (runtime: Runtime): Promise<boolean> =>
+  runtime.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
     (rows) => rows.length === 1,
     () => false,
   );
 
-async function inTime(house: House, ms: number, asked: Promise<boolean>): Promise<boolean> {
+async function inTime(runtime: Runtime, ms: number, asked: Promise<boolean>): Promise<boolean> {
   const cut = new AbortController();
-  const late = house.clock.sleep(ms, cut.signal).then(() => false);
+  const late = runtime.clock.sleep(ms, cut.signal).then(() => false);
   const said = await Promise.race([asked, late]);
   cut.abort();
   return said;
@@ -131,7 +131,7 @@ const addressLookMs = 30_000;
 
 /** Tells the provider where to deliver, until it has heard (it may start after us), and again when the address was changed. */
 async function register(
-  house: House,
+  runtime: Runtime,
   provider: Provider,
   publicUrl: string,
   stopping: AbortSignal,
@@ -140,20 +140,20 @@ async function register(
   let [registered, waitMs] = ['', 250];
   while (!stopping.aborted) {
     try {
-      const token = (await findWebhookTokens(house.sql, provider.connection))?.current ?? '';
+      const token = (await findWebhookTokens(runtime.sql, provider.connection))?.current ?? '';
       if (token !== registered)
         await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
       [registered, waitMs] = [token, 250];
       tried();
-      await house.clock.sleep(addressLookMs, stopping);
+      await runtime.clock.sleep(addressLookMs, stopping);
     } catch (error) {
       tried();
       if (stopping.aborted) return;
-      house.log.warn(
+      runtime.log.warn(
         { err: error, connection: provider.connection },
         'our webhook address is not registered yet',
       );
-      await house.clock.sleep(waitMs, stopping);
+      await runtime.clock.sleep(waitMs, stopping);
       waitMs = Math.min(waitMs * 2, 60_000);
     }
   }

@@ -1,16 +1,16 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { readConfig } from '../ground/config.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
 import { openPool } from '../db/pool.ts';
+import { readConfig } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { createMail } from '../ground/mail.ts';
-import type { OutgoingMessage } from './delivery-thread.ts';
+import { loadSecrets } from '../ground/secrets.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import { createUndiciNet } from '../ports/undici-net.ts';
-import { loadSecrets } from '../ground/secrets.ts';
 import { addressRulesOf, createAddresses } from '../webhooks/address.ts';
-import { runOutgoing } from '../webhooks/delivery-loop.ts';
+import { runDeliveries } from '../webhooks/delivery-loop.ts';
+import type { DeliveryMessage } from './delivery-thread.ts';
 
 /** The body of the thread that `outgoing.ts` starts. */
 const port = parentPort as MessagePort;
@@ -24,7 +24,7 @@ const { clock, measured } = databaseClock({ sql, clock: systemClock, log }, stop
 const ids = systemIds(clock);
 const clockOffset = watchClock({ sql, clock, log }, stopping.signal);
 await measured;
-const outgoing = runOutgoing(
+const outgoing = runDeliveries(
   {
     sql,
     clock,
@@ -37,7 +37,7 @@ const outgoing = runOutgoing(
   },
   clockOffset.isTolerable,
 );
-port.on('message', (message: OutgoingMessage) => {
+port.on('message', (message: DeliveryMessage) => {
   if (message === 'written') outgoing.written();
   else void stop();
 });

@@ -1,13 +1,13 @@
 import { createServer } from 'node:http';
-import type { House } from './runtime.ts';
 import { securityHeaders } from '../http/security-headers.ts';
+import type { Runtime } from './runtime.ts';
 
 /**
  * Prometheus metrics on a port of their own (`METRICS_PORT`, off by default). What is counted is read when it is asked for,
  * from the process and from the database: nothing is added to the path of a payment.
  */
 export async function serveMetrics(
-  house: Pick<House, 'sql' | 'log'>,
+  runtime: Pick<Runtime, 'sql' | 'log'>,
   { host, port }: { host: string; port: number },
 ): Promise<{ stop(): Promise<void> }> {
   const { collectDefaultMetrics, Gauge, Registry } = await import('prom-client');
@@ -22,7 +22,7 @@ export async function serveMetrics(
       registers: [registry],
       async collect() {
         this.reset();
-        const rows = await house.sql.run<{ value: number } & Record<string, string>>({
+        const rows = await runtime.sql.run<{ value: number } & Record<string, string>>({
           name: `metric_${name}`,
           text,
         });
@@ -75,7 +75,7 @@ export async function serveMetrics(
       const text = await registry.metrics();
       answer.writeHead(200, { 'content-type': registry.contentType }).end(text);
     } catch (error) {
-      house.log.warn({ err: error }, 'metrics could not be read');
+      runtime.log.warn({ err: error }, 'metrics could not be read');
       answer.writeHead(503).end();
     }
   });

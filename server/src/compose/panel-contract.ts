@@ -1,9 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
+import { createLog } from '../ground/log.ts';
 import type { UseCases } from '../http/server.ts';
 import { validatorCompiler } from '../http/validation.ts';
-import { createLog } from '../ground/log.ts';
-import type { PanelHouse } from '../panel/deps.ts';
+import type { PanelDeps } from '../panel/deps.ts';
 import { mountPanel, panelPath } from '../panel/panel.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
@@ -26,7 +26,7 @@ async function panelDocument(): Promise<string> {
     simulatorUrl: 'http://127.0.0.1:4010',
     dataDir: '.',
   };
-  const house = {
+  const runtime = {
     config,
     clock: systemClock,
     ids: systemIds(systemClock),
@@ -36,8 +36,8 @@ async function panelDocument(): Promise<string> {
       known: [{ id: '00000000', derive: () => Buffer.alloc(32) }],
     },
     draining: new AbortController().signal,
-  } as unknown as PanelHouse;
-  mountPanel(app, house, {} as UseCases);
+  } as unknown as PanelDeps;
+  mountPanel(app, runtime, {} as UseCases);
   const answer = await app.inject({ url: `${panelPath}/openapi.json` });
   await app.close();
   return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;

@@ -1,21 +1,21 @@
+import { type SubscribedTypes, subscribedTypes } from '../events/subscribed-types.ts';
 import type { Config } from '../ground/config.ts';
-import { type Wanted, wantedTypes } from '../events/subscribed-types.ts';
-import type { Recent } from '../ground/refreshing-cache.ts';
-import { createTill, type Till } from '../ledger/till.ts';
 import type { Log } from '../ground/log.ts';
 import { createMail, type Mail } from '../ground/mail.ts';
+import type { RefreshingCache } from '../ground/refreshing-cache.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import { createSignal, type Signal } from '../ground/signal.ts';
+import { createTill, type Till } from '../ledger/till.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Net } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
 import { createEfiProvider } from '../provider/efi.ts';
 import type { Provider } from '../provider/provider.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { type Breakers, createBreakers } from '../settlement/dispatch/breaker.ts';
 import { prepareLimits } from '../settlement/dispatch/limit.ts';
-import { createOutcomeWatch, type OutcomeWatch } from '../settlement/tracking/outcome-watch.ts';
 import type { Sender } from '../settlement/dispatch/send.ts';
-import { createSignal, type Signal } from '../ground/signal.ts';
+import { createOutcomeWatch, type OutcomeWatch } from '../settlement/tracking/outcome-watch.ts';
 import { type Addresses, addressRulesOf, createAddresses } from '../webhooks/address.ts';
 
 /** What the world hands to a process: settings and the ports. */
@@ -30,7 +30,7 @@ export interface Ground {
 }
 
 /** What the use cases and the settlement stand on. One per process, shared by its `api` and its `worker`. */
-export interface House extends Omit<Ground, 'config'> {
+export interface Runtime extends Omit<Ground, 'config'> {
   till: Till;
   /** The installation's identity secret: payment ids and fingerprints. */
   identity: Buffer;
@@ -39,7 +39,7 @@ export interface House extends Omit<Ground, 'config'> {
   breakers: Breakers;
   settings: Settings;
   /** Which events are written of an account. */
-  wanted: Recent<Wanted>;
+  subscribed: RefreshingCache<SubscribedTypes>;
   /** Where merchants' webhooks may go. */
   addresses: Addresses;
   mail: Mail;
@@ -48,7 +48,7 @@ export interface House extends Omit<Ground, 'config'> {
   /** What sends beside the callers in this process, by connection; none without a worker. */
   senders: Map<string, Sender>;
   /** Payments whose `pending` is kept back for a moment: who applies their end takes them out, and it is never written. */
-  keptBack: Set<string>;
+  deferredPending: Set<string>;
   /** Callers that wait for an outcome. */
   outcomes: OutcomeWatch;
   /** Something became due: the worker of this process listens, if there is one. */
@@ -70,7 +70,7 @@ export interface Settings {
 const simulatorPixKey = 'vintem@simulator.example';
 
 /** Puts a process together over a migrated database. */
-export async function openHouse(ground: Ground, draining: AbortSignal): Promise<House> {
+export async function openRuntime(ground: Ground, draining: AbortSignal): Promise<Runtime> {
   const { config, sql, clock, log } = ground;
   const [installation] = await sql.run<{ identity: Buffer }>({
     name: 'installation_identity',
@@ -93,11 +93,11 @@ export async function openHouse(ground: Ground, draining: AbortSignal): Promise<
       chargeExpirySeconds: config.chargeExpirySeconds,
     },
     draining,
-    wanted: wantedTypes(ground),
+    subscribed: subscribedTypes(ground),
     addresses: createAddresses(addressRulesOf(config), ground.net),
     mail: createMail(config, ground),
     senders: new Map(),
-    keptBack: new Set(),
+    deferredPending: new Set(),
     outcomes: createOutcomeWatch(ground),
     wake: createSignal(),
     eventsWritten: createSignal(),

@@ -8,7 +8,6 @@ import {
   findFirstTestAccount,
   findTestAccount,
 } from '../accounts/directory.ts';
-import { type Config, isTrial, SettingFault } from '../ground/config.ts';
 import { databaseClock } from '../db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse } from '../db/installation-secret.ts';
@@ -20,14 +19,21 @@ import {
   planMigrations,
   prepareInstallation,
 } from '../db/migrate.ts';
-import { databaseOfCommand, databaseOfPart, loginsOf, type OpenDatabase, prepareDataDir } from '../db/open.ts';
+import {
+  databaseOfCommand,
+  databaseOfPart,
+  loginsOf,
+  type OpenDatabase,
+  prepareDataDir,
+} from '../db/open.ts';
 import { openPool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
-import type { Ground, House } from './runtime.ts';
+import { type Config, isTrial, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
+import { loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
-import { loadSecrets } from '../ground/secrets.ts';
+import type { Ground, Runtime } from './runtime.ts';
 
 /** What a process begins with. */
 export interface Edge {
@@ -71,11 +77,11 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     await running.simulator?.ready;
     const service = await parts;
     if (ending.aborted) return;
-    const house = await openRunning(service, context, running, ending);
-    running.worker = service.runWorker(house);
-    const api = await service.runApi(house, config);
+    const runtime = await openRunning(service, context, running, ending);
+    running.worker = service.runWorker(runtime);
+    const api = await service.runApi(runtime, config);
     running.api = api;
-    running.outgoing = runOutgoing(service, house, database.url);
+    running.outgoing = runDeliveries(service, runtime, database.url);
     if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
     const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
     if (hasMailbox({ config })) say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
@@ -97,14 +103,14 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
     const context = await prepare(edge, database, running);
     const service = await serviceParts();
     if (ending.aborted) return;
-    const house = await openRunning(service, context, running, ending);
+    const runtime = await openRunning(service, context, running, ending);
     if (part === 'api') {
-      const api = await service.runApi(house, config);
+      const api = await service.runApi(runtime, config);
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      running.worker = service.runWorker(house);
-      running.outgoing = runOutgoing(service, house, database.url);
+      running.worker = service.runWorker(runtime);
+      running.outgoing = runDeliveries(service, runtime, database.url);
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -148,14 +154,14 @@ export async function planOfMigrate(edge: Edge): Promise<PendingMigration[]> {
 
 /** The service itself. Read when it is wanted: the other commands start without it, and `start` while initdb works. */
 async function serviceParts() {
-  const [house, api, worker, outgoing, net] = await Promise.all([
+  const [runtime, api, worker, outgoing, net] = await Promise.all([
     import('./runtime.ts'),
     import('./api.ts'),
     import('./worker.ts'),
     import('./delivery-thread.ts'),
     import('../ports/undici-net.ts'),
   ]);
-  return { ...house, ...api, ...worker, ...outgoing, ...net };
+  return { ...runtime, ...api, ...worker, ...outgoing, ...net };
 }
 
 type ServiceParts = Awaited<ReturnType<typeof serviceParts>>;
@@ -166,24 +172,24 @@ async function openRunning(
   context: Context,
   running: Running,
   ending: Ending,
-): Promise<House> {
+): Promise<Runtime> {
   const net = service.createUndiciNet();
   running.net = { stop: net.close };
-  const house = await service.openHouse({ ...context, net }, ending);
-  running.till = { stop: async () => house.till.close() };
+  const runtime = await service.openRuntime({ ...context, net }, ending);
+  running.till = { stop: async () => runtime.till.close() };
   void keepInUse(context, ending);
   const { host, metricsPort } = context.config;
   if (metricsPort !== null) {
     await requireFree('METRICS_PORT', host, metricsPort);
     const { serveMetrics } = await import('./metrics.ts');
-    running.metrics = await serveMetrics(house, { host, port: metricsPort });
+    running.metrics = await serveMetrics(runtime, { host, port: metricsPort });
   }
-  return house;
+  return runtime;
 }
 
-function runOutgoing(service: ServiceParts, house: House, databaseUrl: string): Stoppable {
-  const outgoing = service.startOutgoing({ databaseUrl });
-  house.eventsWritten.listen(outgoing.written);
+function runDeliveries(service: ServiceParts, runtime: Runtime, databaseUrl: string): Stoppable {
+  const outgoing = service.startDeliveryThread({ databaseUrl });
+  runtime.eventsWritten.listen(outgoing.written);
   return outgoing;
 }
 

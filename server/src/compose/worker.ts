@@ -1,18 +1,18 @@
 import { createAlerts } from '../accounts/alerts.ts';
 import { watchClock } from '../db/clock-offset.ts';
-import type { House } from './runtime.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
+import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp } from '../settlement/tracking/follow-up.ts';
 import { createInbound } from '../settlement/tracking/inbound.ts';
-import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
-import { createStillUnknown } from '../settlement/tracking/unknown-transfer-alerts.ts';
+import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-transfer-alerts.ts';
 import { expireDrafts } from '../transfers/draft.ts';
+import type { Runtime } from './runtime.ts';
 
 /** What runs with no client active. Every step may be run by any number of processes over one database. */
 export interface Worker {
@@ -38,14 +38,14 @@ const restMs = {
   securityEvents: 10_000,
 };
 
-export function runWorker(house: House): Worker {
+export function runWorker(runtime: Runtime): Worker {
   const stopping = new AbortController();
-  const clockOffset = watchClock(house, stopping.signal);
-  const followUps = [...house.providers.values()].map((provider) => createFollowUp(house, provider));
-  for (const { connection, sender } of followUps) house.senders.set(connection, sender);
-  const inbound = createInbound(house);
+  const clockOffset = watchClock(runtime, stopping.signal);
+  const followUps = [...runtime.providers.values()].map((provider) => createFollowUp(runtime, provider));
+  for (const { connection, sender } of followUps) runtime.senders.set(connection, sender);
+  const inbound = createInbound(runtime);
   let rest = new AbortController();
-  house.wake.listen(() => {
+  runtime.wake.listen(() => {
     rest.abort();
     rest = new AbortController();
   });
@@ -64,11 +64,11 @@ export function runWorker(house: House): Worker {
         failures = 0;
       } catch (error) {
         failures++;
-        house.log.error({ err: error, step: name }, 'a step of the worker failed');
+        runtime.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
       if (more) continue;
       const waitMs = Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
-      await house.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
+      await runtime.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
     }
   }
 
@@ -79,27 +79,27 @@ export function runWorker(house: House): Worker {
       loop('queries', stepQueries),
     ]),
     loop('deliveries', inbound.stepLeft),
-    loop('unknown', createStillUnknown(house).step),
-    loop('drafts', () => expireDrafts(house)),
-    ...[...house.providers.values()].flatMap((provider) => [
-      loop('statement', () => stepStatement(house, provider)),
-      loop('statementLines', () => stepStatementLines(house, provider)),
-      loop('dayReports', () => stepDayReport(house, provider)),
+    loop('unknown', createUnknownTransferAlerts(runtime).step),
+    loop('drafts', () => expireDrafts(runtime)),
+    ...[...runtime.providers.values()].flatMap((provider) => [
+      loop('statement', () => stepStatement(runtime, provider)),
+      loop('statementLines', () => stepStatementLines(runtime, provider)),
+      loop('dayReports', () => stepDayReport(runtime, provider)),
     ]),
-    loop('retention', () => stepRetention(house)),
-    loop('unusedKeys', createUnusedKeys(house).step),
-    loop('alerts', createAlerts(house).step),
-    loop('requestLog', () => stepRequestPruning(house)),
-    loop('attempts', () => stepAttemptPruning(house)),
-    loop('securityEvents', () => stepSecurityEventPruning(house)),
+    loop('retention', () => stepRetention(runtime)),
+    loop('unusedKeys', createUnusedKeys(runtime).step),
+    loop('alerts', createAlerts(runtime).step),
+    loop('requestLog', () => stepRequestPruning(runtime)),
+    loop('attempts', () => stepAttemptPruning(runtime)),
+    loop('securityEvents', () => stepSecurityEventPruning(runtime)),
   ];
   return {
     stop: async () => {
       stopping.abort();
-      house.senders.clear();
+      runtime.senders.clear();
       await Promise.all(loops);
       await Promise.all(followUps.map((followUp) => followUp.idle()));
-      await house.till.idle();
+      await runtime.till.idle();
     },
   };
 }

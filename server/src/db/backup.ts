@@ -2,9 +2,9 @@ import pg from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { type Config, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
+import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
-import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import {
   type Block,
   type Header,

@@ -1,8 +1,8 @@
 import { SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Queries, Sql, Statement } from '../ports/sql.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { countSealed, nameFactors, sealAgain } from './sealed-columns.ts';
 
 /**

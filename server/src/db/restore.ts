@@ -4,10 +4,10 @@ import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { type Config, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
+import { hasSecret, loadSecrets, type Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
-import { hasSecret, loadSecrets, type Secrets } from '../ground/secrets.ts';
 import { columnList, quoted, readCatalog } from './backup.ts';
 import {
   type BackupFile,

@@ -1,5 +1,5 @@
-import type { Queries, Sql, Statement } from '../ports/sql.ts';
 import type { Secrets } from '../ground/secrets.ts';
+import type { Queries, Sql, Statement } from '../ports/sql.ts';
 
 /**
  * Every column whose values are sealed under the installation's secret. What is sealed anywhere else cannot be sealed again by

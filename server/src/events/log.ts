@@ -1,6 +1,6 @@
+import { refuse, refuseFields } from '../ground/errors.ts';
 import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import {
@@ -13,7 +13,7 @@ import {
   pruneBelow,
 } from './log.sql.ts';
 
-export interface EventLogHouse {
+export interface EventLogDeps {
   sql: Sql;
   clock: Clock;
   /** Signs cursors. */
@@ -48,8 +48,8 @@ export const lowestIdAt = (ms: number): string => {
 };
 
 /** @throws ApiError `event_not_found` */
-export async function getEvent(house: EventLogHouse, holder: KeyHolder, id: string): Promise<LoggedEvent> {
-  const event = await findEvent(house.sql, holder.accountId, id);
+export async function getEvent(deps: EventLogDeps, holder: KeyHolder, id: string): Promise<LoggedEvent> {
+  const event = await findEvent(deps.sql, holder.accountId, id);
   if (!event) throw refuse('event_not_found');
   return event;
 }
@@ -60,7 +60,7 @@ export async function getEvent(house: EventLogHouse, holder: KeyHolder, id: stri
  * @throws ApiError `invalid_cursor`, `validation_failed`
  */
 export async function listEvents(
-  house: EventLogHouse,
+  deps: EventLogDeps,
   { accountId }: KeyHolder,
   query: EventQuery,
 ): Promise<{ events: LoggedEvent[]; nextCursor: string | null }> {
@@ -68,11 +68,11 @@ export async function listEvents(
   let to = timeOf('createdTo', query.createdTo) ?? latest;
   const { paymentId = null, type = null, limit = 100 } = query;
   const list = JSON.stringify([accountId, { ...query, cursor: '', limit: 0 }]);
-  const now = house.clock.now();
-  const place = query.cursor === undefined ? null : placeOf(house.cursorKey, list, query.cursor, now);
+  const now = deps.clock.now();
+  const place = query.cursor === undefined ? null : placeOf(deps.cursorKey, list, query.cursor, now);
   if (paymentId !== null) {
     // No index leads from a payment to its events (a random key more in every one of them): its life bounds the search.
-    const life = await findLife(house.sql, accountId, paymentId);
+    const life = await findLife(deps.sql, accountId, paymentId);
     if (!life) return { events: [], nextCursor: null };
     from = Math.max(from, life.createdAt);
     to = Math.min(to, Math.max(life.updatedAt, life.createdAt + latestWordMs) + 1);
@@ -87,13 +87,13 @@ export async function listEvents(
   };
   const filtered = type !== null || paymentId !== null;
   const scanned = filtered ? scannedMost : limit + 1 + slack;
-  const events = await findEvents(house.sql, accountId, stretch, scanned, limit + 1);
-  const cursorAt = (id: string): string => cursorOf(house.cursorKey, list, { createdAt: 0, id }, now);
+  const events = await findEvents(deps.sql, accountId, stretch, scanned, limit + 1);
+  const cursorAt = (id: string): string => cursorOf(deps.cursorKey, list, { createdAt: 0, id }, now);
   if (events.length > limit) {
     events.pop();
     return { events, nextCursor: cursorAt((events[limit - 1] as LoggedEvent).id) };
   }
-  const reached = await findPlace(house.sql, accountId, stretch, scanned - 1);
+  const reached = await findPlace(deps.sql, accountId, stretch, scanned - 1);
   return { events, nextCursor: reached === undefined ? null : cursorAt(reached) };
 }
 

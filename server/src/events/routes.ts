@@ -1,7 +1,7 @@
+import type { Log } from '../ground/log.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
-import type { Log } from '../ground/log.ts';
-import { type EventLogHouse, getEvent, listEvents } from './log.ts';
+import { type EventLogDeps, getEvent, listEvents } from './log.ts';
 import { EventListSchema, EventQuerySchema, EventSchema, StreamQuerySchema, StreamSchema } from './schema.ts';
 import { createStreams } from './stream.ts';
 
@@ -9,8 +9,8 @@ const tags = ['Events'];
 const facts: RouteFacts = { permissions: ['webhooks', 'read'], policy: 'reads', operation: 'syntax' };
 
 /** Of the whole account, every operation: filtered by what is asked for and not by X-Service-Operation. */
-export function eventRoutes(api: ApiScope, house: EventLogHouse & { log: Log; draining: AbortSignal }): void {
-  const streams = createStreams(house);
+export function eventRoutes(api: ApiScope, deps: EventLogDeps & { log: Log; draining: AbortSignal }): void {
+  const streams = createStreams(deps);
 
   api.get(
     '/events',
@@ -24,7 +24,7 @@ export function eventRoutes(api: ApiScope, house: EventLogHouse & { log: Log; dr
       config: { api: facts },
     },
     async (request, reply) => {
-      const { events, nextCursor } = await listEvents(house, request.caller, request.query);
+      const { events, nextCursor } = await listEvents(deps, request.caller, request.query);
       // The bodies go out as they are, the very bytes that were signed: no serializer touches them.
       const tail = JSON.stringify({ hasMore: nextCursor !== null, nextCursor }).slice(1);
       const text = `{"events":[${events.map(({ body }) => body).join(',')}],${tail}`;
@@ -77,7 +77,7 @@ export function eventRoutes(api: ApiScope, house: EventLogHouse & { log: Log; dr
       config: { api: facts },
     },
     async (request, reply) => {
-      const { body } = await getEvent(house, request.caller, request.params.id);
+      const { body } = await getEvent(deps, request.caller, request.params.id);
       return reply
         .type('application/json; charset=utf-8')
         .serializer(asIs)

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
-import type { KeyHolder } from '../http/auth.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
+import type { KeyHolder } from '../http/auth.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';
@@ -47,8 +47,8 @@ interface Stream {
   unwatch: () => void;
 }
 
-export function createStreams(house: { sql: Sql; clock: Clock; log: Log; draining: AbortSignal }): Streams {
-  const { sql, clock, log, draining } = house;
+export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining: AbortSignal }): Streams {
+  const { sql, clock, log, draining } = deps;
   const streams = new Set<Stream>();
   let following = false;
 

@@ -1,4 +1,4 @@
-import { type Recent, recent } from '../ground/refreshing-cache.ts';
+import { type RefreshingCache, refreshingCache } from '../ground/refreshing-cache.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 import { type EventType, eventTypes, isEventType } from './event.ts';
@@ -11,11 +11,11 @@ import { type EventType, eventTypes, isEventType } from './event.ts';
  * on, at the latest. Rejected: reading it under the lock (a statement more in every flush, for two types that few use),
  * and writing them always (two rows more in the life of a payment for nobody).
  */
-export type Wanted = ReadonlySet<EventType>;
+export type SubscribedTypes = ReadonlySet<EventType>;
 
 const names = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'webhook.test');
-export const always: Wanted = new Set(names.filter((type) => eventTypes[type].kept));
-const every: Wanted = new Set(names);
+export const always: SubscribedTypes = new Set(names.filter((type) => eventTypes[type].kept));
+const every: SubscribedTypes = new Set(names);
 
 const select: Statement = {
   name: 'events_wanted',
@@ -26,21 +26,24 @@ const select: Statement = {
  * The types to write for the account at this moment. When they cannot be read, every type: a row too many is never delivered to an
  * endpoint that did not subscribe, while an event that was not written is lost. An outcome is applied either way.
  */
-export async function wantedBy(house: { wanted: Recent<Wanted> }, accountId: string): Promise<Wanted> {
+export async function subscribedBy(
+  deps: { subscribed: RefreshingCache<SubscribedTypes> },
+  accountId: string,
+): Promise<SubscribedTypes> {
   try {
-    return (await house.wanted.get(accountId)) ?? every;
+    return (await deps.subscribed.get(accountId)) ?? every;
   } catch {
     return every;
   }
 }
 
-export function wantedTypes(house: { sql: Sql; clock: Clock }): Recent<Wanted> {
-  return recent<Wanted>({
-    clock: house.clock,
+export function subscribedTypes(deps: { sql: Sql; clock: Clock }): RefreshingCache<SubscribedTypes> {
+  return refreshingCache<SubscribedTypes>({
+    clock: deps.clock,
     maxAgeMs: 1000,
     maxEntries: 10_000,
     read: async (accountId) => {
-      const types = (await house.sql.run<{ type: string }>(select, [accountId])).map(({ type }) => type);
+      const types = (await deps.sql.run<{ type: string }>(select, [accountId])).map(({ type }) => type);
       if (types.includes('*')) return every;
       const asked = types
         .filter(isEventType)

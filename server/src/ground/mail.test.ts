@@ -2,9 +2,9 @@ import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createMail } from './mail.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
+import { createMail } from './mail.ts';
 
 test('without a mail server a mail is one file that only its owner reads, and a line end begins no header', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'vintem-mail-'));

@@ -1,8 +1,8 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isLoopbackHost } from './hosts.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import { isLoopbackHost } from './hosts.ts';
 
 /** What goes to people. */
 export interface Letter {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Clock } from '../ports/clock.ts';
-import { recent } from './refreshing-cache.ts';
+import { refreshingCache } from './refreshing-cache.ts';
 
 function handClock(): Clock & { at: number } {
   const clock = {
@@ -15,7 +15,7 @@ function handClock(): Clock & { at: number } {
 
 test('readers of one key share one read', async () => {
   let reads = 0;
-  const names = recent({
+  const names = refreshingCache({
     clock: handClock(),
     maxAgeMs: 1000,
     maxEntries: 10,
@@ -31,7 +31,7 @@ test('readers of one key share one read', async () => {
 test('nothing older than the limit is given out, counted from before the read', async () => {
   const clock = handClock();
   let reads = 0;
-  const names = recent({
+  const names = refreshingCache({
     clock,
     maxAgeMs: 1000,
     maxEntries: 10,
@@ -49,7 +49,7 @@ test('nothing older than the limit is given out, counted from before the read', 
 
 test('an answer of nothing is asked for again', async () => {
   let reads = 0;
-  const names = recent<string>({
+  const names = refreshingCache<string>({
     clock: handClock(),
     maxAgeMs: 1000,
     maxEntries: 10,
@@ -65,7 +65,7 @@ test('an answer of nothing is asked for again', async () => {
 
 test('a failed read is thrown to whoever waits and not kept', async () => {
   let fail = true;
-  const names = recent({
+  const names = refreshingCache({
     clock: handClock(),
     maxAgeMs: 1000,
     maxEntries: 10,
@@ -81,7 +81,7 @@ test('a failed read is thrown to whoever waits and not kept', async () => {
 
 test('what is forgotten is read anew, also while an older read is under way', async () => {
   const answers: ((value: string) => void)[] = [];
-  const names = recent<string>({
+  const names = refreshingCache<string>({
     clock: handClock(),
     maxAgeMs: 1000,
     maxEntries: 10,
@@ -99,7 +99,12 @@ test('what is forgotten is read anew, also while an older read is under way', as
 
 test('no more entries are kept than allowed', async () => {
   let reads = 0;
-  const names = recent({ clock: handClock(), maxAgeMs: 1000, maxEntries: 2, read: async () => ++reads });
+  const names = refreshingCache({
+    clock: handClock(),
+    maxAgeMs: 1000,
+    maxEntries: 2,
+    read: async () => ++reads,
+  });
   for (const key of ['a', 'b', 'c']) await names.get(key);
   expect(names.get('c')).toBe(3);
   expect(await names.get('a')).toBe(4);

@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts';
  * is seen everywhere within that time. Reads of one key are made once, however many wait for it. Once half as old as it
  * may become it is read again behind the scenes, so that a busy key never waits for the database.
  */
-export interface Recent<T> {
+export interface RefreshingCache<T> {
   /** A value at once where a fresh one is at hand. Undefined answers are not kept. */
   get(key: string): T | undefined | Promise<T | undefined>;
   /** Reads anew what is given out from now on. */
@@ -19,12 +19,12 @@ interface Entry<T> {
   reading: Promise<T | undefined> | undefined;
 }
 
-export function recent<T>(options: {
+export function refreshingCache<T>(options: {
   clock: Clock;
   maxAgeMs: number;
   maxEntries: number;
   read: (key: string) => Promise<T | undefined>;
-}): Recent<T> {
+}): RefreshingCache<T> {
   const { clock, maxAgeMs, maxEntries, read } = options;
   const entries = new Map<string, Entry<T>>();
 

@@ -1,9 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
-import { SettingFault } from './config.ts';
 import { exists, keptText } from '../db/binaries.ts';
-import { hmacSha256 } from './hmac.ts';
 import type { Ids } from '../ports/ids.ts';
+import { SettingFault } from './config.ts';
+import { hmacSha256 } from './hmac.ts';
 
 /**
  * Everything that is derived from the 32 bytes of `VINTEM_SECRET`: the pepper of API keys and the encryption of secrets at

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Permission } from '../ground/permissions.ts';
 import { refuse } from '../ground/errors.ts';
+import type { Permission } from '../ground/permissions.ts';
 
 /** Who calls: an account, through one of its keys or one of its people. */
 export interface KeyHolder {

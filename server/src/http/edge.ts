@@ -6,10 +6,10 @@ import type {
   RawRequestDefaultExpression,
   RawServerDefault,
 } from 'fastify';
+import type { ApiError, Language } from '../ground/errors.ts';
 import type { Permission } from '../ground/permissions.ts';
 import type { Holder } from '../request-log/request-log.ts';
 import type { Caller } from './auth.ts';
-import type { ApiError, Language } from '../ground/errors.ts';
 import type { Policy } from './rate-limit.ts';
 import type { ClientTrace } from './trace.ts';
 

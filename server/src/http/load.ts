@@ -1,6 +1,6 @@
+import { refuse } from '../ground/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RouteFacts } from './edge.ts';
-import { refuse } from '../ground/errors.ts';
 
 /** Refuses what there is no time for. */
 export interface Load {

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import type { FastifySchema } from 'fastify';
-import type { RouteFacts } from './edge.ts';
 import { catalogue, type ErrorCode, errorBody, fieldCodes, refuse, refuseFields } from '../ground/errors.ts';
+import type { RouteFacts } from './edge.ts';
 import type { EdgeParts } from './server.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
+import { defaultInFlight, defaultQuotas, type Quota, type QuotaName, type Quotas } from '../ground/quotas.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import { refuse } from '../ground/errors.ts';
-import { defaultInFlight, defaultQuotas, type Quota, type QuotaName, type Quotas } from '../ground/quotas.ts';
 import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */

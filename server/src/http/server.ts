@@ -9,35 +9,35 @@ import fastify, {
 import { accountRoutes } from '../accounts/routes.ts';
 import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
-import type { Wanted } from '../events/subscribed-types.ts';
-import { type KeyPeppers, keyring, type VerifiedKey } from '../keys/keys.ts';
+import type { SubscribedTypes } from '../events/subscribed-types.ts';
+import { answerWithinMs, before } from '../ground/deadline.ts';
+import { ApiError, type ErrorCode, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
+import type { Quotas } from '../ground/quotas.ts';
+import type { RefreshingCache } from '../ground/refreshing-cache.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import { type KeyPeppers, keyring, type VerifiedKey } from '../keys/keys.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
-import type { LookupHouse } from '../payments/lookup.ts';
+import type { LookupDeps } from '../payments/lookup.ts';
 import { paymentRoutes } from '../payments/routes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
 import type { Addresses } from '../webhooks/address.ts';
 import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { bearerOf, requirePermission } from './auth.ts';
-import { answerWithinMs, before } from '../ground/deadline.ts';
 import { docsRoutes } from './docs.ts';
 import type { RouteFacts } from './edge.ts';
-import { ApiError, type ErrorCode, errorBody, type Language, languageOf, refuse } from '../ground/errors.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
 import { type DescribedRoute, openApiOf } from './openapi.ts';
 import { namedOperationOf } from './operation-header.ts';
-import type { Quotas } from '../ground/quotas.ts';
 import { rateLimiter } from './rate-limit.ts';
-import type { Recent } from '../ground/refreshing-cache.ts';
 import { securityHeaders, strictTransport } from './security-headers.ts';
 import { clientTraceOf } from './trace.ts';
 import { validatorCompiler } from './validation.ts';
@@ -48,7 +48,7 @@ export const basePath = '/api/v1/public';
 export interface UseCases extends DraftCalls {
   createCharge: CreateCharge;
   createTransfer: CreateTransfer;
-  refreshIfOverdue: LookupHouse['refreshIfOverdue'];
+  refreshIfOverdue: LookupDeps['refreshIfOverdue'];
   receiveWebhook: ReceiveWebhook;
 }
 
@@ -70,7 +70,7 @@ export interface EdgeParts {
   log: Log;
   /** Where merchants' webhooks may go. */
   addresses: Addresses;
-  wanted: Recent<Wanted>;
+  subscribed: RefreshingCache<SubscribedTypes>;
   useCases: UseCases;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;

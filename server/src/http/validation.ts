@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { Compile } from 'typebox/compile';
-import { isPrintable, printable } from '../ground/printable.ts';
 import { type ApiError, type FieldProblem, refuse, refuseFields } from '../ground/errors.ts';
+import { isPrintable, printable } from '../ground/printable.ts';
 
 /**
  * Checks bodies, queries and path parameters against their schemas, after normalising them. TypeBox's compiled check decides;

@@ -1,7 +1,7 @@
 import { timestamp } from '../db/pool.ts';
+import type { Permission } from '../ground/permissions.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import type { Permission } from '../ground/permissions.ts';
 
 /** A key as the edge needs it, with its account. */
 export interface StoredKey {

@@ -1,12 +1,13 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
-import type { Quotas } from '../ground/quotas.ts';
-import { type Recent, recent } from '../ground/refreshing-cache.ts';
 import type { Log } from '../ground/log.ts';
+import type { Permission } from '../ground/permissions.ts';
+import { isPrintable } from '../ground/printable.ts';
+import type { Quotas } from '../ground/quotas.ts';
+import { type RefreshingCache, refreshingCache } from '../ground/refreshing-cache.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
-import { isPrintable } from '../ground/printable.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { addressesPerKey, allowList, networkOf } from './address.ts';
 import { hashOfKey, keyIdOf, makeKey, sameHash } from './key.ts';
 import {
@@ -20,7 +21,6 @@ import {
   setPermissions,
   touchKey,
 } from './keys.sql.ts';
-import type { Permission } from '../ground/permissions.ts';
 
 /** What keys need of the installation's secrets. A pepper is named, so that it can be changed. */
 export type KeyPeppers = Pick<Secrets, 'currentPepper' | 'pepperOf'>;
@@ -50,7 +50,7 @@ export interface WantedKey {
   createdBy?: string;
 }
 
-interface KeyHouse {
+interface KeyDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -61,7 +61,7 @@ interface KeyHouse {
  * Makes a key. The answer is the only place where it can ever be read.
  * @throws KeyRefused no such account, a name that is taken or no name, no permission, 20 active keys, no address
  */
-export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ id: string; key: string }> {
+export async function createKey(deps: KeyDeps, wanted: WantedKey): Promise<{ id: string; key: string }> {
   const name = wanted.name.normalize('NFC').trim();
   if (name.length === 0 || [...name].length > 64 || !isPrintable(name)) {
     throw new KeyRefused('a key has a name of 1 to 64 characters');
@@ -75,10 +75,10 @@ export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ i
   ) {
     throw new KeyRefused('a key lives 1 to 3650 days');
   }
-  return house.sql.tx(async (tx) => {
+  return deps.sql.tx(async (tx) => {
     const account = await lockAccount(tx, wanted.accountId);
     if (!account) throw new KeyRefused('there is no such account');
-    const now = house.clock.now();
+    const now = deps.clock.now();
     // One that was followed by another only ends its overlap: neither its place nor its name is kept for it.
     const active = (await selectKeys(tx, wanted.accountId)).filter(
       (key) => isActive(key, now) && key.rolledTo === null,
@@ -88,10 +88,10 @@ export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ i
     }
     if (active.some((key) => key.name === name))
       throw new KeyRefused(`an active key is named ${name} already`);
-    const made = makeKey(house.ids, account.test);
+    const made = makeKey(deps.ids, account.test);
     await insertKey(tx, {
       id: made.id,
-      ...hashed(house, made.key),
+      ...hashed(deps, made.key),
       accountId: wanted.accountId,
       name,
       permissions: [...new Set(wanted.permissions)],
@@ -110,24 +110,24 @@ export async function createKey(house: KeyHouse, wanted: WantedKey): Promise<{ i
  * @throws KeyRefused no such active key in the account, or it was rolled already
  */
 export async function rollKey(
-  house: KeyHouse,
+  deps: KeyDeps,
   accountId: string,
   id: string,
   overlapMs: number,
   createdBy: string | null = null,
 ): Promise<{ id: string; key: string }> {
-  return house.sql.tx(async (tx) => {
+  return deps.sql.tx(async (tx) => {
     const account = await lockAccount(tx, accountId);
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const old = (await selectKeys(tx, accountId)).find((key) => key.id === id && isActive(key, now));
     if (!account || !old) throw new KeyRefused('there is no such active key');
     if (old.rolledTo !== null) throw new KeyRefused(`the key was rolled already, to ${old.rolledTo}`);
-    const made = makeKey(house.ids, account.test);
+    const made = makeKey(deps.ids, account.test);
     await markRolled(tx, id, made.id, now + overlapMs);
     const { name, permissions, ips } = old;
     await insertKey(tx, {
       id: made.id,
-      ...hashed(house, made.key),
+      ...hashed(deps, made.key),
       accountId,
       name,
       permissions,
@@ -145,14 +145,14 @@ export async function rollKey(
  * @throws KeyRefused no such active key in the account, none left, or one that it has not
  */
 export async function narrowKey(
-  house: KeyHouse,
+  deps: KeyDeps,
   accountId: string,
   id: string,
   left: readonly Permission[],
 ): Promise<void> {
-  await house.sql.tx(async (tx) => {
+  await deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const key = (await selectKeys(tx, accountId)).find((one) => one.id === id && isActive(one, now));
     if (!key) throw new KeyRefused('there is no such active key');
     if (left.length === 0 || !left.every((permission) => key.permissions.includes(permission))) {
@@ -167,30 +167,30 @@ export async function narrowKey(
  * @throws KeyRefused as `rollKey`
  */
 export async function rollKeyById(
-  house: KeyHouse,
+  deps: KeyDeps,
   id: string,
   overlapMs: number,
 ): Promise<{ id: string; key: string }> {
-  const key = await findKey(house.sql, id);
+  const key = await findKey(deps.sql, id);
   if (!key) throw new KeyRefused('there is no such key');
-  return rollKey(house, key.accountId, id, overlapMs);
+  return rollKey(deps, key.accountId, id, overlapMs);
 }
 
 /**
  * A key that rests because nobody used it for half a year works again.
  * @throws KeyRefused no such active key
  */
-export async function wakeKey(house: { sql: Sql; clock: Clock }, id: string): Promise<void> {
-  await house.sql.tx(async (tx) => {
+export async function wakeKey(deps: { sql: Sql; clock: Clock }, id: string): Promise<void> {
+  await deps.sql.tx(async (tx) => {
     const key = await findKey(tx, id);
-    if (!key || !isActive(key, house.clock.now())) throw new KeyRefused('there is no such active key');
+    if (!key || !isActive(key, deps.clock.now())) throw new KeyRefused('there is no such active key');
     await lockAccount(tx, key.accountId);
-    await markWoken(tx, id, house.clock.now());
+    await markWoken(tx, id, deps.clock.now());
   });
 }
 
-function hashed(house: KeyHouse, key: string): { hash: Buffer; pepperId: string } {
-  const { id: pepperId, pepper } = house.secrets.currentPepper;
+function hashed(deps: KeyDeps, key: string): { hash: Buffer; pepperId: string } {
+  const { id: pepperId, pepper } = deps.secrets.currentPepper;
   return { hash: hashOfKey(pepper, key), pepperId };
 }
 
@@ -210,20 +210,20 @@ function networksOf(texts: readonly string[]): string[] {
 }
 
 /** Every key of the account, oldest first, revoked ones included. */
-export const listKeys = (house: { sql: Sql }, accountId: string): Promise<ListedKey[]> =>
-  selectKeys(house.sql, accountId);
+export const listKeys = (deps: { sql: Sql }, accountId: string): Promise<ListedKey[]> =>
+  selectKeys(deps.sql, accountId);
 
 /**
  * When this has returned, no call that moves money is accepted with the key any more; reads end within a second.
  * Revoking again changes nothing.
  * @throws KeyRefused no such key
  */
-export async function revokeKey(house: { sql: Sql; clock: Clock }, id: string): Promise<void> {
-  await house.sql.tx(async (tx) => {
+export async function revokeKey(deps: { sql: Sql; clock: Clock }, id: string): Promise<void> {
+  await deps.sql.tx(async (tx) => {
     const key = await findKey(tx, id);
     if (!key) throw new KeyRefused('there is no such key');
     await lockAccount(tx, key.accountId);
-    await markRevoked(tx, id, house.clock.now());
+    await markRevoked(tx, id, deps.clock.now());
   });
 }
 
@@ -231,14 +231,14 @@ export async function revokeKey(house: { sql: Sql; clock: Clock }, id: string): 
 export const firstKeyName = 'First key';
 
 /** @returns the ids of the keys that were in force */
-export const revokeFirstKey = (house: { sql: Sql; clock: Clock }, accountId: string): Promise<string[]> =>
-  house.sql.tx(async (tx) => {
+export const revokeFirstKey = (deps: { sql: Sql; clock: Clock }, accountId: string): Promise<string[]> =>
+  deps.sql.tx(async (tx) => {
     const printed = (await selectKeys(tx, accountId)).filter(
-      (key) => key.name === firstKeyName && isActive(key, house.clock.now()),
+      (key) => key.name === firstKeyName && isActive(key, deps.clock.now()),
     );
     if (printed.length === 0) return [];
     await lockAccount(tx, accountId);
-    for (const { id } of printed) await markRevoked(tx, id, house.clock.now());
+    for (const { id } of printed) await markRevoked(tx, id, deps.clock.now());
     return printed.map(({ id }) => id);
   });
 
@@ -286,15 +286,15 @@ export interface Keyring {
    * The whole key to what it stands for, or undefined for whatever is no key in force (unknown, malformed, revoked, resting: nothing
    * tells them apart).
    */
-  get: Recent<VerifiedKey>['get'];
+  get: RefreshingCache<VerifiedKey>['get'];
   /** Whether this process has seen the whole key valid before. It may have been revoked since: only `get` admits. */
   wasValid(presented: string): boolean;
   /** Notes that a key was used: off the request's path, and at most once a minute for each key and process. */
   noteUse(key: VerifiedKey, ip: string, userAgent: string | undefined): void;
 }
 
-export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; log: Log }): Keyring {
-  const { sql, clock, secrets, log } = house;
+export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log: Log }): Keyring {
+  const { sql, clock, secrets, log } = deps;
   /** When each was noted by this process, monotonic, since what was read of a key may be a second old. */
   const notedAt = new Map<string, number>();
 
@@ -327,7 +327,7 @@ export function keyring(house: { sql: Sql; clock: Clock; secrets: KeyPeppers; lo
     };
   }
 
-  const known = recent({ clock, maxAgeMs, maxEntries: keysAtHand, read: verify });
+  const known = refreshingCache({ clock, maxAgeMs, maxEntries: keysAtHand, read: verify });
   return {
     get: known.get,
     wasValid: (presented) => seenValid.has(presented),

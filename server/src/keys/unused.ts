@@ -17,10 +17,10 @@ const keysAtOnce = 100;
  *
  * A mail is noted after it was sent: a process that dies in between sends it twice rather than never.
  */
-export function createUnusedKeys(house: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
   step(): Promise<boolean>;
 } {
-  const { sql, clock, mail, log } = house;
+  const { sql, clock, mail, log } = deps;
   let lookAtMs = Number.NEGATIVE_INFINITY;
 
   async function warn(key: UnusedKey): Promise<void> {

@@ -184,7 +184,7 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
   }
 
   /** Settles what wants the same chains, and whatever comes for them meanwhile, beside the queue. */
-  function settleApart(group: Pending[]): void {
+  function isolate(group: Pending[]): void {
     const waiting: Pending[] = [];
     const keys = new Set(group.flatMap((pending) => pending.command.chains.map(keyOfChain)));
     for (const key of keys) apart.set(key, waiting);
@@ -227,7 +227,7 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
         }
         if (kind === 'locked') {
           if (seen.apart) seen.apart.unshift(...batch);
-          else for (const group of byChain(batch)) settleApart(group);
+          else for (const group of byChain(batch)) isolate(group);
           return;
         }
         if (kind === 'exhausted') {
@@ -298,7 +298,7 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
       new Promise<Answer>((resolve, reject) => {
         const pending: Pending = { command, resolve: resolve as (answer: unknown) => void, reject };
         if (isBesideOperations(command)) {
-          if (!joinsApart(pending)) settleApart([pending]);
+          if (!joinsApart(pending)) isolate([pending]);
           return;
         }
         queue.push(pending);

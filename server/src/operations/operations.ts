@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
 import { type LockedBalance, lockAccount } from '../accounts/lock.sql.ts';
 import { eventRow, events } from '../events/event.ts';
-import type { Caller, KeyHolder } from '../http/auth.ts';
 import { ApiError, refuse } from '../ground/errors.ts';
-import { recent } from '../ground/refreshing-cache.ts';
+import type { Log } from '../ground/log.ts';
+import { refreshingCache } from '../ground/refreshing-cache.ts';
+import type { Caller, KeyHolder } from '../http/auth.ts';
 import type { ChainState } from '../ledger/invariants.ts';
 import { chainStart } from '../ledger/journal.ts';
 import { findLastCheckpoint } from '../ledger/verify.sql.ts';
-import type { Log } from '../ground/log.ts';
 import { isoOf } from '../payments/view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -34,7 +34,7 @@ import type { OperationSchema } from './schema.ts';
 
 export const operationsPerAccount = 10;
 
-export interface OperationsHouse {
+export interface OperationsDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -61,13 +61,13 @@ interface LiveOperations {
   ids: ReadonlySet<string>;
 }
 
-export function operationDirectory(house: { sql: Sql; clock: Clock }): OperationDirectory {
-  const known = recent<LiveOperations>({
-    clock: house.clock,
+export function operationDirectory(deps: { sql: Sql; clock: Clock }): OperationDirectory {
+  const known = refreshingCache<LiveOperations>({
+    clock: deps.clock,
     maxAgeMs: 1000,
     maxEntries: 10_000,
     read: async (accountId) => {
-      const rows = await findOperationIds(house.sql, accountId);
+      const rows = await findOperationIds(deps.sql, accountId);
       const main = rows.find((row) => row.main);
       return main && { main: main.id, ids: new Set(rows.map((row) => row.id)) };
     },
@@ -120,23 +120,23 @@ export async function onCurrentOperation<Answer>(
 // -------------------------------------------------------------------------------------------------------------------- calls
 
 /** The oldest first. */
-export const listOperations = (house: { sql: Sql }, holder: KeyHolder): Promise<OperationRow[]> =>
-  findOperations(house.sql, holder.accountId);
+export const listOperations = (deps: { sql: Sql }, holder: KeyHolder): Promise<OperationRow[]> =>
+  findOperations(deps.sql, holder.accountId);
 
 /**
  * Creates an operation, or answers a repeat with the state of what it created, under its present name.
  * @throws ApiError `idempotency_conflict`, `request_key_consumed`, `operation_limit_reached`
  */
 export async function createOperation(
-  house: OperationsHouse,
+  deps: OperationsDeps,
   holder: KeyHolder,
   wanted: { name: string; requestKey: string },
 ): Promise<{ operation: OperationRow; replayed: boolean }> {
   const { accountId } = holder;
-  const fingerprint = fingerprintOf(house.identity, { endpoint: 'operations', name: wanted.name });
+  const fingerprint = fingerprintOf(deps.identity, { endpoint: 'operations', name: wanted.name });
   const account = { id: accountId, number: holder.accountNumber };
-  const paymentId = paymentIdFor(house.identity, account, wanted.requestKey);
-  const outcome = await house.sql.tx(async (tx) => {
+  const paymentId = paymentIdFor(deps.identity, account, wanted.requestKey);
+  const outcome = await deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     // A repeat is answered from what the first request asked for, so also after a rename.
     const use = await findKeyUse(tx, accountId, wanted.requestKey, paymentId);
@@ -146,11 +146,11 @@ export async function createOperation(
       if (!operation) throw refuse('request_key_consumed');
       return { operation, replayed: true };
     }
-    const id = house.ids.uuid();
+    const id = deps.ids.uuid();
     const slots = (await findStates(tx, accountId, id)).map((state) => state.slot);
     const slot = firstFree(slots);
     if (slot === undefined) throw refuse('operation_limit_reached');
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const operation: OperationRow = {
       id,
       name: wanted.name,
@@ -176,11 +176,11 @@ export async function createOperation(
         { resource: 'operation', resourceId: id, fingerprint },
         now,
       ),
-      ...announce(house, tx, holder, now, [['operation.created', operation]]),
+      ...announce(deps, tx, holder, now, [['operation.created', operation]]),
     ]);
     return { operation, replayed: false };
   });
-  house.directory.forget(accountId);
+  deps.directory.forget(accountId);
   return outcome;
 }
 
@@ -191,17 +191,17 @@ function firstFree(taken: readonly (number | null)[]): number | undefined {
 
 /** @throws ApiError `operation_not_found` */
 export async function renameOperation(
-  house: OperationsHouse,
+  deps: OperationsDeps,
   holder: KeyHolder,
   id: string,
   name: string,
 ): Promise<OperationRow> {
-  return house.sql.tx(async (tx) => {
-    const now = house.clock.now();
+  return deps.sql.tx(async (tx) => {
+    const now = deps.clock.now();
     const changed = await renameRow(tx, holder.accountId, id, name, now);
     const operation = await findOperation(tx, holder.accountId, id);
     if (!operation) throw refuse('operation_not_found');
-    if (changed) await Promise.all(announce(house, tx, holder, now, [['operation.updated', operation]]));
+    if (changed) await Promise.all(announce(deps, tx, holder, now, [['operation.updated', operation]]));
     return operation;
   });
 }
@@ -213,14 +213,14 @@ export async function renameOperation(
  * page, since no statement may take long, and the few that came after under it. So the comparison is exact and the lock short.
  * @throws ApiError what blocks it; `ledger_divergence` when balance and journals differ
  */
-export async function deleteOperation(house: OperationsHouse, holder: KeyHolder, id: string): Promise<void> {
+export async function deleteOperation(deps: OperationsDeps, holder: KeyHolder, id: string): Promise<void> {
   const { accountId } = holder;
-  const summedTo = await findSeq(house.sql, accountId, id);
-  const before = await sumUpTo(house.sql, accountId, id, summedTo);
+  const summedTo = await findSeq(deps.sql, accountId, id);
+  const before = await sumUpTo(deps.sql, accountId, id, summedTo);
   // Reads past index entries of finished payments that vacuum has not removed yet, and marks them, so that the same under the lock is short.
-  await findObstacles(house.sql, accountId, id);
+  await findObstacles(deps.sql, accountId, id);
   let differs = false;
-  const deleted = house.sql.tx(async (tx) => {
+  const deleted = deps.sql.tx(async (tx) => {
     const account = await lockAccount(tx, accountId);
     const states = await findStates(tx, accountId, id);
     const state = states.find((one) => one.id === id);
@@ -236,7 +236,7 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
       findObstacles(tx, accountId, id),
     ]);
     if (!agrees(balance, addSums(before, after), lastHash)) {
-      house.log.error(
+      deps.log.error(
         { accountId, operationId: id },
         'the balance of an operation differs from its journals: its deletion was refused',
       );
@@ -250,7 +250,7 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
     // Every terminal state came from the provider, since no other cause exists, except what a restore brought back.
     if (obstacles.unconfirmed) throw refuse('balance_not_confirmed');
 
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const gone = await findOperation(tx, accountId, id);
     const nextMain = state.main ? (others[0]?.id ?? null) : null;
     await deleteRow(tx, accountId, id, nextMain, now);
@@ -258,29 +258,25 @@ export async function deleteOperation(house: OperationsHouse, holder: KeyHolder,
     const news: News[] = [];
     if (gone) news.push(['operation.deleted', gone]);
     if (heir) news.push(['operation.updated', heir]);
-    await Promise.all(announce(house, tx, holder, now, news));
+    await Promise.all(announce(deps, tx, holder, now, news));
   });
   try {
     await deleted;
   } catch (error) {
-    if (differs) await recordDifference(house, accountId, id);
+    if (differs) await recordDifference(deps, accountId, id);
     throw error;
   }
-  house.directory.forget(accountId);
+  deps.directory.forget(accountId);
 }
 
 /** Opens the incident that an operator has to resolve. Its failing changes nothing for the caller. */
-async function recordDifference(
-  house: OperationsHouse,
-  accountId: string,
-  operationId: string,
-): Promise<void> {
+async function recordDifference(deps: OperationsDeps, accountId: string, operationId: string): Promise<void> {
   const fault = 'the balance differed from its journals when it was to be deleted';
   const found = { accountId, operationId, paymentId: null, invariant: 3, fault };
   try {
-    await recordDivergences({ ...house, actor: 'vintem' }, [found]);
+    await recordDivergences({ ...deps, actor: 'vintem' }, [found]);
   } catch (error) {
-    house.log.error({ err: error, accountId, operationId }, 'no incident could be opened');
+    deps.log.error({ err: error, accountId, operationId }, 'no incident could be opened');
   }
 }
 
@@ -288,14 +284,14 @@ type News = [type: 'operation.created' | 'operation.updated' | 'operation.delete
 
 /** In the transaction of the change: no change without its event, and no event without its change. */
 function announce(
-  house: OperationsHouse,
+  deps: OperationsDeps,
   tx: Queries,
   holder: KeyHolder,
   at: number,
   news: readonly News[],
 ): Promise<unknown>[] {
   const inserted = news.map(([type, operation]) =>
-    eventRow(house.ids, {
+    eventRow(deps.ids, {
       accountId: holder.accountId,
       operationId: operation.id,
       paymentId: null,

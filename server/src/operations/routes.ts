@@ -4,7 +4,7 @@ import {
   createOperation,
   deleteOperation,
   listOperations,
-  type OperationsHouse,
+  type OperationsDeps,
   operationsPerAccount,
   renameOperation,
   viewOfOperation,
@@ -22,7 +22,7 @@ const reads: RouteFacts = { permissions: ['read'], policy: 'reads', operation: '
 const writes: RouteFacts = { permissions: ['operations'], policy: 'operations', operation: 'syntax' };
 const Id = IdParams('Id of the business operation');
 
-export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
+export function operationRoutes(api: ApiScope, deps: OperationsDeps): void {
   api.get(
     '/operations',
     {
@@ -32,7 +32,7 @@ export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
     async (request) => ({
       ownerId: request.caller.accountId,
       limit: operationsPerAccount,
-      operations: (await listOperations(house, request.caller)).map(viewOfOperation),
+      operations: (await listOperations(deps, request.caller)).map(viewOfOperation),
     }),
   );
 
@@ -48,7 +48,7 @@ export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
       config: { api: { ...writes, creates: true } },
     },
     async (request, reply) => {
-      const { operation, replayed } = await createOperation(house, request.caller, request.body);
+      const { operation, replayed } = await createOperation(deps, request.caller, request.body);
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(viewOfOperation(operation));
     },
@@ -67,7 +67,7 @@ export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
       config: { api: writes },
     },
     async (request) =>
-      viewOfOperation(await renameOperation(house, request.caller, request.params.id, request.body.name)),
+      viewOfOperation(await renameOperation(deps, request.caller, request.params.id, request.body.name)),
   );
 
   api.delete(
@@ -83,7 +83,7 @@ export function operationRoutes(api: ApiScope, house: OperationsHouse): void {
       config: { api: writes },
     },
     async (request) => {
-      await deleteOperation(house, request.caller, request.params.id);
+      await deleteOperation(deps, request.caller, request.params.id);
       return { ok: true as const };
     },
   );

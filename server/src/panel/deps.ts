@@ -1,9 +1,14 @@
 import type { Config } from '../ground/config.ts';
-import type { House } from '../compose/runtime.ts';
+import type { Mail } from '../ground/mail.ts';
+import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
+import type { Addresses } from '../webhooks/address.ts';
 
-/** What the panel's back end stands on. */
-export interface PanelHouse extends House {
+/** What the panel's back end needs. */
+export interface PanelDeps extends AcceptDeps {
   config: Config;
+  mail: Mail;
+  /** Where webhooks may go. */
+  addresses: Addresses;
   /** Whether this process may write limits that all processes share. */
   mayShare(): boolean;
   /** Where requests of the panel come from: our public address, and on loopback its other names. */

@@ -10,27 +10,27 @@ import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
-import { accountScopeRoutes } from './views/account-routes.ts';
-import { pageRoutes } from './site/assets.ts';
 import { type Attempts, attempts } from './auth/attempts.ts';
 import type { Auth } from './auth/auth.ts';
 import { authRoutes } from './auth/auth-routes.ts';
-import { draftRoutes } from './views/draft-routes.ts';
-import { PanelError, panelErrorBody } from './errors.ts';
-import { exportRoutes } from './exports/export-routes.ts';
-import { originsOf, type PanelHouse } from './deps.ts';
-import { keyRoutes } from './views/key-routes.ts';
 import { liveSessions } from './auth/live-sessions.ts';
-import { hasMailbox, mailboxRoutes } from './site/mailbox.ts';
-import { memberRoutes } from './members/member-routes.ts';
-import { personRoutes } from './members/person-routes.ts';
-import { receiptRoutes } from './exports/receipt-routes.ts';
-import { reconciliationRoutes } from './views/reconciliation-routes.ts';
-import { requestRoutes } from './views/request-routes.ts';
 import { securityEventRoutes } from './auth/security-event-routes.ts';
 import { recordSecurityEvent } from './auth/security-events.ts';
 import { actorOf, sessions as createSessions } from './auth/session.ts';
+import { originsOf, type PanelDeps } from './deps.ts';
+import { PanelError, panelErrorBody } from './errors.ts';
+import { exportRoutes } from './exports/export-routes.ts';
+import { receiptRoutes } from './exports/receipt-routes.ts';
+import { memberRoutes } from './members/member-routes.ts';
+import { personRoutes } from './members/person-routes.ts';
+import { pageRoutes } from './site/assets.ts';
+import { hasMailbox, mailboxRoutes } from './site/mailbox.ts';
 import { createUpdates } from './site/updates.ts';
+import { accountScopeRoutes } from './views/account-routes.ts';
+import { draftRoutes } from './views/draft-routes.ts';
+import { keyRoutes } from './views/key-routes.ts';
+import { reconciliationRoutes } from './views/reconciliation-routes.ts';
+import { requestRoutes } from './views/request-routes.ts';
 
 export const panelPath = '/panel/api';
 
@@ -41,15 +41,15 @@ export const panelPath = '/panel/api';
  */
 export function mountPanel(
   app: FastifyInstance,
-  given: Omit<PanelHouse, 'origins'>,
+  given: Omit<PanelDeps, 'origins'>,
   useCases: Pick<UseCases, 'createCharge' | 'refreshIfOverdue'>,
 ): void {
-  const house: PanelHouse = { ...given, origins: originsOf(given.config.publicUrl) };
-  const counted = attempts(house);
+  const deps: PanelDeps = { ...given, origins: originsOf(given.config.publicUrl) };
+  const counted = attempts(deps);
   // Half a second of reading that neither a start nor the public API should wait for.
   let auth: Promise<Auth> | undefined;
   const loadAuth = (): Promise<Auth> => {
-    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(house, counted));
+    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted));
     return auth;
   };
 
@@ -57,8 +57,8 @@ export function mountPanel(
     async (scope) => {
       scope.setErrorHandler(async (error, request, reply) => {
         if (!(error instanceof PanelError)) throw error;
-        await recordRefusal(house, counted, request, error).catch((err: unknown) =>
-          house.log.warn({ err }, 'a refusal was not recorded'),
+        await recordRefusal(deps, counted, request, error).catch((err: unknown) =>
+          deps.log.warn({ err }, 'a refusal was not recorded'),
         );
         return reply
           .code(error.status)
@@ -67,9 +67,9 @@ export function mountPanel(
       });
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
-      const directory = operationDirectory(house);
-      const sessions = createSessions(house, loadAuth, directory, liveSessions(house));
-      authRoutes(scope, house, sessions, counted, loadAuth);
+      const directory = operationDirectory(deps);
+      const sessions = createSessions(deps, loadAuth, directory, liveSessions(deps));
+      authRoutes(scope, deps, sessions, counted, loadAuth);
 
       const described: DescribedRoute[] = [];
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
@@ -79,16 +79,16 @@ export function mountPanel(
         const path = route.url.slice(panelPath.length).replace('/accounts/:account', '');
         described.push({ method: route.method, path, schema: route.schema ?? {}, facts });
       });
-      const { config } = house;
+      const { config } = deps;
       const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
-      personRoutes(api, house, sessions, counted, { mailbox: hasMailbox(house), simulatorUrl });
-      if (hasMailbox(house)) mailboxRoutes(api, house);
+      personRoutes(api, deps, sessions, counted, { mailbox: hasMailbox(deps), simulatorUrl });
+      if (hasMailbox(deps)) mailboxRoutes(api, deps);
 
       api.register(
         async (inner) => {
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
           const limiter = rateLimiter({
-            ...house,
+            ...deps,
             enabled: config.rateLimits,
             quotas: config.rateQuotas,
             behindProxy: config.trustedProxies.length > 0,
@@ -108,27 +108,27 @@ export function mountPanel(
               limiter.take({ id: member.person.id, accountId: member.accountId }, policy, reply);
             };
           });
-          account.addHook('onResponse', (request, reply) => recordAccess(house, request, reply));
+          account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
           chargeRoutes(account, { createCharge: useCases.createCharge, directory });
           paymentRoutes(account, {
-            ...house,
-            cursorKey: house.secrets.derive('panel cursors'),
+            ...deps,
+            cursorKey: deps.secrets.derive('panel cursors'),
             refreshIfOverdue: useCases.refreshIfOverdue,
           });
-          accountRoutes(account, { sql: house.sql, directory });
-          operationRoutes(account, { ...house, directory });
-          webhookRoutes(account, { ...house, directory });
-          eventRoutes(account, { ...house, cursorKey: house.secrets.derive('panel cursors') });
-          draftRoutes(account, house, counted);
-          keyRoutes(account, house);
-          receiptRoutes(account, house);
-          accountScopeRoutes(account, house, useCases.refreshIfOverdue);
-          memberRoutes(account, house, counted);
-          securityEventRoutes(account, house);
-          reconciliationRoutes(account, house, counted, useCases.refreshIfOverdue);
-          requestRoutes(account, house);
-          exportRoutes(account, { ...house, directory });
-          const updates = createUpdates(house);
+          accountRoutes(account, { sql: deps.sql, directory });
+          operationRoutes(account, { ...deps, directory });
+          webhookRoutes(account, { ...deps, directory });
+          eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
+          draftRoutes(account, deps, counted);
+          keyRoutes(account, deps);
+          receiptRoutes(account, deps);
+          accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
+          memberRoutes(account, deps, counted);
+          securityEventRoutes(account, deps);
+          reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
+          requestRoutes(account, deps);
+          exportRoutes(account, { ...deps, directory });
+          const updates = createUpdates(deps);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
             updates.stream(request, reply);
           });
@@ -144,17 +144,17 @@ export function mountPanel(
     },
     { prefix: panelPath },
   );
-  pageRoutes(app, house);
+  pageRoutes(app, deps);
 }
 
 /** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks. */
-async function recordAccess(house: PanelHouse, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+async function recordAccess(deps: PanelDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
   const exported = /\.(csv|pdf)$/.test(route);
   const changed = route.startsWith('/webhooks') && request.method !== 'GET' && request.method !== 'HEAD';
   if (reply.statusCode >= 400 || !(exported || changed)) return;
   const { id } = request.params as { id?: string };
-  await recordSecurityEvent(house, {
+  await recordSecurityEvent(deps, {
     kind: exported ? 'export.downloaded' : 'webhook.changed',
     accountId: request.member.accountId,
     ...actorOf(request),
@@ -174,14 +174,14 @@ const recorded: ReadonlySet<string> = new Set([
 
 /** What a person was refused, in the account that they named if they belong to it. A loop of refusals is not written whole. */
 async function recordRefusal(
-  house: PanelHouse,
+  deps: PanelDeps,
   counted: Attempts,
   request: FastifyRequest,
   { code }: PanelError,
 ): Promise<void> {
   if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
   if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? request.ip))) return;
-  await recordSecurityEvent(house, {
+  await recordSecurityEvent(deps, {
     kind: 'access.refused',
     outcome: 'refused',
     ...actorOf(request),

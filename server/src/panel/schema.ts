@@ -1,12 +1,12 @@
 import { Type } from 'typebox';
 import { EventQuerySchema } from '../events/schema.ts';
-import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
 import { permissions } from '../ground/permissions.ts';
+import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
 import { PaymentSchema } from '../payments/schema.ts';
-import { emailForm, emailMost } from './members/members.ts';
 import { passwordLength } from './auth/password-length.ts';
-import { roles } from './members/roles.ts';
 import { securityEventKinds } from './auth/security-events.ts';
+import { emailForm, emailMost } from './members/members.ts';
+import { roles } from './members/roles.ts';
 
 /** What only the panel is told; everything else is in the schemas of the public API. */
 

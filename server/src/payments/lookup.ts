@@ -1,6 +1,6 @@
+import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import { cursorOf, type Place, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../ground/errors.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
@@ -16,7 +16,7 @@ import {
 import { type Payment, type PaymentKind, type PaymentStatus, paymentStatuses } from './payment.ts';
 import type { ShownPayment } from './view.ts';
 
-export interface LookupHouse {
+export interface LookupDeps {
   sql: Sql;
   clock: Clock;
   /** The installation's identity secret. */
@@ -45,7 +45,7 @@ export interface ListQuery {
  * @throws ApiError `payment_not_found` for whatever the caller may not see, whoever's it is
  */
 export async function getPayment(
-  house: Pick<LookupHouse, 'sql' | 'refreshIfOverdue'>,
+  deps: Pick<LookupDeps, 'sql' | 'refreshIfOverdue'>,
   find: FindPayment,
   caller: Caller,
   id: string,
@@ -53,8 +53,8 @@ export async function getPayment(
   const shown = await find(caller, id);
   if (!shown || !visibleKinds(caller).includes(shown.kind)) throw refuse('payment_not_found');
   if (!shown.queryDue) return shown;
-  const payment = await findPayment(house.sql, caller, id);
-  return payment ? house.refreshIfOverdue(payment) : shown;
+  const payment = await findPayment(deps.sql, caller, id);
+  return payment ? deps.refreshIfOverdue(payment) : shown;
 }
 
 /** A key without `read` sees what it may create, so that it can look after a timeout whether it did. */
@@ -77,7 +77,7 @@ const scannedAtMost = 10_000;
  * @throws ApiError `invalid_cursor`, `validation_failed`
  */
 export async function listPayments(
-  house: LookupHouse,
+  deps: LookupDeps,
   caller: Caller,
   query: ListQuery,
 ): Promise<{ payments: ShownPayment[]; nextCursor: string | null }> {
@@ -98,44 +98,44 @@ export async function listPayments(
     kinds,
     { ...query, cursor: '', limit: 0 },
   ]);
-  const now = house.clock.now();
-  const below = query.cursor === undefined ? null : placeOf(house.cursorKey, list, query.cursor, now);
+  const now = deps.clock.now();
+  const below = query.cursor === undefined ? null : placeOf(deps.cursorKey, list, query.cursor, now);
 
   // Nothing but Pix exists yet, and every Pix payment says so.
   if (kinds.length === 0 || query.paymentMethod === 'card') return { payments: [], nextCursor: null };
   if (query.requestKey !== undefined) {
     const account = { id: caller.accountId, number: caller.accountNumber };
     const payment = await findPayment(
-      house.sql,
+      deps.sql,
       caller,
-      paymentIdFor(house.identity, account, query.requestKey),
+      paymentIdFor(deps.identity, account, query.requestKey),
     );
     return { payments: payment && fits(payment) ? [payment] : [], nextCursor: null };
   }
   if (query.endToEnd !== undefined) {
-    const found = await findByEndToEnd(house.sql, caller, query.endToEnd);
+    const found = await findByEndToEnd(deps.sql, caller, query.endToEnd);
     return { payments: found.filter(fits), nextCursor: null };
   }
 
   const { limit = 100 } = query;
   const within: Stretch = { from, to, below };
-  const cursorAt = (place: Place): string => cursorOf(house.cursorKey, list, place, now);
+  const cursorAt = (place: Place): string => cursorOf(deps.cursorKey, list, place, now);
   const filtered = kinds.length < 2 || query.status !== undefined;
   const payments = filtered
     ? await findFilteredPage(
-        house.sql,
+        deps.sql,
         caller,
         within,
         { kinds, statuses: query.status ?? paymentStatuses },
         scannedAtMost,
         limit + 1,
       )
-    : await findPage(house.sql, caller, within, limit + 1);
+    : await findPage(deps.sql, caller, within, limit + 1);
   if (payments.length > limit) {
     payments.pop();
     return { payments, nextCursor: cursorAt(payments[limit - 1] as ShownPayment) };
   }
-  const reached = filtered ? await findPlace(house.sql, caller, within, scannedAtMost - 1) : undefined;
+  const reached = filtered ? await findPlace(deps.sql, caller, within, scannedAtMost - 1) : undefined;
   return { payments, nextCursor: reached ? cursorAt(reached) : null };
 }
 

@@ -1,8 +1,8 @@
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
-import { lookupExamples } from './examples.ts';
 import { gatherLookups } from './batch-lookups.ts';
-import { getPayment, type LookupHouse, listPayments } from './lookup.ts';
+import { lookupExamples } from './examples.ts';
+import { getPayment, type LookupDeps, listPayments } from './lookup.ts';
 import { PaymentListSchema, PaymentQuery, PaymentSchema } from './schema.ts';
 import { viewOf, viewWithCode } from './view.ts';
 
@@ -14,8 +14,8 @@ const facts: RouteFacts = {
   operation: 'resolve',
 };
 
-export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
-  const find = gatherLookups(house);
+export function paymentRoutes(api: ApiScope, deps: LookupDeps): void {
+  const find = gatherLookups(deps);
   api.get(
     '/payments/:id',
     {
@@ -28,7 +28,7 @@ export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
       config: { api: { ...facts, examples: lookupExamples } },
     },
     async (request) =>
-      viewWithCode(await getPayment(house, find, request.caller, request.params.id), request.language),
+      viewWithCode(await getPayment(deps, find, request.caller, request.params.id), request.language),
   );
 
   api.get(
@@ -43,7 +43,7 @@ export function paymentRoutes(api: ApiScope, house: LookupHouse): void {
       config: { api: facts },
     },
     async (request) => {
-      const { payments, nextCursor } = await listPayments(house, request.caller, request.query);
+      const { payments, nextCursor } = await listPayments(deps, request.caller, request.query);
       return {
         payments: payments.map((payment) => viewOf(payment, request.language)),
         hasMore: nextCursor !== null,

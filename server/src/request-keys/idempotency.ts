@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
-import { hmacSha256 } from '../ground/hmac.ts';
 import { refuse } from '../ground/errors.ts';
+import { hmacSha256 } from '../ground/hmac.ts';
 
 /**
  * What a repeated request means is decided here, once, for every kind of resource.

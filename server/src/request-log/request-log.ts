@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { uuidOf } from '../http/validation.ts';
 import type { Log } from '../ground/log.ts';
+import { uuidOf } from '../http/validation.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';

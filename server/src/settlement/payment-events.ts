@@ -1,30 +1,30 @@
 import { type EventType, eventRow, events } from '../events/event.ts';
-import { always, type Wanted } from '../events/subscribed-types.ts';
-import type { House } from '../compose/runtime.ts';
+import { always, type SubscribedTypes } from '../events/subscribed-types.ts';
 import { put, type Write } from '../ledger/till.ts';
 import type { Payment, PaymentStatus } from '../payments/payment.ts';
 import { viewOf } from '../payments/view.ts';
+import type { Ids } from '../ports/ids.ts';
 
 /**
  * The rows of the outbox that tell what happened to a payment, to be written in the transaction in which it happens.
  * @param wanted which types this account's log keeps, as it was read before the transaction; default: what every log keeps
  */
 export function announce(
-  house: Pick<House, 'ids'>,
+  deps: { ids: Ids },
   connection: string,
   payment: Payment,
   from: PaymentStatus,
   types: readonly EventType[],
-  wanted: Wanted = always,
+  wanted: SubscribedTypes = always,
 ): Write[] {
   return types
     .filter((type) => wanted.has(type))
-    .map((type) => put(events, paymentEvent(house, connection, payment, from, type)));
+    .map((type) => put(events, paymentEvent(deps, connection, payment, from, type)));
 }
 
 /** @param at when it happened: for what is no change of the payment */
 export function paymentEvent(
-  house: Pick<House, 'ids'>,
+  deps: { ids: Ids },
   connection: string,
   payment: Payment,
   from: PaymentStatus,
@@ -32,7 +32,7 @@ export function paymentEvent(
   at: number = payment.updatedAt,
 ) {
   const { accountId, operationId, id: paymentId, requestKey } = payment;
-  return eventRow(house.ids, {
+  return eventRow(deps.ids, {
     accountId,
     operationId,
     paymentId,

@@ -1,8 +1,8 @@
 import type { Conditions } from '../admission/conditions.sql.ts';
-import type { House } from '../compose/runtime.ts';
-import type { Caller } from '../http/auth.ts';
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
+import type { Caller } from '../http/auth.ts';
+import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import { existsInDict } from './pix-key.ts';
 import type { TransferRequest } from './routes.ts';
@@ -15,9 +15,13 @@ import type { TransferRequest } from './routes.ts';
  * @throws ApiError `idempotency_conflict`, `account_disabled`, `withdrawals_blocked`, `withdrawals_paused`,
  *         `provider_unavailable`, `amount_out_of_limits`, `amount_below_fee`, `insufficient_balance`
  */
-export function createTransfer(house: House, caller: Caller, request: TransferRequest): Promise<Accepted> {
+export function createTransfer(
+  deps: AcceptDeps,
+  caller: Caller,
+  request: TransferRequest,
+): Promise<Accepted> {
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
-  return acceptPayment(house, caller, {
+  return acceptPayment(deps, caller, {
     kind: 'transfer',
     amountCents,
     requestKey,
@@ -26,7 +30,7 @@ export function createTransfer(house: House, caller: Caller, request: TransferRe
     pixKey: { type: pixKeyType, key: pixKey },
     asked: { amountCents, pixKey, pixKeyType, description },
     refusedAs: existsInDict(pixKeyType, pixKey) ? null : 'pix_key_not_found',
-    waitMs: house.settings.transferWaitMs,
+    waitMs: deps.settings.transferWaitMs,
     feeCents: (account) => withdrawalFeeOf(account, amountCents),
   });
 }

@@ -1,8 +1,8 @@
 import type { Ground } from '../compose/runtime.ts';
 import { ApiError, errorBody, refuse, refuseFields } from '../ground/errors.ts';
+import { createMail } from '../ground/mail.ts';
 import { validatorOf } from '../http/validation.ts';
 import { createTill } from '../ledger/till.ts';
-import { createMail } from '../ground/mail.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 import { findOwner } from './draft.sql.ts';
 import { createDraft } from './draft.ts';
@@ -57,7 +57,7 @@ async function draftFor(
     text: 'SELECT identity_secret AS identity FROM installation',
   });
   if (!installation) throw new Error('the installation has no row: its migrations have not run');
-  const house = {
+  const deps = {
     sql,
     clock,
     ids,
@@ -75,6 +75,6 @@ async function draftFor(
     permissions: new Set(['transfers'] as const),
     requestId: 'command line',
   };
-  const payment = await createDraft(house, caller, { ...request, pixKey: pixKey.key, requestKey }, email);
+  const payment = await createDraft(deps, caller, { ...request, pixKey: pixKey.key, requestKey }, email);
   return { id: payment.id, requestKey };
 }

@@ -1,8 +1,8 @@
 import { type BinaryLike, scrypt, timingSafeEqual } from 'node:crypto';
-import type { House } from '../compose/runtime.ts';
-import type { Caller } from '../http/auth.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { type ErrorCode, refuse } from '../ground/errors.ts';
+import type { Mail } from '../ground/mail.ts';
+import type { Caller } from '../http/auth.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { findOperation } from '../operations/operations.sql.ts';
 import { type Cause, newPayment, type Payment } from '../payments/payment.ts';
@@ -10,19 +10,20 @@ import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
 import { fingerprintOf, paymentIdFor } from '../request-keys/idempotency.ts';
+import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import {
   admissionReads,
   admit,
   begin,
   claimIn,
   claimReads,
+  planDispatch,
   sent,
   stateAllows,
   stateReads,
-  wayOf,
 } from '../settlement/dispatch/accept.ts';
-import { announce } from '../settlement/payment-events.ts';
 import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
+import { announce } from '../settlement/payment-events.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
 import { codeLetter } from './draft-letter.ts';
@@ -42,11 +43,14 @@ import type { TransferRequest } from './routes.ts';
  * (`settlement/dispatch/accept.ts`).
  */
 
-/** What drafts need of the house: the command line has no more. */
-export type DraftHouse = Pick<
-  House,
-  'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'mail' | 'log'
->;
+/** What a draft needs; the command line has no more. */
+export type DraftDeps = Pick<
+  AcceptDeps,
+  'till' | 'sql' | 'clock' | 'ids' | 'identity' | 'secrets' | 'log'
+> & { mail: Mail };
+
+/** What confirming a draft needs besides: it is accepted as any transfer is. */
+type ConfirmDeps = DraftDeps & AcceptDeps;
 
 const minute = 60_000;
 const codeLifeMs = 10 * minute;
@@ -65,7 +69,7 @@ const sends = 3;
  *         `amount_out_of_limits`, `amount_below_fee`, `operation_not_found`
  */
 export async function createDraft(
-  house: DraftHouse,
+  deps: DraftDeps,
   caller: Caller,
   request: TransferRequest,
   email: string,
@@ -74,25 +78,25 @@ export async function createDraft(
 ): Promise<Payment> {
   const { accountId, operationId } = caller;
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
-  const id = paymentIdFor(house.identity, { id: accountId, number: caller.accountNumber }, requestKey);
+  const id = paymentIdFor(deps.identity, { id: accountId, number: caller.accountNumber }, requestKey);
   // `draft` makes it another request than the automatic transfer with the same data.
   const asked = { amountCents, pixKey, pixKeyType, description, draft: true };
-  const fingerprint = fingerprintOf(house.identity, { ...asked, kind: 'transfer', operationId });
+  const fingerprint = fingerprintOf(deps.identity, { ...asked, kind: 'transfer', operationId });
   const key = paymentKey(accountId, id);
   const chain = { accountId, chainId: operationId };
-  const token = house.ids.uuid();
-  const sealedKey = house.secrets.seal(pixKey, id);
-  const made = await newCode(house, id, session);
-  const { payment, fresh } = await house.till.submit<{ payment: Payment; fresh: boolean }>({
+  const token = deps.ids.uuid();
+  const sealedKey = deps.secrets.seal(pixKey, id);
+  const made = await newCode(deps, id, session);
+  const { payment, fresh } = await deps.till.submit<{ payment: Payment; fresh: boolean }>({
     token,
-    deadlineMs: house.clock.monotonicMs() + answerWithinMs,
+    deadlineMs: deps.clock.monotonicMs() + answerWithinMs,
     chains: [chain],
     reads: [...claimReads(accountId, id, requestKey), read(drafts, key), ...stateReads(caller)],
     eventRefs: [],
     decide: (view) => {
       const { balance, earlier } = claimIn(view, chain, id, requestKey, fingerprint);
       if (earlier) return { answer: { payment: earlier, fresh: false } };
-      const now = house.clock.now();
+      const now = deps.clock.now();
       const account = stateAllows(view, caller, 'transfer', balance.frozen, now);
       const payment = newPayment(
         {
@@ -118,7 +122,7 @@ export async function createDraft(
         accountId,
         paymentId: id,
         operationId,
-        email: house.secrets.seal(email, id),
+        email: deps.secrets.seal(email, id),
         codeSalt: made.salt,
         codeHash: made.hash,
         codeExpiresAt: now + codeLifeMs,
@@ -129,7 +133,7 @@ export async function createDraft(
       return { answer: { payment, fresh: true }, writes: [put(payments, payment), put(drafts, draft)] };
     },
   });
-  if (fresh) await mailCode(house, payment, { to: email, pixKey, code: made.code, ip });
+  if (fresh) await mailCode(deps, payment, { to: email, pixKey, code: made.code, ip });
   return payment;
 }
 
@@ -139,15 +143,15 @@ export async function createDraft(
  * @throws ApiError `payment_not_found`, `not_a_draft`, `rate_limited` after three mails
  */
 export async function resendCode(
-  house: DraftHouse,
+  deps: DraftDeps,
   caller: Caller,
   paymentId: string,
   ip?: string,
   session?: string,
 ): Promise<Payment> {
-  const made = await newCode(house, paymentId, session);
+  const made = await newCode(deps, paymentId, session);
   const { payment, draft } = await submitOnDraft<{ payment: Payment; draft: Draft }>(
-    house,
+    deps,
     caller,
     paymentId,
     (_view, payment, draft, now) => {
@@ -163,10 +167,10 @@ export async function resendCode(
     },
   );
   const unreadable = unreadableKeyOf(payment, 'draft');
-  const to = await openOrReport(house, draft.email, paymentId, unreadable);
-  const pixKey = await openOrReport(house, payment.pixKey ?? Buffer.alloc(0), paymentId, unreadable);
+  const to = await openOrReport(deps, draft.email, paymentId, unreadable);
+  const pixKey = await openOrReport(deps, payment.pixKey ?? Buffer.alloc(0), paymentId, unreadable);
   if (to === null || pixKey === null) throw refuse('processing_unavailable', { paymentId });
-  await mailCode(house, payment, { to: to.toString(), pixKey: pixKey.toString(), code: made.code, ip });
+  await mailCode(deps, payment, { to: to.toString(), pixKey: pixKey.toString(), code: made.code, ip });
   return payment;
 }
 
@@ -183,22 +187,22 @@ type Confirmed =
  *         an automatic transfer
  */
 export async function confirmDraft(
-  house: House,
+  deps: ConfirmDeps,
   caller: Caller,
   paymentId: string,
   code: string,
   session?: string,
 ): Promise<Payment> {
-  const way = wayOf(house, caller, 'transfer', house.settings.transferWaitMs);
+  const way = planDispatch(deps, caller, 'transfer', deps.settings.transferWaitMs);
   const { accountId, operationId } = caller;
   const chain = { accountId, chainId: operationId };
   const key = paymentKey(accountId, paymentId);
   for (;;) {
     // The hash takes some 50 ms: made before the lock, under the salt of this moment.
-    const [stored] = await before(house.clock, way.acceptByMs, drafts.read(house.sql, [key]));
-    const given = stored && (await hashesOf(house, { paymentId, session, code }, stored.codeSalt));
-    const token = house.ids.uuid();
-    const confirmed = await house.till.submit<Confirmed>({
+    const [stored] = await before(deps.clock, way.acceptByMs, drafts.read(deps.sql, [key]));
+    const given = stored && (await hashesOf(deps, { paymentId, session, code }, stored.codeSalt));
+    const token = deps.ids.uuid();
+    const confirmed = await deps.till.submit<Confirmed>({
       token,
       deadlineMs: way.acceptByMs,
       chains: [chain],
@@ -206,12 +210,12 @@ export async function confirmDraft(
       eventRefs: [],
       decide: (view) => {
         const { payment, draft } = draftIn(view, caller, paymentId);
-        const now = house.clock.now();
+        const now = deps.clock.now();
         const admission = admit(view, caller, way, view.balance(chain)?.frozen ?? false, now);
         if (draft.expiresAt <= now) {
           return {
             answer: { refused: 'code_expired' },
-            writes: ended(house, payment, 'draft_expired', { by: 'clock', id: paymentId }, way.connection)
+            writes: ended(deps, payment, 'draft_expired', { by: 'clock', id: paymentId }, way.connection)
               .writes,
           };
         }
@@ -225,16 +229,16 @@ export async function confirmDraft(
           const writes =
             triesLeft > 0
               ? [put(drafts, { ...draft, triesLeft })]
-              : ended(house, payment, 'draft_locked', cause, way.connection).writes;
+              : ended(deps, payment, 'draft_locked', cause, way.connection).writes;
           return { answer: { refused: 'invalid_code', triesLeft }, writes };
         }
         requireWithinLimits(admission.account, payment.amountCents);
         const step = stepOf(payment, { type: 'confirmed' }, cause, now);
-        const pixKey = openedOrNull(house, payment);
+        const pixKey = openedOrNull(deps, payment);
         if (pixKey === null) return { answer: { unreadable: payment } };
         const known = payment.pixKeyType !== null && existsInDict(payment.pixKeyType, pixKey);
         const refusedAs = known ? null : 'pix_key_not_found';
-        const begun = begin(house, view, way, admission, {
+        const begun = begin(deps, view, way, admission, {
           payment: step.payment,
           refusedAs,
           token,
@@ -257,16 +261,16 @@ export async function confirmDraft(
     });
     if ('salt' in confirmed) continue;
     if ('unreadable' in confirmed) {
-      await reportUnreadable(house, unreadableKeyOf(confirmed.unreadable, 'draft'));
+      await reportUnreadable(deps, unreadableKeyOf(confirmed.unreadable, 'draft'));
       throw refuse('processing_unavailable', { paymentId });
     }
     if ('refused' in confirmed) {
       const { refused, triesLeft } = confirmed;
-      house.eventsWritten();
+      deps.eventsWritten();
       throw refuse(refused, { paymentId, ...(triesLeft !== undefined && { details: [{ triesLeft }] }) });
     }
-    house.breakers.seen(way.connection, way.call, confirmed.breakerOpen);
-    return sent(house, way, confirmed.payment, confirmed.fence);
+    deps.breakers.seen(way.connection, way.call, confirmed.breakerOpen);
+    return sent(deps, way, confirmed.payment, confirmed.fence);
   }
 }
 
@@ -275,16 +279,16 @@ export async function confirmDraft(
  * @throws ApiError `payment_not_found`, `not_a_draft`
  */
 export async function cancelDraft(
-  house: DraftHouse & Pick<House, 'eventsWritten'>,
+  deps: DraftDeps & Pick<AcceptDeps, 'eventsWritten'>,
   caller: Caller,
   paymentId: string,
 ): Promise<Payment> {
   const connection = caller.test ? 'simulator' : 'live';
-  const cancelled = await submitOnDraft<Payment>(house, caller, paymentId, (_view, payment) => {
-    const { payment: after, writes } = ended(house, payment, 'draft_cancelled', causeOf(caller), connection);
+  const cancelled = await submitOnDraft<Payment>(deps, caller, paymentId, (_view, payment) => {
+    const { payment: after, writes } = ended(deps, payment, 'draft_cancelled', causeOf(caller), connection);
     return { answer: after, writes };
   });
-  house.eventsWritten();
+  deps.eventsWritten();
   return cancelled;
 }
 
@@ -294,55 +298,55 @@ const expireAtOnce = 100;
  * Cancels the drafts whose time is over.
  * @returns whether there may be more
  */
-export async function expireDrafts(house: House): Promise<boolean> {
-  const overdue = await findOverdue(house.sql, house.clock.now(), expireAtOnce);
+export async function expireDrafts(deps: ConfirmDeps): Promise<boolean> {
+  const overdue = await findOverdue(deps.sql, deps.clock.now(), expireAtOnce);
   await Promise.all(
     overdue.map(({ accountId, paymentId, operationId, connection }) => {
       const key = paymentKey(accountId, paymentId);
-      return house.till.submit<void>({
-        token: house.ids.uuid(),
-        deadlineMs: house.clock.monotonicMs() + answerWithinMs,
+      return deps.till.submit<void>({
+        token: deps.ids.uuid(),
+        deadlineMs: deps.clock.monotonicMs() + answerWithinMs,
         chains: [{ accountId, chainId: operationId }],
         reads: [read(payments, key), read(drafts, key)],
         eventRefs: [],
         decide: (view) => {
           const payment = view.get(payments, key);
           const draft = view.get(drafts, key);
-          if (payment?.status !== 'draft' || !draft || draft.expiresAt > house.clock.now()) {
+          if (payment?.status !== 'draft' || !draft || draft.expiresAt > deps.clock.now()) {
             return { answer: undefined };
           }
           const cause: Cause = { by: 'clock', id: paymentId };
           return {
             answer: undefined,
-            writes: ended(house, payment, 'draft_expired', cause, connection).writes,
+            writes: ended(deps, payment, 'draft_expired', cause, connection).writes,
           };
         },
       });
     }),
   );
-  if (overdue.length > 0) house.eventsWritten();
+  if (overdue.length > 0) deps.eventsWritten();
   return overdue.length === expireAtOnce;
 }
 
 // ---------------------------------------------------------------------------------------------------------- in the flush
 
 function submitOnDraft<Answer>(
-  house: DraftHouse,
+  deps: DraftDeps,
   caller: Caller,
   paymentId: string,
   decide: (view: View, payment: Payment, draft: Draft, now: number) => { answer: Answer; writes: Write[] },
 ): Promise<Answer> {
   const { accountId, operationId } = caller;
   const key = paymentKey(accountId, paymentId);
-  return house.till.submit<Answer>({
-    token: house.ids.uuid(),
-    deadlineMs: house.clock.monotonicMs() + answerWithinMs,
+  return deps.till.submit<Answer>({
+    token: deps.ids.uuid(),
+    deadlineMs: deps.clock.monotonicMs() + answerWithinMs,
     chains: [{ accountId, chainId: operationId }],
     reads: [read(payments, key), read(drafts, key)],
     eventRefs: [],
     decide: (view) => {
       const { payment, draft } = draftIn(view, caller, paymentId);
-      return decide(view, payment, draft, house.clock.now());
+      return decide(view, payment, draft, deps.clock.now());
     },
   });
 }
@@ -361,19 +365,19 @@ function draftIn(view: View, caller: Caller, paymentId: string): { payment: Paym
 }
 
 function ended(
-  house: DraftHouse,
+  deps: DraftDeps,
   payment: Payment,
   reason: Extract<PaymentEvent, { type: 'draftEnded' }>['reason'],
   cause: Cause,
   connection: string,
 ): { payment: Payment; writes: Write[] } {
-  const step = stepOf(payment, { type: 'draftEnded', reason }, cause, house.clock.now());
+  const step = stepOf(payment, { type: 'draftEnded', reason }, cause, deps.clock.now());
   return {
     payment: step.payment,
     writes: [
       put(payments, step.payment),
       remove(drafts, paymentKey(payment.accountId, payment.id)),
-      ...announce(house, connection, step.payment, 'draft', step.events),
+      ...announce(deps, connection, step.payment, 'draft', step.events),
     ],
   };
 }
@@ -398,26 +402,26 @@ const causeOf = (caller: Caller): Cause => ({ by: 'api', id: caller.requestId })
 // ------------------------------------------------------------------------------------------------------------------ codes
 
 async function mailCode(
-  house: DraftHouse,
+  deps: DraftDeps,
   payment: Payment,
   about: { to: string; pixKey: string; code: string; ip: string | undefined },
 ): Promise<void> {
-  const operation = await findOperation(house.sql, payment.accountId, payment.operationId);
+  const operation = await findOperation(deps.sql, payment.accountId, payment.operationId);
   const operationName = operation?.name ?? payment.operationId;
-  await house.mail.send(codeLetter({ ...about, payment, operationName }));
+  await deps.mail.send(codeLetter({ ...about, payment, operationName }));
 }
 
 async function newCode(
-  house: DraftHouse,
+  deps: DraftDeps,
   paymentId: string,
   session: string | undefined,
 ): Promise<{ code: string; salt: Buffer; hash: Buffer }> {
-  const code = sixDigits(house.ids);
-  const salt = house.ids.bytes(16);
+  const code = sixDigits(deps.ids);
+  const salt = deps.ids.bytes(16);
   return {
     code,
     salt,
-    hash: await hashOf(house.secrets.derive(codePurpose), { paymentId, session, code }, salt),
+    hash: await hashOf(deps.secrets.derive(codePurpose), { paymentId, session, code }, salt),
   };
 }
 
@@ -430,13 +434,13 @@ interface GivenCode {
 const codePurpose = 'draft codes';
 
 /** Under every secret at hand: a code that was mailed before the secret was replaced is good until its draft ends. */
-const hashesOf = (house: DraftHouse, given: GivenCode, salt: BinaryLike): Promise<Buffer[]> =>
-  Promise.all(house.secrets.known.map(({ derive }) => hashOf(derive(codePurpose), given, salt)));
+const hashesOf = (deps: DraftDeps, given: GivenCode, salt: BinaryLike): Promise<Buffer[]> =>
+  Promise.all(deps.secrets.known.map(({ derive }) => hashOf(derive(codePurpose), given, salt)));
 
 /** For a decision, which must not throw over a value that cannot be opened. */
-function openedOrNull(house: DraftHouse, payment: Payment): string | null {
+function openedOrNull(deps: DraftDeps, payment: Payment): string | null {
   try {
-    return house.secrets.open(payment.pixKey ?? Buffer.alloc(0), payment.id).toString();
+    return deps.secrets.open(payment.pixKey ?? Buffer.alloc(0), payment.id).toString();
   } catch {
     return null;
   }

@@ -1,6 +1,6 @@
+import { type ErrorCode, refuse, refuseFields } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import { type ErrorCode, refuse, refuseFields } from '../ground/errors.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
@@ -39,13 +39,13 @@ const draftFacts: RouteFacts = {
   deprecatedAt: 1_795_132_800,
 };
 
-interface TransferHouse extends DraftCalls {
+interface TransferDeps extends DraftCalls {
   createTransfer: CreateTransfer;
   directory: OperationDirectory;
   limiter: RateLimiter;
 }
 
-export function transferRoutes(api: ApiScope, house: TransferHouse): void {
+export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
   api.post(
     '/pix/transfers',
     {
@@ -69,9 +69,9 @@ export function transferRoutes(api: ApiScope, house: TransferHouse): void {
       const { amountCents, pixKeyType, description, requestKey } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
-      house.limiter.requireKeysFound(request.caller.accountId);
-      const { payment, replayed } = await onCurrentOperation(house.directory, request.caller, (caller) =>
-        house.createTransfer(caller, {
+      deps.limiter.requireKeysFound(request.caller.accountId);
+      const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
+        deps.createTransfer(caller, {
           amountCents,
           pixKey: pixKey.key,
           pixKeyType,
@@ -80,7 +80,7 @@ export function transferRoutes(api: ApiScope, house: TransferHouse): void {
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      requireSent(house.limiter, payment, !replayed);
+      requireSent(deps.limiter, payment, !replayed);
       return reply.code(201).send(await viewWithCode(payment, request.language));
     },
   );
@@ -99,11 +99,11 @@ export function transferRoutes(api: ApiScope, house: TransferHouse): void {
     },
     async (request) => {
       const { id } = request.params;
-      house.limiter.requireKeysFound(request.caller.accountId);
-      const payment = await onCurrentOperation(house.directory, request.caller, (caller) =>
-        house.confirmDraft(caller, id, request.body.code),
+      deps.limiter.requireKeysFound(request.caller.accountId);
+      const payment = await onCurrentOperation(deps.directory, request.caller, (caller) =>
+        deps.confirmDraft(caller, id, request.body.code),
       );
-      requireSent(house.limiter, payment, true);
+      requireSent(deps.limiter, payment, true);
       return viewWithCode(payment, request.language);
     },
   );
@@ -121,8 +121,8 @@ export function transferRoutes(api: ApiScope, house: TransferHouse): void {
       config: { api: { ...draftFacts, examples: draftCancelledExamples } },
     },
     async (request) => {
-      const payment = await onCurrentOperation(house.directory, request.caller, (caller) =>
-        house.cancelDraft(caller, request.params.id),
+      const payment = await onCurrentOperation(deps.directory, request.caller, (caller) =>
+        deps.cancelDraft(caller, request.params.id),
       );
       return viewWithCode(payment, request.language);
     },

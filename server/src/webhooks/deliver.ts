@@ -1,9 +1,9 @@
 import type { Log } from '../ground/log.ts';
+import type { Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { reportUnreadable } from '../settlement/incidents/unreadable.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
@@ -60,7 +60,7 @@ export interface Deliverer {
   stop(withinMs: number): Promise<void>;
 }
 
-export interface DeliveryHouse {
+export interface DeliveryDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -116,8 +116,8 @@ interface Ended {
   lane: Lane;
 }
 
-export function createDeliverer(house: DeliveryHouse): Deliverer {
-  const { sql, clock, ids, net, secrets, addresses, log } = house;
+export function createDeliverer(deps: DeliveryDeps): Deliverer {
+  const { sql, clock, ids, net, secrets, addresses, log } = deps;
   const owner = ids.uuid();
   const lanes = new Map<string, Lane>();
   let wake = (): void => {};
@@ -318,7 +318,7 @@ export function createDeliverer(house: DeliveryHouse): Deliverer {
         lane.reported = true;
         const { accountId, endpointId } = endpoint;
         const value = { accountId, paymentId: null, operationId: null, amountCents: 0 };
-        void reportUnreadable(house, { ...value, need: `webhook:${endpointId}` });
+        void reportUnreadable(deps, { ...value, need: `webhook:${endpointId}` });
       }
       return false;
     }

@@ -1,8 +1,8 @@
 import { type EventType, eventRow, insertTestEvent } from '../events/event.ts';
 import { lowestIdAt } from '../events/log.ts';
+import { refuse, refuseFields } from '../ground/errors.ts';
 import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
-import { refuse, refuseFields } from '../ground/errors.ts';
 import {
   type DeliveryRow,
   findDeliveries,
@@ -13,7 +13,7 @@ import {
   retryDelivery,
 } from './deliveries.sql.ts';
 import { wakeDelivering } from './endpoints.sql.ts';
-import { getEndpoint, type WebhooksHouse } from './endpoints.ts';
+import { getEndpoint, type WebhooksDeps } from './endpoints.ts';
 import { sampleOf } from './samples.ts';
 import { attemptsOf, dayMs } from './schedule.ts';
 
@@ -42,48 +42,48 @@ const beyondEvery = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** @throws ApiError `webhook_not_found`, `invalid_cursor` */
 export async function listDeliveries(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   endpointId: string,
   query: { limit?: number; cursor?: string; status?: DeliveryRow['status']; eventId?: string },
 ): Promise<{ deliveries: DeliveryRow[]; nextCursor: string | null }> {
-  await getEndpoint(house, holder, endpointId);
+  await getEndpoint(deps, holder, endpointId);
   const lane = { accountId: holder.accountId, endpointId };
   if (query.eventId !== undefined) {
-    const one = await findDelivery(house.sql, lane, query.eventId);
+    const one = await findDelivery(deps.sql, lane, query.eventId);
     const fits = one && (query.status === undefined || one.status === query.status);
     return { deliveries: fits ? [one] : [], nextCursor: null };
   }
   const list = JSON.stringify([holder.accountId, endpointId, query.status ?? null]);
-  const key = house.secrets.derive('cursors');
-  const now = house.clock.now();
+  const key = deps.secrets.derive('cursors');
+  const now = deps.clock.now();
   const below = query.cursor === undefined ? beyondEvery : placeOf(key, list, query.cursor, now).id;
   const cursorAt = (id: string): string => cursorOf(key, list, { createdAt: 0, id }, now);
   const { limit = 100 } = query;
   const scanned = query.status === undefined ? limit + 1 : scannedMost;
-  const deliveries = await findDeliveries(house.sql, lane, below, query.status ?? null, scanned, limit + 1);
+  const deliveries = await findDeliveries(deps.sql, lane, below, query.status ?? null, scanned, limit + 1);
   if (deliveries.length > limit) {
     deliveries.pop();
     return { deliveries, nextCursor: cursorAt((deliveries[limit - 1] as DeliveryRow).eventId) };
   }
   const reached =
-    query.status === undefined ? undefined : await findPlace(house.sql, lane, below, scanned - 1);
+    query.status === undefined ? undefined : await findPlace(deps.sql, lane, below, scanned - 1);
   return { deliveries, nextCursor: reached === undefined ? null : cursorAt(reached) };
 }
 
 /** @throws ApiError `webhook_not_found`, `delivery_not_found` */
 export async function getDelivery(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   endpointId: string,
   deliveryId: string,
 ): Promise<DeliveryRow> {
-  await getEndpoint(house, holder, endpointId);
+  await getEndpoint(deps, holder, endpointId);
   const lane = { accountId: holder.accountId, endpointId };
   const eventId = eventIdOf(endpointId, deliveryId);
   const row =
     deliveryIdOf(endpointId, eventId) === deliveryId
-      ? await findDelivery(house.sql, lane, eventId)
+      ? await findDelivery(deps.sql, lane, eventId)
       : undefined;
   if (!row) throw refuse('delivery_not_found');
   return row;
@@ -94,16 +94,16 @@ export async function getDelivery(
  * @throws ApiError `webhook_not_found`, `delivery_not_found`, `webhook_disabled`
  */
 export async function retryNow(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   endpointId: string,
   deliveryId: string,
 ): Promise<void> {
-  const { eventId } = await getDelivery(house, holder, endpointId, deliveryId);
-  await requireEnabled(house, holder, endpointId);
+  const { eventId } = await getDelivery(deps, holder, endpointId, deliveryId);
+  await requireEnabled(deps, holder, endpointId);
   const { accountId } = holder;
-  const now = house.clock.now();
-  await house.sql.tx(async (tx) => {
+  const now = deps.clock.now();
+  await deps.sql.tx(async (tx) => {
     await retryDelivery(tx, { accountId, endpointId }, eventId, now);
     await wakeDelivering(tx, accountId, endpointId, now);
   });
@@ -119,19 +119,19 @@ const skewMs = 60_000;
  * @throws ApiError `webhook_not_found`, `webhook_disabled`, `validation_failed`
  */
 export async function replay(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   endpointId: string,
   wanted: { from: string; to?: string; types?: string[]; onlyFailed?: boolean },
 ): Promise<number> {
-  await requireEnabled(house, holder, endpointId);
-  const now = house.clock.now();
+  await requireEnabled(deps, holder, endpointId);
+  const now = deps.clock.now();
   const from = timeOf('from', wanted.from);
   const to = wanted.to === undefined ? now : timeOf('to', wanted.to);
   if (to <= from) throw refuseFields([{ field: 'to', code: 'not_after_from' }]);
   if (to - from > replayWindowMs) throw refuse('replay_window_too_long');
   const { accountId } = holder;
-  return house.sql.tx(async (tx) => {
+  return deps.sql.tx(async (tx) => {
     const scheduled = await replayEvents(
       tx,
       { accountId, endpointId },
@@ -155,17 +155,17 @@ export async function replay(
  * @throws ApiError `webhook_not_found`, `webhook_disabled`
  */
 export async function sendTest(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   endpointId: string,
   type: EventType,
 ): Promise<string> {
-  await requireEnabled(house, holder, endpointId);
+  await requireEnabled(deps, holder, endpointId);
   const { accountId } = holder;
-  const operationId = await house.directory.resolve(accountId, null);
-  const now = house.clock.now();
+  const operationId = await deps.directory.resolve(accountId, null);
+  const now = deps.clock.now();
   const sample = sampleOf(type, operationId, now);
-  const event = eventRow(house.ids, {
+  const event = eventRow(deps.ids, {
     accountId,
     operationId,
     paymentId: null,
@@ -174,7 +174,7 @@ export async function sendTest(
     ...sample,
     at: now,
   });
-  await house.sql.tx(async (tx) => {
+  await deps.sql.tx(async (tx) => {
     await Promise.all([
       insertTestEvent(tx, event, endpointId),
       insertTestDelivery(tx, { accountId, endpointId }, event.id, now),
@@ -184,8 +184,8 @@ export async function sendTest(
   return deliveryIdOf(endpointId, event.id);
 }
 
-async function requireEnabled(house: WebhooksHouse, holder: KeyHolder, endpointId: string): Promise<void> {
-  if (!(await getEndpoint(house, holder, endpointId)).enabled) throw refuse('webhook_disabled');
+async function requireEnabled(deps: WebhooksDeps, holder: KeyHolder, endpointId: string): Promise<void> {
+  if (!(await getEndpoint(deps, holder, endpointId)).enabled) throw refuse('webhook_disabled');
 }
 
 function timeOf(field: string, text: string): number {

@@ -1,10 +1,10 @@
 import { createPruning } from '../events/log.ts';
 import { createPublisher } from '../events/publish.ts';
 import type { Mail } from '../ground/mail.ts';
-import { createDeliverer, type DeliveryHouse } from './deliver.ts';
+import { createDeliverer, type DeliveryDeps } from './deliver.ts';
 import { pruneDeliveries } from './deliveries.sql.ts';
+import { createEndpointHealth } from './endpoint-health.ts';
 import { fanOutTo } from './fan-out.ts';
-import { createUnwell } from './endpoint-health.ts';
 
 /** Events on their way out. Any number of threads and processes run this over one database. */
 export interface Outgoing {
@@ -21,13 +21,13 @@ const restMs = { publish: 100, deliver: 100, unwell: 2_000, prune: 3600_000 };
 const drainMs = 3_000;
 
 /** @param mayRun false: nothing should be done here right now */
-export function runOutgoing(house: DeliveryHouse & { mail: Mail }, mayRun: () => boolean): Outgoing {
+export function runDeliveries(deps: DeliveryDeps & { mail: Mail }, mayRun: () => boolean): Outgoing {
   const stopping = new AbortController();
   const publishing = bell();
   const delivering = bell();
-  const deliverer = createDeliverer(house);
+  const deliverer = createDeliverer(deps);
   deliverer.onWork(delivering.ring);
-  const publisher = createPublisher(house, fanOutTo(house));
+  const publisher = createPublisher(deps, fanOutTo(deps));
 
   /** Steps until it is told to stop; a step that fails rests longer and goes on. */
   async function loop(name: keyof typeof restMs, step: () => Promise<boolean>, own = bell()): Promise<void> {
@@ -41,12 +41,12 @@ export function runOutgoing(house: DeliveryHouse & { mail: Mail }, mayRun: () =>
         if (more) continue;
       } catch (error) {
         failures++;
-        house.log.error({ err: error, step: name }, 'a step of the worker failed');
+        deps.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
       const waitMs =
         failures === 0 ? restMs[name] : Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
       const cut = failures > 0 ? stopping.signal : AbortSignal.any([rung, stopping.signal]);
-      await house.clock.sleep(waitMs, cut);
+      await deps.clock.sleep(waitMs, cut);
     }
   }
 
@@ -58,8 +58,8 @@ export function runOutgoing(house: DeliveryHouse & { mail: Mail }, mayRun: () =>
   const loops = [
     loop('publish', publish, publishing),
     loop('deliver', deliverer.step, delivering),
-    loop('unwell', createUnwell(house).step),
-    loop('prune', createPruning(house, pruneDeliveries).step),
+    loop('unwell', createEndpointHealth(deps).step),
+    loop('prune', createPruning(deps, pruneDeliveries).step),
   ];
   return {
     written: publishing.ring,

@@ -14,10 +14,10 @@ import { isHopeless, mailFor } from './schedule.ts';
  */
 const lookAgainMs = 60_000;
 
-export function createUnwell(house: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
+export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
   step(): Promise<boolean>;
 } {
-  const { sql, clock, mail, log } = house;
+  const { sql, clock, mail, log } = deps;
 
   async function lookAfter(endpoint: Unwell): Promise<void> {
     const { accountId, id, told } = endpoint;

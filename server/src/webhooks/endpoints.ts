@@ -1,18 +1,18 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
 import { eventSchemaVersion } from '../events/event.ts';
-import type { Wanted } from '../events/subscribed-types.ts';
-import type { KeyHolder } from '../http/auth.ts';
+import type { SubscribedTypes } from '../events/subscribed-types.ts';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import type { Recent } from '../ground/refreshing-cache.ts';
 import type { Log } from '../ground/log.ts';
+import { isPrintable } from '../ground/printable.ts';
+import type { RefreshingCache } from '../ground/refreshing-cache.ts';
+import type { Secrets } from '../ground/secrets.ts';
+import type { KeyHolder } from '../http/auth.ts';
 import type { OperationDirectory } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql, Transaction } from '../ports/sql.ts';
-import { isPrintable } from '../ground/printable.ts';
 import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/idempotency.ts';
 import { findKeyUse, insertKeyUse } from '../request-keys/used-keys.sql.ts';
-import type { Secrets } from '../ground/secrets.ts';
 import { type Addresses, AddressRefused } from './address.ts';
 import {
   clearHealth,
@@ -39,7 +39,7 @@ const hourMs = 3600_000;
 /** A registration waits this long for the name server; a name that does not answer yet is checked when it is used. */
 const lookupMs = 3_000;
 
-export interface WebhooksHouse {
+export interface WebhooksDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -49,7 +49,7 @@ export interface WebhooksHouse {
   log: Log;
   directory: OperationDirectory;
   addresses: Addresses;
-  wanted: Recent<Wanted>;
+  subscribed: RefreshingCache<SubscribedTypes>;
 }
 
 export interface WantedEndpoint {
@@ -72,12 +72,12 @@ export const statusOf = (endpoint: Endpoint): 'active' | 'failing' | 'disabled' 
   endpoint.enabled ? (isFailing(endpoint) ? 'failing' : 'active') : 'disabled';
 
 /** The oldest first. */
-export const listEndpoints = (house: { sql: Sql }, holder: KeyHolder): Promise<Endpoint[]> =>
-  findEndpoints(house.sql, holder.accountId);
+export const listEndpoints = (deps: { sql: Sql }, holder: KeyHolder): Promise<Endpoint[]> =>
+  findEndpoints(deps.sql, holder.accountId);
 
 /** @throws ApiError `webhook_not_found` */
-export async function getEndpoint(house: { sql: Sql }, holder: KeyHolder, id: string): Promise<Endpoint> {
-  const endpoint = await findEndpoint(house.sql, holder.accountId, id);
+export async function getEndpoint(deps: { sql: Sql }, holder: KeyHolder, id: string): Promise<Endpoint> {
+  const endpoint = await findEndpoint(deps.sql, holder.accountId, id);
   if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
   return endpoint;
 }
@@ -89,7 +89,7 @@ export async function getEndpoint(house: { sql: Sql }, holder: KeyHolder, id: st
  *   `request_key_consumed`
  */
 export async function createEndpoint(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   wanted: WantedEndpoint,
 ): Promise<{ endpoint: Endpoint; secret: string | null; replayed: boolean }> {
@@ -97,7 +97,7 @@ export async function createEndpoint(
   const events = normalisedEvents(wanted.events);
   const description = normalisedDescription(wanted.description ?? null);
   const operationIds = wanted.operationIds ? [...new Set(wanted.operationIds)].sort() : null;
-  const fingerprint = fingerprintOf(house.identity, {
+  const fingerprint = fingerprintOf(deps.identity, {
     endpoint: 'webhooks',
     url: wanted.url,
     events: JSON.stringify(events),
@@ -105,14 +105,14 @@ export async function createEndpoint(
     operationIds: JSON.stringify(operationIds),
   });
   const account = { id: accountId, number: holder.accountNumber };
-  const paymentId = paymentIdFor(house.identity, account, wanted.requestKey);
-  const earlier = await house.sql.tx((tx) => findKeyUse(tx, accountId, wanted.requestKey, paymentId));
+  const paymentId = paymentIdFor(deps.identity, account, wanted.requestKey);
+  const earlier = await deps.sql.tx((tx) => findKeyUse(tx, accountId, wanted.requestKey, paymentId));
   // Names are resolved before the lock, and a repeat asks nobody.
   if (!earlier) {
-    await checkUrl(house, holder, wanted.url);
-    await checkOperations(house, accountId, operationIds);
+    await checkUrl(deps, holder, wanted.url);
+    await checkOperations(deps, accountId, operationIds);
   }
-  const outcome = await house.sql.tx(async (tx) => {
+  const outcome = await deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const use = await findKeyUse(tx, accountId, wanted.requestKey, paymentId);
     const made = madeEarlier(use, 'webhook', fingerprint);
@@ -123,11 +123,11 @@ export async function createEndpoint(
     }
     if ((await findEndpoints(tx, accountId)).length >= endpointsPerAccount)
       throw refuse('webhook_limit_reached');
-    const id = house.ids.uuid();
-    const now = house.clock.now();
+    const id = deps.ids.uuid();
+    const now = deps.clock.now();
     // One that takes the place of another is a changed address by another name; the first ten of an account are not.
     if (await wasDeletedSince(tx, accountId, now - hourMs)) await countUrlChange(tx, accountId, now);
-    const secret = makeSecret(house.ids);
+    const secret = makeSecret(deps.ids);
     const endpoint: Endpoint = {
       accountId,
       id,
@@ -139,7 +139,7 @@ export async function createEndpoint(
       enabled: true,
       disabledReason: null,
       disabledAt: null,
-      secret: house.secrets.seal(secret, id),
+      secret: deps.secrets.seal(secret, id),
       secretHint: hintOf(secret),
       previousSecret: null,
       previousSecretUntil: null,
@@ -162,7 +162,7 @@ export async function createEndpoint(
     ]);
     return { endpoint, secret, replayed: false };
   });
-  house.wanted.forget(accountId);
+  deps.subscribed.forget(accountId);
   return outcome;
 }
 
@@ -171,21 +171,21 @@ export async function createEndpoint(
  *   an address within an hour
  */
 export async function changeEndpoint(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   id: string,
   change: EndpointChange,
 ): Promise<Endpoint> {
   const { accountId } = holder;
-  const known = await getEndpoint(house, holder, id);
-  if (change.url !== undefined && change.url !== known.url) await checkUrl(house, holder, change.url);
+  const known = await getEndpoint(deps, holder, id);
+  if (change.url !== undefined && change.url !== known.url) await checkUrl(deps, holder, change.url);
   const operationIds = change.operationIds ? [...new Set(change.operationIds)].sort() : change.operationIds;
-  await checkOperations(house, accountId, operationIds ?? null);
-  const changed = await house.sql.tx(async (tx) => {
+  await checkOperations(deps, accountId, operationIds ?? null);
+  const changed = await deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const endpoint = await findEndpoint(tx, accountId, id);
     if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
-    const now = house.clock.now();
+    const now = deps.clock.now();
     if (change.url !== undefined && change.url !== endpoint.url) await countUrlChange(tx, accountId, now);
     const enabled = change.enabled ?? endpoint.enabled;
     const next: Endpoint = {
@@ -209,7 +209,7 @@ export async function changeEndpoint(
     await Promise.all(writes);
     return next;
   });
-  house.wanted.forget(accountId);
+  deps.subscribed.forget(accountId);
   return changed;
 }
 
@@ -226,15 +226,15 @@ async function countUrlChange(tx: Transaction, accountId: string, now: number): 
  * A repeat changes nothing.
  * @throws ApiError `webhook_not_found`
  */
-export async function removeEndpoint(house: WebhooksHouse, holder: KeyHolder, id: string): Promise<void> {
+export async function removeEndpoint(deps: WebhooksDeps, holder: KeyHolder, id: string): Promise<void> {
   const { accountId } = holder;
-  await house.sql.tx(async (tx) => {
+  await deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const endpoint = await findEndpoint(tx, accountId, id);
     if (!endpoint) throw refuse('webhook_not_found');
-    if (endpoint.deletedAt === null) await deleteEndpoint(tx, accountId, id, house.clock.now());
+    if (endpoint.deletedAt === null) await deleteEndpoint(tx, accountId, id, deps.clock.now());
   });
-  house.wanted.forget(accountId);
+  deps.subscribed.forget(accountId);
 }
 
 /**
@@ -242,28 +242,28 @@ export async function removeEndpoint(house: WebhooksHouse, holder: KeyHolder, id
  * @throws ApiError `webhook_not_found`, `rotation_in_progress`
  */
 export async function rotateSecret(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   holder: KeyHolder,
   id: string,
   { overlapHours = 24, force = false }: { overlapHours?: number; force?: boolean },
 ): Promise<{ secret: string; previousSecretExpiresAt: number }> {
   const { accountId } = holder;
-  return house.sql.tx(async (tx) => {
+  return deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const endpoint = await findEndpoint(tx, accountId, id);
     if (!endpoint || endpoint.deletedAt !== null) throw refuse('webhook_not_found');
-    const now = house.clock.now();
+    const now = deps.clock.now();
     if (!force && endpoint.previousSecretUntil !== null && endpoint.previousSecretUntil > now) {
       throw refuse('rotation_in_progress');
     }
-    const secret = makeSecret(house.ids);
+    const secret = makeSecret(deps.ids);
     const previousSecretExpiresAt = now + overlapHours * hourMs;
     const ends = overlapHours === 0;
     await updateSecrets(tx, {
       ...endpoint,
       previousSecret: ends ? null : endpoint.secret,
       previousSecretUntil: ends ? null : previousSecretExpiresAt,
-      secret: house.secrets.seal(secret, id),
+      secret: deps.secrets.seal(secret, id),
       secretHint: hintOf(secret),
       updatedAt: Math.max(now, endpoint.updatedAt + 1),
     });
@@ -289,17 +289,17 @@ function normalisedDescription(given: string | null): string | null {
 }
 
 /** @throws ApiError `webhook_url_not_allowed`, whatever the reason: the answer tells nothing about what is inside */
-async function checkUrl(house: WebhooksHouse, holder: KeyHolder, url: string): Promise<void> {
+async function checkUrl(deps: WebhooksDeps, holder: KeyHolder, url: string): Promise<void> {
   try {
-    house.addresses.checkUrl(url, holder);
+    deps.addresses.checkUrl(url, holder);
   } catch (error) {
     if (error instanceof AddressRefused) throw refuse('webhook_url_not_allowed');
     throw error;
   }
   const cut = new AbortController();
-  const late = house.clock.sleep(lookupMs, cut.signal);
+  const late = deps.clock.sleep(lookupMs, cut.signal);
   const hostname = new URL(url).hostname.replace(/^\[|\]$/g, '');
-  const checked = house.addresses.resolve(hostname, holder).catch((error: unknown) => {
+  const checked = deps.addresses.resolve(hostname, holder).catch((error: unknown) => {
     // A name that does not exist yet is no danger: it is resolved and checked again whenever it is used.
     if (error instanceof AddressRefused) return error;
   });
@@ -310,9 +310,9 @@ async function checkUrl(house: WebhooksHouse, holder: KeyHolder, url: string): P
 
 /** @throws ApiError `operation_not_found` */
 async function checkOperations(
-  house: WebhooksHouse,
+  deps: WebhooksDeps,
   accountId: string,
   operationIds: readonly string[] | null,
 ): Promise<void> {
-  for (const id of operationIds ?? []) await house.directory.resolve(accountId, id);
+  for (const id of operationIds ?? []) await deps.directory.resolve(accountId, id);
 }

@@ -14,7 +14,7 @@ import {
   removeEndpoint,
   rotateSecret,
   statusOf,
-  type WebhooksHouse,
+  type WebhooksDeps,
 } from './endpoints.ts';
 import {
   DeletedSchema,
@@ -44,7 +44,7 @@ const facts: RouteFacts = { permissions: ['webhooks'], policy: 'webhooks', opera
 const reads: RouteFacts = { ...facts, policy: 'reads' };
 
 /** Endpoints belong to the account: every operation shares them, and X-Service-Operation is checked but means nothing here. */
-export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
+export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.get(
     '/webhooks',
     {
@@ -52,7 +52,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: reads },
     },
     async (request) => ({
-      webhooks: (await listEndpoints(house, request.caller)).map(viewOfEndpoint),
+      webhooks: (await listEndpoints(deps, request.caller)).map(viewOfEndpoint),
       limit: endpointsPerAccount,
     }),
   );
@@ -69,7 +69,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: { ...facts, creates: true } },
     },
     async (request, reply) => {
-      const { endpoint, secret, replayed } = await createEndpoint(house, request.caller, request.body);
+      const { endpoint, secret, replayed } = await createEndpoint(deps, request.caller, request.body);
       if (replayed) reply.header('idempotent-replayed', 'true');
       const view = viewOfEndpoint(endpoint);
       return reply.code(201).send(secret === null ? view : { ...view, secret });
@@ -102,7 +102,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       },
       config: { api: reads },
     },
-    async (request) => viewOfEndpoint(await getEndpoint(house, request.caller, request.params.id)),
+    async (request) => viewOfEndpoint(await getEndpoint(deps, request.caller, request.params.id)),
   );
 
   api.patch(
@@ -118,7 +118,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: facts },
     },
     async (request) =>
-      viewOfEndpoint(await changeEndpoint(house, request.caller, request.params.id, request.body)),
+      viewOfEndpoint(await changeEndpoint(deps, request.caller, request.params.id, request.body)),
   );
 
   api.delete(
@@ -134,7 +134,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: facts },
     },
     async (request) => {
-      await removeEndpoint(house, request.caller, request.params.id);
+      await removeEndpoint(deps, request.caller, request.params.id);
       return { ok: true as const };
     },
   );
@@ -152,7 +152,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: facts },
     },
     async (request, reply) => {
-      const rotated = await rotateSecret(house, request.caller, request.params.id, request.body);
+      const rotated = await rotateSecret(deps, request.caller, request.params.id, request.body);
       const previousSecretExpiresAt = isoOf(rotated.previousSecretExpiresAt);
       return reply.code(200).send({ secret: rotated.secret, previousSecretExpiresAt });
     },
@@ -172,7 +172,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
     },
     async (request, reply) => {
       const { type = 'webhook.test' } = request.body;
-      const deliveryId = await sendTest(house, request.caller, request.params.id, type as EventType);
+      const deliveryId = await sendTest(deps, request.caller, request.params.id, type as EventType);
       return reply.code(202).send({ deliveryId });
     },
   );
@@ -191,7 +191,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
     },
     async (request) => {
       const { id } = request.params;
-      const { deliveries, nextCursor } = await listDeliveries(house, request.caller, id, request.query);
+      const { deliveries, nextCursor } = await listDeliveries(deps, request.caller, id, request.query);
       return {
         deliveries: deliveries.map((delivery) => viewOfDelivery(id, delivery)),
         hasMore: nextCursor !== null,
@@ -213,7 +213,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
     },
     async (request) => {
       const { id, deliveryId } = request.params;
-      return viewOfDelivery(id, await getDelivery(house, request.caller, id, deliveryId));
+      return viewOfDelivery(id, await getDelivery(deps, request.caller, id, deliveryId));
     },
   );
 
@@ -231,7 +231,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
     },
     async (request, reply) => {
       const { id, deliveryId } = request.params;
-      await retryNow(house, request.caller, id, deliveryId);
+      await retryNow(deps, request.caller, id, deliveryId);
       return reply.code(202).send({ deliveryId });
     },
   );
@@ -249,7 +249,7 @@ export function webhookRoutes(api: ApiScope, house: WebhooksHouse): void {
       config: { api: facts },
     },
     async (request, reply) => {
-      const scheduled = await replay(house, request.caller, request.params.id, request.body);
+      const scheduled = await replay(deps, request.caller, request.params.id, request.body);
       return reply.code(202).send({ scheduled });
     },
   );

@@ -3,15 +3,6 @@ import { access, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { zstdCompressSync } from 'node:zlib';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { leftOut } from '../../src/db/backup.ts';
-import { type Block, openBackupFile, purposeOfBackup } from '../../src/db/backup-file.ts';
-import { migrate, readMigrations } from '../../src/db/migrate.ts';
-import { createLog } from '../../src/ground/log.ts';
-import { systemClock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
-import { createSecrets } from '../../src/ground/secrets.ts';
 import { endPrograms, finish, run } from '@vintem/testkit/command.ts';
 import { type Program, programOn } from '@vintem/testkit/program.ts';
 import {
@@ -22,6 +13,15 @@ import {
   simulatorAt,
   until,
 } from '@vintem/testkit/service.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { leftOut } from '../../src/db/backup.ts';
+import { type Block, openBackupFile, purposeOfBackup } from '../../src/db/backup-file.ts';
+import { migrate, readMigrations } from '../../src/db/migrate.ts';
+import { createLog } from '../../src/ground/log.ts';
+import { createSecrets } from '../../src/ground/secrets.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
 
 /** The real program: a copy made while money moves, and what becomes of that money when the copy is all that is left. */
 

@@ -1,17 +1,17 @@
+import { freePort } from '@vintem/testkit/program.ts';
+import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runApi } from '../../src/compose/api.ts';
-import { readConfig } from '../../src/ground/config.ts';
+import { runWorker } from '../../src/compose/worker.ts';
 import { databaseClock, watchClock } from '../../src/db/clock-offset.ts';
+import { readConfig } from '../../src/ground/config.ts';
 import { spendShared } from '../../src/http/rate-limit.sql.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Queries } from '../../src/ports/sql.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 import { prepareLimits, takeQuery, takeSend } from '../../src/settlement/dispatch/limit.ts';
-import { runWorker } from '../../src/compose/worker.ts';
-import { freePort } from '@vintem/testkit/program.ts';
-import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /** Processes whose clocks differ from the database's, and so from each other's. */
 
@@ -27,7 +27,7 @@ test.each([
   [3_000, false],
   [-3_600_000, false],
 ])('a clock that is %i ms ahead of the database is tolerable: %s', async (aheadMs, tolerable) => {
-  const { sql, log } = service.house;
+  const { sql, log } = service.runtime;
   const ending = new AbortController();
   const clock = { ...systemClock, machineMs: () => systemClock.machineMs() + aheadMs };
   const watched = watchClock({ sql, clock, log }, ending.signal);
@@ -37,7 +37,7 @@ test.each([
 });
 
 test('a clock that is wrong and is set while the process runs tells the database’s time, and the jump is noticed at once', async () => {
-  const { sql, log } = service.house;
+  const { sql, log } = service.runtime;
   const ending = new AbortController();
   let aheadMs = 3_600_000;
   const machineMs = () => systemClock.machineMs() + aheadMs;
@@ -62,7 +62,7 @@ test('a clock that is wrong and is set while the process runs tells the database
 });
 
 test('a process that has not compared its clock for half a minute knows it no longer', async () => {
-  const { log } = service.house;
+  const { log } = service.runtime;
   const ending = new AbortController();
   // A pause of half a minute, for the process, its machine and the database alike.
   let pausedMs = 0;
@@ -90,7 +90,7 @@ test('a look-up at a process whose clock is wrong asks the provider nothing and 
     DATA_DIR: service.dataDir,
     SIMULATOR_URL: service.simulator.url,
   });
-  const api = await runApi(later(service.house, 3_600_000), config);
+  const api = await runApi(later(service.runtime, 3_600_000), config);
   const shared = () =>
     service.database.admin(`SELECT due_at, query_bucket_at, (SELECT count(*) FROM rate_bucket) AS buckets
       FROM intent i JOIN connection c ON c.id = i.connection WHERE payment_id = '${body.id}'`);
@@ -107,22 +107,22 @@ test('a look-up at a process whose clock is wrong asks the provider nothing and 
 });
 
 test('limits that a wrong clock has written an hour ahead hold nobody up for longer than seconds', async () => {
-  const { house, database } = service;
+  const { runtime, database } = service;
   const connection = 'simulator';
   await database.admin(`UPDATE connection SET query_bucket_at = now() + interval '1 hour'`);
   await database.admin(`UPDATE query_slot SET lease_until = now() + interval '1 hour'`);
-  const slot = await takeQuery(house, connection, 10_000);
+  const slot = await takeQuery(runtime, connection, 10_000);
   expect(slot).not.toBeNull();
   await slot?.free();
-  await prepareLimits(house.sql, 'simulator', 2);
+  await prepareLimits(runtime.sql, 'simulator', 2);
   await database.admin(`UPDATE send_slot SET lease_until = now() + interval '2 hours'`);
-  const send = await takeSend(house, connection, 2, 10_000);
+  const send = await takeSend(runtime, connection, 2, 10_000);
   expect(send).not.toBeNull();
   await send?.free();
-  const now = house.clock.now();
+  const now = runtime.clock.now();
   await database.admin(`INSERT INTO rate_bucket VALUES ('reads someone', ${now + 3_600_000})`);
   const taken = new Map([['reads someone', { ms: 10, mostMs: 7_000 }]]);
-  const [shared] = await spendShared(house.sql, taken, now, now);
+  const [shared] = await spendShared(runtime.sql, taken, now, now);
   expect((shared?.spentUntil ?? 0) - now).toBeLessThanOrEqual(7_000);
 });
 
@@ -130,12 +130,12 @@ test('a worker whose clock is wrong claims nothing, not even in its first moment
   const merchant = await service.newMerchant();
   await merchant.receive(3000);
   const id = await leave(service, merchant, 'complete');
-  const wrong = runWorker(later(service.house, 3_600_000));
+  const wrong = runWorker(later(service.runtime, 3_600_000));
   await new Promise((done) => setTimeout(done, 800));
   await wrong.stop();
   expect(await intentOf(service, id)).toMatchObject({ state: 'ready', attempt: 0 });
   expect(await service.simulator.payout(id)).toBeUndefined();
-  const right = runWorker(service.house);
+  const right = runWorker(service.runtime);
   await until(async () => (await statusOf(service, id)) === 'completed');
   await right.stop();
 });
@@ -149,10 +149,10 @@ test('a lease that an early clock ends too soon lets nobody repeat before it has
     `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = $2, due_at = now() WHERE payment_id = $1`,
     [id, new Date(leaseUntil).toISOString()],
   );
-  const provider = service.house.providers.get('simulator') as Provider;
-  const early = later(service.house, 20_000);
-  const step = async (house: typeof early) => {
-    const followUp = createFollowUp(house, provider);
+  const provider = service.runtime.providers.get('simulator') as Provider;
+  const early = later(service.runtime, 20_000);
+  const step = async (runtime: typeof early) => {
+    const followUp = createFollowUp(runtime, provider);
     await followUp.stepSends();
     await followUp.idle();
     while (await followUp.stepQueries());
@@ -166,7 +166,7 @@ test('a lease that an early clock ends too soon lets nobody repeat before it has
     [id],
   );
   await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
-  await step(service.house);
+  await step(service.runtime);
   const [row] = await service.database.admin<{ absences: number }>(
     'SELECT absences FROM intent WHERE payment_id = $1',
     [id],
@@ -186,7 +186,7 @@ test('a claim ends within seconds, and is renewed while its process works: a slo
     );
     return rows[0]?.at.getTime() ?? 0;
   };
-  const provider = service.house.providers.get('simulator') as Provider;
+  const provider = service.runtime.providers.get('simulator') as Provider;
   const gate = Promise.withResolvers<void>();
   let asked = 0;
   const slow: Provider = {
@@ -198,7 +198,7 @@ test('a claim ends within seconds, and is renewed while its process works: a slo
     },
   };
   await due();
-  const [one, other] = [createFollowUp(service.house, slow), createFollowUp(service.house, slow)];
+  const [one, other] = [createFollowUp(service.runtime, slow), createFollowUp(service.runtime, slow)];
   const claimedAt = Date.now();
   await until(async () => {
     await one.stepQueries();

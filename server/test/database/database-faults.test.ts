@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { runApi } from '../../src/compose/api.ts';
-import { readConfig } from '../../src/ground/config.ts';
-import { openPool, type Pool } from '../../src/db/pool.ts';
-import { openHouse } from '../../src/compose/runtime.ts';
-import { authCalls } from '../../src/panel/auth/auth-calls.ts';
 import { type DatabaseGate, openGate } from '@vintem/testkit/database-gate.ts';
 import { newPerson, openTab, password, type Tab } from '@vintem/testkit/panel.ts';
 import { freePort } from '@vintem/testkit/program.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { runApi } from '../../src/compose/api.ts';
+import { openRuntime } from '../../src/compose/runtime.ts';
+import { openPool, type Pool } from '../../src/db/pool.ts';
+import { readConfig } from '../../src/ground/config.ts';
+import { authCalls } from '../../src/panel/auth/auth-calls.ts';
 
 /**
  * Every route of the public document and of the panel × everything that can be wrong with the database: the answer is 503 with
@@ -36,7 +36,7 @@ beforeAll(async () => {
   await merchant.receive(10_000);
   await newPerson(service, merchant.ownerId, 'ana@loja.example');
   gate = await openGate(service.database.url);
-  pool = openPool({ url: gate.url, log: service.house.log, name: 'behind the gate' });
+  pool = openPool({ url: gate.url, log: service.runtime.log, name: 'behind the gate' });
   const port = await freePort();
   const config = readConfig({
     PORT: String(port),
@@ -45,8 +45,8 @@ beforeAll(async () => {
     RATE_LIMITS: 'off',
   });
   const draining = new AbortController();
-  const house = await openHouse({ ...service.house, config, sql: pool }, draining.signal);
-  const api = await runApi(house, config);
+  const runtime = await openRuntime({ ...service.runtime, config, sql: pool }, draining.signal);
+  const api = await runApi(runtime, config);
   behind = { url: api.url };
   stop = async () => {
     draining.abort();

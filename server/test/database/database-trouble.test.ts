@@ -1,8 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findEmbedded } from '../../src/db/embedded.ts';
 import { childrenOf } from '@vintem/testkit/command.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import {
@@ -14,6 +11,9 @@ import {
   until,
 } from '@vintem/testkit/service.ts';
 import { intentOf, journalsOf, reservedCents } from '@vintem/testkit/settlement.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { findEmbedded } from '../../src/db/embedded.ts';
 
 /** What callers see when the database cannot do what it should, and that everything goes on by itself when it can again. */
 

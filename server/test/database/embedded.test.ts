@@ -3,6 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { childrenOf } from '@vintem/testkit/command.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedPostgres, findEmbedded, startEmbedded } from '../../src/db/embedded.ts';
@@ -12,7 +13,6 @@ import { openPool } from '../../src/db/pool.ts';
 import { checkServiceRole } from '../../src/db/roles.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
-import { childrenOf } from '@vintem/testkit/command.ts';
 
 let dataDir: string;
 let server: EmbeddedPostgres | null = null;

@@ -1,14 +1,14 @@
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createAccount, createFirstTestAccount, listAccounts } from '../../src/accounts/directory.ts';
-import { SettingFault } from '../../src/ground/config.ts';
 import { migrate, planMigrations, prepareInstallation, readMigrations } from '../../src/db/migrate.ts';
 import { headerOf, indexStatementsOf, locksOf } from '../../src/db/migration-file.ts';
 import { openPool } from '../../src/db/pool.ts';
 import { checkServiceRole } from '../../src/db/roles.ts';
+import { SettingFault } from '../../src/ground/config.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 
 const clock = systemClock;
 const log = createLog('silent');

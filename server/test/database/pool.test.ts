@@ -1,9 +1,9 @@
 import net from 'node:net';
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPool, parseTimestamp, timestamp, timestamps } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { CommitUnknown, ConnectionLost, type Statement, sqlState } from '../../src/ports/sql.ts';
-import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 
 let db: TestDatabase;
 let names = 0;

@@ -75,16 +75,16 @@ describe('the lint rule of the ports', () => {
 
 /** Lints the probe as if it stood at `file`; the lines that were refused. */
 async function refusedLines(file: string): Promise<number[]> {
-  const house = await mkdtemp(join(tmpdir(), 'vintem-lint-'));
-  onTestFinished(() => rm(house, { recursive: true, force: true }));
-  await cp(join(root, 'biome.json'), join(house, 'biome.json'));
-  await mkdir(join(house, file, '..'), { recursive: true });
-  await cp(join(root, 'server/ports.grit'), join(house, 'server/ports.grit'));
-  await writeFile(join(house, file), [...worldly, ...harmless, ''].join('\n'));
+  const runtime = await mkdtemp(join(tmpdir(), 'vintem-lint-'));
+  onTestFinished(() => rm(runtime, { recursive: true, force: true }));
+  await cp(join(root, 'biome.json'), join(runtime, 'biome.json'));
+  await mkdir(join(runtime, file, '..'), { recursive: true });
+  await cp(join(root, 'server/ports.grit'), join(runtime, 'server/ports.grit'));
+  await writeFile(join(runtime, file), [...worldly, ...harmless, ''].join('\n'));
   const report = await new Promise<string>((resolve) => {
     const options = ['lint', '--vcs-enabled=false', '--reporter=github', '--max-diagnostics=none', file];
     // It ends with 1 when it found something: what it found is on its output.
-    execFile(join(root, 'node_modules/.bin/biome'), options, { cwd: house }, (_, out, err) =>
+    execFile(join(root, 'node_modules/.bin/biome'), options, { cwd: runtime }, (_, out, err) =>
       resolve(out + err),
     );
   });

@@ -1,10 +1,13 @@
+import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
+import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { pruneBelow } from '../../src/events/log.sql.ts';
 import { lowestIdAt } from '../../src/events/log.ts';
+import { createLog } from '../../src/ground/log.ts';
 import { eventKinds } from '../../src/ledger/journal.ts';
 import type { ChainKey } from '../../src/ledger/till.ts';
-import { createLog } from '../../src/ground/log.ts';
 import { deleteOperation, operationDirectory } from '../../src/operations/operations.ts';
 import { findDays, findOpenIncidents, findUnknown } from '../../src/panel/views/overview.sql.ts';
 import { findLastCompared, findReconciledOperations } from '../../src/panel/views/reconciliation.sql.ts';
@@ -14,14 +17,11 @@ import type { Payment, PaymentKind } from '../../src/payments/payment.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
-import { installationId } from '../../src/settlement/operator/audit.sql.ts';
 import { claimDueSends } from '../../src/settlement/dispatch/intents.sql.ts';
-import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
+import { installationId } from '../../src/settlement/operator/audit.sql.ts';
 import { findOldestOpen, findSettled } from '../../src/settlement/operator/reconcile.sql.ts';
 import { createSeen, forgetAbandoned } from '../../src/settlement/operator/reconcile-seen.sql.ts';
-import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
-import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
-import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
+import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
 const count = 3_000;

@@ -1,7 +1,7 @@
 import chromium from '@sparticuz/chromium';
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { chromium as browsers } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 /** The reference page: from its package, under a policy that lets nothing else in. */
 

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../src/ground/config.ts';
-import { hasMailbox, mailboxLink } from '../../src/panel/site/mailbox.ts';
 import { openEdge } from '@vintem/testkit/edge.ts';
 import { newPerson, openTab } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readConfig } from '../../src/ground/config.ts';
+import { hasMailbox, mailboxLink } from '../../src/panel/site/mailbox.ts';
 
 /** What strangers send: each attack is refused before it costs memory, time or a descriptor. */
 
@@ -193,7 +193,7 @@ test('where the public address is https, every answer demands TLS of browsers', 
 describe('the mailbox page', () => {
   const read = (headers: Record<string, string>) =>
     fetch(`${service.url}/panel/api/mailbox`, { headers }).then((answer) => answer.status);
-  const token = () => new URL(mailboxLink(service.url, service.house.secrets)).hash.slice(1);
+  const token = () => new URL(mailboxLink(service.url, service.runtime.secrets)).hash.slice(1);
 
   test('opens with the token of the printed link alone', async () => {
     expect(await read({ 'x-mailbox-token': token() })).toBe(200);

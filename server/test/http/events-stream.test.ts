@@ -1,7 +1,7 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { keyIdOf } from '../../src/keys/key.ts';
 import { revokeKey } from '../../src/keys/keys.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -156,6 +156,6 @@ test('a stream ends when its key is revoked', async () => {
   const merchant = await service.newMerchant();
   const key = await service.newKey(merchant.ownerId, ['webhooks']);
   const stream = await listen(key);
-  await revokeKey(service.house, keyIdOf(key) as string);
+  await revokeKey(service.runtime, keyIdOf(key) as string);
   await until(async () => stream.ended());
 });

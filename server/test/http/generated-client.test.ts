@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /**
  * A client that somebody else's generator (oazapfts) makes of the committed document, used as a merchant would. Nothing of it is

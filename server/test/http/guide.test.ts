@@ -1,12 +1,12 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { catalogue, fieldCodes } from '../../src/ground/errors.ts';
 import { defaultQuotas } from '../../src/ground/quotas.ts';
 import { reasonCodes } from '../../src/payments/payment.ts';
 import { createDraft } from '../../src/transfers/draft.ts';
-import { type Answer, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /** The merchants' guide: its requests are sent to the real service, in order, and its answers are what comes back. */
 
@@ -126,7 +126,7 @@ async function act(merchant: Merchant, name: string, id: string): Promise<void> 
       operationId: merchant.operationId,
       operationNamed: true,
     };
-    real.set(id, (await createDraft(service.house, caller, request, 'ana@empresa.example')).id);
+    real.set(id, (await createDraft(service.runtime, caller, request, 'ana@empresa.example')).id);
   } else throw new Error(`the guide asks for ${name}`);
 }
 

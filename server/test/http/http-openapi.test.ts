@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -7,7 +8,6 @@ import { catalogue } from '../../src/ground/errors.ts';
 import { committedDocument } from '../../src/http/openapi.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a document of any shape, looked at by the tests
 type Json = any;

@@ -1,3 +1,4 @@
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
 import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
 import { quotaNames } from '../../src/ground/quotas.ts';
@@ -6,7 +7,6 @@ import { makeKey } from '../../src/keys/key.ts';
 import type { Payment } from '../../src/payments/payment.ts';
 import { type Clock, systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 const config = { publicUrl: 'http://127.0.0.1:3000', rateLimits: true, trustedProxies: [] };
 const never = () => Promise.reject(new Error('not called'));

@@ -1,10 +1,10 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
+import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
 import type { HookDelivery } from '../../src/http/hooks.ts';
 import { buildServer } from '../../src/http/server.ts';
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 let edge: Edge;
 let key: string;

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
 import { committedCoverage, interfaceTable, renderCoverage } from '@vintem/testkit/interface-table.ts';
+import { expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 

@@ -1,12 +1,19 @@
 import type { AddressInfo } from 'node:net';
+import {
+  callWith,
+  type Merchant,
+  merchantOf,
+  openService,
+  type Service,
+  until,
+} from '@vintem/testkit/service.ts';
+import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitForTurn } from '../../src/compose/api.ts';
 import { createLoad } from '../../src/http/load.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { createTransfer } from '../../src/transfers/create.ts';
-import { callWith, type Merchant, merchantOf, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 
 let service: Service;
 let merchant: Merchant;
@@ -39,13 +46,13 @@ const waiting = async (): Promise<boolean> =>
 
 test('what cannot be answered in time is shed, reads before creations, and it comes back by itself', async () => {
   // The same as in `runApi`, with a quarter of its eight seconds: reads are refused from 250 ms of waiting on, creations from a second.
-  const { house } = service;
+  const { runtime } = service;
   const app = buildServer({
     mayShare: () => true,
-    ...house,
+    ...runtime,
     config: { publicUrl: service.url, rateLimits: false, trustedProxies: [] },
     useCases: {
-      createTransfer: (caller, asked) => createTransfer(house, caller, asked),
+      createTransfer: (caller, asked) => createTransfer(runtime, caller, asked),
       createCharge: () => Promise.reject(new Error('not asked here')),
       confirmDraft: () => Promise.reject(new Error('not asked here')),
       cancelDraft: () => Promise.reject(new Error('not asked here')),
@@ -53,7 +60,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
       receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
     },
     readiness: async () => [],
-    load: createLoad(house.clock, () => waitForTurn(house), 2_000),
+    load: createLoad(runtime.clock, () => waitForTurn(runtime), 2_000),
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -67,9 +74,9 @@ test('what cannot be answered in time is shed, reads before creations, and it co
     const held = local.transfer();
     await until(waiting);
     // Two measurements lie a quarter of a second apart; each waits behind the flush that stands still.
-    await house.clock.sleep(300);
+    await runtime.clock.sleep(300);
     expect((await read()).status).toBe(200);
-    await house.clock.sleep(400);
+    await runtime.clock.sleep(400);
     await stalled.go();
     expect((await held).body.code).toBe('insufficient_balance');
   }

@@ -1,10 +1,10 @@
+import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type Permission, permissions } from '../../src/ground/permissions.ts';
 import { makeKey } from '../../src/keys/key.ts';
 import { revokeKey } from '../../src/keys/keys.ts';
-import { type Permission, permissions } from '../../src/ground/permissions.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 /** Who may call what: every call with every set of permissions, and with every key that is none. */
 

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { stepRequestPruning } from '../../src/request-log/request-log.ts';
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { later } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stepRequestPruning } from '../../src/request-log/request-log.ts';
 
 /** What a merchant sees of the requests of its own programs: refused ones too, and nothing that is personal or secret. */
 
@@ -126,7 +126,7 @@ test('what is older than thirty days goes, and nothing younger', async () => {
   await service.database.admin(
     `UPDATE request_log SET at = at - interval '2 days' WHERE id IN (SELECT id FROM request_log ORDER BY id LIMIT 3)`,
   );
-  while (await stepRequestPruning(later(service.house, 29 * 86_400_000)));
+  while (await stepRequestPruning(later(service.runtime, 29 * 86_400_000)));
   const [after] = await service.database.admin<{ n: number }>(
     'SELECT count(*)::integer AS n FROM request_log',
   );

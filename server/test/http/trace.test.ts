@@ -2,10 +2,10 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { connect } from 'node:net';
 import { Writable } from 'node:stream';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLog } from '../../src/ground/log.ts';
 import { openEdge } from '@vintem/testkit/edge.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLog } from '../../src/ground/log.ts';
 
 /** A caller's own id and trace; and what becomes of a request that does not arrive. */
 

@@ -1,25 +1,3 @@
-import pg from 'pg';
-import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
-import type { ApiError } from '../../src/ground/errors.ts';
-import { eventKinds } from '../../src/ledger/journal.ts';
-import {
-  type ChainKey,
-  type Command,
-  createTill,
-  put,
-  type Read,
-  read,
-  remove,
-  type Table,
-  type Till,
-  type Write,
-} from '../../src/ledger/till.ts';
-import { createLog } from '../../src/ground/log.ts';
-import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
-import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
-import type { Sql, Statement } from '../../src/ports/sql.ts';
 import { createDatabase } from '@vintem/testkit/database.ts';
 import {
   booksOf,
@@ -35,6 +13,28 @@ import {
   type Way,
   watched,
 } from '@vintem/testkit/till.ts';
+import pg from 'pg';
+import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openPool } from '../../src/db/pool.ts';
+import type { ApiError } from '../../src/ground/errors.ts';
+import { createLog } from '../../src/ground/log.ts';
+import { eventKinds } from '../../src/ledger/journal.ts';
+import {
+  type ChainKey,
+  type Command,
+  createTill,
+  put,
+  type Read,
+  read,
+  remove,
+  type Table,
+  type Till,
+  type Write,
+} from '../../src/ledger/till.ts';
+import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
+import { type Clock, systemClock as clock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import type { Sql, Statement } from '../../src/ports/sql.ts';
 
 /** What the till does, statement by statement, when things go as they should, and exactly what when they do not. */
 

@@ -1,16 +1,4 @@
 import { Writable } from 'node:stream';
-import pg from 'pg';
-import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
-import { openPool } from '../../src/db/pool.ts';
-import { refuse } from '../../src/ground/errors.ts';
-import { eventKinds } from '../../src/ledger/journal.ts';
-import { type ChainKey, type Command, createTill, put, type Till } from '../../src/ledger/till.ts';
-import { createLog } from '../../src/ground/log.ts';
-import type { Payment } from '../../src/payments/payment.ts';
-import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
-import { systemClock as clock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
-import { sqlState } from '../../src/ports/sql.ts';
 import { createDatabase } from '@vintem/testkit/database.ts';
 import {
   booksOf,
@@ -24,6 +12,18 @@ import {
   tillOver,
   watched,
 } from '@vintem/testkit/till.ts';
+import pg from 'pg';
+import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
+import { openPool } from '../../src/db/pool.ts';
+import { refuse } from '../../src/ground/errors.ts';
+import { createLog } from '../../src/ground/log.ts';
+import { eventKinds } from '../../src/ledger/journal.ts';
+import { type ChainKey, type Command, createTill, put, type Till } from '../../src/ledger/till.ts';
+import type { Payment } from '../../src/payments/payment.ts';
+import { paymentKey, payments } from '../../src/payments/payments.sql.ts';
+import { systemClock as clock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import { sqlState } from '../../src/ports/sql.ts';
 
 const ids = systemIds(clock);
 const silent = createLog('silent');

@@ -1,3 +1,6 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { truthOf } from '@vintem/testkit/truth.ts';
+import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { invariants } from '../../src/ledger/invariants.ts';
 import { findStoredOperations } from '../../src/ledger/verify.sql.ts';
@@ -9,9 +12,6 @@ import {
   resolveIncident,
 } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { truthOf } from '@vintem/testkit/truth.ts';
-import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
 
 let service: Service;
 let merchant: Merchant;
@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
 const verified = (full = true, more: Partial<VerifyOptions> = {}): Promise<Verified> =>
   verifiedOf(service, { full, ...more });
@@ -78,7 +78,7 @@ test('the provider’s own truth agrees', async () => {
 });
 
 test('the application may write checkpoints and change none', async () => {
-  const attempt = service.house.sql.run({ name: 'cheat', text: 'UPDATE checkpoint SET available = 0' });
+  const attempt = service.runtime.sql.run({ name: 'cheat', text: 'UPDATE checkpoint SET available = 0' });
   await expect(attempt).rejects.toThrow(/permission denied/);
 });
 
@@ -105,7 +105,7 @@ test('a changed byte in an old journal is found; deletion answers 503 until a pe
   // The heads that were kept elsewhere are of other chains: they still fit.
   expect(faults(await verified(true, { anchor }))).toEqual(['4 journal 1 is not what was hashed']);
 
-  const [incident] = await listIncidents(service.house, victim.ownerId);
+  const [incident] = await listIncidents(service.runtime, victim.ownerId);
   expect(incident?.kind).toBe('divergence');
   await resolveIncident(operator(), incident?.id ?? '', { action: 'none', reason: 'it was me, for a test' });
   expect((await victim.call('DELETE', `/operations/${other.id}`, {})).status).toBe(200);
@@ -130,7 +130,7 @@ test('a deletion that finds a difference opens the incident by itself', async ()
   for (let twice = 0; twice < 2; twice++) expect((await remove()).body.code).toBe('ledger_divergence');
   await change(-1);
   expect((await remove()).body.code).toBe('ledger_divergence');
-  const incidents = await listIncidents(service.house, victim.ownerId);
+  const incidents = await listIncidents(service.runtime, victim.ownerId);
   expect(incidents).toMatchObject([{ kind: 'divergence', operationId: victim.operationId, state: 'open' }]);
   await resolveIncident(operator(), incidents[0]?.id ?? '', { action: 'none', reason: 'put right by hand' });
   expect((await remove()).status).toBe(200);
@@ -233,7 +233,7 @@ test('what is open is added up whatever it is, page by page and as of one moment
      WHERE i.payment_id = $1`,
     [body.id],
   );
-  const [operation] = await findStoredOperations(service.house.sql, busy.ownerId);
+  const [operation] = await findStoredOperations(service.runtime.sql, busy.ownerId);
   expect(operation).toMatchObject({
     reserved: 1_000,
     unfinished: copies + 2,

@@ -1,12 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAlerts } from '../../src/accounts/alerts.ts';
-import { createLog } from '../../src/ground/log.ts';
-import type { Letter, Mail } from '../../src/ground/mail.ts';
-import { createStillUnknown } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
 import { mailsTo } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { deliver, later, leave, receivedItem } from '@vintem/testkit/settlement.ts';
 import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createAlerts } from '../../src/accounts/alerts.ts';
+import { createLog } from '../../src/ground/log.ts';
+import type { Letter, Mail } from '../../src/ground/mail.ts';
+import { createUnknownTransferAlerts } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
 
 /** Who is told by mail of money that wants somebody's eyes. Each step is made by hand here. */
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 async function person(accountId: string, role: string, verified = true): Promise<string> {
-  const id = service.house.ids.uuid();
+  const id = service.runtime.ids.uuid();
   const email = `${role}-${id.slice(-6)}@loja.example`;
   await service.database.admin(
     `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at)
@@ -48,7 +48,7 @@ test('transfers unknown for 15 minutes are told once, in one mail, to those who 
   await person(merchant.ownerId, 'developer');
   await person(merchant.ownerId, 'admin', false);
   const ids = [await leave(service, merchant, 'hang'), await leave(service, merchant, 'hang')];
-  while (await createStillUnknown(later(service.house, 16 * 60_000)).step());
+  while (await createUnknownTransferAlerts(later(service.runtime, 16 * 60_000)).step());
   clock.skip(16 * 60_000);
   refuses = true;
   await round();
@@ -72,7 +72,7 @@ test('transfers unknown for 15 minutes are told once, in one mail, to those who 
 test('one whose end came before the mail is told of no more', async () => {
   letters.length = 0;
   const id = await leave(service, merchant, 'hang');
-  while (await createStillUnknown(later(service.house, 16 * 60_000)).step());
+  while (await createUnknownTransferAlerts(later(service.runtime, 16 * 60_000)).step());
   await service.database.admin(`UPDATE payment SET status = 'pending' WHERE id = '${id}'`);
   clock.skip(16 * 60_000);
   await round();

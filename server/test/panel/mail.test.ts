@@ -1,13 +1,13 @@
 import { Writable } from 'node:stream';
+import { openService, type Service } from '@vintem/testkit/service.ts';
+import { callerOf } from '@vintem/testkit/settlement.ts';
+import { openSmtp, type SmtpServer } from '@vintem/testkit/smtp.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
 import { createMail } from '../../src/ground/mail.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createDraft, resendCode } from '../../src/transfers/draft.ts';
-import { openService, type Service } from '@vintem/testkit/service.ts';
-import { callerOf } from '@vintem/testkit/settlement.ts';
-import { openSmtp, type SmtpServer } from '@vintem/testkit/smtp.ts';
 
 /** Codes over a mail server that takes, refuses, hangs, or is not there. */
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
       done();
     },
   });
-  service.house.log = createLog('trace', into);
+  service.runtime.log = createLog('trace', into);
 });
 afterAll(async () => {
   await service?.close();
@@ -64,7 +64,7 @@ async function orderer() {
 
 test('a code goes out over SMTP, to its person and from our address, and confirms the draft', async () => {
   const { merchant, caller } = await orderer();
-  const draft = await createDraft(service.house, caller, order(), 'ana@loja.example');
+  const draft = await createDraft(service.runtime, caller, order(), 'ana@loja.example');
   const message = smtp.got.at(-1) ?? '';
   expect(message).toMatch(/^From: pix@loja\.example/m);
   expect(message).toMatch(/^To: ana@loja\.example/m);
@@ -82,14 +82,14 @@ test.each(['refuse', 'down'] as const)(
     if (trouble === 'down') await smtp.close();
     else smtp.behave('refuse');
     const asked = order();
-    await expect(createDraft(service.house, caller, asked, 'ana@loja.example')).rejects.toThrow();
+    await expect(createDraft(service.runtime, caller, asked, 'ana@loja.example')).rejects.toThrow();
     if (trouble === 'down') smtp = await openSmtp(port);
     else smtp.behave('take');
     // The same request again is the same draft, as with every requestKey.
-    const draft = await createDraft(service.house, caller, asked, 'ana@loja.example');
+    const draft = await createDraft(service.runtime, caller, asked, 'ana@loja.example');
     expect((await merchant.call('GET', `/payments/${draft.id}`)).body.status).toBe('draft');
     expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
-    await resendCode(service.house, caller, draft.id);
+    await resendCode(service.runtime, caller, draft.id);
     const answer = await merchant.call('POST', `/pix/transfers/${draft.id}/confirm`, {
       code: codeIn(draft.id),
     });

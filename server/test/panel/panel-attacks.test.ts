@@ -1,12 +1,12 @@
 import { createConnection } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { attempts, stepAttemptPruning } from '../../src/panel/auth/attempts.ts';
-import { stepSecurityEventPruning } from '../../src/panel/auth/security-events.ts';
 import { finish } from '@vintem/testkit/command.ts';
 import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
 import { authenticator } from '@vintem/testkit/passkey.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import { attempts, stepAttemptPruning } from '../../src/panel/auth/attempts.ts';
+import { stepSecurityEventPruning } from '../../src/panel/auth/security-events.ts';
 
 /** What a thief with a mailbox, a password, a session or many addresses tries against people's accounts. */
 
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 let made = 0;
-const newShop = () => createAccount(service.house, { name: 'Feira', test: true, connection: 'simulator' });
+const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true, connection: 'simulator' });
 const makeLive = (accountId: string) =>
   service.database.admin(`UPDATE account SET test = false WHERE id = '${accountId}'`);
 
@@ -149,7 +149,7 @@ describe('codes', () => {
   });
 
   test('are counted in the database, for every process', async () => {
-    const deps = { ...service.house, config: { rateLimits: false } };
+    const deps = { ...service.runtime, config: { rateLimits: false } };
     const [one, other] = [attempts(deps), attempts(deps)];
     const taken = await Promise.all(
       Array.from({ length: 20 }, (_, at) => (at % 2 ? one : other).tryTake('draftCode', 'somebody')),
@@ -163,9 +163,9 @@ describe('codes', () => {
   });
 
   test('a process whose clock is an hour ahead makes nobody wait longer than one window', async () => {
-    const { clock } = service.house;
+    const { clock } = service.runtime;
     const at = (offset: number) => ({
-      ...service.house,
+      ...service.runtime,
       clock: { ...clock, now: () => clock.now() + offset },
       config: { rateLimits: false },
     });
@@ -176,7 +176,7 @@ describe('codes', () => {
     await attempts(at(0)).forget('draftCode', 'late');
     // What counts nothing any more goes.
     await attempts(at(-3_600_000)).take('draftCode', 'old');
-    await stepAttemptPruning(service.house);
+    await stepAttemptPruning(service.runtime);
     const [row] = await service.database.admin<{ count: number }>(
       `SELECT count(*)::int AS count FROM panel_attempt WHERE used_until < now()`,
     );
@@ -547,7 +547,7 @@ describe('many attempts', () => {
       env: { RATE_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' },
       worker: false,
     });
-    ({ ownerId } = await createAccount(limited.house, { name: 'L', test: true, connection: 'simulator' }));
+    ({ ownerId } = await createAccount(limited.runtime, { name: 'L', test: true, connection: 'simulator' }));
   }, 60_000);
   afterAll(() => limited?.close());
   const from = (address: string) => openTab(limited, { 'x-forwarded-for': address });
@@ -570,7 +570,7 @@ describe('many attempts', () => {
     const own = from('198.51.100.4');
     expect((await own.signIn(email)).status).toBe(200);
     // A hundred guesses from as many addresses, counted without their hundred hashes.
-    const counted = attempts({ ...limited.house, config: { rateLimits: true } });
+    const counted = attempts({ ...limited.runtime, config: { rateLimits: true } });
     for (let at = 0; at < 100; at++) await counted.tryTake('signInEmail', email);
     expect((await guess(from('203.0.113.77'), email)).status).toBe(429);
     expect((await from('203.0.113.78').signIn(email)).status).toBe(429);
@@ -584,7 +584,7 @@ describe('many attempts', () => {
   });
 
   test('of one address at many e-mails end', async () => {
-    const counted = attempts({ ...limited.house, config: { rateLimits: true } });
+    const counted = attempts({ ...limited.runtime, config: { rateLimits: true } });
     for (let at = 0; at < 150; at++) await counted.take('signInAddress', '203.0.113.200');
     expect((await guess(from('203.0.113.200'), 'alguem@feira.example')).status).toBe(429);
   });
@@ -618,7 +618,7 @@ describe('many attempts', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     await until(async () => (await mailsTo(limited, email)).length === 5);
     // The next mail to this address is another one: none of the resets is still on its way.
-    await limited.house.mail.send({ to: email, subject: 'depois', text: '' });
+    await limited.runtime.mail.send({ to: email, subject: 'depois', text: '' });
     expect(await mailsTo(limited, email)).toHaveLength(6);
   });
 });
@@ -734,7 +734,7 @@ describe('security events', () => {
         SELECT (lpad(to_hex((extract(epoch FROM now() - d * interval '1 day') * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid,
           now() - d * interval '1 day', 'person', 'sign_in', 'ok', '{}' FROM unnest(ARRAY[364, 366]) d RETURNING id`,
     );
-    await stepSecurityEventPruning(service.house);
+    await stepSecurityEventPruning(service.runtime);
     const left = await service.database.admin<{ id: string }>(
       `SELECT id FROM security_event WHERE id IN ('${ids[0]?.id}', '${ids[1]?.id}')`,
     );

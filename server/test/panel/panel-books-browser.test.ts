@@ -1,9 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 /** What a merchant looks things up in, in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -120,7 +120,7 @@ describe('reconciliation', () => {
   test('tells what was decided about an incident, and why', async () => {
     await service.database.admin(
       `INSERT INTO incident (account_id, id, kind, amount_cents, reference, freezes, detail, state, opened_at, resolved_at, resolution)
-       VALUES ('${merchant.ownerId}', '${service.house.ids.uuid()}', 'second_payment', 900, 'test', false, '{}', 'resolved',
+       VALUES ('${merchant.ownerId}', '${service.runtime.ids.uuid()}', 'second_payment', 900, 'test', false, '{}', 'resolved',
          now(), now(), '{"action": "credit", "reason": "pago duas vezes", "actor": "operador"}')`,
     );
     await open('/conferencia', 'Conferência');

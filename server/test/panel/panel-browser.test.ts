@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
+import { newPerson, password, totpOf } from '@vintem/testkit/panel.ts';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { mailboxLink } from '../../src/panel/site/mailbox.ts';
-import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
-import { newPerson, password, totpOf } from '@vintem/testkit/panel.ts';
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
 
 // A page, two widths and two passes of axe: on a busy machine that is more than the usual time.
 vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
@@ -17,7 +17,8 @@ let window: Window;
 let page: Page;
 let shop: { ownerId: string; operationId: string };
 
-const newShop = (name: string) => createAccount(service.house, { name, test: true, connection: 'simulator' });
+const newShop = (name: string) =>
+  createAccount(service.runtime, { name, test: true, connection: 'simulator' });
 
 const signIn = (on: Page, email: string) => signInAt(on, service.url, email);
 
@@ -26,7 +27,7 @@ const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1,
 /** The newest mail that says it, as a person finds it. */
 async function newestMail(): Promise<string> {
   const mailbox = await window.context.newPage();
-  await mailbox.goto(mailboxLink(service.url, service.house.secrets));
+  await mailbox.goto(mailboxLink(service.url, service.runtime.secrets));
   const text = (await mailbox.getByTestId('mail-text').textContent()) ?? '';
   await mailbox.close();
   return text;

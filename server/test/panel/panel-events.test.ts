@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { newPerson, openTab } from '@vintem/testkit/panel.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let service: Service;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ test('events that a call of the panel commits wake a publisher that was started 
   expect(draft.status).toBe(201);
 
   let raised = 0;
-  service.house.eventsWritten.listen(() => raised++);
+  service.runtime.eventsWritten.listen(() => raised++);
   expect((await tab.call('POST', `${path}/${draft.body.id}/cancel`, {})).status).toBe(200);
   expect(raised).toBe(1);
 });

@@ -1,9 +1,16 @@
 import { writeFile } from 'node:fs/promises';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { inspect, openBrowser, openWindow, screenshots, signInAt, type Window } from '@vintem/testkit/browser.ts';
+import {
+  inspect,
+  openBrowser,
+  openWindow,
+  screenshots,
+  signInAt,
+  type Window,
+} from '@vintem/testkit/browser.ts';
 import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 
 /** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
 

@@ -1,9 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { mailsTo, newPerson, openTab, password, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
 
 /** What protects the people of an account, as they see it. */
 
@@ -27,7 +27,11 @@ async function member(address: string, role: Parameters<typeof newPerson>[3]) {
 
 beforeAll(async () => {
   service = await openService();
-  ({ ownerId } = await createAccount(service.house, { name: 'Feira', test: true, connection: 'simulator' }));
+  ({ ownerId } = await createAccount(service.runtime, {
+    name: 'Feira',
+    test: true,
+    connection: 'simulator',
+  }));
   await newPerson(service, ownerId, email);
   browser = await openBrowser();
   window = await openWindow(browser);

@@ -1,8 +1,8 @@
 import { inflateSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
 import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
 
 /** How people prove who they are, and what follows when that changes. */
 
@@ -15,7 +15,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => service?.close());
 
-const newShop = () => createAccount(service.house, { name: 'Padaria', test: true, connection: 'simulator' });
+const newShop = () =>
+  createAccount(service.runtime, { name: 'Padaria', test: true, connection: 'simulator' });
 
 let people = 0;
 /** Somebody new, signed in. */
@@ -236,7 +237,7 @@ describe('a session', () => {
       worker: false,
     });
     try {
-      const { ownerId } = await createAccount(behind.house, {
+      const { ownerId } = await createAccount(behind.runtime, {
         name: 'P',
         test: true,
         connection: 'simulator',

@@ -1,10 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { acceptInvitation, invite } from '../../src/panel/members/members.ts';
 import type { Role } from '../../src/panel/members/roles.ts';
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
 
 const password = 'girafa azul de patins';
 
@@ -19,11 +19,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => service.close());
 
-const newShop = () => createAccount(service.house, { name: 'Padaria', test: true, connection: 'simulator' });
+const newShop = () =>
+  createAccount(service.runtime, { name: 'Padaria', test: true, connection: 'simulator' });
 
 async function newPerson(email: string, role: Role, accountId = shop.ownerId): Promise<void> {
-  const { token } = await invite(service.house, { accountId, email, role });
-  await acceptInvitation(service.house, { token, name: 'Ana Prado', password });
+  const { token } = await invite(service.runtime, { accountId, email, role });
+  await acceptInvitation(service.runtime, { token, name: 'Ana Prado', password });
 }
 
 interface Answer {
@@ -262,7 +263,7 @@ describe('roles', () => {
 
 describe('an invitation', () => {
   test('is good once', async () => {
-    const { token } = await invite(service.house, {
+    const { token } = await invite(service.runtime, {
       accountId: shop.ownerId,
       email: 'uma-vez@padaria.example',
       role: 'viewer',
@@ -279,7 +280,7 @@ describe('an invitation', () => {
   });
 
   test('takes no password that is easy to guess', async () => {
-    const { token } = await invite(service.house, {
+    const { token } = await invite(service.runtime, {
       accountId: shop.ownerId,
       email: 'facil@padaria.example',
       role: 'viewer',
@@ -327,7 +328,7 @@ describe('a password reset', () => {
 
 describe('a live account', () => {
   test('wants a second factor before transfers and keys that transfer', async () => {
-    const live = await createAccount(service.house, { name: 'Viva', test: true, connection: 'simulator' });
+    const live = await createAccount(service.runtime, { name: 'Viva', test: true, connection: 'simulator' });
     await service.database.admin(`UPDATE account SET test = false WHERE id = '${live.ownerId}'`);
     await newPerson('viva@padaria.example', 'owner', live.ownerId);
     const tab = await signedIn('viva@padaria.example', live.ownerId);

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 let edge: Edge;
 

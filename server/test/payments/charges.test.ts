@@ -1,9 +1,9 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { parsePix } from 'pix-utils';
 import { PNG } from 'pngjs';
 import decodeQR from 'qr/decode.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseBrCode } from '../../src/provider/br-code.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 
 /** Money that comes in, in every way in which a provider and a payer can make it come. */
 

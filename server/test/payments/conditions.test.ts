@@ -1,3 +1,4 @@
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
@@ -7,7 +8,6 @@ import {
   pauseWithdrawals,
   resumeWithdrawals,
 } from '../../src/settlement/operator/pause.ts';
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
 
 let service: Service;
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
 test('a new fee is for new payments; those that exist keep theirs', async () => {
   const merchant = await service.newMerchant();
@@ -117,7 +117,7 @@ test('a pause stops every account, first sends included, and a resume lets them 
 });
 
 test('the pause of a restore ends with the comparison alone; one that an operator made stays', async () => {
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
   await expect(resumeWithdrawals(operator())).rejects.toThrow('reconcile');
   expect(await endRestore(operator())).toBe(true);
   expect(await endRestore(operator())).toBe(false);
@@ -126,9 +126,9 @@ test('the pause of a restore ends with the comparison alone; one that an operato
   expect((await merchant.transfer()).status).toBe(201);
 
   // In one and the same millisecond.
-  const at = service.house.clock.now();
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, at));
-  const clock = { ...service.house.clock, now: () => at };
+  const at = service.runtime.clock.now();
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, at));
+  const clock = { ...service.runtime.clock, now: () => at };
   await pauseWithdrawals({ ...operator(), clock }, 'and something else');
   expect(await endRestore(operator())).toBe(true);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');

@@ -1,15 +1,15 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
-import { createDraft } from '../../src/transfers/draft.ts';
 import { endPrograms, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/program.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { callerOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
+import { createDraft } from '../../src/transfers/draft.ts';
 
 /** kill -9 of the process that confirms a draft, at any moment between the request and its answer. */
 
@@ -56,7 +56,7 @@ async function newDraft(merchant: Merchant, pixKey: string): Promise<{ id: strin
   const order = { amountCents: 1000, pixKey, pixKeyType: 'EMAIL' as const, description: '' };
   const asked = { ...order, requestKey: ids.uuid() };
   const { id } = await createDraft(
-    service.house,
+    service.runtime,
     await callerOf(service, merchant),
     asked,
     'ana@loja.example',

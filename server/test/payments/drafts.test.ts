@@ -1,14 +1,14 @@
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { finish } from '@vintem/testkit/command.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../src/http/auth.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createDraft, expireDrafts, resendCode, sixDigits } from '../../src/transfers/draft.ts';
-import { finish } from '@vintem/testkit/command.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violations } from '@vintem/testkit/verified.ts';
 
 /** Transfers that a person confirms with a code from their mail. */
 
@@ -68,7 +68,7 @@ async function newDraft(fields: object = {}, receivedCents = 5000) {
     requestKey: ids.uuid(),
     ...fields,
   };
-  const draft = await createDraft(service.house, caller, request, 'ana@empresa.example');
+  const draft = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
   const path = `/pix/transfers/${draft.id}`;
   const confirm = (code: string, operationId?: string) =>
     merchant.call('POST', `${path}/confirm`, { code }, operationId);
@@ -193,18 +193,18 @@ test('a code is good for ten minutes and for its own draft', async () => {
   await service.database.admin('UPDATE draft SET code_expires_at = now() WHERE payment_id = $1', [id]);
   expect((await confirm(mine)).body).toMatchObject({ statusCode: 400, code: 'code_expired' });
   expect((await get()).status).toBe('draft');
-  await resendCode(service.house, caller, id);
+  await resendCode(service.runtime, caller, id);
   expect((await confirm(await codeOf(id))).status).toBe(200);
 });
 
 test('another code ends the one before, and three are mailed at most', async () => {
   const { id, confirm, caller } = await newDraft();
   const first = await codeOf(id);
-  await resendCode(service.house, caller, id);
+  await resendCode(service.runtime, caller, id);
   const second = await codeOf(id);
   if (first !== second) expect((await confirm(first)).body.code).toBe('invalid_code');
-  await resendCode(service.house, caller, id);
-  await expect(resendCode(service.house, caller, id)).rejects.toThrow('rate_limited');
+  await resendCode(service.runtime, caller, id);
+  await expect(resendCode(service.runtime, caller, id)).rejects.toThrow('rate_limited');
   expect((await mails()).filter((text) => text.includes(id))).toHaveLength(3);
 });
 
@@ -226,7 +226,7 @@ test('a draft lives thirty minutes; then a worker cancels it, and confirming com
   await service.database.admin('UPDATE draft SET expires_at = now() WHERE payment_id = $1', [late.id]);
   expect(['code_expired', 'not_a_draft']).toContain((await late.confirm(code)).body.code);
   expect((await late.get()).status).toBe('cancelled');
-  await expireDrafts(service.house);
+  await expireDrafts(service.runtime);
 });
 
 test('the balance is asked for when it is confirmed: too little leaves the draft and its code', async () => {
@@ -309,7 +309,7 @@ test('a request key of a draft is no automatic transferâ€™s, nor anything elseâ€
     [sent.body.id],
   );
   const again = { ...request, requestKey: row?.request_key ?? '' };
-  await expect(createDraft(service.house, caller, again, 'x@y.example')).rejects.toThrow(
+  await expect(createDraft(service.runtime, caller, again, 'x@y.example')).rejects.toThrow(
     'idempotency_conflict',
   );
 });
@@ -323,7 +323,7 @@ test('the mail names what it would send, from where it was asked for, and what t
     pixKey: '12345678909',
     pixKeyType: 'CPF' as const,
   };
-  const { id } = await createDraft(service.house, caller, again, 'ana@empresa.example', '203.0.113.9');
+  const { id } = await createDraft(service.runtime, caller, again, 'ana@empresa.example', '203.0.113.9');
   const mail = (await mails()).find((text) => text.includes(id)) ?? '';
   for (const part of [
     'R$ 1234,56',
@@ -341,7 +341,7 @@ test('the mail names what it would send, from where it was asked for, and what t
 
 test('written again with its key it is the same draft, and no second code is mailed', async () => {
   const { caller, request, id } = await newDraft();
-  const again = await createDraft(service.house, caller, request, 'ana@empresa.example');
+  const again = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
   expect(again.id).toBe(id);
   expect((await mails()).filter((text) => text.includes(id))).toHaveLength(1);
 });
@@ -358,13 +358,13 @@ test('a draft blocks the deletion of its operation until it has ended', async ()
     description: '',
     requestKey: ids.uuid(),
   };
-  const { id } = await createDraft(service.house, caller, request, 'ana@empresa.example');
+  const { id } = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
   const remove = () => merchant.call('DELETE', `/operations/${operation.id}`, {});
   expect((await remove()).body.code).toBe('operation_has_unfinished_payments');
   expect((await merchant.call('POST', `/pix/transfers/${id}/cancel`, {}, operation.id)).status).toBe(200);
   expect((await remove()).body).toEqual({ ok: true });
   await expect(
-    createDraft(service.house, caller, { ...request, requestKey: ids.uuid() }, 'x@y.z'),
+    createDraft(service.runtime, caller, { ...request, requestKey: ids.uuid() }, 'x@y.z'),
   ).rejects.toThrow('operation_not_found');
 });
 

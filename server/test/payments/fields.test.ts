@@ -1,8 +1,8 @@
+import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 /** Both sides of every edge of every field, one row each: what is taken, as what, and what is refused with which code. */
 

@@ -1,8 +1,8 @@
+import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { listHolds, placeHold, releaseHold } from '../../src/accounts/holds.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 
 let service: Service;
 
@@ -15,7 +15,7 @@ afterAll(async () => {
   expect(wrong).toEqual([]);
 });
 
-const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
 const hold = (merchant: Merchant, amountCents: number) =>
   placeHold(operator(), { operationId: merchant.operationId, amountCents, reason: 'an order of the court' });
@@ -109,6 +109,6 @@ test('who placed and released a hold, and why, stays on record', async () => {
     { actor: 'tester', action: 'hold.place', reason: 'an order of the court' },
     { actor: 'tester', action: 'hold.release', reason: null },
   ]);
-  const attempt = service.house.sql.run({ name: 'cheat', text: 'DELETE FROM audit' });
+  const attempt = service.runtime.sql.run({ name: 'cheat', text: 'DELETE FROM audit' });
   await expect(attempt).rejects.toThrow(/permission denied/);
 });

@@ -1,9 +1,9 @@
+import { type Answer, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { PNG } from 'pngjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
-import { type Answer, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;

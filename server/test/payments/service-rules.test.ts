@@ -1,10 +1,10 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyIdOf } from '../../src/keys/key.ts';
 import { narrowKey } from '../../src/keys/keys.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violations } from '@vintem/testkit/verified.ts';
 
 /** Rules of the interface that need the whole service: who may have what said, and what is never done. */
 
@@ -340,13 +340,13 @@ test('a permission that was removed from a key moves no money from the moment on
   const { requestKey, ...order } = { requestKey: ids.uuid(), amountCents: 1000, description: '' };
   const transfer = { ...order, pixKey: 'maria@loja.example', pixKeyType: 'EMAIL' };
   const charge = { ...order, payerName: 'Maria' };
-  await narrowKey(service.house, merchant.ownerId, id, ['read', 'charges']);
+  await narrowKey(service.runtime, merchant.ownerId, id, ['read', 'charges']);
   expect((await caller('POST', '/pix/transfers', { ...transfer, requestKey })).body).toMatchObject({
     statusCode: 403,
     code: 'permission_denied',
   });
   expect((await caller('POST', '/pix/charges', { ...charge, requestKey: ids.uuid() })).status).toBe(201);
-  await narrowKey(service.house, merchant.ownerId, id, ['read']);
+  await narrowKey(service.runtime, merchant.ownerId, id, ['read']);
   expect((await caller('POST', '/pix/charges', { ...charge, requestKey: ids.uuid() })).body).toMatchObject({
     statusCode: 403,
     code: 'permission_denied',

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** What happens to money that leaves, whatever the provider does with the request. Steered by key, so that all run side by side. */
 

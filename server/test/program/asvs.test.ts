@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { expect, test } from 'vitest';
 import { asvsTable, committedAsvs, countsOf, renderAsvs } from '@vintem/testkit/asvs-table.ts';
+import { expect, test } from 'vitest';
 
 const root = new URL('../../../', import.meta.url);
 

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { finish } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let db: TestDatabase;
 let env: Record<string, string>;

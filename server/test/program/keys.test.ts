@@ -1,4 +1,9 @@
+import { type Edge, openEdge, secrets } from '@vintem/testkit/edge.ts';
+import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLog } from '../../src/ground/log.ts';
+import type { Letter } from '../../src/ground/mail.ts';
+import { createSecrets } from '../../src/ground/secrets.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { makeKey } from '../../src/keys/key.ts';
 import { touchKey } from '../../src/keys/keys.sql.ts';
@@ -13,24 +18,19 @@ import {
   wakeKey,
 } from '../../src/keys/keys.ts';
 import { createUnusedKeys } from '../../src/keys/unused.ts';
-import { createLog } from '../../src/ground/log.ts';
-import type { Letter } from '../../src/ground/mail.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
-import { createSecrets } from '../../src/ground/secrets.ts';
-import { type Edge, openEdge, secrets } from '@vintem/testkit/edge.ts';
-import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;
 let accountId: string;
-let house: Parameters<typeof createKey>[0];
+let runtime: Parameters<typeof createKey>[0];
 
 beforeAll(async () => {
   edge = await openEdge();
   accountId = (await edge.newAccount()).ownerId;
-  house = { sql: edge.database.sql, clock: systemClock, ids, secrets };
+  runtime = { sql: edge.database.sql, clock: systemClock, ids, secrets };
 });
 afterAll(() => edge.close());
 
@@ -112,12 +112,12 @@ test('a wrong checksum is refused without the database', async () => {
 test('a revoked key is refused everywhere within a second, and revoking again changes nothing', async () => {
   const { id, key } = await edge.newKey(accountId);
   expect((await account(key)).status).toBe(200);
-  await revokeKey(house, id);
+  await revokeKey(runtime, id);
   await until(async () => (await account(key)).status === 401, 1100);
-  const before = (await listKeys(house, accountId)).find((one) => one.id === id);
-  await revokeKey(house, id);
-  expect((await listKeys(house, accountId)).find((one) => one.id === id)).toEqual(before);
-  await expect(revokeKey(house, 'nosuchkey000')).rejects.toThrow('there is no such key');
+  const before = (await listKeys(runtime, accountId)).find((one) => one.id === id);
+  await revokeKey(runtime, id);
+  expect((await listKeys(runtime, accountId)).find((one) => one.id === id)).toEqual(before);
+  await expect(revokeKey(runtime, 'nosuchkey000')).rejects.toThrow('there is no such key');
 });
 
 test('an expired key is 401 api_key_expired', async () => {
@@ -148,7 +148,7 @@ test('the key itself is stored nowhere', async () => {
 
 test('the use of a key is noted at most once a minute', async () => {
   const { id, key } = await edge.newKey(accountId);
-  const lastUsed = async () => (await listKeys(house, accountId)).find((one) => one.id === id)?.lastUsedAt;
+  const lastUsed = async () => (await listKeys(runtime, accountId)).find((one) => one.id === id)?.lastUsedAt;
   expect(await lastUsed()).toBeNull();
   await account(key);
   await until(async () => (await lastUsed()) !== null, 2000);
@@ -182,19 +182,19 @@ test('a call without its permission is 403 and names it', async () => {
 
 test('an account has at most 20 active keys, each with a name of its own', async () => {
   const { ownerId } = await edge.newAccount();
-  const make = (name: string) => createKey(house, { accountId: ownerId, name, permissions: ['read'] });
+  const make = (name: string) => createKey(runtime, { accountId: ownerId, name, permissions: ['read'] });
   const first = await make('key 0');
   await expect(make(' key 0 ')).rejects.toThrow('named key 0 already');
   const rest = await Promise.allSettled(Array.from({ length: 22 }, (_, at) => make(`key ${at + 1}`)));
   expect(rest.filter((one) => one.status === 'fulfilled')).toHaveLength(19);
-  await revokeKey(house, first.id);
+  await revokeKey(runtime, first.id);
   await make('key 0');
   await expect(make('one more')).rejects.toThrow('at most 20 active keys');
 });
 
 test('a key needs a name, a permission and an account', async () => {
   const make = (wanted: object) =>
-    createKey(house, { accountId, name: 'fine', permissions: ['read'], ...wanted });
+    createKey(runtime, { accountId, name: 'fine', permissions: ['read'], ...wanted });
   await expect(make({ name: '  ' })).rejects.toThrow('1 to 64 characters');
   await expect(make({ name: 'x'.repeat(65) })).rejects.toThrow('1 to 64 characters');
   await expect(make({ permissions: [] })).rejects.toThrow('at least one permission');
@@ -202,22 +202,22 @@ test('a key needs a name, a permission and an account', async () => {
 });
 
 test('a key with a life expires after it, and one without never does', async () => {
-  const forever = await createKey(house, { accountId, name: 'forever', permissions: ['read'] });
-  const short = await createKey(house, {
+  const forever = await createKey(runtime, { accountId, name: 'forever', permissions: ['read'] });
+  const short = await createKey(runtime, {
     accountId,
     name: 'short',
     permissions: ['read'],
     expiresInDays: 30,
   });
   const [one, other] = await Promise.all(
-    [forever, short].map(async ({ id }) => (await listKeys(house, accountId)).find((key) => key.id === id)),
+    [forever, short].map(async ({ id }) => (await listKeys(runtime, accountId)).find((key) => key.id === id)),
   );
   expect(one?.expiresAt).toBeNull();
   expect((other?.expiresAt ?? 0) - (other?.createdAt ?? 0)).toBe(30 * 24 * 3600 * 1000);
   expect((await account(short.key)).status).toBe(200);
   for (const expiresInDays of [0, -1, 1.5, Number.NaN, 3651]) {
     const wanted = { accountId, name: 'never', permissions: ['read'] as const, expiresInDays };
-    await expect(createKey(house, wanted)).rejects.toThrow('1 to 3650 days');
+    await expect(createKey(runtime, wanted)).rejects.toThrow('1 to 3650 days');
   }
 });
 
@@ -229,10 +229,10 @@ test('a rolled key goes on for its overlap beside the new one, then it is 401 ap
     ips: ['127.0.0.1'],
     expiresInDays: 90,
   };
-  const old = await createKey(house, { accountId: ownerId, ...wanted });
-  const made = await rollKey(house, ownerId, old.id, overlaps['1h']);
+  const old = await createKey(runtime, { accountId: ownerId, ...wanted });
+  const made = await rollKey(runtime, ownerId, old.id, overlaps['1h']);
   expect([(await account(old.key)).status, (await account(made.key)).status]).toEqual([200, 200]);
-  const keys = await listKeys(house, ownerId);
+  const keys = await listKeys(runtime, ownerId);
   const [before, after] = [old.id, made.id].map((id) => keys.find((key) => key.id === id));
   expect(before).toMatchObject({ rolledTo: made.id });
   expect(Math.abs((before?.expiresAt ?? 0) - systemClock.now() - overlaps['1h'])).toBeLessThan(60_000);
@@ -250,9 +250,9 @@ test('a rolled key goes on for its overlap beside the new one, then it is 401 ap
 
 test('rolled without an overlap, the old key ends at once', async () => {
   const { ownerId } = await edge.newAccount();
-  const old = await createKey(house, { accountId: ownerId, name: 'leaked', permissions: ['read'] });
+  const old = await createKey(runtime, { accountId: ownerId, name: 'leaked', permissions: ['read'] });
   expect((await account(old.key)).status).toBe(200);
-  const made = await rollKeyById(house, old.id, overlaps.now);
+  const made = await rollKeyById(runtime, old.id, overlaps.now);
   await until(async () => (await account(old.key)).body.code === 'api_key_expired', 1500);
   expect((await account(made.key)).status).toBe(200);
 });
@@ -260,39 +260,39 @@ test('rolled without an overlap, the old key ends at once', async () => {
 test('a key is rolled once, in its own account, while it is active, and never lives longer by it', async () => {
   const { ownerId } = await edge.newAccount();
   const other = await edge.newAccount();
-  const old = await createKey(house, {
+  const old = await createKey(runtime, {
     accountId: ownerId,
     name: 'one',
     permissions: ['read'],
     expiresInDays: 1,
   });
-  const before = (await listKeys(house, ownerId))[0]?.expiresAt;
-  await expect(rollKey(house, other.ownerId, old.id, 0)).rejects.toThrow('no such active key');
+  const before = (await listKeys(runtime, ownerId))[0]?.expiresAt;
+  await expect(rollKey(runtime, other.ownerId, old.id, 0)).rejects.toThrow('no such active key');
   const rolls = await Promise.allSettled(
-    Array.from({ length: 3 }, () => rollKey(house, ownerId, old.id, overlaps['7d'])),
+    Array.from({ length: 3 }, () => rollKey(runtime, ownerId, old.id, overlaps['7d'])),
   );
   expect(rolls.filter((one) => one.status === 'fulfilled')).toHaveLength(1);
-  expect((await listKeys(house, ownerId)).find((key) => key.id === old.id)?.expiresAt).toBe(before);
-  await revokeKey(house, old.id);
-  await expect(rollKey(house, ownerId, old.id, 0)).rejects.toThrow('no such active key');
-  await expect(rollKeyById(house, 'nosuchkey000', 0)).rejects.toThrow('no such key');
+  expect((await listKeys(runtime, ownerId)).find((key) => key.id === old.id)?.expiresAt).toBe(before);
+  await revokeKey(runtime, old.id);
+  await expect(rollKey(runtime, ownerId, old.id, 0)).rejects.toThrow('no such active key');
+  await expect(rollKeyById(runtime, 'nosuchkey000', 0)).rejects.toThrow('no such key');
 });
 
 test('a rolled key keeps neither its name nor its place among the twenty', async () => {
   const { ownerId } = await edge.newAccount();
-  const make = (name: string) => createKey(house, { accountId: ownerId, name, permissions: ['read'] });
+  const make = (name: string) => createKey(runtime, { accountId: ownerId, name, permissions: ['read'] });
   const first = await make('key 0');
   for (let at = 1; at < 20; at++) await make(`key ${at}`);
-  await rollKey(house, ownerId, first.id, overlaps['7d']);
+  await rollKey(runtime, ownerId, first.id, overlaps['7d']);
   await expect(make('key 0')).rejects.toThrow('at most 20 active keys');
-  const active = (await listKeys(house, ownerId)).filter((key) => key.rolledTo === null);
-  await revokeKey(house, active.find((key) => key.name === 'key 0')?.id ?? '');
+  const active = (await listKeys(runtime, ownerId)).filter((key) => key.rolledTo === null);
+  await revokeKey(runtime, active.find((key) => key.name === 'key 0')?.id ?? '');
   await make('key 0');
 });
 
 test('a key with a list of addresses is 403 ip_not_allowed from elsewhere, before its permission is looked at', async () => {
   const { ownerId } = await edge.newAccount();
-  const limited = await createKey(house, {
+  const limited = await createKey(runtime, {
     accountId: ownerId,
     name: 'limited',
     permissions: ['webhooks'],
@@ -314,7 +314,7 @@ test('a forwarded address counts when a trusted proxy says it, and from nobody e
     permissions: ['read'] as const,
     ips: ['203.0.113.9'],
   };
-  const { key } = await createKey(house, wanted);
+  const { key } = await createKey(runtime, wanted);
   const headers = { 'x-forwarded-for': '203.0.113.9', authorization: `Bearer ${key}` };
   const url = '/api/v1/public/account';
   expect((await edge.app.inject({ url, headers })).json().code).toBe('ip_not_allowed');
@@ -335,7 +335,7 @@ test('a forwarded address counts when a trusted proxy says it, and from nobody e
 });
 
 test('at most twenty addresses, each an address or a narrow network', async () => {
-  const make = (ips: string[]) => createKey(house, { accountId, name: 'ips', permissions: ['read'], ips });
+  const make = (ips: string[]) => createKey(runtime, { accountId, name: 'ips', permissions: ['read'], ips });
   await expect(make(['10.0.0.0/8'])).rejects.toThrow('10.0.0.0/8 is no address');
   await expect(make(['nonsense'])).rejects.toThrow('nonsense is no address');
   await expect(make(Array.from({ length: 21 }, (_, at) => `192.0.2.${at}`))).rejects.toThrow('at most 20');
@@ -349,7 +349,7 @@ test('the last use says when, from where and by which program', async () => {
     remoteAddress: '198.51.100.7',
     headers: { 'user-agent': 'loja-app/2.1 (secret details)' },
   });
-  const stored = async () => (await listKeys(house, accountId)).find((one) => one.id === id);
+  const stored = async () => (await listKeys(runtime, accountId)).find((one) => one.id === id);
   await until(async () => (await stored())?.lastUsedAt !== null, 2000);
   expect(await stored()).toMatchObject({ lastUsedIp: '198.51.100.7', lastUsedAgent: 'loja-app' });
 });
@@ -366,12 +366,12 @@ test('a key that may send money rests after 180 days without use, others do not,
   await long(reader.id, 181);
   expect((await account(sender.key)).body.code).toBe('api_key_invalid');
   expect((await account(reader.key)).status).toBe(200);
-  await wakeKey(house, sender.id);
+  await wakeKey(runtime, sender.id);
   expect((await account(sender.key)).status).toBe(200);
   const busy = await edge.newKey(accountId, ['read', 'transfers']);
   await long(busy.id, 179);
   expect((await account(busy.key)).status).toBe(200);
-  await expect(wakeKey(house, 'nosuchkey000')).rejects.toThrow('no such active key');
+  await expect(wakeKey(runtime, 'nosuchkey000')).rejects.toThrow('no such active key');
 });
 
 test('a key that nobody used for 90 days is told of once, again only after it was used, and not twice by two processes', async () => {
@@ -379,7 +379,7 @@ test('a key that nobody used for 90 days is told of once, again only after it wa
   const { ownerId } = await edge.newAccount();
   const { id } = await edge.newKey(ownerId, ['read', 'transfers']);
   const ended = await edge.newKey(ownerId, ['read']);
-  await revokeKey(house, ended.id);
+  await revokeKey(runtime, ended.id);
   const letters: Letter[] = [];
   let refuses = false;
   const mail = {
@@ -418,11 +418,11 @@ test('a key that nobody used for 90 days is told of once, again only after it wa
 test('keys of the pepper before go on working while that is at hand', async () => {
   const [old, young] = [ids.bytes(32), ids.bytes(32)];
   const made = await createKey(
-    { ...house, secrets: createSecrets(ids, old) },
+    { ...runtime, secrets: createSecrets(ids, old) },
     { accountId, name: 'older pepper', permissions: ['read'] },
   );
   const ring = (current: Buffer, previous: Buffer | null) =>
-    keyring({ ...house, secrets: createSecrets(ids, current, previous), log: createLog('silent') });
+    keyring({ ...runtime, secrets: createSecrets(ids, current, previous), log: createLog('silent') });
   expect(await ring(young, old).get(made.key)).toMatchObject({ id: made.id, accountId });
   expect(await ring(young, null).get(made.key)).toBeUndefined();
   const [stored] = await edge.database.admin<{ pepper_id: string }>(

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createLog } from '../../src/ground/log.ts';
-import { serveMetrics } from '../../src/compose/metrics.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { freePort } from '@vintem/testkit/program.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { serveMetrics } from '../../src/compose/metrics.ts';
+import { createLog } from '../../src/ground/log.ts';
 
 let database: TestDatabase;
 let metrics: { stop(): Promise<void> };

@@ -1,11 +1,11 @@
+import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createLog } from '../../src/ground/log.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { type Command, createTill, type Posting } from '../../src/ledger/till.ts';
-import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
-import { type Answer, base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
 
 const ids = systemIds(systemClock);
 let edge: Edge;
@@ -26,7 +26,7 @@ async function newShop() {
   return { ownerId, operationId, key, call, create, remove, list };
 }
 
-/** Posts by the till, as the house does. */
+/** Posts by the till, as the runtime does. */
 async function post(accountId: string, chainId: string, ...movements: Posting['movement'][]): Promise<void> {
   const till = createTill({ sql: edge.database.sql, clock: systemClock, log: createLog('silent') });
   for (const movement of movements) {

@@ -3,11 +3,11 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
+import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findEmbedded } from '../../src/db/embedded.ts';
-import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
-import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
 
 const entry = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let program: Program;

@@ -1,12 +1,12 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { truthOf } from '@vintem/testkit/truth.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import { placeHold, releaseHold } from '../../src/accounts/holds.ts';
 import { actions, listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { type Operator, OperatorRefused } from '../../src/settlement/operator/operator.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { truthOf } from '@vintem/testkit/truth.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 
 /** Merchants, payers, the provider and operators, all at once and in any order; `verify` looks all the while. */
 const mixMs = Number(process.env.MIX_MS ?? 8_000);
@@ -16,7 +16,7 @@ let operator: Operator;
 
 beforeAll(async () => {
   service = await openService();
-  operator = { ...service.house, actor: 'tester' };
+  operator = { ...service.runtime, actor: 'tester' };
 });
 afterAll(() => service.close());
 
@@ -98,8 +98,8 @@ test('whatever happens at once, every invariant holds at every moment, and in th
     await merchant.call('DELETE', `/operations/${body.id}`, {});
   }
 
-  const untilMs = service.house.clock.monotonicMs() + mixMs;
-  const goesOn = (): boolean => service.house.clock.monotonicMs() < untilMs;
+  const untilMs = service.runtime.clock.monotonicMs() + mixMs;
+  const goesOn = (): boolean => service.runtime.clock.monotonicMs() < untilMs;
   let passes = 0;
   await Promise.all([
     ...Array.from({ length: 6 }, async () => {
@@ -113,9 +113,10 @@ test('whatever happens at once, every invariant holds at every moment, and in th
   expect(passes).toBeGreaterThan(1);
 
   await service.simulator.behave({});
-  const sinceMs = service.house.clock.now() - mixMs - 60_000;
+  const sinceMs = service.runtime.clock.now() - mixMs - 60_000;
   // The first comparison posts what webhooks did not tell; payouts that were under way then are in the second.
-  for (let each = 0; each < 2; each++) await reconcile(service.house, operator, { accountId: null, sinceMs });
+  for (let each = 0; each < 2; each++)
+    await reconcile(service.runtime, operator, { accountId: null, sinceMs });
   const brokenNow = async (): Promise<unknown[]> => {
     const truth = await truthOf(service.simulator);
     return violationsOfBooks(service, {

@@ -1,9 +1,6 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
 import { endPrograms, finish, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/program.ts';
 import {
@@ -16,6 +13,9 @@ import {
   until,
 } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { systemClock } from '../../src/ports/clock.ts';
+import { systemIds } from '../../src/ports/ids.ts';
 
 /** Several processes of the real program over one database: what one allows, all together allow once. */
 

@@ -1,20 +1,20 @@
 import { randomBytes } from 'node:crypto';
+import { mailsTo, newPerson, openTab, password, totpOf } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { SettingFault } from '../../src/ground/config.ts';
 import { claimSecret, rotateSecrets, statusOfSecrets } from '../../src/db/installation-secret.ts';
 import { countSealed } from '../../src/db/sealed-columns.ts';
+import { SettingFault } from '../../src/ground/config.ts';
+import { createSecrets, type Secrets } from '../../src/ground/secrets.ts';
 import type { Caller } from '../../src/http/auth.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
 import type { PayoutReport, PixReturn } from '../../src/provider/provider.ts';
-import { createSecrets, type Secrets } from '../../src/ground/secrets.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import { listIncidents } from '../../src/settlement/incidents/incident.ts';
+import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import { confirmDraft, createDraft } from '../../src/transfers/draft.ts';
-import { mailsTo, newPerson, openTab, password, totpOf } from '@vintem/testkit/panel.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 
 const ids = systemIds(systemClock);
 const [a, b, c] = [randomBytes(32), randomBytes(32), randomBytes(32)] as [Buffer, Buffer, Buffer];
@@ -47,7 +47,7 @@ async function another(secret: Buffer, previous?: Buffer): Promise<Service> {
 
 /** What the command does: a start with the new secret, then the rotation, when no process uses the old one any more. */
 async function rotate(secret: Buffer, previous: Buffer): Promise<Secrets> {
-  const { sql, clock, log } = service.house;
+  const { sql, clock, log } = service.runtime;
   const secrets = createSecrets(ids, secret, previous);
   await claimSecret({ sql, secrets });
   await oldProcessesEnded();
@@ -109,7 +109,7 @@ async function somethingOfEverything() {
     description: 'Repasse',
     requestKey: ids.uuid(),
   };
-  const draft = await createDraft(service.house, caller, request, 'ana@empresa.example');
+  const draft = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
   const endpoint = (
     await merchant.call('POST', '/webhooks', {
       url: 'https://loja.example/hook',
@@ -175,7 +175,7 @@ describe('after a rotation and without the previous secret', () => {
     const third = await another(c);
     for (const key of [made.merchant.key, youngKey]) expect(await keyWorks(third, key)).toBe(200);
     expect(await signsIn(third, made.email, { backupCode: made.backupCode })).toBe(200);
-    const status = await statusOfSecrets(third.house);
+    const status = await statusOfSecrets(third.runtime);
     expect(status.current).toBe(idOf(c));
     expect(status.sealed).toEqual([{ secret: idOf(c), count: expect.any(Number) }]);
   });
@@ -185,7 +185,7 @@ describe('after a rotation and without the previous secret', () => {
     const mail = (await mailsTo(service, 'ana@empresa.example')).at(-1) ?? '';
     const code = /^Código: (\d{6})$/m.exec(mail)?.[1] ?? '';
     const next = await another(b, a);
-    const confirmed = await confirmDraft(next.house, caller, draft.id, code);
+    const confirmed = await confirmDraft(next.runtime, caller, draft.id, code);
     expect(confirmed.status).not.toBe('draft');
   });
 });
@@ -193,7 +193,7 @@ describe('after a rotation and without the previous secret', () => {
 describe('a rotation', () => {
   test('that is cut off at any statement is finished by the next one', async () => {
     await somethingOfEverything();
-    const { sql, clock, log } = service.house;
+    const { sql, clock, log } = service.runtime;
     const secrets = createSecrets(ids, b, a);
     await claimSecret({ sql, secrets });
     await oldProcessesEnded();
@@ -210,7 +210,7 @@ describe('a rotation', () => {
 
   test('waits for a process that still seals under the old secret, and clears nothing while it runs', async () => {
     await somethingOfEverything();
-    const { sql, clock, log } = service.house;
+    const { sql, clock, log } = service.runtime;
     const secrets = createSecrets(ids, b, a);
     await claimSecret({ sql, secrets });
     let now = 0;
@@ -225,9 +225,9 @@ describe('a rotation', () => {
     };
     await expect(rotateSecrets({ sql, secrets, clock: patient, log })).rejects.toThrow('still seals under');
     // What it sealed since is not forgotten: nobody may start without its secret.
-    await service.house.sql.tx((tx) =>
+    await service.runtime.sql.tx((tx) =>
       tx.run({ name: 'test.late', text: 'UPDATE webhook_endpoint SET secret = $1' }, [
-        service.house.secrets.seal('whsec_late', 'late'),
+        service.runtime.secrets.seal('whsec_late', 'late'),
       ]),
     );
     await expect(another(b)).rejects.toThrow('stored values need a secret that is not set');
@@ -249,28 +249,28 @@ function endingAfter(sql: Sql, writes: number): Sql {
 describe('a start', () => {
   test('with a secret that cannot read everything ends with the count, and changes nothing', async () => {
     await somethingOfEverything();
-    const count = [...(await countSealed(service.house.sql, idOf(a))).values()].reduce((x, y) => x + y, 0);
+    const count = [...(await countSealed(service.runtime.sql, idOf(a))).values()].reduce((x, y) => x + y, 0);
     for (const secrets of [createSecrets(ids, b), createSecrets(ids, b, c)]) {
-      const fault = await claimSecret({ sql: service.house.sql, secrets }).catch((error: unknown) => error);
+      const fault = await claimSecret({ sql: service.runtime.sql, secrets }).catch((error: unknown) => error);
       expect(fault).toBeInstanceOf(SettingFault);
       expect((fault as SettingFault).lines).toHaveLength(1);
       expect((fault as Error).message).toContain(`VINTEM_SECRET: ${count} stored values need`);
       expect((fault as Error).message).toContain(idOf(a));
     }
-    expect(await statusOfSecrets(service.house)).toEqual({
+    expect(await statusOfSecrets(service.runtime)).toEqual({
       current: idOf(a),
       sealed: [{ secret: idOf(a), count }],
     });
     await rotate(b, a);
     const back = createSecrets(ids, a);
-    await expect(claimSecret({ sql: service.house.sql, secrets: back })).rejects.toThrow('stored values');
+    await expect(claimSecret({ sql: service.runtime.sql, secrets: back })).rejects.toThrow('stored values');
   });
 
   test('of two machines without a shared secret passes on one alone, also on an empty database', async () => {
     await service.database.admin('DELETE FROM sealing_secret');
     await service.database.admin('UPDATE installation SET secret_id = NULL');
     const starts = await Promise.allSettled(
-      [a, b].map((secret) => claimSecret({ sql: service.house.sql, secrets: createSecrets(ids, secret) })),
+      [a, b].map((secret) => claimSecret({ sql: service.runtime.sql, secrets: createSecrets(ids, secret) })),
     );
     expect(starts.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const refused = starts.find((start) => start.status === 'rejected');
@@ -294,7 +294,7 @@ describe('a value that cannot be opened', () => {
       `UPDATE ${table} SET ${column} = set_byte(${column}, 12, get_byte(${column}, 12) # 1) WHERE ${column} IS NOT NULL`,
     );
   const unreadable = async (accountId: string) =>
-    (await listIncidents(service.house, accountId)).filter(({ kind }) => kind === 'unreadable');
+    (await listIncidents(service.runtime, accountId)).filter(({ kind }) => kind === 'unreadable');
 
   /** What a provider says of a transfer of R$ 70,00 that repeats the key in its reports, as API Pix allows. */
   async function pendingTransfer() {
@@ -314,7 +314,7 @@ describe('a value that cannot be opened', () => {
     };
     const hear = (fields: Pick<PayoutReport, 'status'> & Partial<PayoutReport>) =>
       applyOutcome(
-        service.house,
+        service.runtime,
         {
           accountId: merchant.ownerId,
           paymentId: id,
@@ -322,7 +322,7 @@ describe('a value that cannot be opened', () => {
           connection: 'simulator',
           observation: { from: 'webhook', id: ids.uuid(), received: [], payouts: [{ ...report, ...fields }] },
         },
-        service.house.clock.monotonicMs() + 10_000,
+        service.runtime.clock.monotonicMs() + 10_000,
       );
     return { merchant, id, hear };
   }
@@ -358,12 +358,12 @@ describe('a value that cannot be opened', () => {
     const mail = (await mailsTo(service, 'ana@empresa.example')).at(-1) ?? '';
     const code = /^Código: (\d{6})$/m.exec(mail)?.[1] ?? '';
     await spoil('payment', 'pix_key');
-    await expect(confirmDraft(service.house, caller, draft.id, code)).rejects.toMatchObject({
+    await expect(confirmDraft(service.runtime, caller, draft.id, code)).rejects.toMatchObject({
       code: 'processing_unavailable',
     });
     expect((await unreadable(merchant.ownerId)).map(({ paymentId }) => paymentId)).toContain(draft.id);
     await spoil('payment', 'pix_key');
-    expect((await confirmDraft(service.house, caller, draft.id, code)).status).not.toBe('draft');
+    expect((await confirmDraft(service.runtime, caller, draft.id, code)).status).not.toBe('draft');
   });
 
   test('of a webhook endpoint fails no delivery: it waits, is not counted, and an incident says so', async () => {

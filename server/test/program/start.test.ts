@@ -4,10 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processExists } from '../../src/db/lock.ts';
 import { childrenOf, endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/program.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processExists } from '../../src/db/lock.ts';
 
 let dataDir: string;
 let env: Record<string, string>;

@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
-import type { Observation } from '../../src/settlement/tracking/interpret-report.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { incidentsOf, later, providerIdOf, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
+import type { Observation } from '../../src/settlement/tracking/interpret-report.ts';
 
 /** Payments that the provider does not end, and money that it reports oddly: a person hears of each, and the merchant too. */
 
@@ -23,10 +23,10 @@ const hour = 3_600_000;
 
 /** A query of the provider by a process whose clock is `aheadMs` ahead: what it answers is applied. */
 async function queried(merchant: Merchant, id: string, aheadMs: number): Promise<void> {
-  const house = later(service.house, aheadMs);
-  const provider = house.providers.get('simulator');
+  const runtime = later(service.runtime, aheadMs);
+  const provider = runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  const startedAt = house.clock.now();
+  const startedAt = runtime.clock.now();
   const kind = (await merchant.call('GET', `/payments/${id}`)).body.kind;
   const outcome =
     kind === 'transfer'
@@ -35,14 +35,14 @@ async function queried(merchant: Merchant, id: string, aheadMs: number): Promise
   const observation: Observation = { from: 'query', id: crypto.randomUUID(), startedAt, outcome };
   const about = { accountId: merchant.ownerId, paymentId: id, operationId: merchant.operationId };
   await applyOutcome(
-    house,
+    runtime,
     { ...about, connection: 'simulator', observation },
-    house.clock.monotonicMs() + 10_000,
+    runtime.clock.monotonicMs() + 10_000,
   );
 }
 
 const openOf = async (merchant: Merchant) =>
-  (await listIncidents(later(service.house, 40 * hour), merchant.ownerId)).filter(
+  (await listIncidents(later(service.runtime, 40 * hour), merchant.ownerId)).filter(
     ({ state }) => state === 'open',
   );
 
@@ -67,7 +67,7 @@ describe('a payment that a day of answered queries does not end', () => {
       expect(await incidentsOf(service, id)).toMatchObject([{ kind: 'undecided', state: 'open' }]);
       expect(await reservedCents(merchant)).toBe(1_000);
       const [incident] = await openOf(merchant);
-      const operator = { ...later(service.house, 40 * hour), actor: 'tester' };
+      const operator = { ...later(service.runtime, 40 * hour), actor: 'tester' };
       await resolveIncident(operator, incident?.id ?? '', { action: 'credit', reason: 'it did not leave' });
       expect(await statusOf(service, id)).toBe('cancelled');
       expect(await merchant.balanceCents()).toBe(5_000);
@@ -82,7 +82,7 @@ describe('a payment that a day of answered queries does not end', () => {
     await queried(merchant, body.id, 25 * hour);
     expect(await incidentsOf(service, body.id)).toMatchObject([{ kind: 'undecided' }]);
     const [incident] = await openOf(merchant);
-    const operator = { ...later(service.house, 40 * hour), actor: 'tester' };
+    const operator = { ...later(service.runtime, 40 * hour), actor: 'tester' };
     await resolveIncident(operator, incident?.id ?? '', {
       action: 'writeoff',
       reason: 'nobody has its code',
@@ -98,7 +98,7 @@ test('a second, different mismatch of a transfer opens a second incident, the sa
   const { body } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
   const hear = (amountCents: number) =>
     applyOutcome(
-      service.house,
+      service.runtime,
       {
         accountId: merchant.ownerId,
         paymentId: body.id,
@@ -122,7 +122,7 @@ test('a second, different mismatch of a transfer opens a second incident, the sa
           ],
         },
       },
-      service.house.clock.monotonicMs() + 10_000,
+      service.runtime.clock.monotonicMs() + 10_000,
     );
   for (const amountCents of [800, 800, 700, 700, 800]) await hear(amountCents);
   expect(await incidentsOf(service, body.id)).toMatchObject([

@@ -4,12 +4,12 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 import { endPrograms, type Running, run } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { intentOf, journalsOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
  * A real worker process that is stopped in the middle of a send for longer than its lease, and goes on afterwards. Between it and
@@ -99,9 +99,9 @@ afterAll(async () => {
 
 /** What another worker does, so many seconds later: taking over, asking, repeating. */
 async function meanwhile(service: Service, ...seconds: number[]): Promise<void> {
-  const provider = service.house.providers.get('simulator') as Provider;
+  const provider = service.runtime.providers.get('simulator') as Provider;
   for (const second of seconds) {
-    const followUp = createFollowUp(later(service.house, second * 1000), provider);
+    const followUp = createFollowUp(later(service.runtime, second * 1000), provider);
     await followUp.stepSends();
     await followUp.idle();
     while (await followUp.stepQueries());

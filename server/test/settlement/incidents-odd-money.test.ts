@@ -1,8 +1,5 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
@@ -18,6 +15,9 @@ import {
   statusOf,
 } from '@vintem/testkit/settlement.ts';
 import { violations, violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
  * Rows of the table in `settlement/incidents/incident.ts` from the first odd word of the provider to the operator's command: what comes in comes
@@ -201,7 +201,7 @@ describe('a transfer of which the provider says for a day only that it does not 
   async function work(provider: Provider, aheadMs: number): Promise<void> {
     await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
     await service.database.admin(`UPDATE query_slot SET lease_until = now() - interval '1 hour'`);
-    const followUp = createFollowUp(later(service.house, aheadMs), provider);
+    const followUp = createFollowUp(later(service.runtime, aheadMs), provider);
     await followUp.stepSends();
     await followUp.idle();
     while (await followUp.stepQueries());
@@ -220,9 +220,9 @@ describe('a transfer of which the provider says for a day only that it does not 
       const merchant = await service.newMerchant();
       await service.simulator.behave({});
       await merchant.receive(10_000);
-      const known = service.house.providers.get('simulator') as Provider;
+      const known = service.runtime.providers.get('simulator') as Provider;
       const provider = { ...known, capabilities: { ...known.capabilities, repeatIsSafe } };
-      (service.house.providers as Map<string, Provider>).set('simulator', provider);
+      (service.runtime.providers as Map<string, Provider>).set('simulator', provider);
       try {
         await service.simulator.behave({ payout: 'lose-request', webhook: 'drop' });
         const { status: answered, body } = await merchant.transfer();
@@ -260,7 +260,7 @@ describe('a transfer of which the provider says for a day only that it does not 
         await work(provider, 30 * hour);
         expect((await service.simulator.payout(body.id))?.timesReceived).toBe(truth?.timesReceived);
       } finally {
-        (service.house.providers as Map<string, Provider>).set('simulator', known);
+        (service.runtime.providers as Map<string, Provider>).set('simulator', known);
       }
     },
   );

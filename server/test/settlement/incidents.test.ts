@@ -1,6 +1,7 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PayoutReport, PixReturn, ReceivedPix } from '../../src/provider/provider.ts';
-import { applyOutcome, type Observed } from '../../src/settlement/tracking/apply-outcome.ts';
 import {
   type Action,
   type IncidentView,
@@ -9,8 +10,7 @@ import {
   showIncident,
 } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { applyOutcome, type Observed } from '../../src/settlement/tracking/apply-outcome.ts';
 
 let service: Service;
 
@@ -23,13 +23,13 @@ afterAll(async () => {
   expect(wrong).toEqual([]);
 });
 
-const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
 const resolve = (incident: IncidentView | undefined, action: Action) =>
   resolveIncident(operator(), incident?.id ?? '', { action, reason: 'seen and decided' });
 
 const openOf = async (merchant: Merchant, kind?: string): Promise<IncidentView[]> =>
-  (await listIncidents(service.house, merchant.ownerId)).filter(
+  (await listIncidents(service.runtime, merchant.ownerId)).filter(
     (one) => one.state === 'open' && (kind === undefined || one.kind === kind),
   );
 
@@ -75,7 +75,7 @@ const hear = (
   news: Partial<Extract<Observed['observation'], { from: 'webhook' }>>,
 ) =>
   applyOutcome(
-    service.house,
+    service.runtime,
     {
       accountId: merchant.ownerId,
       paymentId,
@@ -83,7 +83,7 @@ const hear = (
       connection: 'simulator',
       observation: { from: 'webhook', id: crypto.randomUUID(), received: [], payouts: [], ...news },
     },
-    service.house.clock.monotonicMs() + 10_000,
+    service.runtime.clock.monotonicMs() + 10_000,
   );
 
 const payout = (id: string, fields: Partial<PayoutReport>): { payouts: PayoutReport[] } => ({
@@ -106,7 +106,7 @@ const returned = (amountCents: number): PixReturn => ({
   id: null,
   rtrId: crypto.randomUUID(),
   amountCents,
-  at: service.house.clock.now(),
+  at: service.runtime.clock.now(),
   status: 'settled',
 });
 
@@ -174,7 +174,7 @@ test('none leaves the money in suspense, with an incident that says who looked a
   const id = await paidOddly(merchant, 1_000, 700);
   const [incident] = await openOf(merchant);
   await resolve(incident, 'none');
-  expect(await showIncident(service.house, incident?.id ?? '')).toMatchObject({
+  expect(await showIncident(service.runtime, incident?.id ?? '')).toMatchObject({
     state: 'resolved',
     resolution: { action: 'none', reason: 'seen and decided', actor: 'tester' },
   });
@@ -231,20 +231,20 @@ test('what came for a deleted operation goes to the main one, or is written off'
     {
       endToEnd: 'E'.padEnd(32, '1'),
       amountCents: 1_000,
-      paidAt: service.house.clock.now(),
+      paidAt: service.runtime.clock.now(),
       txid: null,
       returns: [],
     },
     {
       endToEnd: 'E'.padEnd(32, '2'),
       amountCents: 40,
-      paidAt: service.house.clock.now(),
+      paidAt: service.runtime.clock.now(),
       txid: null,
       returns: [],
     },
   ];
   await applyOutcome(
-    service.house,
+    service.runtime,
     {
       accountId: merchant.ownerId,
       paymentId: charge.id,
@@ -252,7 +252,7 @@ test('what came for a deleted operation goes to the main one, or is written off'
       connection: 'simulator',
       observation: { from: 'webhook', id: crypto.randomUUID(), received, payouts: [] },
     },
-    service.house.clock.monotonicMs() + 10_000,
+    service.runtime.clock.monotonicMs() + 10_000,
   );
   const incidents = await openOf(merchant, 'deleted_operation');
   expect(incidents).toHaveLength(2);

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** kill -9 of every process, the database included, in the middle of transfers: what became of each. */
 

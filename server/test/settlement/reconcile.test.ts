@@ -1,14 +1,14 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import type { DayReportOutcome, Provider } from '../../src/provider/provider.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
 import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { violations } from '@vintem/testkit/verified.ts';
 
 // Without a worker nothing is followed up: what a comparison finds, it finds itself.
 let service: Service;
@@ -20,10 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const operator = (): Operator => ({ ...service.house, actor: 'tester' });
+const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
 
 const compare = (accountId: string | null = null) =>
-  reconcile(service.house, operator(), { accountId, sinceMs: null });
+  reconcile(service.runtime, operator(), { accountId, sinceMs: null });
 
 const pay = (id: string) =>
   service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
@@ -74,13 +74,13 @@ test('after a restore: what was lost is in suspense with an incident, and the pa
   // The backup is of before that charge.
   await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [lost.id]);
   await service.database.admin('DELETE FROM payment WHERE id = $1', [lost.id]);
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
 
   expect(await compare(merchant.ownerId)).toMatchObject({ restoreEnded: false });
   expect(await compare()).toMatchObject({ unexpected: 1, different: 0, restoreEnded: true });
   expect((await merchant.transfer()).status).toBe(201);
-  const [incident] = await listIncidents(service.house, null);
+  const [incident] = await listIncidents(service.runtime, null);
   expect(incident).toMatchObject({ kind: 'unmatched', amountCents: 900, state: 'open' });
   const claim = () =>
     resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: 'the merchant repeated it' });
@@ -103,14 +103,14 @@ test('after a restore a payment that has been open for a month is queried, and t
   await service.simulator.behave({ webhook: 'drop' });
   const { body } = await merchant.charge({ amountCents: 400 });
   await pay(body.id);
-  const { house } = service;
-  const monthAgo = new Date(house.clock.now() - 30 * 86_400_000).toISOString();
+  const { runtime } = service;
+  const monthAgo = new Date(runtime.clock.now() - 30 * 86_400_000).toISOString();
   await service.database.admin('UPDATE intent SET created_at = $2 WHERE payment_id = $1', [
     body.id,
     monthAgo,
   ]);
   // At the provider it lies outside of every window.
-  const provider = house.providers.get('simulator') as Provider;
+  const provider = runtime.providers.get('simulator') as Provider;
   const listed: number[] = [];
   const txid = body.id.replaceAll('-', '');
   const narrow: Provider = {
@@ -123,13 +123,13 @@ test('after a restore a payment that has been open for a month is queried, and t
     },
     statement: async () => ({ outcome: 'listed', reports: [], complete: true }),
   };
-  (house.providers as Map<string, Provider>).set('simulator', narrow);
-  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  (runtime.providers as Map<string, Provider>).set('simulator', narrow);
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
   const { since, missing, restoreEnded } = await compare();
-  (house.providers as Map<string, Provider>).set('simulator', provider);
+  (runtime.providers as Map<string, Provider>).set('simulator', provider);
   await service.simulator.behave({});
   expect({ missing, restoreEnded }).toEqual({ missing: 1, restoreEnded: true });
-  expect(Math.min(since, ...listed)).toBeGreaterThan(house.clock.now() - 86_400_000);
+  expect(Math.min(since, ...listed)).toBeGreaterThan(runtime.clock.now() - 86_400_000);
   expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
 });
 
@@ -141,11 +141,11 @@ const emptyReports = {
 
 /** Compares while the simulator's connection answers otherwise. */
 async function compareWith(changed: Partial<Provider>, sinceMs: number | null = null) {
-  const providers = service.house.providers as Map<string, Provider>;
+  const providers = service.runtime.providers as Map<string, Provider>;
   const simulator = providers.get('simulator') as Provider;
   providers.set('simulator', { ...simulator, ...changed });
   try {
-    return await reconcile(service.house, operator(), { accountId: null, sinceMs });
+    return await reconcile(service.runtime, operator(), { accountId: null, sinceMs });
   } finally {
     providers.set('simulator', simulator);
   }
@@ -159,8 +159,8 @@ test('a line that the provider cannot answer is set aside, and a restore ends al
   const { body } = await merchant.charge({ amountCents: 310 });
   const txid = body.id.replaceAll('-', '');
   await pay(body.id);
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
-  const simulator = service.house.providers.get('simulator') as Provider;
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
+  const simulator = service.runtime.providers.get('simulator') as Provider;
   const unreadable = { outcome: 'unclear', cause: 'unreadable', detail: '200', retryAfterMs: null } as const;
   const done = await compareWith({
     ...emptyReports,
@@ -168,10 +168,10 @@ test('a line that the provider cannot answer is set aside, and a restore ends al
     queryCharge: async (asked, at) => (asked === txid ? unreadable : simulator.queryCharge(asked, at)),
   });
   expect(done).toMatchObject({ setAside: 1, restoreEnded: true });
-  const [line] = await listOpenLines(service.house);
+  const [line] = await listOpenLines(service.runtime);
   expect(line).toMatchObject({ kind: 'received', providerId: txid, amountCents: 310 });
-  await service.house.sql.run({ name: 'lines due', text: `UPDATE statement_line SET next_at = 'epoch'` });
-  await stepStatementLines(service.house, simulator);
+  await service.runtime.sql.run({ name: 'lines due', text: `UPDATE statement_line SET next_at = 'epoch'` });
+  await stepStatementLines(service.runtime, simulator);
   // It is followed, so it is only made due: the lookup queries it as soon as the shared limit has a query left.
   const status = async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status;
   await until(async () => (await status()) === 'paid');
@@ -227,7 +227,7 @@ test('a report that cannot be had is counted, and ends nothing', async () => {
 });
 
 test('a connection without a statement is compared by its lists', async () => {
-  const simulator = service.house.providers.get('simulator') as Provider;
+  const simulator = service.runtime.providers.get('simulator') as Provider;
   const never = async () => {
     throw new Error('it offers none');
   };
@@ -240,23 +240,23 @@ test('a connection without a statement is compared by its lists', async () => {
 });
 
 test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {
-  const { house } = service;
+  const { runtime } = service;
   await service.database.admin(
     `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 't', now())`,
   );
-  const live = await createAccount(house, { name: 'Viva', test: false, connection: 'live' });
-  await house.sql.tx((tx) => pauseAfterRestore(tx, house.clock.now()));
+  const live = await createAccount(runtime, { name: 'Viva', test: false, connection: 'live' });
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
   await expect(compare()).rejects.toThrow('not configured: live');
   await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   // The operator gives its settings, and nothing ever happened there.
   const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
-  const simulator = house.providers.get('simulator') as Provider;
+  const simulator = runtime.providers.get('simulator') as Provider;
   const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing, ...emptyReports };
-  (house.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
-  await prepareLimits(house.sql, 'live', null);
+  (runtime.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
+  await prepareLimits(runtime.sql, 'live', null);
   expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true });
-  (house.providers as Map<string, Provider>).delete('live');
+  (runtime.providers as Map<string, Provider>).delete('live');
   const { status, body } = await merchant.transfer();
   expect(status).toBe(201);
   await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'completed');
@@ -266,10 +266,10 @@ test('a charge of before the window that was paid in it is found by the statemen
   await service.simulator.behave({ webhook: 'drop' });
   const { body } = await merchant.charge({ amountCents: 300 });
   const since = Date.parse(body.createdAt) + 2_000;
-  await until(async () => service.house.clock.now() > since + 1_000);
+  await until(async () => service.runtime.clock.now() > since + 1_000);
   await pay(body.id);
   const narrow = { accountId: null, sinceMs: since };
-  expect(await reconcile(service.house, operator(), narrow)).toMatchObject({ compared: 1, missing: 1 });
+  expect(await reconcile(service.runtime, operator(), narrow)).toMatchObject({ compared: 1, missing: 1 });
   expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('paid');
   await service.simulator.behave({});
   expect(await violations(service)).toEqual([]);

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { insertDeliveries, markApplied } from '../../src/settlement/tracking/inbound.sql.ts';
-import { stepRetention } from '../../src/settlement/operator/retention.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { stepRetention } from '../../src/settlement/operator/retention.ts';
+import { insertDeliveries, markApplied } from '../../src/settlement/tracking/inbound.sql.ts';
 
 let service: Service;
 
@@ -14,13 +14,13 @@ const dayMs = 86_400_000;
 
 /** A delivery that came so many days ago. */
 async function deliver(daysAgo: number, applied: boolean, authentic = true): Promise<void> {
-  const { ids, clock } = service.house;
+  const { ids, clock } = service.runtime;
   const at = clock.now() - daysAgo * dayMs;
   const time = at.toString(16).padStart(12, '0');
   const id = `${time.slice(0, 8)}-${time.slice(8)}${ids.uuid().slice(13)}`;
   const row = { id, connection: 'simulator', receivedAt: at, body: Buffer.from('x'), authentic };
-  await insertDeliveries(service.house.sql, [{ ...row, tries: 0, nextAt: at }]);
-  if (applied) await markApplied(service.house.sql, [id], at);
+  await insertDeliveries(service.runtime.sql, [{ ...row, tries: 0, nextAt: at }]);
+  if (applied) await markApplied(service.runtime.sql, [id], at);
 }
 
 test('raw deliveries go after 90 days, in small steps, unless they wait to be applied; money is never touched', async () => {
@@ -37,8 +37,8 @@ test('raw deliveries go after 90 days, in small steps, unless they wait to be ap
   // A forged one is never applied: it goes as well.
   await deliver(91, false, false);
   await deliver(89, true);
-  expect(await stepRetention(service.house)).toBe(true);
-  expect(await stepRetention(service.house)).toBe(false);
+  expect(await stepRetention(service.runtime)).toBe(true);
+  expect(await stepRetention(service.runtime)).toBe(false);
   const left = await service.database.admin('SELECT applied_at IS NULL AS waiting FROM inbound ORDER BY id');
   expect(left).toEqual([{ waiting: true }, { waiting: false }]);
   expect(await money()).toEqual(before);

@@ -1,5 +1,3 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   deliver,
@@ -11,6 +9,8 @@ import {
   statusOf,
 } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 
 /** Money that comes back or is taken back: each return is posted once, under whatever names the provider reports it. */
 
@@ -119,8 +119,8 @@ describe('one return of a payout', () => {
     await until(async () => (await merchant.balanceCents()) === before + 600);
     for (let n = 0; n < 3; n++)
       await reconcile(
-        service.house,
-        { ...service.house, actor: 'tester' },
+        service.runtime,
+        { ...service.runtime, actor: 'tester' },
         { accountId: merchant.ownerId, sinceMs: null },
       );
     await applied();

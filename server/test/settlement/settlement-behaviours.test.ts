@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { journalsOf, later, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Provider } from '../../src/provider/provider.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
  * Everything that a provider may do to payouts at once, under everything it may do to queries, webhooks and charges. Afterwards it is
@@ -14,7 +14,7 @@ let service: Service;
 let simulator: Provider;
 beforeAll(async () => {
   service = await openService({ worker: false });
-  simulator = service.house.providers.get('simulator') as Provider;
+  simulator = service.runtime.providers.get('simulator') as Provider;
 });
 afterAll(() => service?.close());
 beforeEach(async () => {
@@ -43,7 +43,7 @@ const neverTaken = new Set(['lose-request', 'error-500']);
 
 /** What a worker does with all that is due then. */
 async function work(aheadMs: number): Promise<void> {
-  const followUp = createFollowUp(later(service.house, aheadMs), simulator);
+  const followUp = createFollowUp(later(service.runtime, aheadMs), simulator);
   await followUp.stepSends();
   await followUp.idle();
   while (await followUp.stepQueries());

@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createEfiProvider } from '../../src/provider/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 
 /** The breaker, seen by those who call: nothing is committed while it is open, and one call in thirty seconds tries. */
 
@@ -84,7 +84,7 @@ test('stays closed for the others when one merchant’s payload breaks the provi
 });
 
 test('is neither opened nor probed by repeats of what never goes through while others pay', async () => {
-  const provider = service.house.providers.get('simulator') as Provider;
+  const provider = service.runtime.providers.get('simulator') as Provider;
   const merchant = merchants[5] as Merchant;
   await merchant.receive(16_000);
   const hopeless = await Promise.all(
@@ -97,7 +97,7 @@ test('is neither opened nor probed by repeats of what never goes through while o
     [hopeless],
   );
   const repeats = async (aheadMs: number) => {
-    const followUp = createFollowUp(later(service.house, aheadMs), provider);
+    const followUp = createFollowUp(later(service.runtime, aheadMs), provider);
     await followUp.stepSends();
     await followUp.idle();
   };
@@ -141,7 +141,7 @@ test('nobody there to connect to is not sent: the charge waits untouched, and go
   const { port } = closed.address() as AddressInfo;
   await new Promise((done) => closed.close(done));
   const [merchant] = merchants as [Merchant];
-  const { house } = service;
+  const { runtime } = service;
   const away = createEfiProvider({
     connection: 'simulator',
     baseUrl: `http://127.0.0.1:${port}`,
@@ -149,19 +149,19 @@ test('nobody there to connect to is not sent: the charge waits untouched, and go
     clientSecret: 'x',
     pixKey: 'vintem@simulator.example',
     webhook: { trust: 'path' },
-    net: house.net,
-    clock: house.clock,
-    log: house.log,
+    net: runtime.net,
+    clock: runtime.clock,
+    log: runtime.log,
   });
-  const there = house.providers.get('simulator') as Provider;
-  const providers = house.providers as Map<string, Provider>;
+  const there = runtime.providers.get('simulator') as Provider;
+  const providers = runtime.providers as Map<string, Provider>;
   providers.set('simulator', away);
   const { status, body } = await merchant.charge();
   expect(status).toBe(201);
   expect(body.status).toBe('unknown');
   expect(await intentOf(service, body.id)).toMatchObject({ state: 'ready', attempt: 0, failures: 1 });
   providers.set('simulator', there);
-  const followUp = createFollowUp(later(house, 10_000), there);
+  const followUp = createFollowUp(later(runtime, 10_000), there);
   await followUp.stepSends();
   await followUp.idle();
   expect(await statusOf(service, body.id)).toBe('pending');

@@ -1,10 +1,10 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { intentOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 
 /** A caller is answered within the time of one request, whatever hangs, one after the other. */
 
@@ -38,8 +38,8 @@ test('a till, a provider and a read that hang in turn: 201 within the eight seco
   await till.query('SELECT FROM balance WHERE operation_id = $1 FOR UPDATE', [merchant.operationId]);
   const began = performance.now();
   const asked = merchant.transfer({ pixKey: 'hang@simulator.example' });
-  const askedAt = service.house.clock.monotonicMs();
-  while (service.house.clock.monotonicMs() < askedAt + 4_000) await service.house.clock.sleep(100);
+  const askedAt = service.runtime.clock.monotonicMs();
+  while (service.runtime.clock.monotonicMs() < askedAt + 4_000) await service.runtime.clock.sleep(100);
   await till.query('ROLLBACK');
   // From its commit on, nobody can read a payment.
   let id = '';
@@ -82,7 +82,7 @@ test('a key, an operation and a till that hang in turn: 503 within the same eigh
   const body = { amountCents: 1000, pixKey: 'maria@loja.example', pixKeyType: 'EMAIL', description: '' };
   const began = performance.now();
   const asked = service.as(other)('POST', '/pix/transfers', { ...body, requestKey });
-  await service.house.clock.sleep(1_500);
+  await service.runtime.clock.sleep(1_500);
   await keys.query('ROLLBACK');
   const answer = await asked;
   const tookMs = performance.now() - began;

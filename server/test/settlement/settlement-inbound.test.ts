@@ -1,12 +1,4 @@
 import { connect } from 'node:net';
-import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { createEfiProvider } from '../../src/provider/efi.ts';
-import type { Provider } from '../../src/provider/provider.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { createInbound } from '../../src/settlement/tracking/inbound.ts';
-import { changeWebhookAddress } from '../../src/settlement/operator/webhook-address.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   deliver,
@@ -22,6 +14,14 @@ import {
   statusOf,
   webhookTokenOf,
 } from '@vintem/testkit/settlement.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import { createEfiProvider } from '../../src/provider/efi.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { changeWebhookAddress } from '../../src/settlement/operator/webhook-address.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { createInbound } from '../../src/settlement/tracking/inbound.ts';
 
 /** What comes in at our address: what it may do, and what it may not. Nothing else works here: no worker asks meanwhile. */
 
@@ -88,19 +88,19 @@ describe('a delivery', () => {
 
   test('left by a process that died is applied by the next one, past those that never can be', async () => {
     const { id } = await charged();
-    const { house } = service;
+    const { runtime } = service;
     const stored = async (body: string, sealedFor?: string) => {
-      const rowId = house.ids.uuid();
+      const rowId = runtime.ids.uuid();
       await service.database.admin(
         `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at)
          VALUES ($1, 'simulator', now() - interval '1 minute', $2, true, now() - interval '30 seconds')`,
-        [rowId, house.secrets.seal(Buffer.from(body), sealedFor ?? rowId)],
+        [rowId, runtime.secrets.seal(Buffer.from(body), sealedFor ?? rowId)],
       );
       return rowId;
     };
-    const poison = await stored('{}', house.ids.uuid());
+    const poison = await stored('{}', runtime.ids.uuid());
     await stored(JSON.stringify({ pix: [receivedItem(id, 1500, 'Eleft')] }));
-    const inbound = createInbound(house);
+    const inbound = createInbound(runtime);
     await inbound.stepLeft();
     expect(await statusOf(service, id)).toBe('paid');
     // What cannot be opened waits longer each time and is not looked at again at once.
@@ -119,9 +119,9 @@ describe('a delivery', () => {
     await service.database.admin(
       `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at)
        VALUES ($1, 'gone', now(), '\\x00', true, now() - interval '30 seconds')`,
-      [service.house.ids.uuid()],
+      [service.runtime.ids.uuid()],
     );
-    expect(await createInbound(service.house).stepLeft()).toBe(false);
+    expect(await createInbound(service.runtime).stepLeft()).toBe(false);
     expect(await left()).toBe(1);
     await service.database.admin(`DELETE FROM inbound WHERE connection = 'gone'`);
   });
@@ -143,7 +143,7 @@ describe('a delivery', () => {
     const item = receivedItem(id, 1500, 'Eplayed');
     const raw = JSON.stringify({ pix: [item] });
     const seconds = Math.floor(Date.now() / 1000);
-    const signature = signatureOf(service.house.secrets, raw, seconds);
+    const signature = signatureOf(service.runtime.secrets, raw, seconds);
     expect(await deliver(service, [item], { signature })).toBe(200);
     await becomes(id, 'paid');
     expect(await deliver(service, [item], { signature })).toBe(200);
@@ -197,13 +197,13 @@ describe('a delivery', () => {
   });
 
   test('under ids of another connection settles nothing', async () => {
-    const { house } = service;
+    const { runtime } = service;
     const live = liveProvider();
-    (house.providers as Map<string, Provider>).set('live', live);
+    (runtime.providers as Map<string, Provider>).set('live', live);
     await service.database.admin(
       `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 't', now()) ON CONFLICT DO NOTHING`,
     );
-    const account = await createAccount(house, { name: 'Viva', test: false, connection: 'live' });
+    const account = await createAccount(runtime, { name: 'Viva', test: false, connection: 'live' });
     const call = service.as(await service.newKey(account.ownerId));
     const requestKey = crypto.randomUUID();
     const { body } = await call('POST', '/pix/charges', {
@@ -214,7 +214,7 @@ describe('a delivery', () => {
     });
     await deliver(service, [receivedItem(body.id, 1000, 'Elive')]);
     await applied();
-    (house.providers as Map<string, Provider>).delete('live');
+    (runtime.providers as Map<string, Provider>).delete('live');
     expect(await statusOf(service, body.id)).not.toBe('paid');
     expect((await call('GET', '/account')).body.balanceCents).toBe(0);
     // It is money all the same: on nobody's account, with an incident.
@@ -225,7 +225,7 @@ describe('a delivery', () => {
 describe('the address', () => {
   test('that was changed leaves the one before good, until the next change; strangers know none', async () => {
     const [first, { id }] = [await webhookTokenOf(service), await charged()];
-    const change = () => changeWebhookAddress({ ...service.house, actor: 'tester' }, 'simulator');
+    const change = () => changeWebhookAddress({ ...service.runtime, actor: 'tester' }, 'simulator');
     await change();
     const second = await webhookTokenOf(service);
     const item = receivedItem(id, 1500, 'Eaddress');
@@ -236,7 +236,7 @@ describe('the address', () => {
     expect(await deliver(service, [item], { token: second })).toBe(200);
     expect(await deliver(service, [item])).toBe(200);
     expect(await deliver(service, [item], { token: first })).toBe(404);
-    await expect(changeWebhookAddress({ ...service.house, actor: 'tester' }, 'nobody')).rejects.toThrow(
+    await expect(changeWebhookAddress({ ...service.runtime, actor: 'tester' }, 'nobody')).rejects.toThrow(
       'no connection',
     );
     const audit = await service.database.admin(
@@ -244,7 +244,7 @@ describe('the address', () => {
     );
     expect(audit).toEqual([1, 2].map(() => ({ actor: 'tester', subject: 'simulator' })));
     // What a running service does by itself within half a minute.
-    const { providers } = service.house;
+    const { providers } = service.runtime;
     await providers
       .get('simulator')
       ?.registerWebhook(`${service.url}/hooks/providers/simulator/${await webhookTokenOf(service)}`);
@@ -308,7 +308,7 @@ describe('a flood', () => {
     await becomes(id, 'paid');
     // A thousand were under way; what came then waits for a worker.
     await until(async () => (await left()) === 200, 15_000);
-    const worker = createInbound(later(service.house, 30_000));
+    const worker = createInbound(later(service.runtime, 30_000));
     while (await worker.stepLeft());
     expect(await left()).toBe(0);
     expect(await journalsOf(service, id)).toEqual(['credit']);
@@ -353,17 +353,17 @@ describe('a flood', () => {
 
 /** The same simulator as another connection, or as one that signs nothing. */
 function liveProvider(connection = 'live'): Provider {
-  const { house } = service;
+  const { runtime } = service;
   return createEfiProvider({
     connection,
     baseUrl: service.simulator.url,
     clientId: 'vintem',
-    clientSecret: house.secrets.derive('simulator client').toString('hex'),
+    clientSecret: runtime.secrets.derive('simulator client').toString('hex'),
     pixKey: 'vintem@simulator.example',
     webhook: { trust: 'path' },
-    net: house.net,
-    clock: house.clock,
-    log: house.log,
+    net: runtime.net,
+    clock: runtime.clock,
+    log: runtime.log,
   });
 }
 
@@ -373,16 +373,16 @@ describe('where only the address protects deliveries, money moves by a query', (
   let provider: Provider;
   let trusted: Provider;
   beforeAll(() => {
-    trusted = service.house.providers.get('simulator') as Provider;
+    trusted = service.runtime.providers.get('simulator') as Provider;
     provider = liveProvider('simulator');
-    (service.house.providers as Map<string, Provider>).set('simulator', provider);
+    (service.runtime.providers as Map<string, Provider>).set('simulator', provider);
   });
   afterAll(() => {
-    (service.house.providers as Map<string, Provider>).set('simulator', trusted);
+    (service.runtime.providers as Map<string, Provider>).set('simulator', trusted);
   });
   /** What a worker does with what is due now. */
   const asks = async () => {
-    const followUp = createFollowUp(later(service.house, 1_000), provider);
+    const followUp = createFollowUp(later(service.runtime, 1_000), provider);
     while (await followUp.stepQueries());
     await followUp.idle();
   };

@@ -1,14 +1,3 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { House } from '../../src/compose/runtime.ts';
-import { createTill } from '../../src/ledger/till.ts';
-import { CommitUnknown, type Sql } from '../../src/ports/sql.ts';
-import { createEfiProvider } from '../../src/provider/efi.ts';
-import type { PayoutInstruction, Provider } from '../../src/provider/provider.ts';
-import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
-import { createBreakers } from '../../src/settlement/dispatch/breaker.ts';
-import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
-import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
-import { createTransfer } from '../../src/transfers/create.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   beside,
@@ -23,6 +12,17 @@ import {
   reservedCents,
   statusOf,
 } from '@vintem/testkit/settlement.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Runtime } from '../../src/compose/runtime.ts';
+import { createTill } from '../../src/ledger/till.ts';
+import { CommitUnknown, type Sql } from '../../src/ports/sql.ts';
+import { createEfiProvider } from '../../src/provider/efi.ts';
+import type { PayoutInstruction, Provider } from '../../src/provider/provider.ts';
+import { createBreakers } from '../../src/settlement/dispatch/breaker.ts';
+import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
+import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
+import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { createTransfer } from '../../src/transfers/create.ts';
 
 /** How payments go out and are followed when owners die, freeze, hang or meet each other. Each step is made by hand here. */
 
@@ -30,7 +30,7 @@ let service: Service;
 let simulator: Provider;
 beforeAll(async () => {
   service = await openService({ worker: false });
-  simulator = service.house.providers.get('simulator') as Provider;
+  simulator = service.runtime.providers.get('simulator') as Provider;
 });
 afterAll(() => service?.close());
 /** Each on its own: nothing left to follow up, and limits that earlier tests moved into the future are free. */
@@ -53,15 +53,15 @@ async function withMoney(amountCents = 5000): Promise<Merchant> {
 }
 const seen = async (id: string) => (await service.simulator.payout(id))?.timesReceived ?? 0;
 /** What a worker of another process does until nothing is due. */
-async function work(house: House = service.house, provider: Provider = simulator): Promise<void> {
-  const followUp = createFollowUp(house, provider);
+async function work(runtime: Runtime = service.runtime, provider: Provider = simulator): Promise<void> {
+  const followUp = createFollowUp(runtime, provider);
   await followUp.stepSends();
   await followUp.idle();
   while (await followUp.stepQueries());
   await followUp.idle();
 }
-const withProvider = (house: House, provider: Provider): House => ({
-  ...house,
+const withProvider = (runtime: Runtime, provider: Provider): Runtime => ({
+  ...runtime,
   providers: new Map([[provider.connection, provider]]),
 });
 /** A Sql whose COMMIT goes on as told, once. */
@@ -87,14 +87,17 @@ describe('an attempt', () => {
   test('that committed too late for its lease is not sent and does not count: the next one may be refused', async () => {
     const merchant = await withMoney();
     let aheadMs = 0;
-    const clock = { ...service.house.clock, monotonicMs: () => service.house.clock.monotonicMs() + aheadMs };
-    const slow = atCommit(service.house.sql, async (commit) => {
+    const clock = {
+      ...service.runtime.clock,
+      monotonicMs: () => service.runtime.clock.monotonicMs() + aheadMs,
+    };
+    const slow = atCommit(service.runtime.sql, async (commit) => {
       await commit();
       aheadMs = 7_000;
     });
-    const house = { ...service.house, clock, till: createTill({ ...service.house, clock, sql: slow }) };
+    const runtime = { ...service.runtime, clock, till: createTill({ ...service.runtime, clock, sql: slow }) };
     const { payment } = await createTransfer(
-      house,
+      runtime,
       await callerOf(service, merchant),
       orderTo('refuse-in-answer'),
     );
@@ -102,7 +105,7 @@ describe('an attempt', () => {
     await until(async () => (await intentOf(service, payment.id))?.state === 'ready');
     expect(await seen(payment.id)).toBe(0);
     expect(await intentOf(service, payment.id)).toMatchObject({ attempt: 0 });
-    await work(later(service.house, 60_000));
+    await work(later(service.runtime, 60_000));
     expect(await statusOf(service, payment.id)).toBe('cancelled');
     expect(await reservedCents(merchant)).toBe(0);
   });
@@ -110,11 +113,11 @@ describe('an attempt', () => {
   test('whose COMMIT was answered by nobody is its owner’s all the same, and goes out once', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'complete');
-    const lost = atCommit(service.house.sql, async (commit) => {
+    const lost = atCommit(service.runtime.sql, async (commit) => {
       await commit();
       throw new CommitUnknown('the answer was lost');
     });
-    await work({ ...service.house, till: createTill({ ...service.house, sql: lost }) });
+    await work({ ...service.runtime, till: createTill({ ...service.runtime, sql: lost }) });
     await until(async () => (await statusOf(service, id)) === 'completed');
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
   });
@@ -128,13 +131,13 @@ describe('an attempt', () => {
          due_at = now() + interval '15 s' WHERE payment_id = $1`,
       [id],
     );
-    await work(later(service.house, 14_000));
+    await work(later(service.runtime, 14_000));
     expect(await intentOf(service, id)).toMatchObject({ state: 'sending' });
-    await work(later(service.house, 16_000));
+    await work(later(service.runtime, 16_000));
     expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting', attempt: 1 });
     expect(await seen(id)).toBe(0);
     // Two queries ten seconds apart did not find it: the same id goes out, and comes once.
-    for (const second of [22, 33, 45, 60]) await work(later(service.house, second * 1000));
+    for (const second of [22, 33, 45, 60]) await work(later(service.runtime, second * 1000));
     await until(async () => (await statusOf(service, id)) === 'pending');
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
     expect(await reservedCents(merchant)).toBe(1000);
@@ -144,16 +147,16 @@ describe('an attempt', () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'lose-answer');
     await service.simulator.behave({ query: 'not-found', webhook: 'drop' });
-    for (const second of [0, 7, 18, 30, 45]) await work(later(service.house, second * 1000));
+    for (const second of [0, 7, 18, 30, 45]) await work(later(service.runtime, second * 1000));
     expect(await seen(id)).toBe(2);
     expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting', attempt: 2, known: true });
     // However long it is not found: nothing is sent, nothing is released.
-    for (const minute of [2, 5, 10, 30, 90]) await work(later(service.house, minute * 60_000));
+    for (const minute of [2, 5, 10, 30, 90]) await work(later(service.runtime, minute * 60_000));
     expect(await seen(id)).toBe(2);
     expect(await statusOf(service, id)).toBe('unknown');
     expect(await reservedCents(merchant)).toBe(1000);
     await service.simulator.behave({});
-    await work(later(service.house, 5 * 3_600_000));
+    await work(later(service.runtime, 5 * 3_600_000));
     expect(await statusOf(service, id)).toBe('completed');
     expect(await journalsOf(service, id)).toEqual(['reserve', 'complete']);
   });
@@ -190,7 +193,7 @@ describe('a word that comes late', () => {
       returns: [],
     } as const;
     await applyOutcome(
-      service.house,
+      service.runtime,
       {
         accountId: merchant.ownerId,
         paymentId: body.id,
@@ -198,11 +201,11 @@ describe('a word that comes late', () => {
         connection: 'simulator',
         observation: {
           from: 'send',
-          fence: service.house.ids.uuid(),
+          fence: service.runtime.ids.uuid(),
           outcome: { outcome: 'accepted', report: { ...report, returns: [] } },
         },
       },
-      service.house.clock.monotonicMs() + 15_000,
+      service.runtime.clock.monotonicMs() + 15_000,
     );
     expect(await incidentsOf(service, body.id)).toMatchObject([{ kind: 'contradiction' }]);
     expect((await merchant.transfer()).body).toMatchObject({ statusCode: 403, code: 'withdrawals_blocked' });
@@ -217,7 +220,7 @@ describe('one transfer', () => {
     await service.database.admin(`UPDATE payment SET pix_key = '\\x0102' WHERE id = $1`, [broken]);
     const hanging = await leave(service, merchant, 'hang');
     const good = await leave(service, merchant, 'complete');
-    const followUp = createFollowUp(service.house, simulator);
+    const followUp = createFollowUp(service.runtime, simulator);
     const began = performance.now();
     await followUp.stepSends();
     await until(async () => (await statusOf(service, good)) === 'completed');
@@ -234,31 +237,31 @@ describe('one transfer', () => {
 
 describe('sends that the adapter limits', () => {
   test('are never more at once than it allows, over all processes, and nobody spins for a slot', async () => {
-    const { house } = service;
+    const { runtime } = service;
     const merchant = await withMoney(20_000);
     let [underWay, most] = [0, 0];
     const limited = createEfiProvider({
       connection: 'simulator',
       baseUrl: service.simulator.url,
       clientId: 'vintem',
-      clientSecret: house.secrets.derive('simulator client').toString('hex'),
+      clientSecret: runtime.secrets.derive('simulator client').toString('hex'),
       pixKey: 'vintem@simulator.example',
       webhook: { trust: 'path' },
       limits: { maxParallelSends: 2 },
-      net: house.net,
-      clock: house.clock,
-      log: house.log,
+      net: runtime.net,
+      clock: runtime.clock,
+      log: runtime.log,
     });
     const counted: Provider = {
       ...limited,
       sendPayout: async (instruction) => {
         most = Math.max(most, ++underWay);
-        await house.clock.sleep(30);
+        await runtime.clock.sleep(30);
         return limited.sendPayout(instruction).finally(() => underWay--);
       },
     };
-    await prepareLimits(house.sql, 'simulator', 2);
-    const processes = [1, 2, 3].map(() => createFollowUp(withProvider(beside(house), counted), counted));
+    await prepareLimits(runtime.sql, 'simulator', 2);
+    const processes = [1, 2, 3].map(() => createFollowUp(withProvider(beside(runtime), counted), counted));
     const ids = await Promise.all(Array.from({ length: 12 }, () => leave(service, merchant, 'complete')));
     let spins = 0;
     await Promise.all(
@@ -266,7 +269,7 @@ describe('sends that the adapter limits', () => {
         while ((await Promise.all(ids.map(seen))).some((times) => times === 0)) {
           while (await followUp.stepSends());
           spins++;
-          await house.clock.sleep(20);
+          await runtime.clock.sleep(20);
         }
       }),
     );
@@ -275,13 +278,13 @@ describe('sends that the adapter limits', () => {
     expect(spins).toBeLessThan(600);
     expect(await Promise.all(ids.map(seen))).toEqual(ids.map(() => 1));
     // With both slots taken a step says that there is nothing to do.
-    await house.sql.run({
+    await runtime.sql.run({
       name: 'all_taken',
       text: `UPDATE send_slot SET lease_until = now() + interval '10 s'`,
     });
     await leave(service, merchant, 'complete');
     expect(await processes[0]?.stepSends()).toBe(false);
-    await house.sql.run({ name: 'all_free', text: `UPDATE send_slot SET lease_until = now()` });
+    await runtime.sql.run({ name: 'all_free', text: `UPDATE send_slot SET lease_until = now()` });
     await work();
   });
 });
@@ -308,7 +311,7 @@ describe('a provider that asks for a rest', () => {
     ['with a 429', () => ({ outcome: 'unclear', cause: 'rateLimited', detail: '429', retryAfterMs: 60_000 })],
   ];
   test.each(answers)('%s gets no further send of any process before it is over', async (_, answer) => {
-    const { house } = service;
+    const { runtime } = service;
     const merchant = await withMoney();
     const sent: string[] = [];
     const provider = {
@@ -319,18 +322,18 @@ describe('a provider that asks for a rest', () => {
         return answer(instruction);
       },
     } as unknown as Provider;
-    await prepareLimits(house.sql, 'simulator', 1);
+    await prepareLimits(runtime.sql, 'simulator', 1);
     for (let n = 0; n < 2; n++) await leave(service, merchant, 'complete');
-    const step = async (at: House) => {
+    const step = async (at: Runtime) => {
       const followUp = createFollowUp(withProvider(beside(at), provider), provider);
       const begun = await followUp.stepSends();
       await followUp.idle();
       return begun;
     };
-    expect(await step(house)).toBe(true);
-    expect([await step(house), await step(later(house, 59_000))]).toEqual([false, false]);
+    expect(await step(runtime)).toBe(true);
+    expect([await step(runtime), await step(later(runtime, 59_000))]).toEqual([false, false]);
     expect(sent).toHaveLength(1);
-    expect(await step(later(house, 61_000))).toBe(true);
+    expect(await step(later(runtime, 61_000))).toBe(true);
     expect(new Set(sent).size).toBe(2);
   });
 });
@@ -345,15 +348,15 @@ describe('an open breaker', () => {
     )[0];
 
   test('is closed by a worker’s probe although another process accepts and takes its turns', async () => {
-    const { house } = service;
+    const { runtime } = service;
     const merchant = await withMoney();
     await service.database.admin(
       `INSERT INTO breaker (connection, call, open, probe_at, changed_at)
        VALUES ('simulator', 'payout', true, now() - interval '1 s', now()) ON CONFLICT DO NOTHING`,
     );
-    const api = beside(house, { breakers: createBreakers(house) });
+    const api = beside(runtime, { breakers: createBreakers(runtime) });
     await createTransfer(api, await callerOf(service, merchant), orderTo('complete'));
-    const worker = { ...house, breakers: createBreakers(house), till: createTill(house) };
+    const worker = { ...runtime, breakers: createBreakers(runtime), till: createTill(runtime) };
     await service.database.admin(`UPDATE breaker SET probe_at = now() - interval '1 s'`);
     await work(later(worker, 31_000));
     await until(async () => (await row('payout'))?.open === false);
@@ -366,8 +369,8 @@ describe('a repeat', () => {
     const merchant = await withMoney();
     const caller = await callerOf(service, merchant);
     const order = orderTo('complete');
-    const first = await createTransfer(service.house, caller, order);
-    const gone = { ...service.house, providers: new Map<string, Provider>() };
+    const first = await createTransfer(service.runtime, caller, order);
+    const gone = { ...service.runtime, providers: new Map<string, Provider>() };
     const again = await createTransfer(gone, caller, order);
     expect(again).toMatchObject({ replayed: true, payment: { id: first.payment.id } });
     await expect(createTransfer(gone, caller, orderTo('complete'))).rejects.toMatchObject({
@@ -381,7 +384,7 @@ async function sentAndUnheard(count: number) {
   const merchant = await withMoney(40_000);
   await service.simulator.behave({ webhook: 'drop' });
   const ids = await Promise.all(Array.from({ length: count }, () => leave(service, merchant, 'complete')));
-  const followUp = createFollowUp(service.house, simulator);
+  const followUp = createFollowUp(service.runtime, simulator);
   while (await followUp.stepSends());
   await followUp.idle();
   await until(async () => (await Promise.all(ids.map(seen))).every((times) => times === 1));
@@ -407,9 +410,9 @@ async function sentAndUnheard(count: number) {
     },
   };
   let aheadMs = 60_000;
-  const now = () => service.house.clock.now() + aheadMs;
-  const house = withProvider({ ...service.house, clock: { ...service.house.clock, now } }, provider);
-  const asking = createFollowUp(house, provider);
+  const now = () => service.runtime.clock.now() + aheadMs;
+  const runtime = withProvider({ ...service.runtime, clock: { ...service.runtime.clock, now } }, provider);
+  const asking = createFollowUp(runtime, provider);
   const step = async (passesMs = 1_000) => {
     aheadMs += passesMs;
     await asking.stepQueries();

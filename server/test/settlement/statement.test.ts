@@ -1,12 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
-import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
-import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
-import { reconcile } from '../../src/settlement/operator/reconcile.ts';
-import { stepStatement } from '../../src/settlement/tracking/statement.ts';
-import { dismissLine, listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
+import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
+import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+import {
+  dismissLine,
+  listOpenLines,
+  stepStatementLines,
+} from '../../src/settlement/tracking/statement-lines.ts';
 
 // Without a worker nothing is followed up: what the statement tells, it tells alone.
 let service: Service;
@@ -27,18 +31,18 @@ const statusOf = async (id: string): Promise<string> =>
   (await merchant.call('GET', `/payments/${id}`)).body.status;
 
 const simulator = (): Provider => {
-  const provider = service.house.providers.get('simulator');
+  const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no provider');
   return provider;
 };
 
 /** One turn now, whenever the last one was, with the whole of the shared limit. */
-async function turn(provider = simulator(), house = service.house): Promise<void> {
-  await house.sql.run({
+async function turn(provider = simulator(), runtime = service.runtime): Promise<void> {
+  await runtime.sql.run({
     name: 'due',
     text: `UPDATE connection SET statement_due_at = NULL, query_bucket_at = 'epoch'`,
   });
-  await stepStatement(house, provider);
+  await stepStatement(runtime, provider);
 }
 
 async function expiredCharge(): Promise<string> {
@@ -88,18 +92,18 @@ test('one process at a time reads, and not before it is due', async () => {
   const provider = simulator();
   await turn();
   const before = await queries();
-  await Promise.all([stepStatement(service.house, provider), stepStatement(service.house, provider)]);
+  await Promise.all([stepStatement(service.runtime, provider), stepStatement(service.runtime, provider)]);
   expect(await queries()).toBe(before);
 });
 
 test('a busy statement is read in parts, in turns without a pause, and what was late by the next pass', async () => {
-  const { sql, clock } = service.house;
+  const { sql, clock } = service.runtime;
   const id = await expiredCharge();
   await service.simulator.behave({ webhook: 'drop' });
   await control(`charges/${providerId(id)}/pay`);
   // The limit gives ten listings at one moment.
   const now = clock.now();
-  const house = { ...service.house, clock: { ...clock, now: () => now } };
+  const runtime = { ...service.runtime, clock: { ...clock, now: () => now } };
   const readFrom = now - 20 * 60_000;
   await sql.run(
     { name: 'place', text: 'UPDATE connection SET statement_read_to = $1, statement_pass_at = NULL' },
@@ -122,14 +126,14 @@ test('a busy statement is read in parts, in turns without a pause, and what was 
     const text = 'SELECT statement_due_at AS "dueAt" FROM connection';
     return ((await sql.run<{ dueAt: number }>({ name: 'due at', text }))[0]?.dueAt ?? 0) - now;
   };
-  await turn(busy, house);
+  await turn(busy, runtime);
   expect([listings, await statusOf(id), await dueInMs()]).toEqual([10, 'expired', 0]);
-  await turn(busy, house);
+  await turn(busy, runtime);
   expect([listings, await statusOf(id), await dueInMs()]).toEqual([17, 'paid', 10 * 60_000]);
   expect(read.map(({ fromMs }) => fromMs)).toEqual([readFrom, ...read.map(({ toMs }) => toMs).slice(0, -1)]);
   expect(read.at(-1)?.toMs).toBe(now);
   read.length = 0;
-  await turn(busy, house);
+  await turn(busy, runtime);
   expect(read[0]?.fromMs).toBe(now - 10 * 60_000);
 });
 
@@ -154,13 +158,13 @@ describe('a line that the provider cannot answer', () => {
         : simulator().queryCharge(txid, requestedAt),
   });
   const linesDue = () =>
-    service.house.sql.run({
+    service.runtime.sql.run({
       name: 'lines due',
       text: `UPDATE statement_line SET next_at = 'epoch'`,
     });
   const readTo = async (): Promise<number> =>
     (
-      await service.house.sql.run<{ at: number }>({
+      await service.runtime.sql.run<{ at: number }>({
         name: 'read to',
         text: 'SELECT statement_read_to AS at FROM connection',
       })
@@ -179,7 +183,7 @@ describe('a line that the provider cannot answer', () => {
     await turn(without(stuck));
     expect([await statusOf(stuck), await statusOf(other)]).toEqual(['expired', 'paid']);
     expect(await readTo()).toBeGreaterThanOrEqual(before);
-    expect(await listOpenLines(service.house)).toMatchObject([
+    expect(await listOpenLines(service.runtime)).toMatchObject([
       {
         connection: 'simulator',
         kind: 'received',
@@ -190,15 +194,15 @@ describe('a line that the provider cannot answer', () => {
       },
     ]);
     await linesDue();
-    await stepStatementLines(service.house, without(stuck));
-    expect(await listOpenLines(service.house)).toMatchObject([{ tries: 2 }]);
+    await stepStatementLines(service.runtime, without(stuck));
+    expect(await listOpenLines(service.runtime)).toMatchObject([{ tries: 2 }]);
     // Not before its time.
-    await stepStatementLines(service.house, simulator());
+    await stepStatementLines(service.runtime, simulator());
     expect(await statusOf(stuck)).toBe('expired');
     await linesDue();
-    await stepStatementLines(service.house, simulator());
+    await stepStatementLines(service.runtime, simulator());
     expect(await statusOf(stuck)).toBe('paid');
-    expect(await listOpenLines(service.house)).toEqual([]);
+    expect(await listOpenLines(service.runtime)).toEqual([]);
     expect(await violations(service)).toEqual([]);
   });
 
@@ -206,16 +210,16 @@ describe('a line that the provider cannot answer', () => {
     const stuck = await paidUnheard();
     await turn(without(stuck));
     await linesDue();
-    await service.house.sql.run({
+    await service.runtime.sql.run({
       name: 'all slots taken',
       text: `UPDATE query_slot SET lease_until = now() + interval '9 seconds'`,
     });
-    const house = { ...service.house, clock: { ...service.house.clock, sleep: async () => {} } };
+    const runtime = { ...service.runtime, clock: { ...service.runtime.clock, sleep: async () => {} } };
     let ms = 0;
-    house.clock.monotonicMs = () => (ms += 1_000);
-    await stepStatementLines(house, simulator());
-    expect(await listOpenLines(service.house)).toMatchObject([{ tries: 1 }]);
-    await service.house.sql.run({
+    runtime.clock.monotonicMs = () => (ms += 1_000);
+    await stepStatementLines(runtime, simulator());
+    expect(await listOpenLines(service.runtime)).toMatchObject([{ tries: 1 }]);
+    await service.runtime.sql.run({
       name: 'all slots free',
       text: `UPDATE query_slot SET lease_until = 'epoch'`,
     });
@@ -224,12 +228,12 @@ describe('a line that the provider cannot answer', () => {
   });
 
   test('is dismissed by a person, with a reason, once', async () => {
-    const [line] = await listOpenLines(service.house);
+    const [line] = await listOpenLines(service.runtime);
     if (!line) throw new Error('no line');
     const dismiss = () =>
-      dismissLine({ ...service.house, actor: 'tester' }, line.connection, line, 'posted by hand');
+      dismissLine({ ...service.runtime, actor: 'tester' }, line.connection, line, 'posted by hand');
     await dismiss();
-    expect(await listOpenLines(service.house)).toEqual([]);
+    expect(await listOpenLines(service.runtime)).toEqual([]);
     await expect(dismiss()).rejects.toThrow('no such line');
     const audit = await service.database.admin(
       `SELECT reason FROM audit WHERE action = 'statement_line.dismiss'`,
@@ -240,20 +244,20 @@ describe('a line that the provider cannot answer', () => {
 
 describe('the report of a closed day', () => {
   const moveTo = (day: string) =>
-    service.house.sql.run(
+    service.runtime.sql.run(
       { name: 'report day', text: 'UPDATE connection SET report_day = $1::date, report_id = NULL' },
       [day],
     );
   const step = async (provider: Provider) => {
-    await service.house.sql.run({
+    await service.runtime.sql.run({
       name: 'report due',
       text: `UPDATE connection SET report_due_at = NULL, query_bucket_at = 'epoch'`,
     });
-    await stepDayReport(service.house, provider);
+    await stepDayReport(service.runtime, provider);
   };
   const place = async () =>
     (
-      await service.house.sql.run<{ day: string; id: string | null }>({
+      await service.runtime.sql.run<{ day: string; id: string | null }>({
         name: 'report place',
         text: `SELECT to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS id FROM connection`,
       })
@@ -313,31 +317,31 @@ describe('the report of a closed day', () => {
     ]);
     expect(requested).toEqual(['2026-11-01', '2026-11-01']);
     // What was not looked up yet is no concern of operators.
-    expect(await listOpenLines(service.house)).toEqual([]);
-    await stepStatementLines(service.house, provider);
+    expect(await listOpenLines(service.runtime)).toEqual([]);
+    await stepStatementLines(service.runtime, provider);
     expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
-    const open = await listOpenLines(service.house);
+    const open = await listOpenLines(service.runtime);
     expect(open.map(({ problem }) => problem).sort()).toEqual([
       'the provider does not know this Pix',
       'the report names no end-to-end id',
     ]);
-    await service.house.sql.run({ name: 'no lines', text: 'DELETE FROM statement_line' });
+    await service.runtime.sql.run({ name: 'no lines', text: 'DELETE FROM statement_line' });
     expect(await violations(service)).toEqual([]);
   });
 
   test('is requested when its day has been over for an hour', async () => {
     const noon = Date.parse('2026-11-21T12:00:00Z');
-    const house = { ...service.house, clock: { ...service.house.clock, now: () => noon } };
+    const runtime = { ...service.runtime, clock: { ...service.runtime.clock, now: () => noon } };
     await moveTo('2026-11-21');
-    await service.house.sql.run({
+    await service.runtime.sql.run({
       name: 'report due alone',
       text: 'UPDATE connection SET report_due_at = NULL',
     });
     const never = async () => {
       throw new Error('too early');
     };
-    await stepDayReport(house, { ...simulator(), requestDayReport: never });
-    const [due] = await service.house.sql.run<{ at: number }>({
+    await stepDayReport(runtime, { ...simulator(), requestDayReport: never });
+    const [due] = await service.runtime.sql.run<{ at: number }>({
       name: 'report due at',
       text: 'SELECT report_due_at AS at FROM connection',
     });
@@ -364,11 +368,15 @@ describe('the report of a closed day', () => {
 });
 
 test('after a restore nothing is read until everything has been reconciled', async () => {
-  await service.house.sql.tx((tx) => pauseAfterRestore(tx, service.house.clock.now()));
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
   const before = await queries();
   await turn();
   expect(await queries()).toBe(before);
-  await reconcile(service.house, { ...service.house, actor: 'tester' }, { accountId: null, sinceMs: null });
+  await reconcile(
+    service.runtime,
+    { ...service.runtime, actor: 'tester' },
+    { accountId: null, sinceMs: null },
+  );
   const reconciled = await queries();
   await turn();
   expect(await queries()).toBeGreaterThanOrEqual(reconciled);

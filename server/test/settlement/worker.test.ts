@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { Queries, Sql } from '../../src/ports/sql.ts';
-import { runWorker } from '../../src/compose/worker.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runWorker } from '../../src/compose/worker.ts';
+import type { Queries, Sql } from '../../src/ports/sql.ts';
 
 let service: Service;
 beforeAll(async () => {
@@ -30,15 +30,15 @@ function counting(sql: Sql): { sql: Sql; asked: Map<string, number> } {
 }
 
 test('what becomes due wakes those who send and ask, and nothing else', async () => {
-  const { sql, asked } = counting(service.house.sql);
-  const house = { ...service.house, sql, senders: new Map() };
-  const worker = runWorker(house);
+  const { sql, asked } = counting(service.runtime.sql);
+  const runtime = { ...service.runtime, sql, senders: new Map() };
+  const worker = runWorker(runtime);
   const others = ['alert_claim_unknown', 'unknown_due', 'request_log_prune'];
   await until(async () => others.every((name) => asked.has(name)));
   const before = new Map(asked);
   for (let times = 1; times <= 30; times++) {
     const claims = asked.get('intent_claim') ?? 0;
-    house.wake();
+    runtime.wake();
     await until(async () => (asked.get('intent_claim') ?? 0) > claims);
   }
   // They look every ten seconds; woken, they looked twenty times.

@@ -2,16 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { House } from '../../src/compose/runtime.ts';
-import { createMail } from '../../src/ground/mail.ts';
-import { createStillUnknown } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
-import type { Addresses } from '../../src/webhooks/address.ts';
-import { type Outgoing, runOutgoing } from '../../src/webhooks/delivery-loop.ts';
-import { keyOfSecret, signatureHeaders } from '../../src/webhooks/sign.ts';
 import { openReceiver, type Received, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { type ShiftedClock, shiftedClock } from '@vintem/testkit/shifted-clock.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Runtime } from '../../src/compose/runtime.ts';
+import { createMail } from '../../src/ground/mail.ts';
+import { createUnknownTransferAlerts } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
+import type { Addresses } from '../../src/webhooks/address.ts';
+import { type Outgoing, runDeliveries } from '../../src/webhooks/delivery-loop.ts';
+import { keyOfSecret, signatureHeaders } from '../../src/webhooks/sign.ts';
 
 const hour = 3600_000;
 const day = 24 * hour;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   });
   clock = shiftedClock();
   mailDir = mkdtempSync(join(tmpdir(), 'vintem-mail-'));
-  outgoing = runOutgoing(house(), () => true);
+  outgoing = runDeliveries(runtime(), () => true);
 });
 afterAll(async () => {
   await outgoing.stop();
@@ -43,17 +43,17 @@ afterEach(async () => {
 });
 
 /** The process that delivers, days ahead if need be. Accounts count as live ones, but may be reached on loopback. */
-function house(): House {
+function runtime(): Runtime {
   const addresses: Addresses = {
-    ...service.house.addresses,
-    checkUrl: (url) => service.house.addresses.checkUrl(url, { test: true }),
-    routeOf: () => service.house.addresses.routeOf({ test: true }),
+    ...service.runtime.addresses,
+    checkUrl: (url) => service.runtime.addresses.checkUrl(url, { test: true }),
+    routeOf: () => service.runtime.addresses.routeOf({ test: true }),
   };
   const mail = createMail(
     { smtpUrl: null, mailFrom: null, dataDir: mailDir },
-    { clock, ids: service.house.ids },
+    { clock, ids: service.runtime.ids },
   );
-  return { ...service.house, clock, addresses, mail };
+  return { ...service.runtime, clock, addresses, mail };
 }
 
 async function listening(fields: object = {}, { live = false } = {}) {
@@ -358,12 +358,12 @@ test("first attempts of one payment's events begin in order, each after the one 
     events: ['charge.created', 'charge.paid', 'transfer.created', 'transfer.completed'],
   });
   // From the next second on, what nobody had subscribed to is written.
-  await service.house.clock.sleep(1_100);
+  await service.runtime.clock.sleep(1_100);
   let open = 0;
   let most = 0;
   receiver.answer((response) => {
     most = Math.max(most, ++open);
-    void service.house.clock.sleep(150).then(() => {
+    void service.runtime.clock.sleep(150).then(() => {
       open--;
       response.end();
     });
@@ -376,8 +376,8 @@ test("first attempts of one payment's events begin in order, each after the one 
 
 test('two processes deliver together: nothing is skipped, nothing is sent twice', async () => {
   extra.push(
-    runOutgoing(house(), () => true),
-    runOutgoing(house(), () => true),
+    runDeliveries(runtime(), () => true),
+    runDeliveries(runtime(), () => true),
   );
   const all = await Promise.all([0, 1, 2, 3].map(() => listening()));
   for (let n = 0; n < 25; n++) {
@@ -420,10 +420,13 @@ test('of a transfer that stays unknown for 15 minutes it is told once', async ()
   ]);
   for (const looks of [1, 2, 3]) {
     clock.skip(looks === 1 ? 0 : 61_000);
-    await Promise.all([createStillUnknown(house()).step(), createStillUnknown(house()).step()]);
+    await Promise.all([
+      createUnknownTransferAlerts(runtime()).step(),
+      createUnknownTransferAlerts(runtime()).step(),
+    ]);
     if (looks === 2) await until(async () => receiver.got.length === 1);
     // Time for a second one, which must not come.
-    await service.house.clock.sleep(300);
+    await service.runtime.clock.sleep(300);
     expect(receiver.got).toHaveLength(looks === 1 ? 0 : 1);
   }
   expect(receiver.got[0]?.body).toMatchObject({
@@ -441,7 +444,7 @@ test('events and deliveries are kept for 90 days', async () => {
   await until(async () => (await onlyDelivery(merchant, endpoint.id)).status === 'delivered');
   expect((await merchant.call('GET', `/events/${body.id}`)).body).toEqual(body);
   clock.skip(91 * day);
-  extra.push(runOutgoing(house(), () => true));
+  extra.push(runDeliveries(runtime(), () => true));
   await until(async () => (await merchant.call('GET', `/events/${body.id}`)).status === 404);
   expect(await deliveriesOf(merchant, endpoint.id)).toEqual([]);
   expect((await merchant.call('GET', '/events')).body.events).toEqual([]);

@@ -1,12 +1,12 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { House } from '../../src/compose/runtime.ts';
-import { createAddresses } from '../../src/webhooks/address.ts';
-import { type Outgoing, runOutgoing } from '../../src/webhooks/delivery-loop.ts';
-import { certificate, passphrase, pfx } from '../program/certificate.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Runtime } from '../../src/compose/runtime.ts';
+import { createAddresses } from '../../src/webhooks/address.ts';
+import { type Outgoing, runDeliveries } from '../../src/webhooks/delivery-loop.ts';
+import { certificate, passphrase, pfx } from '../program/certificate.ts';
 
 /**
  * Names that resolve as an attacker wishes. Deliveries run over the real network port, with a name server of the test's own;
@@ -35,7 +35,7 @@ beforeAll(async () => {
     asked.push(hostname);
     return answers(hostname);
   };
-  const net = { ...service.house.net, lookup };
+  const net = { ...service.runtime.net, lookup };
   const rules = {
     allowCidrs: ['127.0.0.1/32'],
     denyCidrs: [],
@@ -45,8 +45,8 @@ beforeAll(async () => {
     ownPort: 1,
   };
   const strict = createAddresses(rules, net);
-  const house: House = {
-    ...service.house,
+  const runtime: Runtime = {
+    ...service.runtime,
     net,
     addresses: {
       ...strict,
@@ -55,7 +55,7 @@ beforeAll(async () => {
         url.startsWith('https://localhost:') ? undefined : strict.checkUrl(url, account),
     },
   };
-  outgoing = runOutgoing(house, () => true);
+  outgoing = runDeliveries(runtime, () => true);
 });
 afterAll(async () => {
   await outgoing.stop();

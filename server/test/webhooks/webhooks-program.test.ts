@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { startOutgoing } from '../../src/compose/delivery-thread.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.ts';
 import { type Merchant, until } from '@vintem/testkit/service.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { startDeliveryThread } from '../../src/compose/delivery-thread.ts';
 
 /** Webhooks of the whole program, in processes of its own: killed, started again, and followed from the command line. */
 
@@ -111,7 +111,7 @@ test('a thread of the deliveries that breaks ends its process', {
   timeout: 30_000,
 }, async () => {
   const outgoing = JSON.stringify(new URL('../../src/compose/delivery-thread.ts', import.meta.url).href);
-  const start = `import(${outgoing}).then(({ startOutgoing }) => startOutgoing({ databaseUrl: 'no address' }));
+  const start = `import(${outgoing}).then(({ startDeliveryThread }) => startDeliveryThread({ databaseUrl: 'no address' }));
     setInterval(() => {}, 1_000);`;
   const child = spawn(process.execPath, ['--eval', start], {
     stdio: ['ignore', 'ignore', 'pipe'],
@@ -126,7 +126,7 @@ test('a thread of the deliveries that breaks ends its process', {
 });
 
 test('one that breaks while everything ends does not keep the rest from ending', async () => {
-  await expect(startOutgoing({ databaseUrl: 'no address' }).stop()).rejects.toThrow('Invalid URL');
+  await expect(startDeliveryThread({ databaseUrl: 'no address' }).stop()).rejects.toThrow('Invalid URL');
 });
 
 test('two processes deliver together, and one is killed with -9 while it does: nothing is skipped', {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { eventRow, events } from '../../src/events/event.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventRow, events } from '../../src/events/event.ts';
 
 let service: Service;
 let receiver: Receiver;
@@ -19,7 +19,7 @@ const seconds = 4;
 
 /** Commits events of one kind, as a settlement does, and remembers when. */
 async function commit(merchants: Merchant[], count: number, committedAt: Map<string, number>): Promise<void> {
-  const { ids, clock, sql } = service.house;
+  const { ids, clock, sql } = service.runtime;
   const rows = Array.from({ length: count }, (_, n) => {
     const { ownerId, operationId } = merchants[n % merchants.length] as Merchant;
     return eventRow(ids, {
@@ -36,7 +36,7 @@ async function commit(merchants: Merchant[], count: number, committedAt: Map<str
   await sql.tx((tx) => Promise.all(events.write(tx, { inserted: rows, updated: [], deleted: [] })));
   const now = clock.monotonicMs();
   for (const { id } of rows) committedAt.set(id, now);
-  service.house.eventsWritten();
+  service.runtime.eventsWritten();
 }
 
 test(`at ${perSecond} events a second the first attempt begins within a second of the commit`, {
@@ -51,7 +51,7 @@ test(`at ${perSecond} events a second the first attempt begins within a second o
     });
   }
   const committedAt = new Map<string, number>();
-  const { clock } = service.house;
+  const { clock } = service.runtime;
   const everyMs = 20;
   const began = clock.monotonicMs();
   let written = 0;

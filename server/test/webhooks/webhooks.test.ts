@@ -1,7 +1,7 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import type { Permission } from '../../src/ground/permissions.ts';
 import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import type { Permission } from '../../src/ground/permissions.ts';
 
 let service: Service;
 const receivers: Receiver[] = [];
@@ -210,7 +210,7 @@ test('what cannot be an endpoint is refused, field by field', async () => {
 test('a payment whose first news is its end was created and ended for its subscribers, each once, in that order', async () => {
   const { merchant, receiver } = await listening();
   // From the next second on, what nobody had subscribed to is written.
-  await service.house.clock.sleep(1_100);
+  await service.runtime.clock.sleep(1_100);
   await merchant.receive(5000);
   const { body: lost } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
   const refused = await merchant.transfer({ pixKey: 'refuse-in-answer@simulator.example' });

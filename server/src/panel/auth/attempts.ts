@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { forgetAttempts, giveAttemptBack, pruneAttempts, takeAttempt } from './attempts.sql.ts';
 import { PanelError } from '../errors.ts';
+import { forgetAttempts, giveAttemptBack, pruneAttempts, takeAttempt } from './attempts.sql.ts';
 
 const minute = 60_000;
 const hour = 60 * minute;

@@ -1,9 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Attempts } from './attempts.ts';
-import type { Auth } from './auth.ts';
-import { type AuthCall, freezeMs } from './auth-calls.ts';
-import type { PanelHouse } from '../deps.ts';
-import type { KnownDevices } from './known-device.ts';
+import type { PanelDeps } from '../deps.ts';
 import { panelMails } from '../members/mails.ts';
 import {
   deleteNewEmailOf,
@@ -13,6 +9,10 @@ import {
   markSecondFactor,
   type User,
 } from '../members/members.sql.ts';
+import type { Attempts } from './attempts.ts';
+import type { Auth } from './auth.ts';
+import { type AuthCall, freezeMs } from './auth-calls.ts';
+import type { KnownDevices } from './known-device.ts';
 import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 import type { Person, Sessions } from './session.ts';
 import { noticeSignIn } from './sign-in-notice.ts';
@@ -31,19 +31,14 @@ interface Answered {
 }
 
 /** What follows from an answer of better-auth: what a session stands for, freezes, mails, and the security event. */
-export function authEffects(
-  house: PanelHouse,
-  sessions: Sessions,
-  attempts: Attempts,
-  devices: KnownDevices,
-) {
-  const { sql, clock, ids } = house;
-  const mails = panelMails(house);
+export function authEffects(deps: PanelDeps, sessions: Sessions, attempts: Attempts, devices: KnownDevices) {
+  const { sql, clock, ids } = deps;
+  const mails = panelMails(deps);
   const mailed = (sending: Promise<void>): void => {
-    sending.catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+    sending.catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
   };
   const record = (answered: Answered, event: SecurityEvent): Promise<void> =>
-    recordSecurityEvent(house, {
+    recordSecurityEvent(deps, {
       userId: answered.person?.userId ?? null,
       sessionId: answered.person?.id ?? null,
       ipAddress: answered.request.ip,
@@ -93,7 +88,7 @@ export function authEffects(
     if (email !== null) await settleAttempts(request, email);
     if (person !== null) return afterFactorCode(answered, session.id);
     reply.header('set-cookie', devices.cookieFor(user.email, ids.bytes(16)));
-    await noticeSignIn(house, request, user);
+    await noticeSignIn(deps, request, user);
     await record(answered, {
       kind: 'sign_in',
       userId: user.id,

@@ -1,31 +1,31 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../../ground/errors.ts';
+import type { PanelDeps } from '../deps.ts';
+import { PanelError } from '../errors.ts';
+import { endSession } from '../members/members.sql.ts';
+import { emailMost, emailOf, isEmail } from '../members/members.ts';
 import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
 import { authEffects } from './auth-effects.ts';
-import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
 import { type KnownDevices, knownDevices } from './known-device.ts';
-import { endSession } from '../members/members.sql.ts';
-import { emailMost, emailOf, isEmail } from '../members/members.ts';
 import { passwordLength } from './password-length.ts';
 import { type Person, requireOwnFactor, type Sessions } from './session.ts';
 
 /** Sign-in, as far as `authCalls` names it: checked and counted here, handed to better-auth, recorded in `auth-effects.ts`. */
 export function authRoutes(
   scope: FastifyInstance,
-  house: PanelHouse,
+  deps: PanelDeps,
   sessions: Sessions,
   attempts: Attempts,
   auth: () => Promise<Auth>,
 ): void {
-  const { publicUrl } = house.config;
+  const { publicUrl } = deps.config;
   const devices = knownDevices({
-    key: house.secrets.derive('panel devices'),
+    key: deps.secrets.derive('panel devices'),
     overTls: publicUrl.startsWith('https:'),
   });
-  const effects = authEffects(house, sessions, attempts, devices);
+  const effects = authEffects(deps, sessions, attempts, devices);
 
   async function callerOf(request: FastifyRequest, call: string, rule: AuthCall): Promise<Person | null> {
     if (rule.session === undefined) return null;
@@ -56,7 +56,7 @@ export function authRoutes(
       const person = await callerOf(request, call, rule);
       // better-auth answers as if it had ended the session when its store fails: it is ended here first.
       if (person && call === 'POST /sign-out')
-        await house.sql.tx((tx) => endSession(tx, person.userId, person.id));
+        await deps.sql.tx((tx) => endSession(tx, person.userId, person.id));
       if (person && rule.password) await attempts.take('password', `${call} ${person.userId}`);
       const email = emailIn(call, request.body);
       if (email !== null) await takeFor(attempts, devices, call, { email, request });

@@ -18,7 +18,7 @@ const tables: Readonly<Record<string, string>> = {
 
 type Row = Record<string, unknown>;
 
-export const authStore = (house: { sql: Sql; ids: Ids }) =>
+export const authStore = (deps: { sql: Sql; ids: Ids }) =>
   createAdapterFactory({
     config: {
       adapterId: 'vintem',
@@ -26,13 +26,13 @@ export const authStore = (house: { sql: Sql; ids: Ids }) =>
       supportsBooleans: true,
       supportsNumericIds: false,
       transaction: false,
-      customIdGenerator: () => house.ids.uuid(),
+      customIdGenerator: () => deps.ids.uuid(),
     },
     adapter: () => {
       const run = (queries: Queries, text: string, values: readonly unknown[]): Promise<Row[]> =>
         queries.run<Row>(statementOf(text), values);
       const write = (text: string, values: readonly unknown[]): Promise<Row[]> =>
-        house.sql.tx((tx) => run(tx, text, values));
+        deps.sql.tx((tx) => run(tx, text, values));
 
       return {
         create: async ({ model, data }) => {
@@ -44,7 +44,7 @@ export const authStore = (house: { sql: Sql; ids: Ids }) =>
         },
         findOne: async ({ model, where }) => {
           const { text, values } = condition(where);
-          const rows = await run(house.sql, `SELECT * FROM ${tableOf(model)}${text} LIMIT 1`, values);
+          const rows = await run(deps.sql, `SELECT * FROM ${tableOf(model)}${text} LIMIT 1`, values);
           return (rows[0] ? fromRow(rows[0]) : null) as never;
         },
         findMany: async ({ model, where, limit, sortBy, offset }) => {
@@ -53,7 +53,7 @@ export const authStore = (house: { sql: Sql; ids: Ids }) =>
             ? ` ORDER BY ${columnOf(sortBy.field)} ${sortBy.direction === 'asc' ? 'ASC' : 'DESC'}`
             : '';
           const rows = await run(
-            house.sql,
+            deps.sql,
             `SELECT * FROM ${tableOf(model)}${text}${order} LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
             [...values, limit ?? 100, offset ?? 0],
           );
@@ -61,7 +61,7 @@ export const authStore = (house: { sql: Sql; ids: Ids }) =>
         },
         count: async ({ model, where }) => {
           const { text, values } = condition(where ?? []);
-          const rows = await run(house.sql, `SELECT count(*) AS count FROM ${tableOf(model)}${text}`, values);
+          const rows = await run(deps.sql, `SELECT count(*) AS count FROM ${tableOf(model)}${text}`, values);
           return rows[0]?.count as number;
         },
         update: async ({ model, where, update }) => {

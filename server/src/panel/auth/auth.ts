@@ -3,12 +3,12 @@ import { betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
 import { twoFactor } from 'better-auth/plugins/two-factor';
 import { panelSecretsOf } from '../../db/sealed-columns.ts';
+import type { PanelDeps } from '../deps.ts';
+import { panelMails } from '../members/mails.ts';
+import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from '../members/members.sql.ts';
 import type { Attempts } from './attempts.ts';
 import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
-import type { PanelHouse } from '../deps.ts';
-import { panelMails } from '../members/mails.ts';
-import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from '../members/members.sql.ts';
 import { guardFactorCodes } from './one-time-codes.ts';
 import { hashPassword, isGuessable, isPassword } from './password.ts';
 import { passwordLength } from './password-length.ts';
@@ -17,13 +17,13 @@ import { recordSecurityEvent } from './security-events.ts';
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
 
-export function createAuth(house: PanelHouse, attempts: Attempts) {
-  const { config, clock, ids, sql, secrets, log } = house;
+export function createAuth(deps: PanelDeps, attempts: Attempts) {
+  const { config, clock, ids, sql, secrets, log } = deps;
   const url = new URL(config.publicUrl);
   const overTls = url.protocol === 'https:';
   // A passkey belongs to a name and never to an address (WebAuthn 3, 5.1.2: a valid domain).
   const rpID = /^(?:127\.|\[::1\])/.test(url.hostname) ? 'localhost' : url.hostname;
-  const mails = panelMails(house);
+  const mails = panelMails(deps);
   /** Of the person whose secret it is, so that a new password is not their address. */
   const emailOfReset = async (token: unknown): Promise<string | null> =>
     typeof token === 'string' ? findEmail(sql, `reset-password:${token}`) : null;
@@ -34,7 +34,7 @@ export function createAuth(house: PanelHouse, attempts: Attempts) {
     basePath: authPath,
     // Second factors are sealed under these; sessions are signed with the first.
     secrets: panelSecretsOf(secrets),
-    trustedOrigins: [...house.origins],
+    trustedOrigins: [...deps.origins],
     database: authStore({ sql, ids }),
     telemetry: { enabled: false },
     logger: { disabled: true },
@@ -68,7 +68,7 @@ export function createAuth(house: PanelHouse, attempts: Attempts) {
           await removeYoungFactors(tx, user.id, now - freezeMs);
         });
         const ipAddress = request?.headers.get(addressHeader) ?? null;
-        await recordSecurityEvent(house, { kind: 'password.reset', userId: user.id, ipAddress });
+        await recordSecurityEvent(deps, { kind: 'password.reset', userId: user.id, ipAddress });
         mails.passwordWasReset(user.email).catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
       },
     },
@@ -84,7 +84,7 @@ export function createAuth(house: PanelHouse, attempts: Attempts) {
       passkey({
         rpID,
         rpName: 'vintem',
-        origin: [...house.origins],
+        origin: [...deps.origins],
         authenticatorSelection: { userVerification: 'required', residentKey: 'preferred' },
         registration: {
           afterVerification: ({ verification }) =>

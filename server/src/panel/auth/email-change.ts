@@ -1,10 +1,16 @@
+import type { PanelDeps } from '../deps.ts';
+import { PanelError } from '../errors.ts';
+import { panelMails } from '../members/mails.ts';
+import {
+  cancelNewEmail,
+  findUser,
+  replaceNewEmail,
+  takeNewEmail,
+  updateEmail,
+} from '../members/members.sql.ts';
+import { emailOf, tokenHash } from '../members/members.ts';
 import type { Attempts } from './attempts.ts';
 import { freezeMs } from './auth-calls.ts';
-import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
-import { panelMails } from '../members/mails.ts';
-import { cancelNewEmail, findUser, replaceNewEmail, takeNewEmail, updateEmail } from '../members/members.sql.ts';
-import { emailOf, tokenHash } from '../members/members.ts';
 import { recordSecurityEvent } from './security-events.ts';
 import type { Person } from './session.ts';
 
@@ -16,7 +22,7 @@ const linkLivesMs = 60 * 60_000;
  * @throws PanelError `too_many_attempts`
  */
 export async function askForEmail(
-  house: PanelHouse,
+  deps: PanelDeps,
   attempts: Attempts,
   person: Person,
   wanted: string,
@@ -24,13 +30,13 @@ export async function askForEmail(
   const email = emailOf(wanted);
   await attempts.take('emailChangePerson', person.userId);
   await attempts.take('emailChangeMail', email);
-  const mails = panelMails(house);
-  const token = house.ids.bytes(32).toString('base64url');
-  const cancelToken = house.ids.bytes(32).toString('base64url');
-  const taken = (await findUser(house.sql, email)) !== undefined;
-  const expiresAt = house.clock.now() + linkLivesMs;
+  const mails = panelMails(deps);
+  const token = deps.ids.bytes(32).toString('base64url');
+  const cancelToken = deps.ids.bytes(32).toString('base64url');
+  const taken = (await findUser(deps.sql, email)) !== undefined;
+  const expiresAt = deps.clock.now() + linkLivesMs;
   if (!taken) {
-    await house.sql.tx((tx) =>
+    await deps.sql.tx((tx) =>
       replaceNewEmail(tx, {
         userId: person.userId,
         email,
@@ -43,32 +49,32 @@ export async function askForEmail(
   // Not waited for: how long a mail takes must not tell who has an account here.
   const sent = taken ? [mails.emailTaken(email)] : [mails.confirmEmail(email, token)];
   sent.push(mails.emailChangeAsked(person.email, email, cancelToken));
-  for (const one of sent) one.catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+  for (const one of sent) one.catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
 }
 
 /**
  * The link in the mail to the old address: the change ends.
  * @throws PanelError `link_invalid`
  */
-export async function cancelEmail(house: PanelHouse, token: string, ipAddress: string): Promise<void> {
-  const userId = await house.sql.tx((tx) => cancelNewEmail(tx, tokenHash(token)));
+export async function cancelEmail(deps: PanelDeps, token: string, ipAddress: string): Promise<void> {
+  const userId = await deps.sql.tx((tx) => cancelNewEmail(tx, tokenHash(token)));
   if (userId === undefined) throw new PanelError('link_invalid');
-  await recordSecurityEvent(house, { kind: 'email.change_cancelled', userId, ipAddress });
+  await recordSecurityEvent(deps, { kind: 'email.change_cancelled', userId, ipAddress });
 }
 
 /**
  * The link was opened, so the address is theirs: the old one gets a mail, the person is frozen for a day, every session ends.
  * @throws PanelError `link_invalid`
  */
-export async function confirmEmail(house: PanelHouse, token: string, ipAddress: string): Promise<void> {
-  const now = house.clock.now();
-  const changed = await house.sql.tx(async (tx) => {
+export async function confirmEmail(deps: PanelDeps, token: string, ipAddress: string): Promise<void> {
+  const now = deps.clock.now();
+  const changed = await deps.sql.tx(async (tx) => {
     const wanted = await takeNewEmail(tx, tokenHash(token), now);
     // Somebody may have come with that address since.
     if (!wanted || (await findUser(tx, wanted.email))) throw new PanelError('link_invalid');
     await updateEmail(tx, wanted.userId, wanted.email, now + freezeMs, now);
     return wanted;
   });
-  await recordSecurityEvent(house, { kind: 'email.changed', userId: changed.userId, ipAddress });
-  await panelMails(house).emailWasChanged(changed.oldEmail, changed.email);
+  await recordSecurityEvent(deps, { kind: 'email.changed', userId: changed.userId, ipAddress });
+  await panelMails(deps).emailWasChanged(changed.oldEmail, changed.email);
 }

@@ -4,8 +4,8 @@ import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { symmetricDecrypt } from 'better-auth/crypto';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
-import type { Attempts } from './attempts.ts';
 import { useTotpStep } from '../members/members.sql.ts';
+import type { Attempts } from './attempts.ts';
 
 const stepMs = 30_000;
 /** One step either way: RFC 6238, 5.2 advises at most one for the delay of the network. */

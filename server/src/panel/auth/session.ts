@@ -1,16 +1,13 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import type { Caller } from '../../http/auth.ts';
 import { refuse } from '../../ground/errors.ts';
+import { isPermission, type Permission } from '../../ground/permissions.ts';
+import type { Caller } from '../../http/auth.ts';
 import { namedOperationOf } from '../../http/operation-header.ts';
 import { uuidOf } from '../../http/validation.ts';
-import { isPermission, type Permission } from '../../ground/permissions.ts';
 import type { OperationDirectory } from '../../operations/operations.ts';
-import type { Auth } from './auth.ts';
-import { addressHeader } from './auth-calls.ts';
+import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
-import type { LiveSessions } from './live-sessions.ts';
 import {
   findMemberships,
   findSession,
@@ -20,6 +17,9 @@ import {
   writeAudit,
 } from '../members/members.sql.ts';
 import { type Ability, abilitiesOf, may } from '../members/roles.ts';
+import type { Auth } from './auth.ts';
+import { addressHeader } from './auth-calls.ts';
+import type { LiveSessions } from './live-sessions.ts';
 import { secondFactorDueAt } from './second-factor.ts';
 import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 
@@ -79,12 +79,12 @@ export interface Sessions {
 }
 
 export function sessions(
-  house: PanelHouse,
+  deps: PanelDeps,
   auth: () => Promise<Auth>,
   directory: OperationDirectory,
   live: LiveSessions,
 ): Sessions {
-  const csrfKey = house.secrets.derive('panel requests');
+  const csrfKey = deps.secrets.derive('panel requests');
   const csrfOf = (sessionId: string): string =>
     createHmac('sha256', csrfKey).update(sessionId).digest('base64url');
 
@@ -108,14 +108,14 @@ export function sessions(
   function requireOrigin(request: FastifyRequest): void {
     if (request.method === 'GET' || request.method === 'HEAD') return;
     const { origin } = request.headers;
-    if (origin === undefined || !house.origins.has(origin)) throw new PanelError('origin_refused');
+    if (origin === undefined || !deps.origins.has(origin)) throw new PanelError('origin_refused');
   }
 
   async function personOf(request: FastifyRequest): Promise<Person> {
     requireOrigin(request);
     if (request.headers.cookie === undefined) throw new PanelError('not_signed_in');
     const signedIn = await (await auth()).api.getSession({ headers: headersOf(request) }).catch(fromAuth);
-    const session = signedIn && (await findSession(house.sql, signedIn.session.id));
+    const session = signedIn && (await findSession(deps.sql, signedIn.session.id));
     if (!session) throw new PanelError('not_signed_in');
     const csrf = csrfOf(session.id);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
@@ -133,18 +133,18 @@ export function sessions(
   const lastProof = (person: Person): number => person.authenticatedAt ?? person.createdAt;
 
   function requireFresh(person: Person): void {
-    if (house.clock.now() - lastProof(person) > freshMs) throw new PanelError('reauthentication_required');
+    if (deps.clock.now() - lastProof(person) > freshMs) throw new PanelError('reauthentication_required');
   }
 
   function requireGivenAgain(person: Person): void {
     const { authenticatedAt } = person;
-    if (authenticatedAt === null || house.clock.now() - authenticatedAt > freshMs) {
+    if (authenticatedAt === null || deps.clock.now() - authenticatedAt > freshMs) {
       throw new PanelError('reauthentication_required');
     }
   }
 
   function requireUnfrozen({ frozenUntil }: SessionRow): void {
-    if (frozenUntil !== null && frozenUntil > house.clock.now()) throw new PanelError('access_frozen');
+    if (frozenUntil !== null && frozenUntil > deps.clock.now()) throw new PanelError('access_frozen');
   }
 
   return {
@@ -157,14 +157,14 @@ export function sessions(
     admit: (facts) => async (request) => {
       const person = await personOf(request);
       const accountId = uuidOf((request.params as { account: string }).account);
-      const membership = (await findMemberships(house.sql, person.userId)).find(
+      const membership = (await findMemberships(deps.sql, person.userId)).find(
         (one) => one.accountId === accountId,
       );
       // Whose account it is, and whether there is one, is nobody else's business.
       if (!membership) throw new PanelError('not_found');
       request.member = { ...membership, person };
       if (!may(membership.role, facts.needs)) throw new PanelError('role_denied');
-      const now = house.clock.now();
+      const now = deps.clock.now();
       const dueAt = secondFactorDueAt(membership);
       if (dueAt !== null && dueAt <= now) requireSecondFactor({ test: membership.test, person });
       if (facts.sensitive) {
@@ -176,7 +176,7 @@ export function sessions(
       if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
       // What was idle stays so until the password was given: a page that is only looked at does not wake it.
-      if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(house.sql, person.id, now);
+      if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(deps.sql, person.id, now);
       request.caller = {
         ...(await callerOf(request, membership, directory)),
         watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
@@ -237,22 +237,22 @@ export function requireOwnFactor(person: SessionRow): void {
 
 /** Writes what a member did to the audit log, which is kept, and to the security events of the account. */
 export async function note(
-  house: PanelHouse,
+  deps: PanelDeps,
   request: FastifyRequest,
   kind: SecurityEvent['kind'],
   detail: NonNullable<SecurityEvent['detail']> = {},
 ): Promise<void> {
   const { accountId, person } = request.member;
-  await writeAudit(house.sql, {
+  await writeAudit(deps.sql, {
     accountId,
-    id: house.ids.uuid(),
+    id: deps.ids.uuid(),
     userId: person.userId,
     action: kind,
     detail,
     ipAddress: request.ip,
-    createdAt: house.clock.now(),
+    createdAt: deps.clock.now(),
   });
-  await recordSecurityEvent(house, { kind, accountId, ...actorOf(request), detail });
+  await recordSecurityEvent(deps, { kind, accountId, ...actorOf(request), detail });
 }
 
 /** Who did it and from where, as far as the request says. */

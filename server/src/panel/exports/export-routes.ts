@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 import type { Static } from 'typebox';
 import { listEvents } from '../../events/log.ts';
-import type { ApiScope } from '../../http/edge.ts';
 import type { Language } from '../../ground/errors.ts';
+import type { ApiScope } from '../../http/edge.ts';
 import { listKeys } from '../../keys/keys.ts';
 import { isoOf } from '../../payments/view.ts';
 import { listRequests } from '../../request-log/list.ts';
@@ -11,16 +11,16 @@ import type { ShownRequest } from '../../request-log/request-log.sql.ts';
 import { listIncidents } from '../../settlement/incidents/incident.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
 import { listDeliveries } from '../../webhooks/deliveries.ts';
-import type { WebhooksHouse } from '../../webhooks/endpoints.ts';
+import type { WebhooksDeps } from '../../webhooks/endpoints.ts';
 import { WebhookParams } from '../../webhooks/schema.ts';
-import { type Cell, type CsvForm, csvLine } from './csv.ts';
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
 import { findMembers } from '../members/members.sql.ts';
+import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from '../schema.ts';
 import { findBalances } from '../views/overview.sql.ts';
 import { findStatement, highestSeq } from '../views/records.sql.ts';
 import { listRecords, operationsOf, viewOfLine, viewOfRecord } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
-import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from '../schema.ts';
+import { type Cell, type CsvForm, csvLine } from './csv.ts';
 
 type Row = readonly Cell[];
 
@@ -30,10 +30,10 @@ type Pages = AsyncGenerator<Row[]>;
 const pageRows = 500;
 
 /** Every list of the panel as a file for spreadsheets, with the filters of the page that it stands on. */
-export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): void {
-  const { sql } = house;
+export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
+  const { sql } = deps;
   const reads = { panel: { needs: 'read' } } as const;
-  const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
+  const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
 
   api.get(
     '/records.csv',
@@ -41,9 +41,9 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     async (request, reply) => {
       const { member, query, language } = request;
       const { separator, bom, ...filters } = query;
-      const names = await operationsOf(house, member.accountId, query.operationId);
+      const names = await operationsOf(deps, member.accountId, query.operationId);
       const pages = pagesOf<string>(async (page) => {
-        const { records, nextCursor } = await listRecords(house, member, filters, page);
+        const { records, nextCursor } = await listRecords(deps, member, filters, page);
         return { rows: records.map((one) => rowOfRecord(viewOfRecord(one, language), names)), nextCursor };
       });
       return sendCsv(request, reply, 'pagamentos', recordColumns, pages);
@@ -55,7 +55,7 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     { schema: { querystring: StatementCsvQuery }, config: reads },
     async (request, reply) => {
       const { member, query } = request;
-      await operationsOf(house, member.accountId, query.operationId);
+      await operationsOf(deps, member.accountId, query.operationId);
       const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
         const page = await findStatement(sql, member.accountId, query.operationId, below, limit);
         const last = page.length === limit ? page.at(-1) : undefined;
@@ -120,7 +120,7 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
     },
     async (request, reply) => {
       const pages = pagesOf<string>(async (page) => {
-        const listed = await listDeliveries(house, request.caller, request.params.id, page);
+        const listed = await listDeliveries(deps, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
       });
       return sendCsv(request, reply, 'entregas', deliveryColumns, pages);
@@ -134,7 +134,7 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
       'chaves',
       ['id', 'name', 'permissions', 'addresses', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
       onePage(
-        (await listKeys(house, request.member.accountId)).map((key) => [
+        (await listKeys(deps, request.member.accountId)).map((key) => [
           key.id,
           key.name,
           key.permissions.join(' '),
@@ -187,7 +187,7 @@ export function exportRoutes(api: ApiScope, house: PanelHouse & WebhooksHouse): 
         'reason',
       ],
       onePage(
-        (await listIncidents(house, request.member.accountId)).map((one) => [
+        (await listIncidents(deps, request.member.accountId)).map((one) => [
           one.id,
           one.kind,
           one.state,

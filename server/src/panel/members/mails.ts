@@ -1,4 +1,4 @@
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
 import type { Role } from './roles.ts';
 
 const roleNames: Readonly<Record<Role, string>> = {
@@ -16,7 +16,7 @@ const saoPaulo = new Intl.DateTimeFormat('pt-BR', {
 });
 
 /** The panel's own mails, in Portuguese with English below. The address of a link is never taken from a request. */
-export function panelMails({ config, mail }: Pick<PanelHouse, 'config' | 'mail'>) {
+export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>) {
   return {
     passwordReset: (to: string, token: string): Promise<void> =>
       mail.send({

@@ -2,8 +2,20 @@ import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
 import { isoOf } from '../../payments/view.ts';
 import type { Attempts } from '../auth/attempts.ts';
+import { type Member, note, type PanelFacts } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
+import {
+  DismissBody,
+  DismissedSchema,
+  Done,
+  GraceBody,
+  InviteBody,
+  MemberListSchema,
+  Nothing,
+  RoleBody,
+  SessionListSchema,
+} from '../schema.ts';
 import { panelMails } from './mails.ts';
 import {
   deleteInvitation,
@@ -18,18 +30,6 @@ import {
 } from './members.sql.ts';
 import { changeRole, dismiss, emailOf, invite } from './members.ts';
 import { mayManage } from './roles.ts';
-import {
-  DismissBody,
-  DismissedSchema,
-  Done,
-  GraceBody,
-  InviteBody,
-  MemberListSchema,
-  Nothing,
-  RoleBody,
-  SessionListSchema,
-} from '../schema.ts';
-import { type Member, note, type PanelFacts } from '../auth/session.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -41,9 +41,9 @@ const changes = asks({ fresh: true, sensitive: true });
 const done = { ok: true as const };
 
 /** The people of an account, as its owners and administrators manage them. */
-export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts): void {
-  const { sql, clock } = house;
-  const mails = panelMails(house);
+export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+  const { sql, clock } = deps;
+  const mails = panelMails(deps);
   const tags = ['Panel'];
 
   /** @throws PanelError `not_found`, `role_denied` */
@@ -93,7 +93,7 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
       // An administrator must not let in longer whom an owner wants out.
       if (member.role !== 'owner') throw new PanelError('role_denied');
       await sql.tx((tx) => updateGraceDays(tx, member.accountId, body.days));
-      await note(house, request, 'factor.grace', { days: body.days });
+      await note(deps, request, 'factor.grace', { days: body.days });
       return done;
     },
   );
@@ -111,8 +111,8 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
       await attempts.take('invitationPerson', person.userId);
       await attempts.take('invitationAccount', accountId);
       await attempts.take('invitationMail', emailOf(body.email));
-      const { id, token } = await invite(house, { accountId, ...body, createdBy: person.userId });
-      await note(house, request, 'member.invited', { invitationId: id, role: body.role });
+      const { id, token } = await invite(deps, { accountId, ...body, createdBy: person.userId });
+      await note(deps, request, 'member.invited', { invitationId: id, role: body.role });
       await mails.invitation(body.email, { accountName: member.accountName, role: body.role, token });
       return reply.code(201).send(done);
     },
@@ -132,7 +132,7 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
     },
     async (request) => {
       await deleteInvitation(sql, request.member.accountId, request.params.id);
-      await note(house, request, 'member.invitation_withdrawn', { invitationId: request.params.id });
+      await note(deps, request, 'member.invitation_withdrawn', { invitationId: request.params.id });
       return done;
     },
   );
@@ -151,8 +151,8 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
     },
     async (request) => {
       const { member, params, body } = request;
-      await changeRole(house, member.accountId, member.role, params.id, body.role);
-      await note(house, request, 'member.role', { userId: params.id, role: body.role });
+      await changeRole(deps, member.accountId, member.role, params.id, body.role);
+      await note(deps, request, 'member.role', { userId: params.id, role: body.role });
       return done;
     },
   );
@@ -171,13 +171,13 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
     },
     async (request) => {
       const { member, params, body } = request;
-      const { revoked, left } = await dismiss(house, {
+      const { revoked, left } = await dismiss(deps, {
         accountId: member.accountId,
         by: member.role,
         userId: params.id,
         revokeKeys: body.revokeKeys ?? false,
       });
-      await note(house, request, 'member.removed', {
+      await note(deps, request, 'member.removed', {
         userId: params.id,
         keysRevoked: revoked.map(({ id }) => id),
         keysLeft: left.map(({ id }) => id),
@@ -230,7 +230,7 @@ export function memberRoutes(api: ApiScope, house: PanelHouse, attempts: Attempt
         await endEverySession(tx, userId);
         await deleteNewEmailOf(tx, userId);
       });
-      await note(house, request, 'session.ended', { userId, which: 'all' });
+      await note(deps, request, 'session.ended', { userId, which: 'all' });
       return done;
     },
   );

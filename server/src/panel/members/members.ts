@@ -4,6 +4,7 @@ import { type ListedKey, markRevoked, selectKeys } from '../../keys/keys.sql.ts'
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql } from '../../ports/sql.ts';
+import { hashPassword, isGuessable } from '../auth/password.ts';
 import { PanelError } from '../errors.ts';
 import {
   endInvitationsOf,
@@ -20,10 +21,9 @@ import {
   removeMember,
   updateRole,
 } from './members.sql.ts';
-import { hashPassword, isGuessable } from '../auth/password.ts';
 import { may, mayManage, type Role } from './roles.ts';
 
-interface House {
+interface MembersDeps {
   sql: Sql;
   clock: Clock;
   ids: Ids;
@@ -44,24 +44,24 @@ export const isEmail = (text: string): boolean => text.length <= emailMost && em
 
 /** @returns the secret of the link, shown or mailed this once; @throws PanelError `already_member` */
 export async function invite(
-  house: House,
+  deps: MembersDeps,
   wanted: { accountId: string; email: string; role: Role; createdBy?: string },
 ): Promise<{ id: string; token: string; expiresAt: number }> {
   const { accountId, role } = wanted;
   const email = emailOf(wanted.email);
-  const members = await findMembers(house.sql, accountId);
+  const members = await findMembers(deps.sql, accountId);
   if (members.some((member) => member.email === email)) throw new PanelError('already_member');
-  const token = house.ids.bytes(32).toString('base64url');
-  const now = house.clock.now();
+  const token = deps.ids.bytes(32).toString('base64url');
+  const now = deps.clock.now();
   const invitation: Invitation = {
     accountId,
-    id: house.ids.uuid(),
+    id: deps.ids.uuid(),
     email,
     role,
     createdAt: now,
     expiresAt: now + invitationLivesMs,
   };
-  await house.sql.tx((tx) => insertInvitation(tx, invitation, tokenHash(token), wanted.createdBy ?? null));
+  await deps.sql.tx((tx) => insertInvitation(tx, invitation, tokenHash(token), wanted.createdBy ?? null));
   return { id: invitation.id, token, expiresAt: invitation.expiresAt };
 }
 
@@ -72,20 +72,20 @@ export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffe
  * @throws PanelError `invitation_invalid`, `weak_password`
  */
 export async function acceptInvitation(
-  house: House,
+  deps: MembersDeps,
   given: { token: string; name: string; password: string },
 ): Promise<{ accountId: string; userId: string; role: Role }> {
-  const now = house.clock.now();
-  const invitation = await findInvitation(house.sql, tokenHash(given.token), now);
+  const now = deps.clock.now();
+  const invitation = await findInvitation(deps.sql, tokenHash(given.token), now);
   if (!invitation) throw new PanelError('invitation_invalid');
   const { accountId, email, role } = invitation;
-  const known = await findUser(house.sql, email);
+  const known = await findUser(deps.sql, email);
   if (!known && (await isGuessable(given.password, email))) throw new PanelError('weak_password');
-  const passwordHash = known ? '' : await hashPassword(given.password, house.ids.bytes(16));
-  const userId = known?.id ?? house.ids.uuid();
-  await house.sql.tx(async (tx) => {
+  const passwordHash = known ? '' : await hashPassword(given.password, deps.ids.bytes(16));
+  const userId = known?.id ?? deps.ids.uuid();
+  await deps.sql.tx(async (tx) => {
     if (!(await markAccepted(tx, invitation, now))) throw new PanelError('invitation_invalid');
-    if (!known) await addUser(tx, house, { id: userId, email, name: given.name, passwordHash });
+    if (!known) await addUser(tx, deps, { id: userId, email, name: given.name, passwordHash });
     await insertMember(tx, { accountId, userId, role, createdAt: now });
   });
   return { accountId, userId, role };
@@ -93,7 +93,7 @@ export async function acceptInvitation(
 
 const addUser = (
   tx: Queries,
-  { ids, clock }: House,
+  { ids, clock }: MembersDeps,
   user: { id: string; email: string; name: string; passwordHash: string },
 ): Promise<void> => insertUser(tx, { ...user, credentialId: ids.uuid(), createdAt: clock.now() });
 
@@ -108,29 +108,29 @@ export const endFirstMember = async ({ sql }: { sql: Sql }): Promise<string[]> =
 
 /** The person whom the first start makes for the test account: a password that is shown once. */
 export async function createFirstMember(
-  house: House,
+  deps: MembersDeps,
   accountId: string,
 ): Promise<{ email: string; password: string }> {
   const email = firstMemberEmail;
-  const password = house.ids.bytes(12).toString('base64url');
-  const passwordHash = await hashPassword(password, house.ids.bytes(16));
-  await house.sql.tx(async (tx) => {
-    const id = house.ids.uuid();
-    await addUser(tx, house, { id, email, name: 'Conta de teste', passwordHash });
-    await insertMember(tx, { accountId, userId: id, role: 'owner', createdAt: house.clock.now() });
+  const password = deps.ids.bytes(12).toString('base64url');
+  const passwordHash = await hashPassword(password, deps.ids.bytes(16));
+  await deps.sql.tx(async (tx) => {
+    const id = deps.ids.uuid();
+    await addUser(tx, deps, { id, email, name: 'Conta de teste', passwordHash });
+    await insertMember(tx, { accountId, userId: id, role: 'owner', createdAt: deps.clock.now() });
   });
   return { email, password };
 }
 
 /** @throws PanelError `role_denied`, `last_owner`, `not_found` */
 export const changeRole = (
-  house: House,
+  deps: MembersDeps,
   accountId: string,
   by: Role,
   userId: string,
   role: Role,
 ): Promise<void> =>
-  onMember(house, accountId, by, userId, async (tx, members, member) => {
+  onMember(deps, accountId, by, userId, async (tx, members, member) => {
     if (!mayManage(by, role)) throw new PanelError('role_denied');
     if (member.role === 'owner' && role !== 'owner') requireOtherOwner(members);
     await updateRole(tx, accountId, userId, role);
@@ -145,14 +145,14 @@ export const changeRole = (
  * @throws PanelError `role_denied`, `last_owner`, `not_found`
  */
 export async function dismiss(
-  house: House,
+  deps: MembersDeps,
   { accountId, by, userId, revokeKeys }: { accountId: string; by: Role; userId: string; revokeKeys: boolean },
 ): Promise<{ revoked: ListedKey[]; left: ListedKey[] }> {
   let keys: ListedKey[] = [];
-  await onMember(house, accountId, by, userId, async (tx, members, member) => {
+  await onMember(deps, accountId, by, userId, async (tx, members, member) => {
     if (member.role === 'owner') requireOtherOwner(members);
     await endInvitationsOf(tx, accountId, member);
-    const now = house.clock.now();
+    const now = deps.clock.now();
     keys = (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
     if (revokeKeys) for (const key of keys) await markRevoked(tx, key.id, now);
     await removeMember(tx, accountId, userId);
@@ -169,13 +169,13 @@ const requireOtherOwner = (members: readonly ListedMember[]): void => {
 
 /** Under the account's lock: of two owners who remove each other at once, one stays. */
 const onMember = (
-  house: House,
+  deps: MembersDeps,
   accountId: string,
   by: Role,
   userId: string,
   change: (tx: Queries, members: ListedMember[], member: ListedMember) => Promise<void>,
 ): Promise<void> =>
-  house.sql.tx(async (tx) => {
+  deps.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const members = await findMembers(tx, accountId);
     const member = members.find((one) => one.userId === userId);

@@ -5,8 +5,30 @@ import { isoOf } from '../../payments/view.ts';
 import type { Queries } from '../../ports/sql.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { askForEmail, cancelEmail, confirmEmail } from '../auth/email-change.ts';
+import { isPassword } from '../auth/password.ts';
+import { secondFactorDueAt } from '../auth/second-factor.ts';
+import { recordSecurityEvent } from '../auth/security-events.ts';
+import {
+  actorOf,
+  type Person,
+  requireOwnFactor,
+  requireSecondFactor,
+  type Sessions,
+} from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
+import {
+  AcceptBody,
+  Done,
+  EmailBody,
+  InvitationBody,
+  InvitationSchema,
+  Nothing,
+  PasswordBody,
+  ProfileBody,
+  SessionListSchema,
+  SessionSchema,
+} from '../schema.ts';
 import {
   deleteNewEmailOf,
   endEverySession,
@@ -21,23 +43,7 @@ import {
   updateProfile,
 } from './members.sql.ts';
 import { acceptInvitation, tokenHash } from './members.ts';
-import { isPassword } from '../auth/password.ts';
 import { abilitiesOf } from './roles.ts';
-import {
-  AcceptBody,
-  Done,
-  EmailBody,
-  InvitationBody,
-  InvitationSchema,
-  Nothing,
-  PasswordBody,
-  ProfileBody,
-  SessionListSchema,
-  SessionSchema,
-} from '../schema.ts';
-import { secondFactorDueAt } from '../auth/second-factor.ts';
-import { recordSecurityEvent } from '../auth/security-events.ts';
-import { actorOf, type Person, requireOwnFactor, requireSecondFactor, type Sessions } from '../auth/session.ts';
 
 const config: { api: RouteFacts } = {
   api: { permissions: ['read'], policy: 'reads', operation: 'syntax' },
@@ -46,12 +52,12 @@ const config: { api: RouteFacts } = {
 /** What concerns a person, in whatever account. */
 export function personRoutes(
   api: ApiScope,
-  house: PanelHouse,
+  deps: PanelDeps,
   sessions: Sessions,
   attempts: Attempts,
   facts: { mailbox: boolean; simulatorUrl: string | null },
 ): void {
-  const { sql, clock } = house;
+  const { sql, clock } = deps;
   const tags = ['Person'];
 
   /** Sessions end with what waits for a link: who ends them may have lost one. */
@@ -65,7 +71,7 @@ export function personRoutes(
       await ending(tx);
       await deleteNewEmailOf(tx, person.userId);
     });
-    await recordSecurityEvent(house, { kind: 'session.ended', ...actorOf(request), detail: { which } });
+    await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
   };
 
   api.get(
@@ -128,7 +134,7 @@ export function personRoutes(
       }
       await attempts.forget('password', person.userId);
       await markAuthenticated(sql, person.id, clock.now());
-      await recordSecurityEvent(house, { kind: 'password.checked', ...actorOf(request) });
+      await recordSecurityEvent(deps, { kind: 'password.checked', ...actorOf(request) });
       return { ok: true as const };
     },
   );
@@ -211,8 +217,8 @@ export function personRoutes(
         requireSecondFactor({ test: false, person });
       }
       sessions.requireUnfrozen(person);
-      await askForEmail(house, attempts, person, request.body.email);
-      await recordSecurityEvent(house, { kind: 'email.change_asked', ...actorOf(request) });
+      await askForEmail(deps, attempts, person, request.body.email);
+      await recordSecurityEvent(deps, { kind: 'email.change_asked', ...actorOf(request) });
       return { ok: true as const };
     },
   );
@@ -231,7 +237,7 @@ export function personRoutes(
     async (request) => {
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', request.ip);
-      await confirmEmail(house, request.body.token, request.ip);
+      await confirmEmail(deps, request.body.token, request.ip);
       return { ok: true as const };
     },
   );
@@ -250,7 +256,7 @@ export function personRoutes(
     async (request) => {
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', request.ip);
-      await cancelEmail(house, request.body.token, request.ip);
+      await cancelEmail(deps, request.body.token, request.ip);
       return { ok: true as const };
     },
   );
@@ -287,9 +293,9 @@ export function personRoutes(
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', request.ip);
       const { token, name = '', password = '' } = request.body;
-      const { accountId, userId, role } = await acceptInvitation(house, { token, name, password });
+      const { accountId, userId, role } = await acceptInvitation(deps, { token, name, password });
       const detail = { role };
-      await recordSecurityEvent(house, {
+      await recordSecurityEvent(deps, {
         kind: 'member.joined',
         accountId,
         userId,

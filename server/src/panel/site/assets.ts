@@ -4,7 +4,7 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../../ground/errors.ts';
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
 
 /**
  * The panel's pages. `npm ci` builds them into `panel/dist`; where that did not happen (scripts were not allowed to run, or a
@@ -45,7 +45,7 @@ const policyOf = (nonce: string): string =>
     "frame-ancestors 'none'",
   ].join('; ');
 
-export function pageRoutes(app: FastifyInstance, house: PanelHouse): void {
+export function pageRoutes(app: FastifyInstance, deps: PanelDeps): void {
   let loading: Promise<Map<string, Asset>> | undefined;
   const assets = (): Promise<Map<string, Asset>> => {
     loading ??= build()
@@ -80,7 +80,7 @@ export function pageRoutes(app: FastifyInstance, house: PanelHouse): void {
   }
 
   function sendPage(_request: FastifyRequest, reply: FastifyReply, page: Asset): FastifyReply {
-    const nonce = house.ids.bytes(16).toString('base64');
+    const nonce = deps.ids.bytes(16).toString('base64');
     secure(reply, policyOf(nonce));
     return reply.type(page.type).send(page.plain.toString().replace('{{nonce}}', nonce));
   }

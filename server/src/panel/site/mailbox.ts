@@ -3,16 +3,16 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
 import { isTrial } from '../../ground/config.ts';
-import type { ApiScope } from '../../http/edge.ts';
 import type { Secrets } from '../../ground/secrets.ts';
+import type { ApiScope } from '../../http/edge.ts';
+import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
 import { MailListSchema } from '../schema.ts';
 
 const mailsShown = 50;
 
 /** Whether mails are kept here and shown: a test installation without a mail server, a public address or a proxy. */
-export const hasMailbox = ({ config }: Pick<PanelHouse, 'config'>): boolean =>
+export const hasMailbox = ({ config }: Pick<PanelDeps, 'config'>): boolean =>
   isTrial(config) && config.smtpUrl === null && config.trustedProxies.length === 0;
 
 /** What opens the mailbox page: only who reads the output of `start` knows it. */
@@ -28,9 +28,9 @@ export const mailboxLink = (publicUrl: string, secrets: Pick<Secrets, 'derive'>)
  * So only for a browser on this machine that asks for us by our own name (another site's name may point here as well) and shows the token:
  * a proxy on this machine makes every stranger look local, and often says nothing of itself.
  */
-export function mailboxRoutes(api: ApiScope, house: PanelHouse): void {
-  const folder = join(house.config.dataDir, 'mail');
-  const expected = Buffer.from(mailboxToken(house.secrets));
+export function mailboxRoutes(api: ApiScope, deps: PanelDeps): void {
+  const folder = join(deps.config.dataDir, 'mail');
+  const expected = Buffer.from(mailboxToken(deps.secrets));
   const showsToken = ({ headers }: FastifyRequest): boolean => {
     const given = Buffer.from(String(headers['x-mailbox-token'] ?? ''));
     return given.length === expected.length && timingSafeEqual(given, expected);
@@ -46,7 +46,7 @@ export function mailboxRoutes(api: ApiScope, house: PanelHouse): void {
       config: { api: { permissions: ['read'], policy: 'reads', operation: 'syntax' } },
     },
     async (request) => {
-      if (!isLocal(request, house.origins) || !showsToken(request)) throw new PanelError('not_found');
+      if (!isLocal(request, deps.origins) || !showsToken(request)) throw new PanelError('not_found');
       const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'));
       // Names are ordered by the time they were made.
       const newest = names.sort().reverse().slice(0, mailsShown);

@@ -1,13 +1,11 @@
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { isoOf } from '../../payments/view.ts';
 import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
-import type { PanelHouse } from '../deps.ts';
-import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
-import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
-import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import type { PanelFacts } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
 import {
   DetailSchema,
   OverviewQuery,
@@ -17,7 +15,9 @@ import {
   StatementQuery,
   StatementSchema,
 } from '../schema.ts';
-import type { PanelFacts } from '../auth/session.ts';
+import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
+import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
+import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -27,10 +27,10 @@ const dayMs = 24 * 3600 * 1000;
 
 export function accountScopeRoutes(
   api: ApiScope,
-  house: PanelHouse,
+  deps: PanelDeps,
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
-  const { sql, clock } = house;
+  const { sql, clock } = deps;
   const tags = ['Panel'];
 
   api.get(
@@ -40,7 +40,7 @@ export function accountScopeRoutes(
       config: asks('read'),
     },
     async ({ member, query }) => {
-      const names = await operationsOf(house, member.accountId, query.operationId);
+      const names = await operationsOf(deps, member.accountId, query.operationId);
       const ids = [...names.keys()];
       const since = clock.now() - (query.days ?? 30) * dayMs;
       const [balances, days, unknown, incidents, restrictions] = await Promise.all([
@@ -80,7 +80,7 @@ export function accountScopeRoutes(
     async ({ member, query, language }) => {
       const { cursor, limit, ...filters } = query;
       const page = { ...(cursor && { cursor }), ...(limit && { limit }) };
-      const { records, nextCursor } = await listRecords(house, member, filters, page);
+      const { records, nextCursor } = await listRecords(deps, member, filters, page);
       return { records: records.map((payment) => viewOfRecord(payment, language)), nextCursor };
     },
   );
@@ -97,7 +97,7 @@ export function accountScopeRoutes(
       config: asks('read'),
     },
     async ({ member, params, language }) => {
-      const names = await operationsOf(house, member.accountId, undefined);
+      const names = await operationsOf(deps, member.accountId, undefined);
       const [found] = await findRecordsById(sql, member.accountId, [params.id], [...names.keys()]);
       if (!found) throw refuse('payment_not_found');
       const payment = await refresh(found);
@@ -109,7 +109,7 @@ export function accountScopeRoutes(
       return {
         record: viewOfRecord(payment, language),
         operationName: names.get(payment.operationId) ?? '',
-        pixKey: await shownKeyOf(house, payment),
+        pixKey: await shownKeyOf(deps, payment),
         pixKeyType: payment.pixKeyType,
         history: payment.history,
         lines: lines.map(viewOfLine),
@@ -130,7 +130,7 @@ export function accountScopeRoutes(
       config: asks('read'),
     },
     async ({ member, query }) => {
-      await operationsOf(house, member.accountId, query.operationId);
+      await operationsOf(deps, member.accountId, query.operationId);
       const limit = query.limit ?? 50;
       const lines = await findStatement(
         sql,

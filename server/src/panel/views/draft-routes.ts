@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { ApiError, refuseFields } from '../../ground/errors.ts';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { Body, IdParams } from '../../http/schema.ts';
 import { PaymentSchema } from '../../payments/schema.ts';
 import { viewOf } from '../../payments/view.ts';
@@ -8,10 +8,10 @@ import { cancelDraft, confirmDraft, createDraft, resendCode } from '../../transf
 import { existsInDict, normalisePixKey } from '../../transfers/pix-key.ts';
 import { TransferBody } from '../../transfers/schema.ts';
 import type { Attempts } from '../auth/attempts.ts';
-import type { PanelHouse } from '../deps.ts';
-import { Done, Nothing } from '../schema.ts';
 import { recordSecurityEvent } from '../auth/security-events.ts';
 import { actorOf, note } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
+import { Done, Nothing } from '../schema.ts';
 
 const Draft = IdParams('The draft');
 const config = {
@@ -28,7 +28,7 @@ const config = {
  * A person's transfer: a draft, a code to their own mail, the confirmation. The same use cases as the calls under
  * `/pix/transfers/{id}`, on the selected operation.
  */
-export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts): void {
+export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   const tags = ['Drafts'];
 
   /** Each draft and each code is a mail. @throws PanelError `too_many_attempts` */
@@ -56,14 +56,14 @@ export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
       const wanted = { ...body, pixKey: pixKey.key };
       const payment = await createDraft(
-        house,
+        deps,
         caller,
         wanted,
         member.person.email,
         request.ip,
         member.person.id,
       );
-      await note(house, request, 'draft.created', { paymentId: payment.id });
+      await note(deps, request, 'draft.created', { paymentId: payment.id });
       return reply.code(201).send(viewOf(payment, request.language));
     },
   );
@@ -86,10 +86,10 @@ export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts
       // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
       await attempts.take('draftCode', userId);
       await attempts.take('draftCodeAddress', request.ip);
-      const payment = await confirmDraft(house, caller, params.id, body.code, member.person.id).catch(
+      const payment = await confirmDraft(deps, caller, params.id, body.code, member.person.id).catch(
         async (error: unknown) => {
           if (error instanceof ApiError && error.code === 'invalid_code') {
-            await recordSecurityEvent(house, {
+            await recordSecurityEvent(deps, {
               kind: 'draft.confirmed',
               outcome: 'refused',
               accountId: member.accountId,
@@ -105,7 +105,7 @@ export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts
       );
       await attempts.giveBack('draftCode', userId);
       await attempts.giveBack('draftCodeAddress', request.ip);
-      await note(house, request, 'draft.confirmed', { paymentId: payment.id });
+      await note(deps, request, 'draft.confirmed', { paymentId: payment.id });
       return viewOf(payment, request.language);
     },
   );
@@ -123,7 +123,7 @@ export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts
       // Also while the person is frozen: nothing moves.
       config: { ...config, panel: { needs: 'transfers' as const } },
     },
-    async (request) => viewOf(await cancelDraft(house, request.caller, request.params.id), request.language),
+    async (request) => viewOf(await cancelDraft(deps, request.caller, request.params.id), request.language),
   );
 
   api.post(
@@ -134,7 +134,7 @@ export function draftRoutes(api: ApiScope, house: PanelHouse, attempts: Attempts
     },
     async (request) => {
       await countMail(request.member.person.userId, request.member.accountId);
-      await resendCode(house, request.caller, request.params.id, request.ip, request.member.person.id);
+      await resendCode(deps, request.caller, request.params.id, request.ip, request.member.person.id);
       return { ok: true as const };
     },
   );

@@ -10,8 +10,9 @@ import {
   rollKey,
 } from '../../keys/keys.ts';
 import { isoOf } from '../../payments/view.ts';
+import { type Member, note, type PanelFacts } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
-import type { PanelHouse } from '../deps.ts';
 import { panelMails } from '../members/mails.ts';
 import { findMembers } from '../members/members.sql.ts';
 import { mayGrant } from '../members/roles.ts';
@@ -25,7 +26,6 @@ import {
   Nothing,
   RollBody,
 } from '../schema.ts';
-import { type Member, note, type PanelFacts } from '../auth/session.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 /** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away is not. */
@@ -36,21 +36,21 @@ const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) 
 const grants = asks('keys', { fresh: true, sensitive: true });
 
 /** API keys, as people manage them. */
-export function keyRoutes(api: ApiScope, house: PanelHouse): void {
-  const { clock } = house;
+export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
+  const { clock } = deps;
   const tags = ['Keys'];
 
   /** @throws PanelError `not_found` */
   async function keyOf(member: Member, id: string): Promise<ListedKey> {
-    const key = (await listKeys(house, member.accountId)).find((one) => one.id === id);
+    const key = (await listKeys(deps, member.accountId)).find((one) => one.id === id);
     if (!key) throw new PanelError('not_found');
     return key;
   }
   function tell(member: Member, key: { name: string; permissions: readonly string[] }): void {
     const { email } = member.person;
-    panelMails(house)
+    panelMails(deps)
       .keyCreated(email, { ...key, accountName: member.accountName, by: email })
-      .catch((err: unknown) => house.log.error({ err }, 'a mail was not sent'));
+      .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
   }
 
   api.get(
@@ -58,10 +58,10 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
     { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
     async ({ member }) => {
       const people = new Map(
-        (await findMembers(house.sql, member.accountId)).map((one) => [one.userId, one.name]),
+        (await findMembers(deps.sql, member.accountId)).map((one) => [one.userId, one.name]),
       );
       return {
-        keys: (await listKeys(house, member.accountId)).map(({ createdBy, ...key }) => ({
+        keys: (await listKeys(deps, member.accountId)).map(({ createdBy, ...key }) => ({
           ...key,
           createdByName: createdBy === null ? null : (people.get(createdBy) ?? null),
           makerLeft: createdBy !== null && !people.has(createdBy),
@@ -84,16 +84,16 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
       const { member, body } = request;
       requireMayGrant(member, body.permissions);
       const now = clock.now();
-      const active = (await listKeys(house, member.accountId)).filter(
+      const active = (await listKeys(deps, member.accountId)).filter(
         (key) =>
           key.revokedAt === null && key.rolledTo === null && (key.expiresAt === null || key.expiresAt > now),
       );
       if (active.length >= activeKeysPerAccount) throw new PanelError('key_limit_reached');
       if (active.some((key) => key.name === body.name)) throw new PanelError('key_name_taken');
       const made = await orRefusal(
-        createKey(house, { accountId: member.accountId, ...body, createdBy: member.person.userId }),
+        createKey(deps, { accountId: member.accountId, ...body, createdBy: member.person.userId }),
       );
-      await note(house, request, 'key.created', {
+      await note(deps, request, 'key.created', {
         keyId: made.id,
         name: body.name,
         permissions: body.permissions,
@@ -120,9 +120,9 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
       const key = await keyOf(member, params.id);
       requireMayGrant(member, key.permissions);
       const made = await orRefusal(
-        rollKey(house, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
+        rollKey(deps, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
       );
-      await note(house, request, 'key.rolled', { keyId: made.id, from: params.id });
+      await note(deps, request, 'key.rolled', { keyId: made.id, from: params.id });
       tell(member, key);
       return reply.code(201).send(made);
     },
@@ -143,8 +143,8 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
     async (request) => {
       const { member, params, body } = request;
       await keyOf(member, params.id);
-      await orRefusal(narrowKey(house, member.accountId, params.id, body.permissions));
-      await note(house, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
+      await orRefusal(narrowKey(deps, member.accountId, params.id, body.permissions));
+      await note(deps, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
       return { ok: true as const };
     },
   );
@@ -165,8 +165,8 @@ export function keyRoutes(api: ApiScope, house: PanelHouse): void {
     async (request) => {
       const { member, params } = request;
       await keyOf(member, params.id);
-      await revokeKey(house, params.id);
-      await note(house, request, 'key.revoked', { keyId: params.id });
+      await revokeKey(deps, params.id);
+      await note(deps, request, 'key.revoked', { keyId: params.id });
       return { ok: true as const };
     },
   );

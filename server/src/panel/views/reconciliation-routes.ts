@@ -1,17 +1,17 @@
-import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
 import { isTerminal, type Payment } from '../../payments/payment.ts';
 import { isoOf } from '../../payments/view.ts';
-import { listIncidents } from '../../settlement/incidents/incident.ts';
 import { makeDue } from '../../settlement/dispatch/intents.sql.ts';
+import { listIncidents } from '../../settlement/incidents/incident.ts';
 import type { Attempts } from '../auth/attempts.ts';
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
+import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
 import { findUnknown } from './overview.sql.ts';
 import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
 import { findRecordsById } from './records.sql.ts';
 import { operationsOf, viewOfRecord } from './records.ts';
-import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const asks = { api: described, panel: { needs: 'read' } } as const;
@@ -21,11 +21,11 @@ const shownMost = 100;
 /** What agrees, what is not confirmed yet, and what somebody has to decide. */
 export function reconciliationRoutes(
   api: ApiScope,
-  house: PanelHouse,
+  deps: PanelDeps,
   attempts: Attempts,
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
-  const { sql, clock } = house;
+  const { sql, clock } = deps;
   const tags = ['Panel'];
 
   api.get(
@@ -35,11 +35,11 @@ export function reconciliationRoutes(
       config: asks,
     },
     async ({ member: { accountId } }) => {
-      const names = await operationsOf(house, accountId, undefined);
+      const names = await operationsOf(deps, accountId, undefined);
       const [operations, unknown, incidents, readTo, compared] = await Promise.all([
         findReconciledOperations(sql, accountId),
         findUnknown(sql, accountId, [...names.keys()], shownMost),
-        listIncidents(house, accountId),
+        listIncidents(deps, accountId),
         findStatementReadTo(sql, accountId),
         findLastCompared(sql, accountId),
       ]);
@@ -85,7 +85,7 @@ export function reconciliationRoutes(
       config: asks,
     },
     async ({ member: { accountId }, params, language }) => {
-      const names = await operationsOf(house, accountId, undefined);
+      const names = await operationsOf(deps, accountId, undefined);
       const [payment] = await findRecordsById(sql, accountId, [params.id], [...names.keys()]);
       if (!payment) throw refuse('payment_not_found');
       if (isTerminal(payment.status) || payment.status === 'draft')

@@ -4,7 +4,7 @@ import { paymentColumns } from '../../payments/payments.sql.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /** A stretch of the payments of several operations, newest first. */
-export interface Wanted {
+export interface SubscribedTypes {
   accountId: string;
   operationIds: readonly string[];
   kinds: readonly string[];
@@ -37,7 +37,7 @@ const selectRecords: Statement = {
 
 export const findRecords = (
   sql: Queries,
-  wanted: Wanted,
+  wanted: SubscribedTypes,
   scanned: number,
   limit: number,
 ): Promise<Payment[]> =>

@@ -1,6 +1,6 @@
-import { cursorOf, placeOf } from '../../http/cursor.ts';
 import type { Language } from '../../ground/errors.ts';
 import { refuse } from '../../ground/errors.ts';
+import { cursorOf, placeOf } from '../../http/cursor.ts';
 import { uuidOf } from '../../http/validation.ts';
 import {
   type Payment,
@@ -11,14 +11,14 @@ import {
 } from '../../payments/payment.ts';
 import { isoOf, viewOf } from '../../payments/view.ts';
 import { paymentIdFor } from '../../request-keys/idempotency.ts';
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
 import { findBalances } from './overview.sql.ts';
 import {
   findRecords,
   findRecordsByEndToEnd,
   findRecordsById,
   type Line,
-  type Wanted,
+  type SubscribedTypes,
 } from './records.sql.ts';
 
 export interface RecordFilters {
@@ -42,11 +42,11 @@ const scannedAtMost = 10_000;
 
 /** The operations that are looked at. @throws ApiError `operation_not_found` */
 export async function operationsOf(
-  house: PanelHouse,
+  deps: PanelDeps,
   accountId: string,
   operationId: string | undefined,
 ): Promise<Map<string, string>> {
-  const names = new Map((await findBalances(house.sql, accountId)).map(({ id, name }) => [id, name]));
+  const names = new Map((await findBalances(deps.sql, accountId)).map(({ id, name }) => [id, name]));
   if (operationId === undefined) return names;
   const name = names.get(operationId);
   if (name === undefined) throw refuse('operation_not_found');
@@ -55,13 +55,13 @@ export async function operationsOf(
 
 /** A page of the account's payments, newest first, over one operation or all. @throws ApiError */
 export async function listRecords(
-  house: PanelHouse,
+  deps: PanelDeps,
   account: Account,
   filters: RecordFilters,
   page: { cursor?: string; limit?: number },
 ): Promise<{ records: Payment[]; nextCursor: string | null }> {
-  const operations = [...(await operationsOf(house, account.accountId, filters.operationId)).keys()];
-  const wanted: Wanted = {
+  const operations = [...(await operationsOf(deps, account.accountId, filters.operationId)).keys()];
+  const wanted: SubscribedTypes = {
     accountId: account.accountId,
     operationIds: operations,
     kinds: filters.kind ? [filters.kind] : paymentKinds,
@@ -77,24 +77,24 @@ export async function listRecords(
   const id = uuidOf(search) ?? uuidOf(search.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'));
   if (id !== null) {
     const number = account.accountNumber;
-    const byKey = paymentIdFor(house.identity, { id: account.accountId, number }, id);
+    const byKey = paymentIdFor(deps.identity, { id: account.accountId, number }, id);
     return {
-      records: await findRecordsById(house.sql, account.accountId, [id, byKey], operations),
+      records: await findRecordsById(deps.sql, account.accountId, [id, byKey], operations),
       nextCursor: null,
     };
   }
   if (/^[A-Za-z0-9]{32}$/.test(search)) {
-    const records = await findRecordsByEndToEnd(house.sql, account.accountId, search, operations);
+    const records = await findRecordsByEndToEnd(deps.sql, account.accountId, search, operations);
     return { records, nextCursor: null };
   }
   wanted.text = search === '' ? null : search.toLowerCase();
 
-  const key = house.secrets.derive('panel cursors');
+  const key = deps.secrets.derive('panel cursors');
   const list = JSON.stringify([account.accountId, operations, filters]);
-  const now = house.clock.now();
+  const now = deps.clock.now();
   if (page.cursor !== undefined) wanted.below = placeOf(key, list, page.cursor, now);
   const limit = page.limit ?? 50;
-  const records = await findRecords(house.sql, wanted, scannedAtMost, limit + 1);
+  const records = await findRecords(deps.sql, wanted, scannedAtMost, limit + 1);
   if (records.length <= limit) return { records, nextCursor: null };
   records.pop();
   const last = records[limit - 1] as Payment;

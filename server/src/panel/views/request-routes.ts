@@ -3,13 +3,13 @@ import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { isoOf } from '../../payments/view.ts';
 import { listRequests } from '../../request-log/list.ts';
 import type { RequestFilter } from '../../request-log/request-log.sql.ts';
-import type { PanelHouse } from '../deps.ts';
+import type { PanelDeps } from '../deps.ts';
 import { RequestListSchema, RequestQuery } from '../schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 
 /** What the merchant's own programs asked of the API in the last 30 days. */
-export function requestRoutes(api: ApiScope, house: PanelHouse): void {
+export function requestRoutes(api: ApiScope, deps: PanelDeps): void {
   api.get(
     '/requests',
     {
@@ -23,7 +23,7 @@ export function requestRoutes(api: ApiScope, house: PanelHouse): void {
     },
     async ({ member, query }) => {
       const { cursor, limit = 50 } = query;
-      const log = { ...house, cursorKey: house.secrets.derive('panel cursors') };
+      const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
       const page = { cursor, limit };
       const { requests, nextCursor } = await listRequests(
         log,

@@ -1,12 +1,20 @@
 import { type Conditions, conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
-import type { House } from '../../compose/runtime.ts';
-import { type Caller, requirePermission } from '../../http/auth.ts';
+import { keyStates } from '../../admission/key-states.sql.ts';
 import { answerWithinMs, before } from '../../ground/deadline.ts';
 import { refuse } from '../../ground/errors.ts';
-import { keyStates } from '../../admission/key-states.sql.ts';
+import type { Signal } from '../../ground/signal.ts';
+import { type Caller, requirePermission } from '../../http/auth.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import type { BalanceRow } from '../../ledger/ledger.sql.ts';
-import { type ChainKey, type Posting, put, type Read, read, type View, type Write } from '../../ledger/till.ts';
+import {
+  type ChainKey,
+  type Posting,
+  put,
+  type Read,
+  read,
+  type View,
+  type Write,
+} from '../../ledger/till.ts';
 import { type Cause, newPayment, type Payment, type PaymentReason } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { next } from '../../payments/state.ts';
@@ -16,7 +24,18 @@ import { announce } from '../payment-events.ts';
 import { type BreakerRow, breakerKey, breakerRows, type CallKind, probeEveryMs } from './breaker.ts';
 import { type Intent, leaseMarginMs, sendPriority } from './intent.ts';
 import { intents } from './intents.sql.ts';
+import type { SendDeps, Sender } from './send.ts';
 import { type Attempt, send } from './send.ts';
+
+/** What accepting a payment needs. */
+export interface AcceptDeps extends SendDeps {
+  /** The installation's identity secret: payment ids and fingerprints. */
+  identity: Buffer;
+  /** Sends beside the callers in this process, by connection; none without a worker. */
+  senders: ReadonlyMap<string, Sender>;
+  /** Something became due: the worker of this process listens, if there is one. */
+  wake: Signal;
+}
 
 /**
  * How a new payment comes to be: payment (`unknown`), reserve and send intent commit together, before the first byte goes out.
@@ -67,17 +86,17 @@ export interface Way {
   configured: boolean;
 }
 
-export function wayOf(house: House, caller: Caller, kind: Payment['kind'], waitMs: number): Way {
+export function planDispatch(deps: AcceptDeps, caller: Caller, kind: Payment['kind'], waitMs: number): Way {
   const connection = caller.test ? 'simulator' : 'live';
-  const provider = house.providers.get(connection);
+  const provider = deps.providers.get(connection);
   const can = provider?.capabilities;
   // Who holds a slot commits `sending`, where sends are limited: that is a worker. Charges are never limited.
   const unlimited = kind === 'deposit' || can?.maxParallelSends === null;
   // When nobody waits and this process has a worker, it need not be found in the database first. After a crash `sending` is only
   // asked for, so not where a repeat is not safe: `ready` is sent at once by whoever starts next.
-  const handsOver = can?.repeatIsSafe === true && house.senders.get(connection)?.hasRoom() === true;
+  const handsOver = can?.repeatIsSafe === true && deps.senders.get(connection)?.hasRoom() === true;
   const inline = unlimited && (waitMs > 0 || handsOver);
-  const startedMs = house.clock.monotonicMs();
+  const startedMs = deps.clock.monotonicMs();
   const arrivedMs = caller.arrivedMs ?? startedMs;
   return {
     connection,
@@ -92,32 +111,37 @@ export function wayOf(house: House, caller: Caller, kind: Payment['kind'], waitM
   };
 }
 
-export async function acceptPayment(house: House, caller: Caller, order: Order): Promise<Accepted> {
-  const way = wayOf(house, caller, order.kind, order.waitMs);
-  const { payment, replayed, fence, breakerOpen } = await commit(house, caller, order, way);
-  house.breakers.seen(way.connection, way.call, breakerOpen);
+export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
+  const way = planDispatch(deps, caller, order.kind, order.waitMs);
+  const { payment, replayed, fence, breakerOpen } = await commit(deps, caller, order, way);
+  deps.breakers.seen(way.connection, way.call, breakerOpen);
   if (replayed) return { payment, replayed };
-  return { payment: await sent(house, way, payment, fence), replayed };
+  return { payment: await sent(deps, way, payment, fence), replayed };
 }
 
 /** Sends what was committed, or lets a worker, and waits for the provider's answer as long as the way says. */
-export async function sent(house: House, way: Way, payment: Payment, fence: string | null): Promise<Payment> {
+export async function sent(
+  deps: AcceptDeps,
+  way: Way,
+  payment: Payment,
+  fence: string | null,
+): Promise<Payment> {
   if (payment.status !== 'unknown') {
-    house.eventsWritten();
+    deps.eventsWritten();
     return payment;
   }
   const { connection, leaseMs, startedMs, waitMs } = way;
   if (fence === null || leaseMs === null) {
-    house.wake();
-    return waitMs > 0 ? watched(house, payment, way) : payment;
+    deps.wake();
+    return waitMs > 0 ? watched(deps, payment, way) : payment;
   }
   const attempt: Attempt = { payment, connection, fence, leaseEndsMs: startedMs + leaseMs, repeat: false };
-  const sender = waitMs > 0 ? undefined : house.senders.get(connection);
+  const sender = waitMs > 0 ? undefined : deps.senders.get(connection);
   if (sender) {
     sender.begin(attempt);
     return payment;
   }
-  return answeredWithin(house, send(house, { ...attempt, traceparent: way.traceparent }), payment, way);
+  return answeredWithin(deps, send(deps, { ...attempt, traceparent: way.traceparent }), payment, way);
 }
 
 /** What `claimIn` reads. */
@@ -153,14 +177,14 @@ interface Committed extends Accepted {
   breakerOpen: boolean;
 }
 
-function commit(house: House, caller: Caller, order: Order, way: Way): Promise<Committed> {
+function commit(deps: AcceptDeps, caller: Caller, order: Order, way: Way): Promise<Committed> {
   const { accountId, operationId } = caller;
-  const id = paymentIdFor(house.identity, { id: accountId, number: caller.accountNumber }, order.requestKey);
-  const fingerprint = fingerprintOf(house.identity, { ...order.asked, kind: order.kind, operationId });
+  const id = paymentIdFor(deps.identity, { id: accountId, number: caller.accountNumber }, order.requestKey);
+  const fingerprint = fingerprintOf(deps.identity, { ...order.asked, kind: order.kind, operationId });
   const chain = { accountId, chainId: operationId };
-  const token = house.ids.uuid();
-  const sealedKey = order.pixKey === null ? null : house.secrets.seal(order.pixKey.key, id);
-  return house.till.submit<Committed>({
+  const token = deps.ids.uuid();
+  const sealedKey = order.pixKey === null ? null : deps.secrets.seal(order.pixKey.key, id);
+  return deps.till.submit<Committed>({
     token,
     deadlineMs: way.acceptByMs,
     chains: [chain],
@@ -172,7 +196,7 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
         const breakerOpen = view.get(breakerRows, breakerKey(way.connection, way.call))?.open ?? false;
         return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
       }
-      const now = house.clock.now();
+      const now = deps.clock.now();
       const admission = admit(view, caller, way, balance.frozen, now);
       const cause: Cause = { by: 'api', id: caller.requestId };
       const payment = newPayment(
@@ -210,7 +234,7 @@ function commit(house: House, caller: Caller, order: Order, way: Way): Promise<C
               },
             ];
       const { refusedAs } = order;
-      const begun = begin(house, view, way, admission, { payment, refusedAs, token, now, cause });
+      const begun = begin(deps, view, way, admission, { payment, refusedAs, token, now, cause });
       return {
         answer: {
           payment: begun.payment,
@@ -294,7 +318,7 @@ export interface Begun {
  * refused is cancelled in the same flush, and the provider never hears of it.
  */
 export function begin(
-  house: House,
+  deps: AcceptDeps,
   view: View,
   way: Way,
   { breaker }: Admission,
@@ -324,7 +348,7 @@ export function begin(
       postings: step.postings.map((posting) => ({ ...posting, chain, subject: paymentId })),
       writes: [
         put(payments, step.payment),
-        ...announce(house, way.connection, step.payment, payment.status, step.events),
+        ...announce(deps, way.connection, step.payment, payment.status, step.events),
       ],
     };
   }
@@ -365,48 +389,48 @@ export function begin(
 
 /** The outcome when it comes in time, else the state as it stands; the sending goes on either way. */
 async function answeredWithin(
-  house: House,
+  deps: AcceptDeps,
   sending: Promise<Payment>,
   asCommitted: Payment,
   way: Way,
 ): Promise<Payment> {
   const answered = sending.catch((error: unknown) => {
     // The outcome could not be stored: its lease runs out and the follow-up asks.
-    house.log.error({ err: error, paymentId: asCommitted.id }, 'the outcome of a send was not applied');
+    deps.log.error({ err: error, paymentId: asCommitted.id }, 'the outcome of a send was not applied');
     return asCommitted;
   });
   const cut = new AbortController();
-  const waited = house.clock
-    .sleep(waitLeftMs(house, way), AbortSignal.any([cut.signal, house.draining]))
+  const waited = deps.clock
+    .sleep(waitLeftMs(deps, way), AbortSignal.any([cut.signal, deps.draining]))
     .then(() => null);
   const payment = await Promise.race([answered, waited]);
   cut.abort();
-  return payment ?? (await stored(house, asCommitted, way));
+  return payment ?? (await stored(deps, asCommitted, way));
 }
 
 /** How long there is to wait for the provider: all of it, unless the commit took its time. */
-const waitLeftMs = (house: House, { waitMs, answerByMs }: Way): number =>
-  Math.max(0, Math.min(waitMs, answerByMs - lastLookMs - house.clock.monotonicMs()));
+const waitLeftMs = (deps: AcceptDeps, { waitMs, answerByMs }: Way): number =>
+  Math.max(0, Math.min(waitMs, answerByMs - lastLookMs - deps.clock.monotonicMs()));
 
 /** A worker sends, perhaps in another process: waits for the outcome, and reads the state as it stands when the wait is over. */
-async function watched(house: House, payment: Payment, way: Way): Promise<Payment> {
+async function watched(deps: AcceptDeps, payment: Payment, way: Way): Promise<Payment> {
   const over = new AbortController();
-  const ended = AbortSignal.any([over.signal, house.draining]);
-  const outcome = house.outcomes.outcomeOf(payment, ended);
-  void house.clock.sleep(waitLeftMs(house, way), ended).then(() => over.abort());
+  const ended = AbortSignal.any([over.signal, deps.draining]);
+  const outcome = deps.outcomes.outcomeOf(payment, ended);
+  void deps.clock.sleep(waitLeftMs(deps, way), ended).then(() => over.abort());
   const known = await outcome;
   over.abort();
-  return known ?? (await stored(house, payment, way));
+  return known ?? (await stored(deps, payment, way));
 }
 
 /** As it is in the database now; as we knew it when that cannot be read: an accepted payment never becomes an error. */
-async function stored(house: House, payment: Payment, way: Way): Promise<Payment> {
+async function stored(deps: AcceptDeps, payment: Payment, way: Way): Promise<Payment> {
   try {
-    const look = payments.read(house.sql, [paymentKey(payment.accountId, payment.id)]);
-    const [row] = await before(house.clock, way.answerByMs, look);
+    const look = payments.read(deps.sql, [paymentKey(payment.accountId, payment.id)]);
+    const [row] = await before(deps.clock, way.answerByMs, look);
     return row ?? payment;
   } catch (error) {
-    house.log.warn({ err: error, paymentId: payment.id }, 'the latest state could not be read');
+    deps.log.warn({ err: error, paymentId: payment.id }, 'the latest state could not be read');
     return payment;
   }
 }

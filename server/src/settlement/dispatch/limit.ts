@@ -112,16 +112,16 @@ async function takeSlot(
 
 /** The right to one query (or one listing) of the shared limit, or null when there is none left at this moment. */
 export async function takeQuery(
-  house: { sql: Sql; clock: Clock },
+  deps: { sql: Sql; clock: Clock },
   connection: string,
   leaseMs: number,
 ): Promise<Slot | null> {
-  const slot = await takeSlot(house, 'query_slot', connection, queriesAtOnce, leaseMs, leaseMs);
+  const slot = await takeSlot(deps, 'query_slot', connection, queriesAtOnce, leaseMs, leaseMs);
   if (!slot) return null;
-  const now = house.clock.now();
+  const now = deps.clock.now();
   const emptied = now - (queryBurst - 1) * intervalMs;
   // A bucket left alone is full: its time lies a whole burst in the past at most.
-  const [token] = await house.sql.run(takeToken, [
+  const [token] = await deps.sql.run(takeToken, [
     connection,
     time(emptied),
     intervalMs,
@@ -135,8 +135,8 @@ export async function takeQuery(
 
 /** The right to one send, where the adapter limits them; null when all are taken. */
 export const takeSend = (
-  house: { sql: Sql; clock: Clock },
+  deps: { sql: Sql; clock: Clock },
   connection: string,
   most: number,
   leaseMs: number,
-): Promise<Slot | null> => takeSlot(house, 'send_slot', connection, most, leaseMs, retryAfterMostMs);
+): Promise<Slot | null> => takeSlot(deps, 'send_slot', connection, most, leaseMs, retryAfterMostMs);

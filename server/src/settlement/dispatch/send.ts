@@ -1,15 +1,33 @@
 import { conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
-import { wantedBy } from '../../events/subscribed-types.ts';
-import type { House } from '../../compose/runtime.ts';
+import { subscribedBy } from '../../events/subscribed-types.ts';
 import { put, read } from '../../ledger/till.ts';
 import { type Payment, providerIdOf } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { ChargeReport, PayoutReport, Provider, SendOutcome } from '../../provider/provider.ts';
+import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
+import type { OutcomeDeps } from '../tracking/apply-outcome.ts';
 import { applyOutcome, type Observed } from '../tracking/apply-outcome.ts';
+import type { Breakers } from './breaker.ts';
 import { breakerKey, breakerRows, type CallKind, type CallResult, probeEveryMs } from './breaker.ts';
 import { type Intent, leaseMarginMs, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
-import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
+
+/** What a send needs, its outcome included. */
+export interface SendDeps extends OutcomeDeps {
+  breakers: Breakers;
+  /** Aborted when the process drains: waits are cut, nothing new is begun. */
+  draining: AbortSignal;
+  settings: PaymentSettings;
+}
+
+export interface PaymentSettings {
+  /** How long `POST /pix/transfers` waits for the provider; 0 leaves the sending to the workers. */
+  transferWaitMs: number;
+  /** Charges always wait: a charge is of use only with its code. */
+  chargeWaitMs: number;
+  /** The life that is asked of the provider for a charge. */
+  chargeExpirySeconds: number;
+}
 
 /** What a started attempt may do: write to the provider until its lease ends, and report under its fence. */
 export interface Attempt {
@@ -38,8 +56,8 @@ export const applyWithinMs = 15_000;
 const stoppedWaitMs = 5_000;
 
 /** Sends what was committed as `sending`, and applies the outcome. @returns the payment as it is afterwards */
-export async function send(house: House, attempt: Attempt): Promise<Payment> {
-  return applyOutcome(house, await callProvider(house, attempt), house.clock.monotonicMs() + applyWithinMs);
+export async function send(deps: SendDeps, attempt: Attempt): Promise<Payment> {
+  return applyOutcome(deps, await callProvider(deps, attempt), deps.clock.monotonicMs() + applyWithinMs);
 }
 
 /**
@@ -48,29 +66,29 @@ export async function send(house: House, attempt: Attempt): Promise<Payment> {
  * The lease is checked by monotonic time right before the write: an owner that was frozen past it (a stopped process, a paused
  * machine) sends nothing, since somebody else may own the payment by now.
  */
-export async function callProvider(house: House, attempt: Attempt): Promise<Observed> {
+export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Observed> {
   const { payment, connection, fence } = attempt;
-  const provider = house.providers.get(connection);
+  const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
-  const callEndsMs = house.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
+  const callEndsMs = deps.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
   let outcome: SendOutcome<ChargeReport | PayoutReport>;
   if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
     // Said under the fence: whoever owns the payment by now hears nothing of it.
     outcome = { outcome: 'notSent', detail: 'too late for its lease' };
   } else {
-    const pixKey = await pixKeyOf(house, payment);
+    const pixKey = await pixKeyOf(deps, payment);
     if (pixKey === unopened) {
       // Certainly not sent, and not the provider's fault: it is tried again when the key can be opened.
       const { accountId, id: paymentId, operationId } = payment;
       outcome = { outcome: 'notSent', detail: 'its key cannot be opened' };
       return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
     }
-    outcome = await instruct(house, provider, payment, pixKey, attempt.traceparent);
+    outcome = await instruct(deps, provider, payment, pixKey, attempt.traceparent);
     const result = resultOf(outcome);
     // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
     // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
     if (result === 'ok' || !attempt.repeat) {
-      house.breakers.record(connection, callOf(payment), payment.accountId, result);
+      deps.breakers.record(connection, callOf(payment), payment.accountId, result);
     }
   }
   const { accountId, id: paymentId, operationId } = payment;
@@ -85,14 +103,14 @@ const settlesWithinMs = 200;
  * kept back that long, unless somebody subscribes to it: a quarter of all that is written for a transfer. A process that ends meanwhile
  * leaves the lease to run out, as if the answer had been lost.
  */
-export async function applyUnhurried(house: House, observed: Observed): Promise<void> {
+export async function applyDeferred(deps: SendDeps, observed: Observed): Promise<void> {
   const { accountId, paymentId } = observed;
-  if (saysPending(observed) && !(await wantedBy(house, accountId)).has('transfer.created')) {
-    house.keptBack.add(paymentId);
-    await house.clock.sleep(settlesWithinMs, house.draining);
-    if (!house.keptBack.delete(paymentId)) return;
+  if (saysPending(observed) && !(await subscribedBy(deps, accountId)).has('transfer.created')) {
+    deps.deferredPending.add(paymentId);
+    await deps.clock.sleep(settlesWithinMs, deps.draining);
+    if (!deps.deferredPending.delete(paymentId)) return;
   }
-  await applyOutcome(house, observed, house.clock.monotonicMs() + applyWithinMs);
+  await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
 }
 
 function saysPending({ observation }: Observed): boolean {
@@ -104,16 +122,16 @@ function saysPending({ observation }: Observed): boolean {
 const unopened = Symbol('a key that cannot be opened');
 
 /** @returns null for a charge, which has no key */
-async function pixKeyOf(house: House, payment: Payment): Promise<string | null | typeof unopened> {
+async function pixKeyOf(deps: SendDeps, payment: Payment): Promise<string | null | typeof unopened> {
   if (payment.pixKey === null) return null;
-  const opened = await openOrReport(house, payment.pixKey, payment.id, unreadableKeyOf(payment, 'send'));
+  const opened = await openOrReport(deps, payment.pixKey, payment.id, unreadableKeyOf(payment, 'send'));
   return opened?.toString() ?? unopened;
 }
 
 const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
 
 function instruct(
-  house: House,
+  deps: SendDeps,
   provider: Provider,
   payment: Payment,
   pixKey: string | null,
@@ -126,7 +144,7 @@ function instruct(
       amountCents,
       payerName: payment.payerName ?? '',
       description,
-      expirySeconds: house.settings.chargeExpirySeconds,
+      expirySeconds: deps.settings.chargeExpirySeconds,
       traceparent,
     });
   }
@@ -154,16 +172,16 @@ export function resultOf(outcome: { outcome: string; cause?: string }): CallResu
  * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one of them through when its probe is due.
  * @returns null when there is nothing to send now
  */
-export function startSend(house: House, intent: Intent): Promise<Attempt | null> {
+export function startSend(deps: SendDeps, intent: Intent): Promise<Attempt | null> {
   const { accountId, paymentId, connection } = intent;
   const key = paymentKey(accountId, paymentId);
   const chain = { accountId, chainId: intent.operationId };
-  const token = house.ids.uuid();
-  const startedMs = house.clock.monotonicMs();
-  const provider = house.providers.get(connection);
+  const token = deps.ids.uuid();
+  const startedMs = deps.clock.monotonicMs();
+  const provider = deps.providers.get(connection);
   if (!provider) return Promise.resolve(null);
   const call: CallKind = intent.kind === 'deposit' ? 'charge' : 'payout';
-  return house.till
+  return deps.till
     .submit<{ attempt: Attempt | null; breakerOpen: boolean }>({
       token,
       deadlineMs: startedMs + applyWithinMs,
@@ -195,7 +213,7 @@ export function startSend(house: House, intent: Intent): Promise<Attempt | null>
         // Decided once more after a lost answer to COMMIT, which had arrived.
         if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
         if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
-        const now = house.clock.now();
+        const now = deps.clock.now();
         const wait = (dueAt: number) => ({
           answer: answer(null),
           writes: [put(intents, { ...stored, dueAt })],
@@ -216,26 +234,26 @@ export function startSend(house: House, intent: Intent): Promise<Attempt | null>
       },
     })
     .then(({ attempt, breakerOpen }) => {
-      house.breakers.seen(connection, call, breakerOpen);
+      deps.breakers.seen(connection, call, breakerOpen);
       return attempt;
     });
 }
 
 /** Ends the lease of an owner that is gone: from now on the payment may only be asked after. */
-export function takeOverSend(house: House, intent: Intent): Promise<void> {
+export function takeOverSend(deps: SendDeps, intent: Intent): Promise<void> {
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
-  const token = house.ids.uuid();
-  return house.till.submit<void>({
+  const token = deps.ids.uuid();
+  return deps.till.submit<void>({
     token,
-    deadlineMs: house.clock.monotonicMs() + applyWithinMs,
+    deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
     chains: [{ accountId, chainId: intent.operationId }],
     reads: [read(payments, key), read(intents, key)],
     eventRefs: [],
     decide: (view) => {
       const payment = view.get(payments, key);
       const stored = view.get(intents, key);
-      const now = house.clock.now();
+      const now = deps.clock.now();
       if (!payment || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
         return { answer: undefined };
       return { answer: undefined, writes: [put(intents, takeOver(stored, token, payment.status, now))] };

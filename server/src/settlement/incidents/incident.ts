@@ -1,11 +1,14 @@
-import { wantedBy, wantedTypes } from '../../events/subscribed-types.ts';
+import { subscribedBy, subscribedTypes } from '../../events/subscribed-types.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import { type ChainKey, createTill, type Posting, put, read, remove, type Write } from '../../ledger/till.ts';
 import { type Cause, type Payment, type PaymentStatus, paymentIdOf } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { firstWord, next, type PaymentEvent, type PaymentEventType } from '../../payments/state.ts';
-import { announce } from '../payment-events.ts';
+import type { Intent } from '../dispatch/intent.ts';
+import { intents } from '../dispatch/intents.sql.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
+import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../operator/operator.ts';
+import { announce } from '../payment-events.ts';
 import {
   findClaimant,
   findIncident,
@@ -18,9 +21,6 @@ import {
   incidentKey,
   incidents,
 } from './incidents.sql.ts';
-import type { Intent } from '../dispatch/intent.ts';
-import { intents } from '../dispatch/intents.sql.ts';
-import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../operator/operator.ts';
 
 /**
  * How a person ends an incident. Nothing else does, nothing else ends a freeze, and money is posted once.
@@ -148,7 +148,7 @@ export async function resolveIncident(
       ? (await findClaimant(operator.sql, reference, paymentIdOf(reference))) !== undefined
       : false;
 
-  const kept = await wantedBy({ wanted: wantedTypes(operator) }, accountId);
+  const kept = await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId);
   const account: ChainKey = { accountId, chainId: accountId };
   const own: ChainKey | null = operationId === null ? null : { accountId, chainId: operationId };
   const heir: ChainKey | null =

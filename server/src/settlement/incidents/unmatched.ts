@@ -1,15 +1,15 @@
+import type { Log } from '../../ground/log.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import { type Posting, put, read, type Till, type View, type Write } from '../../ledger/till.ts';
-import type { Log } from '../../ground/log.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { identifyReturns, type KnownReturn } from '../../payments/returns.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { NamedReturn, StatementLine, WebhookNews } from '../../provider/provider.ts';
-import { installationId } from '../operator/audit.sql.ts';
-import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
-import { settledReturns } from '../tracking/interpret-report.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
+import { installationId } from '../operator/audit.sql.ts';
+import { settledReturns } from '../tracking/interpret-report.ts';
+import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
 
 /**
  * A Pix that matches no payment of ours: what it moved and what came back of it. Each part goes to suspense of the

@@ -1,8 +1,8 @@
 import type { Log } from '../../ground/log.ts';
+import { isPrintable } from '../../ground/printable.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Sql } from '../../ports/sql.ts';
-import { isPrintable } from '../../ground/printable.ts';
 
 /** Whoever runs the installation, and what they act with. */
 export interface Operator {

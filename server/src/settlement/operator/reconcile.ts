@@ -1,5 +1,4 @@
 import { lowestIdAt } from '../../events/log.ts';
-import type { House } from '../../compose/runtime.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
 import { findOwners, type PaymentOwner, paymentKey, payments } from '../../payments/payments.sql.ts';
 import type {
@@ -14,13 +13,18 @@ import type {
   Unclear,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { applyOutcome } from '../tracking/apply-outcome.ts';
-import { audits, installationId } from './audit.sql.ts';
-import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import { takeQuery } from '../dispatch/limit.ts';
+import { applyWithinMs } from '../dispatch/send.ts';
+import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
+import { applyOutcome } from '../tracking/apply-outcome.ts';
+import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
+import type { TrackingDeps } from '../tracking/follow-up.ts';
+import { settledReturns } from '../tracking/interpret-report.ts';
+import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
+import { setAside } from '../tracking/statement-lines.ts';
+import { audits, installationId } from './audit.sql.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';
-import { settledReturns } from '../tracking/interpret-report.ts';
 import {
   findConnectionOf,
   findConnections,
@@ -31,10 +35,6 @@ import {
   type OpenPayment,
 } from './reconcile.sql.ts';
 import { createSeen, forgetAbandoned, type Seen } from './reconcile-seen.sql.ts';
-import { applyWithinMs } from '../dispatch/send.ts';
-import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
-import { setAside } from '../tracking/statement-lines.ts';
-import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
 
 /**
  * Compares what the provider lists (charges, payouts, the statement of its account) with what is here.
@@ -83,14 +83,14 @@ const abandonedAfterMs = 7 * 24 * hourMs;
 
 /** @throws OperatorRefused no such account, or its provider is not configured; Error when the provider does not answer */
 export async function reconcile(
-  house: House,
+  deps: TrackingDeps,
   operator: Operator,
   options: { accountId: string | null; sinceMs: number | null },
 ): Promise<Reconciled> {
   const { accountId } = options;
-  const now = house.clock.now();
-  const restore = await findRestore(house.sql);
-  const { needed, stale } = await neededOf(house, restore, now);
+  const now = deps.clock.now();
+  const restore = await findRestore(deps.sql);
+  const { needed, stale } = await neededOf(deps, restore, now);
   const since = Math.max(options.sinceMs ?? needed, 0);
   const result: Reconciled = {
     compared: 0,
@@ -102,27 +102,27 @@ export async function reconcile(
     since,
     restoreEnded: false,
   };
-  let providers = [...house.providers.values()];
+  let providers = [...deps.providers.values()];
   if (accountId === null && restore !== null) {
     // What was sent in the time that was lost is known to its provider alone: without one of them nothing has been compared.
-    const missing = (await findConnections(house.sql)).filter((one) => !house.providers.has(one));
+    const missing = (await findConnections(deps.sql)).filter((one) => !deps.providers.has(one));
     if (missing.length > 0)
       throw new OperatorRefused(
         `there are accounts at a provider that is not configured: ${missing.join(', ')}`,
       );
   }
   if (accountId !== null) {
-    const connection = await findConnectionOf(house.sql, accountId);
+    const connection = await findConnectionOf(deps.sql, accountId);
     if (connection === undefined) throw new OperatorRefused('no such account');
     providers = providers.filter((provider) => provider.connection === connection);
     if (providers.length === 0)
       throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
   }
-  await forgetAbandoned(house.sql, lowestIdAt(now - abandonedAfterMs));
+  await forgetAbandoned(deps.sql, lowestIdAt(now - abandonedAfterMs));
   for (const provider of providers) {
-    const seen = createSeen(house);
+    const seen = createSeen(deps);
     try {
-      await compareConnection(house, provider, accountId, { fromMs: since, toMs: now }, seen, stale, result);
+      await compareConnection(deps, provider, accountId, { fromMs: since, toMs: now }, seen, stale, result);
     } finally {
       await seen.end();
     }
@@ -138,7 +138,7 @@ export async function reconcile(
     reason: null,
     detail: result,
   };
-  await house.sql.tx(async (tx) => {
+  await deps.sql.tx(async (tx) => {
     await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
   });
   return result;
@@ -150,19 +150,19 @@ export async function reconcile(
  * their age: the oldest ones are queried one by one instead.
  */
 async function neededOf(
-  house: House,
+  deps: TrackingDeps,
   restore: { restoredAt: number; lastBeforeAt: number } | null,
   now: number,
 ): Promise<{ needed: number; stale: OpenPayment[] }> {
   if (restore === null) return { needed: now - usualMs, stale: [] };
   const from = Math.min(restore.lastBeforeAt, restore.restoredAt) - hourMs;
-  const oldest = await findOldestOpen(house.sql, from, staleMost + 1);
+  const oldest = await findOldestOpen(deps.sql, from, staleMost + 1);
   const [stale, next] = [oldest.slice(0, staleMost), oldest[staleMost]];
   return { needed: next ? next.createdAt - hourMs : from, stale };
 }
 
 async function compareConnection(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,
   window: ListWindow,
@@ -175,40 +175,40 @@ async function compareConnection(
       const part = new Map(reports.slice(at, at + chunk).map((report) => [idOf(report), report]));
       const fresh = await seen.add([...part.keys()]);
       const news = [...part.values()].filter((report) => fresh.has(idOf(report)));
-      if (news.length > 0) await compareReports(house, provider, accountId, news, result);
+      if (news.length > 0) await compareReports(deps, provider, accountId, news, result);
     }
   };
   if (provider.capabilities.canList) {
-    for await (const reports of listed(house, provider, window, (part) => provider.listCharges(part)))
+    for await (const reports of listed(deps, provider, window, (part) => provider.listCharges(part)))
       await compare(reports);
-    for await (const reports of listed(house, provider, window, (part) => provider.listPayouts(part)))
+    for await (const reports of listed(deps, provider, window, (part) => provider.listPayouts(part)))
       await compare(reports);
   }
   const { lists, dayReports } = provider.capabilities.statement;
   // The statement shows when money moved, so also what was created before the window, and what is under no id of ours.
   if (lists) {
-    for await (const lines of listed(house, provider, window, (part) => provider.statement(part)))
-      await compareLines(house, provider, accountId, lines, seen, compare, result);
+    for await (const lines of listed(deps, provider, window, (part) => provider.statement(part)))
+      await compareLines(deps, provider, accountId, lines, seen, compare, result);
   }
   if (dayReports) {
-    for (const day of closedDays(window, house.clock.now(), dayReports.utcOffsetMs)) {
-      const report = await reportOf(house, provider, day);
+    for (const day of closedDays(window, deps.clock.now(), dayReports.utcOffsetMs)) {
+      const report = await reportOf(deps, provider, day);
       if (report === null) result.unreadReports++;
       else {
         const lines = linesOfReport(day, dayReports.utcOffsetMs, report);
-        await compareReported(house, provider, accountId, lines, seen, compare, result);
+        await compareReported(deps, provider, accountId, lines, seen, compare, result);
       }
     }
   }
-  await compareStale(house, provider, accountId, stale, seen, compare);
+  await compareStale(deps, provider, accountId, stale, seen, compare);
   if (!provider.capabilities.canList) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
-  for await (const page of findSettled(house.sql, provider.connection, between, accountId)) {
+  for await (const page of findSettled(deps.sql, provider.connection, between, accountId)) {
     const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
     for (const { id, accountId: owner } of page) {
       if (there.has(providerIdOf(id))) continue;
       result.different++;
-      house.log.error(
+      deps.log.error(
         { accountId: owner, paymentId: id },
         'settled here, and not in the lists of the provider',
       );
@@ -218,7 +218,7 @@ async function compareConnection(
 
 /** Open payments from before the window, each by a query of its own. One that is not found releases nothing: the follow-up goes on asking. */
 async function compareStale(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,
   stale: readonly OpenPayment[],
@@ -232,7 +232,7 @@ async function compareStale(
   for (const { paymentId, kind } of ours) {
     const providerId = providerIdOf(paymentId);
     if (there.has(providerId)) continue;
-    await takeTurn(house, provider);
+    await takeTurn(deps, provider);
     const outcome =
       kind === 'deposit' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
     if (outcome.outcome === 'found') await compare([outcome.report]);
@@ -244,13 +244,13 @@ const idOf = (report: ChargeReport | PayoutReport): string =>
   'providerId' in report ? report.providerId : report.txid;
 
 async function ownersOf(
-  house: House,
+  deps: TrackingDeps,
   { connection }: Provider,
   providerIds: readonly string[],
 ): Promise<Map<string, PaymentOwner>> {
   const ids = providerIds.map(paymentIdOf).filter((id) => id !== null);
   const owners = await findOwners(
-    house.sql,
+    deps.sql,
     connection,
     ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
@@ -258,21 +258,21 @@ async function ownersOf(
 }
 
 async function compareReports(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,
   reports: readonly (ChargeReport | PayoutReport)[],
   result: Reconciled,
 ): Promise<void> {
-  const startedAt = house.clock.now();
-  const owners = await ownersOf(house, provider, reports.map(idOf));
+  const startedAt = deps.clock.now();
+  const owners = await ownersOf(deps, provider, reports.map(idOf));
   for (const report of reports) {
     const owner = owners.get(idOf(report));
     // A charge under a transfer's id is not that transfer.
     if (owner && (owner.kind === 'transfer') !== 'providerId' in report) owners.delete(idOf(report));
   }
   const mine = [...owners.values()].filter((owner) => accountId === null || owner.accountId === accountId);
-  const before = await stateOf(house, mine);
+  const before = await stateOf(deps, mine);
   const told: PaymentOwner[] = [];
   await Promise.all(
     reports.map(async (report) => {
@@ -280,7 +280,7 @@ async function compareReports(
       if (!owner) {
         if (accountId !== null) return;
         result.unexpected++;
-        await postAll(house, report);
+        await postAll(deps, report);
         return;
       }
       const state = before.get(owner.id);
@@ -290,19 +290,19 @@ async function compareReports(
       told.push(owner);
       const outcome: QueryOutcome<ChargeReport | PayoutReport> = { outcome: 'found', report };
       await applyOutcome(
-        house,
+        deps,
         {
           accountId: owner.accountId,
           paymentId: owner.id,
           operationId: owner.operationId,
           connection: provider.connection,
-          observation: { from: 'query', id: house.ids.uuid(), startedAt, outcome },
+          observation: { from: 'query', id: deps.ids.uuid(), startedAt, outcome },
         },
-        house.clock.monotonicMs() + applyWithinMs,
+        deps.clock.monotonicMs() + applyWithinMs,
       );
     }),
   );
-  const after = await stateOf(house, told);
+  const after = await stateOf(deps, told);
   for (const report of reports) {
     const owner = owners.get(idOf(report));
     const was = owner && before.get(owner.id);
@@ -310,11 +310,11 @@ async function compareReports(
     const is = after.get(owner.id) ?? was;
     if (is.journals > was.journals) {
       result.missing++;
-      house.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
+      deps.log.warn({ accountId: owner.accountId, paymentId: owner.id }, 'missing money was posted');
     }
     if (is.incidents > was.incidents || disagrees(report, is.payment)) {
       result.different++;
-      house.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
+      deps.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
     }
   }
 }
@@ -327,10 +327,10 @@ export interface State {
   references: ReadonlySet<string>;
 }
 
-async function stateOf(house: House, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
+async function stateOf(deps: TrackingDeps, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
   if (owners.length === 0) return new Map();
   const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
-  const [rows, traces] = await Promise.all([payments.read(house.sql, keys), findTraces(house.sql, owners)]);
+  const [rows, traces] = await Promise.all([payments.read(deps.sql, keys), findTraces(deps.sql, owners)]);
   const known = new Map(traces.map((one) => [one.id, one]));
   return new Map(
     rows.map((payment) => {
@@ -374,17 +374,17 @@ function disagrees(report: ChargeReport | PayoutReport, payment: Payment): boole
 }
 
 /** Everything that a report of no payment of ours says to have moved. */
-async function postAll(house: House, report: ChargeReport | PayoutReport): Promise<void> {
+async function postAll(deps: TrackingDeps, report: ChargeReport | PayoutReport): Promise<void> {
   const news =
     'providerId' in report ? { received: [], payouts: [report] } : { received: report.received, payouts: [] };
-  await postEach(house, unmatchedOf(news, house.clock.now()));
+  await postEach(deps, unmatchedOf(news, deps.clock.now()));
 }
 
-const postEach = (house: House, all: readonly Unmatched[]): Promise<unknown> =>
-  Promise.all(all.map((money) => postUnmatched(house, money, true)));
+const postEach = (deps: TrackingDeps, all: readonly Unmatched[]): Promise<unknown> =>
+  Promise.all(all.map((money) => postUnmatched(deps, money, true)));
 
 async function compareLines(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,
   lines: readonly StatementLine[],
@@ -395,7 +395,7 @@ async function compareLines(
   const there = await seen.among(lines.flatMap((line) => line.providerId ?? []));
   const unseen = lines.filter((line) => line.providerId === null || !there.has(line.providerId));
   const ids = unseen.map((line) => line.providerId).filter((id) => id !== null);
-  const owners = await ownersOf(house, provider, ids);
+  const owners = await ownersOf(deps, provider, ids);
   let outages = 0;
   for (const line of unseen) {
     const { providerId, kind } = line;
@@ -405,7 +405,7 @@ async function compareLines(
     if (providerId !== null) {
       // Created before the window: what the provider says of it as a whole, with the ids of its returns.
       const direction = kind === 'received' || kind === 'debited' ? 'received' : 'sent';
-      const outcome = await queryPix(house, provider, direction, providerId);
+      const outcome = await queryPix(deps, provider, direction, providerId);
       if (outcome.outcome === 'found') {
         await compare([outcome.report]);
         there.add(providerId);
@@ -416,18 +416,18 @@ async function compareLines(
         // Two in a row are the provider's trouble and not the line's.
         if (isOutage(outcome) && ++outages === 2) throw notAnswered(outcome);
         result.setAside++;
-        await setAside(house, provider.connection, line, notAnswered(outcome).message);
+        await setAside(deps, provider.connection, line, notAnswered(outcome).message);
         continue;
       }
     }
     result.unexpected++;
-    await postEach(house, [unmatchedLine(line)]);
+    await postEach(deps, [unmatchedLine(line)]);
   }
 }
 
 /** Returns that the report of a closed day names: whatever is not yet compared is queried as a whole. */
 async function compareReported(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   accountId: string | null,
   lines: readonly LineToAnswer[],
@@ -440,14 +440,14 @@ async function compareReported(
       // Whose it is remains unknown: a comparison of one account leaves it to the next one of all.
       if (accountId !== null) return;
       result.setAside++;
-      await setAside(house, provider.connection, line, problem);
+      await setAside(deps, provider.connection, line, problem);
     };
     const { endToEnd } = line;
     if (endToEnd === null) {
       await unanswered('the report names no end-to-end id');
       continue;
     }
-    const found = await asked(house, provider, () => provider.findPix(endToEnd));
+    const found = await asked(deps, provider, () => provider.findPix(endToEnd));
     if (found.outcome !== 'found') {
       await unanswered(
         found.outcome === 'unclear' ? notAnswered(found).message : 'the provider does not know this Pix',
@@ -456,17 +456,17 @@ async function compareReported(
     }
     const { providerId, direction } = found.report;
     const owner =
-      providerId === null ? undefined : (await ownersOf(house, provider, [providerId])).values().next().value;
+      providerId === null ? undefined : (await ownersOf(deps, provider, [providerId])).values().next().value;
     if (providerId !== null && owner) {
       if (accountId !== null && owner.accountId !== accountId) continue;
       if ((await seen.among([providerId])).has(providerId)) continue;
-      const outcome = await queryPix(house, provider, direction, providerId);
+      const outcome = await queryPix(deps, provider, direction, providerId);
       if (outcome.outcome === 'found') await compare([outcome.report]);
       else await unanswered('the provider does not answer for the payment');
     } else if (accountId === null && line.amountCents !== null) {
       result.unexpected++;
       const kind = direction === 'sent' ? 'returned' : 'debited';
-      await postEach(house, [unmatchedLine({ ...line, amountCents: line.amountCents, kind })]);
+      await postEach(deps, [unmatchedLine({ ...line, amountCents: line.amountCents, kind })]);
     } else {
       await unanswered('the report names no amount');
     }
@@ -474,12 +474,12 @@ async function compareReported(
 }
 
 const queryPix = (
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   direction: 'received' | 'sent',
   providerId: string,
 ): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
-  asked<QueryOutcome<ChargeReport | PayoutReport>>(house, provider, () =>
+  asked<QueryOutcome<ChargeReport | PayoutReport>>(deps, provider, () =>
     direction === 'received' ? provider.queryCharge(providerId) : provider.queryPayout(providerId),
   );
 
@@ -490,7 +490,7 @@ const notAnswered = ({ cause, detail }: Unclear): Error =>
 
 /** The report of a closed day, requested and read; null when the provider does not give it. Efí takes about 30 s to make one. */
 async function reportOf(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   day: string,
 ): Promise<Extract<DayReportOutcome, { outcome: 'ready' }> | null> {
@@ -499,27 +499,27 @@ async function reportOf(
   let reportId = '';
   for (let looks = 0; looks < reportLooksMost; looks++) {
     const lost: boolean = outcome.outcome === 'notFound';
-    outcome = await asked<Step>(house, provider, () =>
+    outcome = await asked<Step>(deps, provider, () =>
       lost ? provider.requestDayReport(day) : provider.readDayReport(reportId),
     );
     if (outcome.outcome === 'ready') return outcome;
     if (outcome.outcome === 'unclear') break;
     if (outcome.outcome === 'requested') reportId = outcome.reportId;
-    else await house.clock.sleep(Math.min(5_000, 250 * 2 ** looks), house.draining);
+    else await deps.clock.sleep(Math.min(5_000, 250 * 2 ** looks), deps.draining);
   }
   const detail = outcome.outcome === 'unclear' ? outcome.detail : outcome.outcome;
-  house.log.error({ connection: provider.connection, day, detail }, 'the report of a day cannot be read');
+  deps.log.error({ connection: provider.connection, day, detail }, 'the report of a day cannot be read');
   return null;
 }
 
 /** The parts of a window, each read whole, the oldest first. */
 async function* listed<Report>(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   window: ListWindow,
   list: (window: ListWindow) => Promise<ListOutcome<Report>>,
 ): AsyncGenerator<Report[]> {
-  const outcome = await asked(house, provider, () => list({ ...window, wholeOnly: true }));
+  const outcome = await asked(deps, provider, () => list({ ...window, wholeOnly: true }));
   if (outcome.outcome !== 'listed') throw notAnswered(outcome);
   if (outcome.complete) {
     yield outcome.reports;
@@ -530,23 +530,23 @@ async function* listed<Report>(
   const partMs = Math.max(windowLeastMs, Math.ceil(lengthMs / outcome.parts));
   for (let fromMs = window.fromMs; fromMs < window.toMs; fromMs += partMs) {
     // Both ends are included, and a provider may cut times to the second: what is listed twice is compared once.
-    yield* listed(house, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list);
+    yield* listed(deps, provider, { fromMs, toMs: Math.min(window.toMs, fromMs + partMs) }, list);
   }
 }
 
 /** One call of the shared limit. While the provider cannot answer it is repeated, four times over half a minute. */
 async function asked<Outcome extends { outcome: string }>(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   ask: () => Promise<Outcome | Unclear>,
 ): Promise<Outcome | Unclear> {
   for (let tries = 1; ; tries++) {
-    await takeTurn(house, provider);
+    await takeTurn(deps, provider);
     const outcome = await ask();
     if (!isUnclear(outcome) || !isOutage(outcome) || tries === 5) return outcome;
     // A person waits for this: what a provider wants beyond a minute is said at the end instead.
     const patienceMs = Math.min(outcome.retryAfterMs ?? 0, 60_000);
-    await house.clock.sleep(Math.max(patienceMs, 1_000 * 2 ** tries), house.draining);
+    await deps.clock.sleep(Math.max(patienceMs, 1_000 * 2 ** tries), deps.draining);
   }
 }
 
@@ -554,12 +554,12 @@ const isUnclear = (outcome: { outcome: string } | Unclear): outcome is Unclear =
   outcome.outcome === 'unclear';
 
 /** Listings and queries count in the limit that all processes share. */
-async function takeTurn(house: House, provider: Provider): Promise<void> {
+async function takeTurn(deps: TrackingDeps, provider: Provider): Promise<void> {
   const { connection, capabilities } = provider;
   for (let tries = 0; tries < 600; tries++) {
-    const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+    const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
     if (slot) return void (await slot.free());
-    await house.clock.sleep(100, house.draining);
+    await deps.clock.sleep(100, deps.draining);
   }
   throw new Error('no query of the shared limit was left within a minute');
 }

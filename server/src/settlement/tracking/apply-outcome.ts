@@ -1,20 +1,53 @@
-import { type Wanted, wantedBy } from '../../events/subscribed-types.ts';
-import type { House } from '../../compose/runtime.ts';
+import { type SubscribedTypes, subscribedBy } from '../../events/subscribed-types.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Log } from '../../ground/log.ts';
+import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
+import type { Secrets } from '../../ground/secrets.ts';
+import type { Signal } from '../../ground/signal.ts';
 import { eventKinds } from '../../ledger/journal.ts';
+import type { Till } from '../../ledger/till.ts';
 import { type ChainKey, type Posting, put, read, remove, type View, type Write } from '../../ledger/till.ts';
 import { type Cause, isTerminal, type Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import type { KnownReturn } from '../../payments/returns.ts';
 import type { Facts, OpenedIncident, Step } from '../../payments/state.ts';
-import type { Capabilities } from '../../provider/provider.ts';
-import { announce } from '../payment-events.ts';
-import { incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql } from '../../ports/sql.ts';
+import type { Capabilities, Provider } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
-import { type Observation, readObservation, receivedIn, runEvents, tellsOfReturns } from './interpret-report.ts';
+import { incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
 import { unreadableReference } from '../incidents/unreadable.ts';
+import { announce } from '../payment-events.ts';
+import {
+  type Observation,
+  readObservation,
+  receivedIn,
+  runEvents,
+  tellsOfReturns,
+} from './interpret-report.ts';
+import type { OutcomeWatch } from './outcome-watch.ts';
+
+/** What applying an observation needs. */
+export interface OutcomeDeps {
+  sql: Sql;
+  till: Till;
+  clock: Clock;
+  ids: Ids;
+  log: Log;
+  secrets: Secrets;
+  /** By connection. */
+  providers: ReadonlyMap<string, Provider>;
+  /** Which events are written for an account. */
+  subscribed: RefreshingCache<SubscribedTypes>;
+  /** Payments whose `pending` is deferred for a moment: a final outcome removes the payment, and `pending` is never written. */
+  deferredPending: Set<string>;
+  eventsWritten: Signal;
+  /** Callers that wait for the outcome of a payment. */
+  outcomes: OutcomeWatch;
+}
 
 /**
  * The one way on from an answer, a webhook and a query: what the provider said becomes events of the state machine, and the
@@ -29,15 +62,19 @@ export interface Observed {
 }
 
 /** @returns the payment as it is after the outcome */
-export async function applyOutcome(house: House, observed: Observed, deadlineMs: number): Promise<Payment> {
+export async function applyOutcome(
+  deps: OutcomeDeps,
+  observed: Observed,
+  deadlineMs: number,
+): Promise<Payment> {
   const scope: Scope = { operationDeleted: false, incidents: null };
-  const wanted = await wantedBy(house, observed.accountId);
+  const wanted = await subscribedBy(deps, observed.accountId);
   for (;;) {
-    const answer = await submit(house, observed, scope, wanted, deadlineMs);
+    const answer = await submit(deps, observed, scope, wanted, deadlineMs);
     if ('payment' in answer) {
-      if (isTerminal(answer.payment.status)) house.keptBack.delete(observed.paymentId);
-      house.outcomes.committed(answer.payment);
-      house.eventsWritten();
+      if (isTerminal(answer.payment.status)) deps.deferredPending.delete(observed.paymentId);
+      deps.outcomes.committed(answer.payment);
+      deps.eventsWritten();
       return answer.payment;
     }
     Object.assign(scope, answer.widen);
@@ -55,10 +92,10 @@ interface Scope {
 type Answer = { payment: Payment } | { widen: Partial<Scope> };
 
 function submit(
-  house: House,
+  deps: OutcomeDeps,
   observed: Observed,
   scope: Scope,
-  wanted: Wanted,
+  wanted: SubscribedTypes,
   deadlineMs: number,
 ): Promise<Answer> {
   const { accountId, paymentId } = observed;
@@ -66,10 +103,10 @@ function submit(
   const withReturns = tellsOfReturns(observed.observation);
   const operation: ChainKey = { accountId, chainId: observed.operationId };
   const account: ChainKey = { accountId, chainId: accountId };
-  const token = house.ids.uuid();
-  const jitter = house.ids.bytes(1).readUInt8() / 255;
-  const capabilities = capabilitiesOf(house, observed.connection);
-  return house.till.submit<Answer>({
+  const token = deps.ids.uuid();
+  const jitter = deps.ids.bytes(1).readUInt8() / 255;
+  const capabilities = capabilitiesOf(deps, observed.connection);
+  return deps.till.submit<Answer>({
     token,
     deadlineMs,
     chains: scope.operationDeleted ? [operation, account] : [operation],
@@ -92,7 +129,7 @@ function submit(
       if (!payment || !balance) throw refuse('payment_not_found');
       if (balance.deletedAt !== null && !scope.operationDeleted)
         return { answer: { widen: { operationDeleted: true } } };
-      const now = house.clock.now();
+      const now = deps.clock.now();
       const intent = view.get(intents, key);
       const returns = withReturns
         ? (view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [])
@@ -111,7 +148,7 @@ function submit(
         isPixKey: (reported) => {
           if (payment.pixKey === null) return false;
           try {
-            return house.secrets.open(payment.pixKey, paymentId).toString() === reported;
+            return deps.secrets.open(payment.pixKey, paymentId).toString() === reported;
           } catch {
             unreadable = true;
             return null;
@@ -154,7 +191,7 @@ function submit(
       const after = returnsAfter(returns, reading.returns, steps);
       if (after !== returns)
         writes.push(put(knownReturns, { accountId, payment: paymentId, returns: after }));
-      writes.push(...eventsOf(house, observed.connection, payment, steps, wanted));
+      writes.push(...eventsOf(deps, observed.connection, payment, steps, wanted));
       if (intent && isTerminal(last.status)) writes.push(remove(intents, key));
       else if (followed && followed !== intent) writes.push(put(intents, followed));
       const freeze: ChainKey[] = [];
@@ -163,7 +200,7 @@ function submit(
         const { kind, reference, amountCents, freezes } = incident;
         const { operationId } = payment;
         const detail = { status: payment.status, from: observed.observation.from };
-        const id = house.ids.uuid();
+        const id = deps.ids.uuid();
         writes.push(
           put(openIncidents, { accountId, paymentId }),
           put(incidents, {
@@ -179,7 +216,7 @@ function submit(
             openedAt: now,
           }),
         );
-        house.log.error({ accountId, paymentId, incident: id, kind, amountCents }, 'incident opened');
+        deps.log.error({ accountId, paymentId, incident: id, kind, amountCents }, 'incident opened');
         if (freezes && balance.deletedAt === null) freeze.push(operation);
       }
       return {
@@ -239,15 +276,15 @@ function postingsOf(steps: readonly Step[], subject: string, chain: ChainKey): P
 
 /** One event per state entered, told with the state that it left. */
 function eventsOf(
-  house: House,
+  deps: OutcomeDeps,
   connection: string,
   before: Payment,
   steps: readonly Step[],
-  wanted: Wanted,
+  wanted: SubscribedTypes,
 ): Write[] {
   let from = before.status;
   return steps.flatMap(({ payment, events }) => {
-    const told = announce(house, connection, payment, from, events, wanted);
+    const told = announce(deps, connection, payment, from, events, wanted);
     from = payment.status;
     return told;
   });
@@ -264,8 +301,8 @@ function causeOf(observation: Observation): Cause {
   }
 }
 
-function capabilitiesOf(house: House, connection: string): Capabilities {
-  const provider = house.providers.get(connection);
+function capabilitiesOf(deps: OutcomeDeps, connection: string): Capabilities {
+  const provider = deps.providers.get(connection);
   if (!provider) throw refuse('provider_not_configured');
   return provider.capabilities;
 }

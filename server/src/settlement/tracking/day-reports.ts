@@ -1,5 +1,5 @@
-import type { House } from '../../compose/runtime.ts';
 import type { DayReportOutcome, Provider } from '../../provider/provider.ts';
+import type { TrackingDeps } from './follow-up.ts';
 import { takeAllowedQuery } from './follow-up.ts';
 import { claimReport, noteReport } from './statement.sql.ts';
 import type { LineToAnswer } from './statement-lines.sql.ts';
@@ -59,24 +59,24 @@ export function linesOfReport(
 }
 
 /** One step of the report that is due. @returns false: the next one has its time */
-export async function stepDayReport(house: House, provider: Provider): Promise<boolean> {
+export async function stepDayReport(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const offer = provider.capabilities.statement.dayReports;
   if (!offer) return false;
   const { connection } = provider;
   const { utcOffsetMs } = offer;
-  const now = house.clock.now();
+  const now = deps.clock.now();
   const claimedTo = now + claimMs;
-  const place = await claimReport(house.sql, connection, now, claimedTo, dayOf(now - dayMs, utcOffsetMs));
+  const place = await claimReport(deps.sql, connection, now, claimedTo, dayOf(now - dayMs, utcOffsetMs));
   if (!place) return false;
   const { day, reportId } = place;
   const next = (then: { day: string; reportId: string | null }, dueAt: number) =>
-    noteReport(house.sql, connection, then, dueAt, claimedTo);
+    noteReport(deps.sql, connection, then, dueAt, claimedTo);
   const readableAt = endOf(day, utcOffsetMs) + settledAfterMs;
   if (now < readableAt) {
     await next({ day, reportId: null }, readableAt);
     return false;
   }
-  const slot = await takeAllowedQuery(house, provider);
+  const slot = await takeAllowedQuery(deps, provider);
   if (!slot) {
     await next(place, now + lookAgainMs);
     return false;
@@ -96,12 +96,12 @@ export async function stepDayReport(house: House, provider: Provider): Promise<b
       await next({ day, reportId: null }, now + lookAgainMs);
       break;
     case 'unclear':
-      house.log.warn({ connection, day, detail: outcome.detail }, 'the report of a day cannot be read');
+      deps.log.warn({ connection, day, detail: outcome.detail }, 'the report of a day cannot be read');
       await next(place, now + afterFailureMs);
       break;
     case 'ready': {
       const lines = linesOfReport(day, utcOffsetMs, outcome);
-      await setLinesAside(house.sql, connection, lines, { now, nextAt: now, problem: null });
+      await setLinesAside(deps.sql, connection, lines, { now, nextAt: now, problem: null });
       await next({ day: dayAfter(day), reportId: null }, now);
     }
   }

@@ -1,4 +1,4 @@
-import type { House } from '../../compose/runtime.ts';
+import type { Signal } from '../../ground/signal.ts';
 import {
   isTerminal,
   type Payment,
@@ -15,7 +15,6 @@ import type {
   QueryOutcome,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { applyOutcome, type Observed } from './apply-outcome.ts';
 import { type Intent, leaseMarginMs, patience, queryPriorities, sendPriority } from '../dispatch/intent.ts';
 import {
   claimDue,
@@ -28,9 +27,10 @@ import {
   renewClaims,
 } from '../dispatch/intents.sql.ts';
 import { type Slot, takeQuery, takeSend } from '../dispatch/limit.ts';
+import type { SendDeps } from '../dispatch/send.ts';
 import {
   type Attempt,
-  applyUnhurried,
+  applyDeferred,
   applyWithinMs,
   callProvider,
   resultOf,
@@ -38,6 +38,12 @@ import {
   startSend,
   takeOverSend,
 } from '../dispatch/send.ts';
+import { applyOutcome, type Observed } from './apply-outcome.ts';
+
+/** What following payments needs: queries, deliveries of the provider, its statement, the comparison after a restore. */
+export interface TrackingDeps extends SendDeps {
+  wake: Signal;
+}
 
 /**
  * What happens with no client active: due sends go out, ended leases are taken over, and payments without news are queried
@@ -81,7 +87,7 @@ const failedListingRestMs = 10_000;
 /** By how much the provider's clock may differ from ours. */
 const clockSkewMs = 2 * 60_000;
 
-export function createFollowUp(house: House, provider: Provider): FollowUp {
+export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp {
   const { connection, capabilities } = provider;
   const sending = new Set<Promise<void>>();
   const applying = new Set<Promise<void>>();
@@ -93,7 +99,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   function begin(underWay: Set<Promise<void>>, what: string, work: Promise<unknown>): void {
     const ended = work.then(
       () => {},
-      (error: unknown) => house.log.error({ err: error, connection }, `${what} failed`),
+      (error: unknown) => deps.log.error({ err: error, connection }, `${what} failed`),
     );
     underWay.add(ended);
     void ended.finally(() => underWay.delete(ended));
@@ -102,17 +108,17 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   /** @returns how long the provider asks sends to rest afterwards, in milliseconds */
   async function sendOne(intent: Intent): Promise<number> {
     if (intent.state === 'sending') {
-      await takeOverSend(house, intent);
+      await takeOverSend(deps, intent);
       return 0;
     }
-    const attempt = await startSend(house, intent);
-    return attempt ? sendUnhurried(attempt) : 0;
+    const attempt = await startSend(deps, intent);
+    return attempt ? sendDeferred(attempt) : 0;
   }
 
   /** The place is free again with the provider's answer. @returns as `sendOne` */
-  async function sendUnhurried(attempt: Attempt): Promise<number> {
-    const observed = await callProvider(house, attempt);
-    begin(applying, 'the outcome of a send', applyUnhurried(house, observed));
+  async function sendDeferred(attempt: Attempt): Promise<number> {
+    const observed = await callProvider(deps, attempt);
+    begin(applying, 'the outcome of a send', applyDeferred(deps, observed));
     return restAfter(observed);
   }
 
@@ -122,13 +128,13 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
       await Promise.race(sending);
       return true;
     }
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const limit = capabilities.maxParallelSends;
     const due =
       limit === null
-        ? await claimDue(house.sql, connection, sendPriority, now, now + claimMs, room)
-        : await claimDueSends(house.sql, connection, 'deposit', now, now + claimMs, room);
-    for (const intent of due) begin(sending, 'a send', holding(house, [intent], now, sendOne(intent)));
+        ? await claimDue(deps.sql, connection, sendPriority, now, now + claimMs, room)
+        : await claimDueSends(deps.sql, connection, 'deposit', now, now + claimMs, room);
+    for (const intent of due) begin(sending, 'a send', holding(deps, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
     return (await beginLimited(limit)) || due.length === room;
   }
@@ -137,14 +143,14 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   async function beginLimited(limit: number): Promise<boolean> {
     // The slot outlives everything that its holder may still do: commit, call, and the outcome.
     const slotMs = 2 * applyWithinMs + capabilities.sendTimeoutMs + leaseMarginMs;
-    const slot = await takeSend(house, connection, limit, slotMs);
+    const slot = await takeSend(deps, connection, limit, slotMs);
     if (!slot) return false;
-    const now = house.clock.now();
-    const [intent] = await claimDueSends(house.sql, connection, 'transfer', now, now + claimMs, 1);
+    const now = deps.clock.now();
+    const [intent] = await claimDueSends(deps.sql, connection, 'transfer', now, now + claimMs, 1);
     begin(
       sending,
       'a send',
-      (intent ? holding(house, [intent], now, sendOne(intent)) : Promise.resolve(0)).then(
+      (intent ? holding(deps, [intent], now, sendOne(intent)) : Promise.resolve(0)).then(
         (restMs) => slot.free(restMs),
         async (error: unknown) => {
           await slot.free();
@@ -156,13 +162,13 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   }
 
   async function stepQueries(): Promise<boolean> {
-    const now = house.clock.now();
-    const counts = await countDue(house.sql, connection, now, listingLeast);
+    const now = deps.clock.now();
+    const counts = await countDue(deps.sql, connection, now, listingLeast);
     const first = queryPriorities.map((one) => counts.find(({ priority }) => priority === one)).find(Boolean);
     if (!first) return false;
-    const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
+    const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
     if (!slot) return false;
-    if (!(await house.breakers.allows(connection, 'query'))) {
+    if (!(await deps.breakers.allows(connection, 'query'))) {
       await slot.free();
       return false;
     }
@@ -176,17 +182,17 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
   }
 
   async function queryDue(priority: number, most: number): Promise<void> {
-    const now = house.clock.now();
+    const now = deps.clock.now();
     const claim = most > 1 ? claimDueNeighbours : claimDue;
-    const due = await claim(house.sql, connection, priority, now, now + claimMs, most);
-    if (due.length >= listingLeast) return holding(house, due, now, queryByListing(due));
+    const due = await claim(deps.sql, connection, priority, now, now + claimMs, most);
+    if (due.length >= listingLeast) return holding(deps, due, now, queryByListing(due));
     const [one, ...others] = due;
-    if (others.length > 0) await makeDue(house.sql, others, now);
-    if (one) await holding(house, [one], now, queryOne(house, provider, one));
+    if (others.length > 0) await makeDue(deps.sql, others, now);
+    if (one) await holding(deps, [one], now, queryOne(deps, provider, one));
   }
 
   async function queryByListing(due: readonly Intent[]): Promise<void> {
-    const startedAt = house.clock.now();
+    const startedAt = deps.clock.now();
     const kind = due[0]?.kind ?? 'transfer';
     const window = {
       fromMs: Math.min(...due.map((intent) => intent.createdAt)) - clockSkewMs,
@@ -202,18 +208,18 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
             new Map(due.map((intent) => [providerIdOf(intent.paymentId), intent.createdAt])),
           )
         : await provider.listPayouts(window);
-    house.breakers.record(connection, 'query', connection, resultOf(outcome));
+    deps.breakers.record(connection, 'query', connection, resultOf(outcome));
     if (outcome.outcome === 'unclear') {
       // It says nothing of any one payment, so their own waits do not grow: a short outage would otherwise keep a thousand of
       // them per listing from being asked after for minutes.
       const waitMs = patience(outcome.retryAfterMs);
       listsAgainAt = startedAt + Math.max(waitMs, failedListingRestMs);
-      await makeDue(house.sql, due, house.clock.now() + waitMs);
+      await makeDue(deps.sql, due, deps.clock.now() + waitMs);
       return;
     }
-    const id = house.ids.uuid();
+    const id = deps.ids.uuid();
     const apply = (intent: Intent, outcome: QueryOutcome<ChargeReport | PayoutReport>) =>
-      applyQuery(house, intent, { id, startedAt, outcome });
+      applyQuery(deps, intent, { id, startedAt, outcome });
     const reports = new Map(outcome.reports.map((report) => [idOf(report), report]));
     const unseen: Intent[] = [];
     await Promise.all(
@@ -234,7 +240,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     else if (unseen.length * 2 > due.length && listingSize > listingLeast)
       listingSize = Math.max(listingLeast, listingSize >> 1);
     else if (unseen.length === due.length) listsAgainAt = startedAt + listingRestMs;
-    if (unseen.length > 0) await makeDue(house.sql, unseen, house.clock.now());
+    if (unseen.length > 0) await makeDue(deps.sql, unseen, deps.clock.now());
   }
 
   /**
@@ -251,8 +257,8 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
       .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
       .map((id) => ({ id, accountNumber: accountNumberOf(id) }));
     if (ids.length === 0) return [];
-    const now = house.clock.now();
-    const claimed = await claimMentioned(house.sql, connection, kind, now, now + claimMs, ids, listingMost);
+    const now = deps.clock.now();
+    const claimed = await claimMentioned(deps.sql, connection, kind, now, now + claimMs, ids, listingMost);
     return claimed.flatMap((intent) => {
       const report = reports.get(providerIdOf(intent.paymentId));
       return report ? [{ intent, report }] : [];
@@ -265,7 +271,7 @@ export function createFollowUp(house: House, provider: Provider): FollowUp {
     stepQueries,
     sender: {
       hasRoom: () => sending.size < sendsMost,
-      begin: (attempt) => begin(sending, 'a send', sendUnhurried(attempt)),
+      begin: (attempt) => begin(sending, 'a send', sendDeferred(attempt)),
     },
     idle: async () => {
       while (sending.size + applying.size + querying.size > 0) {
@@ -291,7 +297,7 @@ function restAfter({ observation }: Observed): number {
  * @param claimedAt `now` of the claim
  */
 async function holding<Result>(
-  house: Pick<House, 'sql' | 'clock' | 'log'>,
+  deps: Pick<TrackingDeps, 'sql' | 'clock' | 'log'>,
   rows: readonly Intent[],
   claimedAt: number,
   work: Promise<Result>,
@@ -300,14 +306,14 @@ async function holding<Result>(
   void (async () => {
     let untilMs = claimedAt + claimMs;
     for (;;) {
-      await house.clock.sleep(renewEveryMs, ended.signal);
+      await deps.clock.sleep(renewEveryMs, ended.signal);
       if (ended.signal.aborted) return;
-      const renewedMs = house.clock.now() + claimMs;
+      const renewedMs = deps.clock.now() + claimMs;
       try {
-        await renewClaims(house.sql, rows, untilMs, renewedMs);
+        await renewClaims(deps.sql, rows, untilMs, renewedMs);
         untilMs = renewedMs;
       } catch (error) {
-        house.log.warn({ err: error, rows: rows.length }, 'claims were not renewed');
+        deps.log.warn({ err: error, rows: rows.length }, 'claims were not renewed');
       }
     }
   })();
@@ -324,17 +330,17 @@ const idOf = (report: ChargeReport | PayoutReport): string =>
 /** What of a payment is needed to ask after it. */
 type Asked = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt'>;
 
-async function queryOne(house: House, provider: Provider, asked: Asked): Promise<Payment | null> {
-  const startedAt = house.clock.now();
-  return applyQuery(house, asked, {
-    id: house.ids.uuid(),
+async function queryOne(deps: TrackingDeps, provider: Provider, asked: Asked): Promise<Payment | null> {
+  const startedAt = deps.clock.now();
+  return applyQuery(deps, asked, {
+    id: deps.ids.uuid(),
     startedAt,
-    outcome: await ask(house, provider, asked),
+    outcome: await ask(deps, provider, asked),
   });
 }
 
 async function ask(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   asked: Asked,
 ): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
@@ -343,12 +349,12 @@ async function ask(
     asked.kind === 'deposit'
       ? await provider.queryCharge(providerId, asked.createdAt)
       : await provider.queryPayout(providerId);
-  house.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
+  deps.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
   return outcome;
 }
 
 async function applyQuery(
-  house: House,
+  deps: TrackingDeps,
   asked: Asked,
   query: { id: string; startedAt: number; outcome: QueryOutcome<ChargeReport | PayoutReport> },
 ): Promise<Payment | null> {
@@ -356,13 +362,13 @@ async function applyQuery(
   const observation = { from: 'query', ...query } as const;
   try {
     return await applyOutcome(
-      house,
+      deps,
       { accountId, paymentId, operationId, connection, observation },
-      house.clock.monotonicMs() + applyWithinMs,
+      deps.clock.monotonicMs() + applyWithinMs,
     );
   } catch (error) {
     // The row is due again when its claim has run out.
-    house.log.warn({ err: error, paymentId }, 'a query was not applied');
+    deps.log.warn({ err: error, paymentId }, 'a query was not applied');
     return null;
   }
 }
@@ -374,42 +380,42 @@ const refreshWaitMs = 2_000;
  * The payment for a lookup: refreshed when its query is overdue and the shared limit has one left, else as it stands. A failure of
  * the provider never becomes one of the lookup. The claim makes it one query, however many look at once.
  */
-export async function refreshIfOverdue(house: House, payment: Payment): Promise<Payment> {
+export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Promise<Payment> {
   if (isTerminal(payment.status) || payment.status === 'draft') return payment;
-  const refreshed = refresh(house, payment).catch((error: unknown) => {
-    house.log.warn({ err: error, paymentId: payment.id }, 'a refresh failed');
+  const refreshed = refresh(deps, payment).catch((error: unknown) => {
+    deps.log.warn({ err: error, paymentId: payment.id }, 'a refresh failed');
     return payment;
   });
   const cut = new AbortController();
-  const waited = house.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, house.draining]));
+  const waited = deps.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, deps.draining]));
   const latest = await Promise.race([refreshed, waited.then(() => payment)]);
   cut.abort();
   return latest;
 }
 
-async function refresh(house: House, payment: Payment): Promise<Payment> {
+async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
   const { accountId, id } = payment;
-  const now = house.clock.now();
-  const intent = await claimOverdue(house.sql, accountId, id, now, now + claimMs);
-  const provider = intent && house.providers.get(intent.connection);
+  const now = deps.clock.now();
+  const intent = await claimOverdue(deps.sql, accountId, id, now, now + claimMs);
+  const provider = intent && deps.providers.get(intent.connection);
   if (!provider) return payment;
-  const slot = await takeAllowedQuery(house, provider);
+  const slot = await takeAllowedQuery(deps, provider);
   if (!slot) {
-    await makeDue(house.sql, [intent], now);
+    await makeDue(deps.sql, [intent], now);
     return payment;
   }
   try {
-    return (await holding(house, [intent], now, queryOne(house, provider, intent))) ?? payment;
+    return (await holding(deps, [intent], now, queryOne(deps, provider, intent))) ?? payment;
   } finally {
     await slot.free();
   }
 }
 
 /** A query of the shared limit, or null when none is left at this moment or the breaker is open. */
-export async function takeAllowedQuery(house: House, provider: Provider): Promise<Slot | null> {
+export async function takeAllowedQuery(deps: TrackingDeps, provider: Provider): Promise<Slot | null> {
   const { connection, capabilities } = provider;
-  const slot = await takeQuery(house, connection, capabilities.callTimeoutMs * 2);
-  if (!slot || (await house.breakers.allows(connection, 'query'))) return slot;
+  const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
+  if (!slot || (await deps.breakers.allows(connection, 'query'))) return slot;
   await slot.free();
   return null;
 }
@@ -431,7 +437,7 @@ const confirmWaitMs = 10_000;
  * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
  */
 export async function confirm(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   owners: readonly PaymentOwner[],
 ): Promise<void> {
@@ -439,28 +445,28 @@ export async function confirm(
   const asked = (owner: PaymentOwner): Asked => ({ ...owner, paymentId: owner.id, connection });
   const followed = owners.filter((owner) => owner.followed).map(asked);
   if (followed.length > 0) {
-    await makeDue(house.sql, followed, house.clock.now());
-    house.wake();
+    await makeDue(deps.sql, followed, deps.clock.now());
+    deps.wake();
   }
-  const untilMs = house.clock.monotonicMs() + confirmWaitMs;
+  const untilMs = deps.clock.monotonicMs() + confirmWaitMs;
   for (const owner of owners.filter((one) => !one.followed)) {
-    let slot = await takeAllowedQuery(house, provider);
-    while (!slot && house.clock.monotonicMs() < untilMs && !house.draining.aborted) {
-      await house.clock.sleep(200, house.draining);
-      slot = await takeAllowedQuery(house, provider);
+    let slot = await takeAllowedQuery(deps, provider);
+    while (!slot && deps.clock.monotonicMs() < untilMs && !deps.draining.aborted) {
+      await deps.clock.sleep(200, deps.draining);
+      slot = await takeAllowedQuery(deps, provider);
     }
     if (!slot) throw new NoQueryLeft();
     try {
-      const startedAt = house.clock.now();
-      const outcome = await ask(house, provider, asked(owner));
+      const startedAt = deps.clock.now();
+      const outcome = await ask(deps, provider, asked(owner));
       if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
       if (outcome.outcome === 'notFound') throw new Error('the provider does not know the payment');
       const { accountId, id: paymentId, operationId } = owner;
-      const observation = { from: 'query', id: house.ids.uuid(), startedAt, outcome } as const;
+      const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
       await applyOutcome(
-        house,
+        deps,
         { accountId, paymentId, operationId, connection, observation },
-        house.clock.monotonicMs() + applyWithinMs,
+        deps.clock.monotonicMs() + applyWithinMs,
       );
     } finally {
       await slot.free();

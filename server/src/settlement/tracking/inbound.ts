@@ -1,12 +1,15 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { House } from '../../compose/runtime.ts';
 import type { HookDelivery } from '../../http/hooks.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
 import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
 import type { Provider, WebhookNews } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { applyOutcome } from './apply-outcome.ts';
+import { applyWithinMs } from '../dispatch/send.ts';
+import { postUnmatched, unmatchedOf } from '../incidents/unmatched.ts';
+import { openOrReport } from '../incidents/unreadable.ts';
 import { installationId } from '../operator/audit.sql.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import type { TrackingDeps } from './follow-up.ts';
 import { confirm } from './follow-up.ts';
 import {
   findLeft,
@@ -17,9 +20,6 @@ import {
   type StoredDelivery,
   type WebhookTokens,
 } from './inbound.sql.ts';
-import { applyWithinMs } from '../dispatch/send.ts';
-import { postUnmatched, unmatchedOf } from '../incidents/unmatched.ts';
-import { openOrReport } from '../incidents/unreadable.ts';
 
 /**
  * What a provider delivers at our address.
@@ -55,8 +55,8 @@ const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 **
 /** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
 const appliesMost = 1_000;
 
-export function createInbound(house: House): Inbound {
-  const tokensOf = tokenReader(house);
+export function createInbound(deps: TrackingDeps): Inbound {
+  const tokensOf = tokenReader(deps);
   const underWay = new Set<Promise<void>>();
   let waiting: { row: StoredDelivery; resolve(): void; reject(error: unknown): void }[] = [];
   let storing = false;
@@ -78,7 +78,7 @@ export function createInbound(house: House): Inbound {
       waiting = [];
       try {
         await insertDeliveries(
-          house.sql,
+          deps.sql,
           batch.map(({ row }) => row),
         );
         for (const { resolve } of batch) resolve();
@@ -95,13 +95,13 @@ export function createInbound(house: House): Inbound {
     if (marking) return;
     marking = true;
     while (applied.length > 0) {
-      await house.clock.sleep(markEveryMs, house.draining);
+      await deps.clock.sleep(markEveryMs, deps.draining);
       const batch = applied;
       applied = [];
       try {
-        await markApplied(house.sql, batch, house.clock.now());
+        await markApplied(deps.sql, batch, deps.clock.now());
       } catch (error) {
-        house.log.warn({ err: error, deliveries: batch.length }, 'deliveries were not marked');
+        deps.log.warn({ err: error, deliveries: batch.length }, 'deliveries were not marked');
       }
     }
     marking = false;
@@ -113,23 +113,23 @@ export function createInbound(house: House): Inbound {
     const accountId = installationId;
     const unreadable = { accountId, paymentId: null, operationId: null, amountCents: 0 };
     try {
-      const body = await openOrReport(house, row.body, id, { ...unreadable, need: `delivery:${id}` });
+      const body = await openOrReport(deps, row.body, id, { ...unreadable, need: `delivery:${id}` });
       if (body === null) throw new Error('it cannot be opened');
       const news = provider.readWebhook(body, receivedAt);
-      if (news) await applyNews(house, id, connection, news);
-      await markApplied(house.sql, [id], house.clock.now());
+      if (news) await applyNews(deps, id, connection, news);
+      await markApplied(deps.sql, [id], deps.clock.now());
       return true;
     } catch (error) {
-      house.log.error({ err: error, delivery: id, tries }, 'a delivery that was left cannot be applied');
-      await postponeDelivery(house.sql, id, house.clock.now() + retryAfterMs(tries));
+      deps.log.error({ err: error, delivery: id, tries }, 'a delivery that was left cannot be applied');
+      await postponeDelivery(deps.sql, id, deps.clock.now() + retryAfterMs(tries));
       return false;
     }
   }
 
   function apply(id: string, connection: string, news: WebhookNews): void {
-    const work = applyNews(house, id, connection, news).then(
+    const work = applyNews(deps, id, connection, news).then(
       () => mark(id),
-      (error: unknown) => house.log.error({ err: error, delivery: id }, 'a delivery was not applied'),
+      (error: unknown) => deps.log.error({ err: error, delivery: id }, 'a delivery was not applied'),
     );
     underWay.add(work);
     void work.finally(() => underWay.delete(work));
@@ -137,17 +137,17 @@ export function createInbound(house: House): Inbound {
 
   return {
     async isOurAddress(connection, token) {
-      const tokens = house.providers.has(connection) ? await tokensOf(connection) : undefined;
+      const tokens = deps.providers.has(connection) ? await tokensOf(connection) : undefined;
       return tokens !== undefined && isGood(tokens, token);
     },
 
     async receive({ connection, headers, rawBody, clientVerified }) {
-      const provider = house.providers.get(connection);
+      const provider = deps.providers.get(connection);
       if (!provider) return { status: 404 };
-      const receivedAt = house.clock.now();
+      const receivedAt = deps.clock.now();
       const content = provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
-      const id = house.ids.uuid();
-      const body = house.secrets.seal(rawBody, id);
+      const id = deps.ids.uuid();
+      const body = deps.secrets.seal(rawBody, id);
       await store({
         id,
         connection,
@@ -158,7 +158,7 @@ export function createInbound(house: House): Inbound {
         nextAt: receivedAt + leftAfterMs,
       });
       if (!content.authentic) {
-        house.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
+        deps.log.warn({ delivery: id, connection, reason: content.reason }, 'a delivery is not authentic');
         return { status: 401 };
       }
       if (underWay.size < appliesMost) apply(id, connection, content);
@@ -167,8 +167,8 @@ export function createInbound(house: House): Inbound {
 
     async stepLeft() {
       let done = false;
-      for (const provider of house.providers.values()) {
-        const left = await findLeft(house.sql, provider.connection, house.clock.now(), 100);
+      for (const provider of deps.providers.values()) {
+        const left = await findLeft(deps.sql, provider.connection, deps.clock.now(), 100);
         for (const row of left) done = (await applyLeft(row, provider)) || done;
       }
       return done;
@@ -184,10 +184,10 @@ export function createInbound(house: House): Inbound {
  * The tokens of a connection, read once for all who ask while a read is under way: a flood of strangers costs one query at a time. Whoever
  * comes during a read waits for the next one, since that one may have begun before the address was changed.
  */
-function tokenReader(house: House): (connection: string) => Promise<WebhookTokens | undefined> {
+function tokenReader(deps: TrackingDeps): (connection: string) => Promise<WebhookTokens | undefined> {
   const reads = new Map<string, { now: Promise<unknown>; next: Promise<WebhookTokens | undefined> | null }>();
   const start = (connection: string): Promise<WebhookTokens | undefined> => {
-    const read = findWebhookTokens(house.sql, connection);
+    const read = findWebhookTokens(deps.sql, connection);
     const turn = { now: read, next: null };
     reads.set(connection, turn);
     const ended = () => {
@@ -214,7 +214,7 @@ const isGood = ({ current, previous }: WebhookTokens, given: string): boolean =>
   sameSecret(current, given) || (previous !== null && sameSecret(previous, given));
 
 async function applyNews(
-  house: House,
+  deps: TrackingDeps,
   deliveryId: string,
   connection: string,
   news: WebhookNews,
@@ -234,10 +234,10 @@ async function applyNews(
   for (const pix of news.received) of(pix.txid).received.push(pix);
   for (const payout of news.payouts) of(payout.providerId).payouts.push(payout);
 
-  const provider = house.providers.get(connection);
+  const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
   const ids = [...told.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
-  const owners = ids.length > 0 ? await findOwners(house.sql, connection, ids) : [];
+  const owners = ids.length > 0 ? await findOwners(deps.sql, connection, ids) : [];
   const owned: { owner: PaymentOwner; news: WebhookNews }[] = [];
   for (const owner of owners) {
     const { received, payouts } = told.get(owner.id) as WebhookNews;
@@ -251,30 +251,30 @@ async function applyNews(
     foreign.received.push(...received);
     foreign.payouts.push(...payouts);
   }
-  const unmatched = unmatchedOf(foreign, house.clock.now());
+  const unmatched = unmatchedOf(foreign, deps.clock.now());
   if (provider.capabilities.webhookTrust === 'path') {
     // Not believed: what is ours is asked after, what is not is only reported to a person.
     await Promise.all([
-      confirm(house, provider, owners),
-      ...unmatched.map((money) => postUnmatched(house, money, false)),
+      confirm(deps, provider, owners),
+      ...unmatched.map((money) => postUnmatched(deps, money, false)),
     ]);
     return;
   }
   await Promise.all([
-    ...owned.map(({ owner, news }) => applyOwned(house, deliveryId, connection, owner, news)),
-    ...unmatched.map((money) => postUnmatched(house, money, true)),
+    ...owned.map(({ owner, news }) => applyOwned(deps, deliveryId, connection, owner, news)),
+    ...unmatched.map((money) => postUnmatched(deps, money, true)),
   ]);
 }
 
 const applyOwned = (
-  house: House,
+  deps: TrackingDeps,
   deliveryId: string,
   connection: string,
   { accountId, id: paymentId, operationId }: PaymentOwner,
   { received, payouts }: WebhookNews,
 ): Promise<unknown> =>
   applyOutcome(
-    house,
+    deps,
     {
       accountId,
       paymentId,
@@ -282,5 +282,5 @@ const applyOwned = (
       connection,
       observation: { from: 'webhook', id: deliveryId, received, payouts },
     },
-    house.clock.monotonicMs() + applyWithinMs,
+    deps.clock.monotonicMs() + applyWithinMs,
   );

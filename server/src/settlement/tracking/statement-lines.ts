@@ -1,11 +1,11 @@
-import type { House } from '../../compose/runtime.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
 import { findOwners } from '../../payments/payments.sql.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
+import type { TrackingDeps } from './follow-up.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { findUnknown } from './statement.sql.ts';
 import {
   claimLines,
@@ -33,48 +33,52 @@ const busyMs = 30_000;
 const retryAfterMs = (tries: number): number => Math.min(6 * 3_600_000, 60_000 * 2 ** Math.min(tries, 9));
 
 export async function setAside(
-  house: Pick<House, 'sql' | 'clock' | 'log'>,
+  deps: Pick<TrackingDeps, 'sql' | 'clock' | 'log'>,
   connection: string,
   line: LineToAnswer,
   problem: string,
 ): Promise<void> {
-  const now = house.clock.now();
-  house.log.error({ connection, kind: line.kind, problem }, 'a line of the statement is set aside');
-  await setLinesAside(house.sql, connection, [line], { now, nextAt: now + retryAfterMs(0), problem });
+  const now = deps.clock.now();
+  deps.log.error({ connection, kind: line.kind, problem }, 'a line of the statement is set aside');
+  await setLinesAside(deps.sql, connection, [line], { now, nextAt: now + retryAfterMs(0), problem });
 }
 
 /** Looks up lines that are due. @returns true when there may be more at once */
-export async function stepStatementLines(house: House, provider: Provider): Promise<boolean> {
+export async function stepStatementLines(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const { connection } = provider;
-  const now = house.clock.now();
-  const due = await claimLines(house.sql, connection, now, now + claimMs, linesMost);
+  const now = deps.clock.now();
+  const due = await claimLines(deps.sql, connection, now, now + claimMs, linesMost);
   for (const [at, line] of due.entries()) {
     try {
-      const problem = await problemOf(house, provider, line);
-      if (problem === null) await removeLine(house.sql, connection, line);
-      else await fail(house, connection, line, problem);
+      const problem = await problemOf(deps, provider, line);
+      if (problem === null) await removeLine(deps.sql, connection, line);
+      else await fail(deps, connection, line, problem);
     } catch (error) {
       if (error instanceof NoQueryLeft) {
-        const nextAt = house.clock.now() + busyMs;
-        for (const left of due.slice(at)) await postponeLine(house.sql, connection, left, nextAt);
+        const nextAt = deps.clock.now() + busyMs;
+        for (const left of due.slice(at)) await postponeLine(deps.sql, connection, left, nextAt);
         return false;
       }
-      house.log.warn({ err: error, connection }, 'a line of the statement could not be answered');
-      await fail(house, connection, line, (error as Error).message);
+      deps.log.warn({ err: error, connection }, 'a line of the statement could not be answered');
+      await fail(deps, connection, line, (error as Error).message);
     }
   }
   return due.length === linesMost;
 }
 
-const fail = (house: House, connection: string, line: LineToAnswer & { tries: number }, problem: string) =>
-  noteLineFailed(house.sql, connection, line, house.clock.now() + retryAfterMs(line.tries), problem);
+const fail = (
+  deps: TrackingDeps,
+  connection: string,
+  line: LineToAnswer & { tries: number },
+  problem: string,
+) => noteLineFailed(deps.sql, connection, line, deps.clock.now() + retryAfterMs(line.tries), problem);
 
 /** Why the line has no answer; null: the books have what it says, or it names no payment of ours. */
-async function problemOf(house: House, provider: Provider, line: LineToAnswer): Promise<string | null> {
+async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAnswer): Promise<string | null> {
   let { providerId } = line;
   if (line.kind === 'reported') {
     if (line.endToEnd === null) return 'the report names no end-to-end id';
-    const slot = await takeAllowedQuery(house, provider);
+    const slot = await takeAllowedQuery(deps, provider);
     if (!slot) throw new NoQueryLeft();
     const found = await provider.findPix(line.endToEnd).finally(() => slot.free());
     if (found.outcome === 'notFound') return 'the provider does not know this Pix';
@@ -85,18 +89,19 @@ async function problemOf(house: House, provider: Provider, line: LineToAnswer): 
   if (paymentId === null) return null;
   const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
   const accountNumber = accountNumberOf(paymentId);
-  const news = await findUnknown(house.sql, provider.connection, [{ ...named, paymentId, accountNumber }]);
+  const news = await findUnknown(deps.sql, provider.connection, [{ ...named, paymentId, accountNumber }]);
   if (news.length === 0) return null;
   await confirm(
-    house,
+    deps,
     provider,
-    await findOwners(house.sql, provider.connection, [{ id: paymentId, accountNumber }]),
+    await findOwners(deps.sql, provider.connection, [{ id: paymentId, accountNumber }]),
   );
   return null;
 }
 
 /** What operators have to look at. */
-export const listOpenLines = (house: Pick<House, 'sql'>): Promise<OpenLine[]> => findOpenLines(house.sql);
+export const listOpenLines = (deps: Pick<TrackingDeps, 'sql'>): Promise<OpenLine[]> =>
+  findOpenLines(deps.sql);
 
 /** A person has looked at the line: it is not looked up again. @throws OperatorRefused no such line */
 export async function dismissLine(

@@ -1,10 +1,10 @@
-import type { House } from '../../compose/runtime.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
 import { findOwners } from '../../payments/payments.sql.ts';
 import type { Provider, StatementLine } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { resultOf } from '../dispatch/send.ts';
+import type { TrackingDeps } from './follow-up.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.ts';
 import { setAside } from './statement-lines.ts';
 
@@ -37,27 +37,27 @@ const widthLeastMs = 1_000;
  * where lines may have been written late since.
  * @returns false: the next one has its time
  */
-export async function stepStatement(house: House, provider: Provider): Promise<boolean> {
+export async function stepStatement(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   if (!provider.capabilities.statement.lists) return false;
   const { connection } = provider;
-  const now = house.clock.now();
+  const now = deps.clock.now();
   const claimedTo = now + everyMs;
-  const place = await claimStatement(house.sql, connection, now, claimedTo);
+  const place = await claimStatement(deps.sql, connection, now, claimedTo);
   if (!place || place.passAt === null) return false;
   const { passAt } = place;
-  const { readTo, restMs } = await readOn(house, provider, place.readTo, passAt);
+  const { readTo, restMs } = await readOn(deps, provider, place.readTo, passAt);
   if (readTo < passAt) {
-    await noteStatementRead(house.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
+    await noteStatementRead(deps.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
   } else {
     const next = { readTo: passAt - settlingMs, passAt: null };
-    await noteStatementRead(house.sql, connection, next, passAt + everyMs, claimedTo);
+    await noteStatementRead(deps.sql, connection, next, passAt + everyMs, claimedTo);
   }
   return false;
 }
 
 /** Reads on, up to `passAt`. @returns up to where that was done, and how long the next turn should rest */
 async function readOn(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   from: number,
   passAt: number,
@@ -65,20 +65,20 @@ async function readOn(
   let readTo = from;
   let widthMs = Math.max(passAt - from, widthLeastMs);
   for (let listings = 0; listings < listingsMost && readTo < passAt; listings++) {
-    const slot = await takeAllowedQuery(house, provider);
+    const slot = await takeAllowedQuery(deps, provider);
     if (!slot) return { readTo, restMs: 0 };
     const toMs = Math.min(passAt, readTo + widthMs);
     const divisible = widthMs > widthLeastMs;
     const outcome = await provider
       .statement({ fromMs: readTo, toMs, wholeOnly: divisible })
       .finally(() => slot.free());
-    house.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
+    deps.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
     if (outcome.outcome !== 'listed') return { readTo, restMs: soonMs };
     if (!outcome.complete && divisible) {
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
-    if (!(await answerLines(house, provider, outcome.reports))) return { readTo, restMs: soonMs };
+    if (!(await answerLines(deps, provider, outcome.reports))) return { readTo, restMs: soonMs };
     readTo = toMs;
   }
   return { readTo, restMs: 0 };
@@ -86,7 +86,7 @@ async function readOn(
 
 /** @returns false: no query of the shared limit was left, and the same lines are to be read again */
 async function answerLines(
-  house: House,
+  deps: TrackingDeps,
   provider: Provider,
   lines: readonly StatementLine[],
 ): Promise<boolean> {
@@ -95,11 +95,11 @@ async function answerLines(
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
-  const news = await findUnknown(house.sql, connection, named);
+  const news = await findUnknown(deps.sql, connection, named);
   if (news.length === 0) return true;
   const lineOf = new Map(news.map((line) => [line.paymentId, line]));
   const owners = await findOwners(
-    house.sql,
+    deps.sql,
     connection,
     [...lineOf.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
@@ -107,13 +107,13 @@ async function answerLines(
     const { accountId, id: paymentId } = owner;
     // One that is followed anyway is only queried sooner; its webhook may be under way.
     if (!owner.followed)
-      house.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
+      deps.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
     try {
-      await confirm(house, provider, [owner]);
+      await confirm(deps, provider, [owner]);
     } catch (error) {
       if (error instanceof NoQueryLeft) return false;
       const line = lineOf.get(paymentId);
-      if (line) await setAside(house, connection, line, (error as Error).message);
+      if (line) await setAside(deps, connection, line, (error as Error).message);
     }
   }
   return true;

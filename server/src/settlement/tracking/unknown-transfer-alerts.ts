@@ -1,12 +1,25 @@
 import { timestamp } from '../../db/pool.ts';
 import { events } from '../../events/event.ts';
-import type { House } from '../../compose/runtime.ts';
+import type { Signal } from '../../ground/signal.ts';
+import type { Till } from '../../ledger/till.ts';
 import { put, read, type Table } from '../../ledger/till.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
-import type { Statement } from '../../ports/sql.ts';
-import { paymentEvent } from '../payment-events.ts';
+import type { Clock } from '../../ports/clock.ts';
+import type { Ids } from '../../ports/ids.ts';
+import type { Sql, Statement } from '../../ports/sql.ts';
 import { sendPriority } from '../dispatch/intent.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
+import { paymentEvent } from '../payment-events.ts';
+
+interface AlertDeps {
+  sql: Sql;
+  till: Till;
+  clock: Clock;
+  ids: Ids;
+  /** The connections of this process. */
+  providers: ReadonlyMap<string, unknown>;
+  eventsWritten: Signal;
+}
 
 /**
  * Tells of transfers that stayed `unknown` for 15 minutes, once per payment: nobody can say yet whether the Pix went out, and a
@@ -68,36 +81,36 @@ interface Due {
 
 const unknownTransfer = 1;
 
-export function createStillUnknown(house: House): { step(): Promise<boolean> } {
+export function createUnknownTransferAlerts(deps: AlertDeps): { step(): Promise<boolean> } {
   return {
     /** One round; true when there may be more at once. */
     step: async () => {
-      const due = await house.sql.run<Due>(selectDue, [
-        [...house.providers.keys()],
+      const due = await deps.sql.run<Due>(selectDue, [
+        [...deps.providers.keys()],
         [sendPriority, unknownTransfer],
-        timestamp(house.clock.now() - afterMs),
+        timestamp(deps.clock.now() - afterMs),
         most,
       ]);
-      await Promise.all(due.map((one) => tell(house, one)));
-      if (due.length > 0) house.eventsWritten();
+      await Promise.all(due.map((one) => tell(deps, one)));
+      if (due.length > 0) deps.eventsWritten();
       return due.length === most;
     },
   };
 }
 
-function tell(house: House, { accountId, paymentId, operationId, connection }: Due): Promise<void> {
+function tell(deps: AlertDeps, { accountId, paymentId, operationId, connection }: Due): Promise<void> {
   const key = paymentKey(accountId, paymentId);
-  return house.till.submit<void>({
-    token: house.ids.uuid(),
-    deadlineMs: house.clock.monotonicMs() + applyWithinMs,
+  return deps.till.submit<void>({
+    token: deps.ids.uuid(),
+    deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
     chains: [{ accountId, chainId: operationId }],
     reads: [read(payments, key), read(unknownTold, key)],
     eventRefs: [],
     decide: (view) => {
       const payment = view.get(payments, key);
       if (payment?.status !== 'unknown' || view.get(unknownTold, key)) return { answer: undefined };
-      const at = house.clock.now();
-      const event = paymentEvent(house, connection, payment, 'unknown', 'transfer.unknown', at);
+      const at = deps.clock.now();
+      const event = paymentEvent(deps, connection, payment, 'unknown', 'transfer.unknown', at);
       return {
         answer: undefined,
         writes: [put(events, event), put(unknownTold, { accountId, paymentId, toldAt: at })],
