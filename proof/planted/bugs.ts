@@ -20,49 +20,49 @@ const till = 'server/src/ledger/till.ts';
 export const bugs: Bug[] = [
   {
     name: 'release on "not found"',
-    file: `${settlement}/reading.ts`,
+    file: `${settlement}/tracking/interpret-report.ts`,
     line: `events: refusedForGood ? [{`,
     with: `events: refusedForGood || payment.kind === 'transfer' ? [{`,
     rig: 'search',
   },
   {
     name: 'release on a refusal that answers a repeat',
-    file: `${settlement}/reading.ts`,
+    file: `${settlement}/tracking/interpret-report.ts`,
     line: 'return intent.attempt === 1',
     with: 'return intent.attempt >= 1',
     rig: 'search',
   },
   {
     name: 'release on no answer',
-    file: `${settlement}/reading.ts`,
+    file: `${settlement}/tracking/interpret-report.ts`,
     line: "      return nothingOf({ type: 'unclear',",
     with: "      return { ...nothingOf({ type: 'duplicate' }), events: [{ type: 'refused', reason: 'provider_refused' }] };\n      return nothingOf({ type: 'unclear',",
     rig: 'search',
   },
   {
     name: 'an overtaken owner may judge its attempt',
-    file: `${settlement}/reading.ts`,
+    file: `${settlement}/tracking/interpret-report.ts`,
     line: `if (intent?.state !== 'sending' || intent.fence !== fence) {`,
     with: `if (intent?.state !== 'sending') {`,
     rig: 'search',
   },
   {
     name: 'a lease without an end: a taken-over payment is sent again at once',
-    file: `${settlement}/intent.ts`,
+    file: `${settlement}/dispatch/intent.ts`,
     line: `intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.state === 'awaiting';`,
     rig: 'search',
   },
   {
     name: 'repeats although the adapter does not call them safe',
-    file: `${settlement}/intent.ts`,
+    file: `${settlement}/dispatch/intent.ts`,
     line: `intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;`,
     with: `intent.absences >= 2 && !intent.known;`,
     rig: 'search',
   },
   {
     name: 'no answer counts as "nothing was sent"',
-    file: `${settlement}/intent.ts`,
+    file: `${settlement}/dispatch/intent.ts`,
     line: `return { ...ended, newsAt, dueAt: Math.max(`,
     with: `if (intent.attempt === 1) return { ...ended, priority: sendPriority, state: 'ready', attempt: 0, newsAt, dueAt: now };
       return { ...ended, newsAt, dueAt: Math.max(`,
@@ -70,11 +70,11 @@ export const bugs: Bug[] = [
   },
   {
     name: 'sent before it is committed',
-    file: `${settlement}/accept.ts`,
-    line: `  return runtime.till.submit<Committed>({
+    file: `${settlement}/dispatch/accept.ts`,
+    line: `  return deps.till.submit<Committed>({
     token,`,
-    with: `  if (order.pixKey) void runtime.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
-  return runtime.till.submit<Committed>({
+    with: `  if (order.pixKey) void deps.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
+  return deps.till.submit<Committed>({
     token,`,
     rig: 'simulation',
   },
@@ -96,14 +96,14 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a second id on the second attempt',
-    file: `${settlement}/send.ts`,
+    file: `${settlement}/dispatch/send.ts`,
     line: 'providerId: providerIdOf(id),',
-    with: 'providerId: providerIdOf(runtime.ids.uuid()),',
+    with: 'providerId: providerIdOf(deps.ids.uuid()),',
     rig: 'simulation',
   },
   {
     name: 'the gross is sent, fee included',
-    file: `${settlement}/send.ts`,
+    file: `${settlement}/dispatch/send.ts`,
     line: 'amountCents: amountCents - feeCents,',
     with: 'amountCents,',
     rig: 'simulation',
@@ -152,7 +152,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'a day of answered queries opens no incident unless a repeat was refused in words that are listed',
-    file: `${settlement}/intent.ts`,
+    file: `${settlement}/dispatch/intent.ts`,
     line: `{ undecidedSince, answeredAt }: Intent,
 ): boolean {`,
     with: `{ undecidedSince, answeredAt, refused }: Intent,
@@ -241,7 +241,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an intent stays behind when its payment has ended',
-    file: `${settlement}/apply-outcome.ts`,
+    file: `${settlement}/tracking/apply-outcome.ts`,
     line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
     with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
     rig: 'search',
@@ -255,7 +255,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an ended lease is taken over and never asked after',
-    file: `${settlement}/intent.ts`,
+    file: `${settlement}/dispatch/intent.ts`,
     line: '  leaseUntil: null,\n  dueAt: now,',
     with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',
     rig: 'simulation',

@@ -1,4 +1,4 @@
-import type { Table } from '../ledger/till.ts';
+import type { Table } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
 export interface Hold {

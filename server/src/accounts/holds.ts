@@ -1,5 +1,6 @@
+import type { Readable } from '../db/table.ts';
 import { eventKinds } from '../ledger/journal.ts';
-import { createTill, put, type Readable, read } from '../ledger/till.ts';
+import { createTill, put, read } from '../ledger/till.ts';
 import { audits } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../settlement/operator/operator.ts';
 import { findAccountOf, findHold, findHolds, type Hold, holds, readOpenHolds } from './holds.sql.ts';

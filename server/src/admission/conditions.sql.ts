@@ -1,4 +1,4 @@
-import type { Readable } from '../ledger/till.ts';
+import type { Readable } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
 /** An account's conditions, as every flush reads them. Shared by its operations. */

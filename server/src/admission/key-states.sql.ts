@@ -1,5 +1,5 @@
+import type { Readable } from '../db/table.ts';
 import type { Permission } from '../ground/permissions.ts';
-import type { Readable } from '../ledger/till.ts';
 import type { Statement } from '../ports/sql.ts';
 
 /**

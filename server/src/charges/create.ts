@@ -3,7 +3,7 @@ import { feeOf } from '../ground/money.ts';
 import type { Caller } from '../http/auth.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
-import type { ChargeRequest } from './routes.ts';
+import type { ChargeRequest } from './schema.ts';
 
 /**
  * Creates a Pix charge at the provider and waits for its code.

@@ -5,14 +5,8 @@ import { chargeExamples } from '../payments/examples.ts';
 import type { Payment } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewWithCode } from '../payments/view.ts';
+import type { ChargeRequest } from './schema.ts';
 import { ChargeBody } from './schema.ts';
-
-export interface ChargeRequest {
-  amountCents: number;
-  payerName: string;
-  description: string;
-  requestKey: string;
-}
 
 export type CreateCharge = (
   caller: Caller,

@@ -19,3 +19,10 @@ export const ChargeBody = Body(
     ],
   },
 );
+
+export interface ChargeRequest {
+  amountCents: number;
+  payerName: string;
+  description: string;
+  requestKey: string;
+}

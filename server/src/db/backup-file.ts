@@ -3,7 +3,7 @@ import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { constants, createZstdCompress, createZstdDecompress } from 'node:zlib';
-import { exists, syncFolder } from './binaries.ts';
+import { exists, syncFolder } from '../ground/durable-files.ts';
 
 /**
  * The file of a backup: a line that names it, one Zstandard stream of blocks, encrypted, and the SHA-256 of everything before it.

@@ -18,19 +18,10 @@ import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
+import { exists, keptText, syncFolder, writeDurably } from '../ground/durable-files.ts';
 import type { Log } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
-import {
-  canReach,
-  copyBinaries,
-  exists,
-  findPackage,
-  keptText,
-  linkLibraries,
-  type SystemUser,
-  syncFolder,
-  writeDurably,
-} from './binaries.ts';
+import { canReach, copyBinaries, findPackage, linkLibraries, type SystemUser } from './binaries.ts';
 import { processExists } from './lock.ts';
 
 /**

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { writeDurably } from '../ground/durable-files.ts';
 import type { Clock } from '../ports/clock.ts';
-import { writeDurably } from './binaries.ts';
 
 /** Who owns a data folder: at most one process at a time. */
 interface Owner {

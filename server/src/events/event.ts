@@ -1,5 +1,5 @@
 import { timestamp } from '../db/pool.ts';
-import type { Table } from '../ledger/till.ts';
+import type { Table } from '../db/table.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 

@@ -1,8 +1,8 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
-import { exists, keptText } from '../db/binaries.ts';
 import type { Ids } from '../ports/ids.ts';
 import { SettingFault } from './config.ts';
+import { exists, keptText } from './durable-files.ts';
 import { hmacSha256 } from './hmac.ts';
 
 /**

@@ -8,7 +8,6 @@ import type {
 } from 'fastify';
 import type { ApiError, Language } from '../ground/errors.ts';
 import type { Permission } from '../ground/permissions.ts';
-import type { Holder } from '../request-log/request-log.ts';
 import type { Caller } from './auth.ts';
 import type { Policy } from './rate-limit.ts';
 import type { ClientTrace } from './trace.ts';
@@ -58,3 +57,10 @@ export type ApiScope = FastifyInstance<
   FastifyBaseLogger,
   TypeBoxTypeProvider
 >;
+
+/** Who asked, as soon as the key is known: refused requests have it too. */
+export interface Holder {
+  id: string;
+  accountId: string;
+  accountNumber: number;
+}

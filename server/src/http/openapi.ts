@@ -1,14 +1,10 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import type { FastifySchema } from 'fastify';
 import { catalogue, type ErrorCode, errorBody, fieldCodes, refuse, refuseFields } from '../ground/errors.ts';
 import type { RouteFacts } from './edge.ts';
-import type { EdgeParts } from './server.ts';
 
 /**
  * The OpenAPI 3.1 document, from the very schemas that the calls are checked with. Written here and not by a plugin: a route
  * already says everything in JSON Schema, which OpenAPI 3.1 takes as it is.
- *
- * `node server/src/http/openapi.ts --write FILE` writes it, `--check FILE` ends with 1 when the file says something else.
  */
 export interface DescribedRoute {
   method: string;
@@ -378,45 +374,4 @@ function errorResponseOf(status: number): Json {
       },
     },
   };
-}
-
-/** The document as it is committed, from a server that answers nothing else. */
-export async function committedDocument(): Promise<string> {
-  const { basePath, buildServer } = await import('./server.ts');
-  const { createLog } = await import('../ground/log.ts');
-  const { systemClock } = await import('../ports/clock.ts');
-  const { systemIds } = await import('../ports/ids.ts');
-  const nothing = {} as EdgeParts;
-  const app = buildServer({
-    ...nothing,
-    config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
-    clock: systemClock,
-    ids: systemIds(systemClock),
-    log: createLog('silent'),
-    secrets: { derive: () => Buffer.alloc(32) } as unknown as EdgeParts['secrets'],
-    useCases: {} as EdgeParts['useCases'],
-    draining: new AbortController().signal,
-  });
-  const answer = await app.inject({ url: `${basePath}/openapi.json` });
-  await app.close();
-  return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;
-}
-
-async function main([what, file]: readonly string[]): Promise<void> {
-  if ((what !== '--write' && what !== '--check') || file === undefined) {
-    throw new Error('usage: openapi.ts --write FILE | --check FILE');
-  }
-  const document = await committedDocument();
-  if (what === '--write') return writeFile(file, document);
-  if ((await readFile(file, 'utf8')) !== document) {
-    throw new Error(`${file} is not what the route schemas say: npm run contract`);
-  }
-}
-
-// No await here: server.ts imports this module.
-if (import.meta.main) {
-  main(process.argv.slice(2)).catch((error: Error) => {
-    process.stderr.write(`${error.message}\n`);
-    process.exitCode = 1;
-  });
 }

@@ -1,3 +1,4 @@
+import type { Readable, Table } from '../db/table.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -93,29 +94,6 @@ export interface Posting {
   reference: string;
   movement: Movement;
   effectiveAt: number;
-}
-
-/** What a room lets the till read under the lock, many keys at a time. */
-export interface Readable<Row> {
-  readonly name: string;
-  keyOf(row: Row): string;
-  read(tx: Queries, keys: readonly string[]): Promise<Row[]>;
-}
-
-/** What a room lets the till write, many rows at a time and in key order. */
-export interface Table<Row> extends Readable<Row> {
-  /** Its place in the fixed order of writes. */
-  readonly rank: number;
-  write(tx: Queries, changes: Changes<Row>): Promise<unknown>[];
-  /** The token of the command that wrote the row, where it carries one. */
-  tokenOf?(row: Row): string;
-}
-
-export interface Changes<Row> {
-  inserted: readonly Row[];
-  updated: readonly Row[];
-  /** Keys. */
-  deleted: readonly string[];
 }
 
 export interface Read {

@@ -1,5 +1,5 @@
 import { timestamp } from '../db/pool.ts';
-import type { Readable } from '../ledger/till.ts';
+import type { Readable } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { KeyUse } from './idempotency.ts';
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../ground/log.ts';
+import type { Holder } from '../http/edge.ts';
 import { uuidOf } from '../http/validation.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -20,13 +21,6 @@ export interface RequestLog {
   note(request: FastifyRequest, reply: FastifyReply): void;
   /** Writes once a second until `stopping`, and what is left then. */
   run(stopping: AbortSignal): Promise<void>;
-}
-
-/** Who asked, as soon as the key is known: refused requests have it too. */
-export interface Holder {
-  id: string;
-  accountId: string;
-  accountNumber: number;
 }
 
 interface Needs {

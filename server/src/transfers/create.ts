@@ -5,7 +5,7 @@ import type { Caller } from '../http/auth.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import { existsInDict } from './pix-key.ts';
-import type { TransferRequest } from './routes.ts';
+import type { TransferRequest } from './schema.ts';
 
 /**
  * Reserves the gross and sends the net. The API key authorizes the movement: no code, no confirmation.

@@ -1,15 +1,19 @@
-import type { Ground } from '../compose/runtime.ts';
+import type { Config } from '../ground/config.ts';
 import { ApiError, errorBody, refuse, refuseFields } from '../ground/errors.ts';
 import { createMail } from '../ground/mail.ts';
 import { validatorOf } from '../http/validation.ts';
 import { createTill } from '../ledger/till.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 import { findOwner } from './draft.sql.ts';
-import { createDraft } from './draft.ts';
+import { createDraft, type DraftDeps } from './draft.ts';
 import { normalisePixKey } from './pix-key.ts';
 import { TransferBody } from './schema.ts';
 
 const validate = validatorOf(TransferBody as Parameters<typeof validatorOf>[0], 'body');
+
+interface CommandDeps extends Omit<DraftDeps, 'till' | 'identity' | 'mail'> {
+  config: Config;
+}
 
 interface WantedDraft {
   amountCents: number;
@@ -25,7 +29,7 @@ interface WantedDraft {
  * @throws Error a sentence that says what is wrong
  */
 export async function draftOfCommand(
-  context: Omit<Ground, 'net'>,
+  context: CommandDeps,
   operationId: string,
   wanted: WantedDraft,
 ): Promise<{ id: string; requestKey: string }> {
@@ -38,7 +42,7 @@ export async function draftOfCommand(
 }
 
 async function draftFor(
-  context: Omit<Ground, 'net'>,
+  context: CommandDeps,
   operationId: string,
   wanted: WantedDraft,
 ): Promise<{ id: string; requestKey: string }> {

@@ -1,5 +1,5 @@
 import { timestamp } from '../db/pool.ts';
-import type { Table } from '../ledger/till.ts';
+import type { Table } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
 /** What is kept of a draft beside its payment, until it is confirmed or ends. Instants are milliseconds since 1970. */

@@ -28,7 +28,7 @@ import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
 import { type Draft, drafts, findOverdue } from './draft.sql.ts';
 import { codeLetter } from './draft-letter.ts';
 import { existsInDict } from './pix-key.ts';
-import type { TransferRequest } from './routes.ts';
+import type { TransferRequest } from './schema.ts';
 
 /**
  * Transfers that a person asks for, confirmed by a code from their mail.

@@ -8,18 +8,9 @@ import { draftCancelledExamples, transferExamples } from '../payments/examples.t
 import type { Payment, PaymentReason } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewWithCode } from '../payments/view.ts';
-import type { PixKeyType } from '../provider/provider.ts';
 import { normalisePixKey } from './pix-key.ts';
+import type { TransferRequest } from './schema.ts';
 import { CodeBody, TransferBody } from './schema.ts';
-
-export interface TransferRequest {
-  amountCents: number;
-  /** Normalised. */
-  pixKey: string;
-  pixKeyType: PixKeyType;
-  description: string;
-  requestKey: string;
-}
 
 export type CreateTransfer = (
   caller: Caller,

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, OneOf, Text, Uuid } from '../http/schema.ts';
+import type { PixKeyType } from '../provider/provider.ts';
 
 export const TransferBody = Body(
   {
@@ -35,3 +36,12 @@ export const CodeBody = Body(
   },
   { examples: [{ code: '123456' }] },
 );
+
+export interface TransferRequest {
+  amountCents: number;
+  /** Normalised. */
+  pixKey: string;
+  pixKeyType: PixKeyType;
+  description: string;
+  requestKey: string;
+}

@@ -16,6 +16,7 @@ import {
 import pg from 'pg';
 import { afterAll, afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openPool } from '../../src/db/pool.ts';
+import type { Table } from '../../src/db/table.ts';
 import type { ApiError } from '../../src/ground/errors.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { eventKinds } from '../../src/ledger/journal.ts';
@@ -27,7 +28,6 @@ import {
   type Read,
   read,
   remove,
-  type Table,
   type Till,
   type Write,
 } from '../../src/ledger/till.ts';

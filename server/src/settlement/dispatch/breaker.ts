@@ -1,5 +1,5 @@
+import type { Table } from '../../db/table.ts';
 import type { Log } from '../../ground/log.ts';
-import type { Table } from '../../ledger/till.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 

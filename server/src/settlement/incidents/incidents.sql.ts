@@ -1,4 +1,4 @@
-import type { Readable, Table } from '../../ledger/till.ts';
+import type { Readable, Table } from '../../db/table.ts';
 import type { IncidentKind } from '../../payments/state.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 

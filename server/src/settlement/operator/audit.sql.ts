@@ -1,4 +1,4 @@
-import type { Table } from '../../ledger/till.ts';
+import type { Table } from '../../db/table.ts';
 import type { Statement } from '../../ports/sql.ts';
 
 /** What an operator did. Written with what was done, in the same transaction, and never changed. */

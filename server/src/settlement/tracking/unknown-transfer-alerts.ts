@@ -1,8 +1,9 @@
 import { timestamp } from '../../db/pool.ts';
+import type { Table } from '../../db/table.ts';
 import { events } from '../../events/event.ts';
 import type { Signal } from '../../ground/signal.ts';
 import type { Till } from '../../ledger/till.ts';
-import { put, read, type Table } from '../../ledger/till.ts';
+import { put, read } from '../../ledger/till.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
