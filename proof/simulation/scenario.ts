@@ -453,6 +453,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
         db.run('SELECT 1 FROM intent UNION ALL SELECT 1 FROM draft LIMIT 1', []).length === 0 &&
         bank.outbox.waiting.size === 0 &&
         bank.due.items.length === 0 &&
+        // What looks at the end has transactions of its own.
+        !db.isBusy() &&
         (!habits.delivers || db.run(waitingEvents, []).length === 0)
       );
     }, end);
