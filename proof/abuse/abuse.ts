@@ -9,8 +9,8 @@ import type { FromAttackers, Targets } from './attackers.ts';
 /**
  * Attacks a running service anonymously and as a merchant, over loopback, while a well-behaved client measures.
  *
- * Rules. (1) The p99 of the client stays below 1 s. Where the machine is so loaded that the client's p99 before the attack is above
- * 200 ms already, below five times that: a machine under load must not fail the rig, nor may load hide a service that stops. (2) The
+ * Rules. (1) The p99 of the client stays below 1 s, or below ten times what it is without attack in the same run, if that is more: a
+ * quiet machine has some 10 ms, so the second half speaks only on a machine that is loaded already. (2) The
  * largest memory of the service during the attack is at most 1.5 times the largest before it, both while the client works. (3) Some
  * time after the attack, with the attackers' connections still open on their side, the service has no more descriptors than before it but
  * for the pools of clients. (4) Every charge that a payer pays is told by the provider's webhook within ten seconds. (5) No answer to
@@ -42,9 +42,8 @@ interface Measured {
   slowestPaidMs: number;
 }
 
-const quietP99Ms = 200;
 const bearableMs = 1_000;
-const worsening = 5;
+const worsening = 10;
 const memoryTimes = 1.5;
 /** Connections to the database and of idle keep-alive clients come and go. */
 const descriptorsSpare = 25;
@@ -110,7 +109,7 @@ export async function abuse({
     process.stop();
 
     const verified = await finish(['verify', '--full', '--json'], env);
-    const limitMs = before.p99Ms > quietP99Ms ? Math.max(bearableMs, worsening * before.p99Ms) : bearableMs;
+    const limitMs = Math.max(bearableMs, worsening * before.p99Ms);
     const result: Abused = {
       minutes,
       before,
