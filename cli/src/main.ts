@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { Vintem, VintemError } from '@vintem/sdk';
 import { type Command, type Context, exitCodes, type Login, text, UsageFault } from './command.ts';
