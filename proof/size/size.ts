@@ -121,9 +121,10 @@ async function onStage(
   };
   const load = startLoad(stage);
   try {
+    await step('deletion without checkpoints', () => deleted(stage, 2));
     await step('verify, from the beginning', () => verified(stage));
     await step('verify, from the checkpoints', () => verified(stage));
-    await step('deletion of operations', () => deleted(stage));
+    await step('deletion from the checkpoints', () => deleted(stage, 3));
     await step('lists and pages', () => visitPages(stage));
     await step('retention', () => pruned(stage));
     await step('follow-up', () => followed(stage));
@@ -250,6 +251,8 @@ async function measure(stage: Stage, statements: Seen, faults: string[]): Promis
         seen.rows = Math.max(seen.rows, rows);
         seen.pages = Math.max(seen.pages, pages);
       } catch (error) {
+        // A write that was done cannot always be done again: its constraint says so before the plan is known.
+        if (error instanceof Error && 'code' in error && String(error.code).startsWith('23')) continue;
         faults.push(`${name} could not be explained: ${error instanceof Error ? error.message : error}`);
       }
     }
@@ -348,10 +351,11 @@ async function verified({ runtime }: Stage): Promise<string> {
 }
 
 /** One that holds the open charges, one with all the journals, and an empty one beside them. */
-async function deleted(stage: Stage): Promise<string> {
-  const [full, open, ...empty] = stage.stored.bigOperationIds;
+async function deleted(stage: Stage, empty: number): Promise<string> {
+  const [full, open] = stage.stored.bigOperationIds;
   const answers: string[] = [];
-  for (const id of [full, open, empty[0]]) {
+  const refused = stage.sizes.settled > 0 ? [full, open] : [];
+  for (const id of [...refused, stage.stored.bigOperationIds[empty]]) {
     const began = performance.now();
     const { status, body } = await call(stage, 'DELETE', `/operations/${id}`);
     if (status >= 500) throw new Error(`${status} ${body.code}`);
