@@ -14,6 +14,10 @@ export interface Known {
   operation: Operation;
   id: string;
   status: number;
+  /** Of a transfer that the provider completes: what has not come back of it. */
+  sentCents?: number;
+  /** How often it came back. */
+  returns?: number;
 }
 export interface Model {
   operations: Operation[];
@@ -24,6 +28,11 @@ export interface Real {
   pay(id: string): Promise<void>;
   /** How the provider's deliveries come from now on. */
   deliver(webhook: 'send' | 'duplicate' | 'reorder'): Promise<void>;
+  /** A transfer comes back in part, reported under these names; resolves when the service has booked so much of it. */
+  giveBack(
+    id: string,
+    back: { amountCents: number; id: string; returnForm: string; bookedCents: number },
+  ): Promise<void>;
   /** Sends a delivery that the service has seen already once more, with the same bytes. */
   deliverAgain(n: number): Promise<void>;
   /** A call with a key of its own, and what revokes it. */
@@ -35,6 +44,8 @@ export type Command = fc.AsyncCommand<Model, Real>;
 
 const feeCents = 25;
 const live = (model: Model): Operation[] => model.operations.filter(({ deleted }) => !deleted);
+const returnable = (payments: readonly Known[], cents: number): Known[] =>
+  payments.filter(({ operation, sentCents = 0 }) => !operation.deleted && sentCents >= cents);
 export const nth = <T>(list: readonly T[], n: number): T => list[n % list.length] as T;
 
 export const command = (
@@ -100,9 +111,36 @@ export const commands = [
               expectedNetAmountCents: amountCents - feeCents,
             });
             operation.cents -= amountCents;
-            model.payments.push({ path: '/pix/transfers', body, operation, id: made.body.id, status: 201 });
+            const sentCents = behaviour === 'stay-pending' ? 0 : amountCents - feeCents;
+            model.payments.push({
+              path: '/pix/transfers',
+              body,
+              operation,
+              id: made.body.id,
+              status: 201,
+              sentCents,
+            });
           }
           expect(await balanceOf(real, operation)).toBe(operation.cents);
+        },
+      ),
+    ),
+  fc
+    .tuple(fc.nat(50), fc.constantFrom(300, 300, 200), fc.constantFrom('id', 'rtrId', 'both', 'changing'))
+    .map(([n, amountCents, returnForm]) =>
+      command(
+        `${amountCents} of transfer ${n} come back, reported by ${returnForm}`,
+        ({ payments }) => returnable(payments, amountCents).length > 0,
+        async (model, real) => {
+          const known = nth(returnable(model.payments, amountCents), n);
+          const returns = known.returns ?? 0;
+          known.sentCents = (known.sentCents ?? 0) - amountCents;
+          known.returns = returns + 1;
+          // The same ids under every transfer: they are unique within one only.
+          const bookedCents = known.body.amountCents - feeCents - known.sentCents;
+          await real.giveBack(known.id, { amountCents, id: String(returns), returnForm, bookedCents });
+          known.operation.cents += amountCents;
+          expect(await balanceOf(real, known.operation)).toBe(known.operation.cents);
         },
       ),
     ),

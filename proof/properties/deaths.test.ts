@@ -107,6 +107,26 @@ async function pay(call: Call, id: string, operationId?: string): Promise<void> 
   );
 }
 
+/** A transfer comes back in part, once, whatever dies meanwhile, and the service books it. */
+const giveBack: Real['giveBack'] = async (id, { amountCents, id: returnId, returnForm, bookedCents }) => {
+  await untilAnswered(() => simulator.control('PUT', '/control/behaviour', { returnForm }));
+  await until(async () => {
+    const state = () => simulator.control('GET', `/control/state?idEnvio=${providerId(id)}`);
+    const returns: { id: string }[] = (await untilAnswered(state)).body.payouts[0]?.returns ?? [];
+    if (returns.some((one) => one.id === returnId)) return true;
+    const path = `/control/payouts/${providerId(id)}/return`;
+    await untilAnswered(() => simulator.control('POST', path, { amountCents, id: returnId }));
+    return false;
+  }, 60_000);
+  await until(async () => {
+    const [row] = await admin<{ cents: string }>(
+      'SELECT returned_cents AS cents FROM vintem.payment WHERE id = $1',
+      [id],
+    );
+    return Number(row?.cents) === bookedCents;
+  }, 60_000);
+};
+
 /** As a client does: what has no answer, or one that says "later", is asked for again. */
 async function untilAnswered<Told>(ask: () => Promise<Told>, withinMs = 30_000): Promise<Told> {
   for (const deadline = Date.now() + withinMs; ; await systemClock.sleep(20)) {
@@ -143,6 +163,7 @@ describe('one call after the other', () => {
       await simulator.control('PUT', '/control/behaviour', { webhook });
     },
     deliverAgain: repeatDelivery,
+    giveBack,
     withOwnKey: async () => {
       const key = await keyOf(accountId);
       const revoke = () => vintem<void>('key', 'revoke', key.split('_')[2] ?? '');

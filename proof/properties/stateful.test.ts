@@ -1,5 +1,5 @@
 import { freePort } from '@vintem/testkit/program.ts';
-import { type Call, callWith, type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import { type Call, callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
@@ -64,6 +64,22 @@ describe('two processes over one database', () => {
       deliverAgain: (n) => deliverAgain({ ...service, secrets: service.runtime.secrets }, n),
       deliver: async (webhook) => {
         await service.simulator.control('PUT', '/control/behaviour', { webhook });
+      },
+      giveBack: async (id, { amountCents, id: returnId, returnForm, bookedCents }) => {
+        await service.simulator.control('PUT', '/control/behaviour', { returnForm });
+        const path = `/control/payouts/${id.replaceAll('-', '')}/return`;
+        // The provider completes it in a moment, and tells of it.
+        await until(
+          async () =>
+            (await service.simulator.control('POST', path, { amountCents, id: returnId })).status === 200,
+        );
+        await until(async () => {
+          const [row] = await service.database.admin<{ cents: string }>(
+            'SELECT returned_cents AS cents FROM vintem.payment WHERE id = $1',
+            [id],
+          );
+          return Number(row?.cents) === bookedCents;
+        });
       },
       withOwnKey: async () => {
         const key = await service.newKey(merchant.ownerId);
