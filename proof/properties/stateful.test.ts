@@ -1,5 +1,12 @@
 import { freePort } from '@vintem/testkit/program.ts';
-import { type Call, callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import {
+  type Call,
+  callWith,
+  type Merchant,
+  openService,
+  type Service,
+  until,
+} from '@vintem/testkit/service.ts';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
