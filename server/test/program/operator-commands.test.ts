@@ -130,6 +130,36 @@ test('the lists of the provider are compared', { timeout: 60_000 }, async () => 
   expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);
 });
 
+test('the balance of the provider, and lines of its statement that have no answer', {
+  timeout: 60_000,
+}, async () => {
+  const balance = await vintem('provider', 'balance', '--connection', 'simulator');
+  expect(balance).toMatchObject({
+    code: 0,
+    json: {
+      connection: 'simulator',
+      availableCents: expect.any(Number),
+      blocked: { judicialCents: 0, medCents: 0, totalCents: 0 },
+    },
+  });
+  expect((await vintem('provider', 'balance')).code).toBe(1);
+  const database = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
+  await database.connect();
+  await database.query(
+    `INSERT INTO vintem.statement_line (connection, kind, reference, rtr_id, amount_cents, moved_at, first_seen_at, tries, next_at, problem)
+      VALUES ('simulator', 'reported', 'D1', 'D1', 75, now(), now(), 3, now() + interval '1 hour', 'the report names no end-to-end id')`,
+  );
+  await database.end();
+  expect((await vintem('statement', 'list')).json.lines).toMatchObject([
+    { connection: 'simulator', kind: 'reported', id: 'D1', amountCents: 75, tries: 3 },
+  ]);
+  const dismiss = ['statement', 'dismiss', 'reported', 'D1', '--connection', 'simulator'];
+  expect((await vintem(...dismiss)).code).toBe(2);
+  expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(0);
+  expect((await vintem('statement', 'list')).json).toEqual({ lines: [] });
+  expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(1);
+});
+
 test('verify: 0 while everything holds, 3 when something does not, which it then records', {
   timeout: 60_000,
 }, async () => {
