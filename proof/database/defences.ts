@@ -15,6 +15,8 @@ const tables = [
   'balance',
   'journal',
   'payment',
+  'known_return',
+  'statement_line',
   'intent',
   'incident',
   'hold',
@@ -32,6 +34,7 @@ const breaks: Record<string, string> = {
   account_minimum_deposit_cents_check: 'minimum_deposit_cents = 199',
   account_minimum_withdrawal_cents_check: 'minimum_withdrawal_cents = 999',
   account_number_check: 'number = 4294967296',
+  account_second_factor_grace_days_check: 'second_factor_grace_days = 31',
   account_withdrawal_fee_bps_check: 'withdrawal_fee_bps = 10001',
   account_withdrawal_fee_cents_check: 'withdrawal_fee_cents = -1',
   balance_available_check: 'available = -1',
@@ -50,6 +53,7 @@ const breaks: Record<string, string> = {
   intent_check2: "state = 'awaiting', attempt = 0",
   intent_kind_check: "kind = 'gift'",
   intent_state_check: "state = 'lost', attempt = 1",
+  known_return_amount_cents_check: 'amount_cents = 0',
   journal_available_after_check: 'available_after = -1',
   journal_check: 'available = available + 1',
   journal_check1:
@@ -72,6 +76,7 @@ const breaks: Record<string, string> = {
   payment_net_amount_cents_check: 'net_amount_cents = -1',
   payment_provider_fee_cents_check: 'provider_fee_cents = -1',
   payment_returned_cents_check: 'returned_cents = -1',
+  statement_line_kind_check: "kind = 'gift'",
 };
 
 /** Where the row that is broken must be a certain one. */
@@ -97,11 +102,9 @@ const besides: Record<string, string[]> = {
   operation_pkey: ['operation.operation_account_id_main_key', 'operation.operation_account_id_slot_key'],
   journal_pkey: ['journal.journal_account_id_subject_event_reference_key'],
   incident_pkey: ['incident.incident_account_id_reference_key'],
-  returned: [],
   intent_attempt_check: ['intent.intent_check2'],
   payment_returned_cents_check: ['payment.payment_check3'],
   payment_check3: ['payment.payment_check1'],
-  intent_state_check: [],
 };
 
 const samples = `
@@ -111,6 +114,10 @@ const samples = `
     FROM payment LIMIT 1;
   INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at)
     SELECT account_id, id, 'debit', id, operation_id, 1, 'r', false, '{}', 'open', now() FROM payment LIMIT 1;
+  INSERT INTO known_return (account_id, payment, reference, amount_cents, at, posted)
+    SELECT account_id, id::text, 'r', 1, now(), true FROM payment LIMIT 1;
+  INSERT INTO statement_line (connection, kind, reference, moved_at, first_seen_at, tries, next_at)
+    VALUES ('simulator', 'received', 'r', now(), now(), 0, now());
   INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
     SELECT account_id, id, operation_id, 1, 'r', 'me', now() FROM payment LIMIT 1;
   INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,

@@ -5,9 +5,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimIncidentAlerts, claimUnknownAlerts } from '../../server/src/accounts/alerts.sql.ts';
 import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
 import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
+import { claimSecret } from '../../server/src/db/installation-secret.ts';
 import { openPool } from '../../server/src/db/pool.ts';
+import { sealAgain } from '../../server/src/db/sealed-columns.ts';
 import { becomePublisher } from '../../server/src/events/publish.sql.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { createSecrets } from '../../server/src/ground/secrets.ts';
 import { claimUnusedKeys } from '../../server/src/keys/keys.sql.ts';
 import { lockBalances } from '../../server/src/ledger/ledger.sql.ts';
 import { authStore } from '../../server/src/panel/auth/auth-store.ts';
@@ -17,13 +20,16 @@ import type { Queries, Sql, Statement, Transaction } from '../../server/src/port
 import {
   claimDue,
   claimDueNeighbours,
+  claimDueSends,
   claimMentioned,
   claimOverdue,
   makeDue,
+  renewClaims,
 } from '../../server/src/settlement/dispatch/intents.sql.ts';
-import { prepareLimits, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
+import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
+import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
 import {
   claimLanes,
   leaveLanes,
@@ -91,14 +97,57 @@ async function after<T>(
   const tx = await world.db.sql.begin();
   await tx.run({ name: `locks.${change.length}`, text: change }, values);
   const pending = other();
+  await until(() => somebodyWaits(world));
+  await tx.commit();
+  return pending;
+}
+
+async function somebodyWaits({ db }: Pick<World, 'db'>): Promise<boolean> {
+  const [row] = await db.admin<{ n: number }>(
+    `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+  );
+  return (row?.n ?? 0) > 0;
+}
+
+/**
+ * Runs two units of work, the second while the first has run all its statements and has not committed. The first commits when the
+ * second waits for a lock or has ended.
+ * @param lastStatement how the last statement of the first begins
+ */
+async function overlapping<T>(
+  { db, sql }: World,
+  lastStatement: string,
+  work: (sql: Sql) => Promise<T>,
+): Promise<PromiseSettledResult<T>[]> {
+  const gate = Promise.withResolvers<void>();
+  const slow: Sql = {
+    run: (...given) => sql.run(...given),
+    begin: () => sql.begin(),
+    tx: async (steps) => {
+      const tx = await sql.begin();
+      const result = await steps(tx);
+      await gate.promise;
+      await tx.commit();
+      return result;
+    },
+  };
+  const one = work(slow);
   await until(async () => {
-    const [row] = await world.db.admin<{ n: number }>(
-      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    const [row] = await db.admin<{ n: number }>(
+      `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
+          AND query LIKE $1 || '%'`,
+      [lastStatement],
     );
     return (row?.n ?? 0) > 0;
   });
-  await tx.commit();
-  return pending;
+  let ended = false;
+  const other = work(sql).finally(() => {
+    ended = true;
+  });
+  const both = Promise.allSettled([one, other]);
+  await until(async () => ended || (await somebodyWaits({ db })));
+  gate.resolve();
+  return both;
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
@@ -114,6 +163,13 @@ const intents = ({ db, now, account, operation }: World): Promise<unknown> =>
       FROM unnest($4::uuid[]) AS p`,
     [account, operation, at(now - 1_000), [first, last]],
   );
+
+const sends =
+  (kind: 'deposit' | 'transfer') =>
+  async (world: World): Promise<void> => {
+    await intents(world);
+    await world.db.admin(`UPDATE intent SET priority = 0, kind = $1, state = 'ready', attempt = 0`, [kind]);
+  };
 
 /** The second in key order stands first on the page, so that only the clause makes the first one locked first. */
 const lanes = async ({ db, now, account }: World, owner: string | null = null): Promise<void> => {
@@ -171,12 +227,7 @@ const inOrder =
       });
       await run(tx, world);
     });
-    await until(async () => {
-      const [row] = await world.db.admin<{ n: number }>(
-        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      return (row?.n ?? 0) > 0;
-    });
+    await until(() => somebodyWaits(world));
     const free = await world.db.admin(
       `SELECT FROM ${table} WHERE account_id = $1 AND ${key} = $2 FOR UPDATE SKIP LOCKED`,
       [world.account, last],
@@ -236,6 +287,60 @@ const laws: Record<string, [law: string, Law]> = {
           (tx) => makeDue(tx, rows, world.now),
         )) !== 'waits'
       );
+    },
+  ],
+  'settlement/dispatch/intents.sql.ts intent_claim_charge_sends': [
+    'two workers take different charges, and neither waits',
+    shared(sends('deposit'), (tx, { now }) => claimDueSends(tx, 'simulator', 'deposit', now, now + 5_000, 1)),
+  ],
+  'settlement/dispatch/intents.sql.ts intent_claim_transfer_sends': [
+    'two workers take different transfers, and neither waits',
+    shared(sends('transfer'), (tx, { now }) =>
+      claimDueSends(tx, 'simulator', 'transfer', now, now + 5_000, 1),
+    ),
+  ],
+  'settlement/dispatch/intents.sql.ts intent_renew_claim': [
+    'renewing claims does not wait for a flush that has a row locked',
+    async (world) => {
+      await intents(world);
+      const rows = [{ accountId: world.account, paymentId: first }];
+      const renewed = await beside(
+        world.sql,
+        (tx) => claimDue(tx, 'simulator', 1, world.now, world.now + 5_000, 2),
+        (tx) => renewClaims(tx, rows, world.now - 1_000, world.now + 5_000),
+      );
+      return renewed !== 'waits';
+    },
+  ],
+  'settlement/tracking/statement-lines.sql.ts statement_line_claim': [
+    'two processes look up different lines of the statement, and neither waits',
+    shared(
+      ({ db, now }) => {
+        const line = { rtrId: null, amountCents: 1, endToEnd: null, providerId: null, at: now };
+        return setLinesAside(
+          db.sql,
+          'simulator',
+          [first, last].map((id) => ({ ...line, kind: 'received' as const, id })),
+          { now, nextAt: now, problem: null },
+        );
+      },
+      (tx, { now }) => claimLines(tx, 'simulator', now, now + 5_000, 1),
+    ),
+  ],
+  'settlement/dispatch/limit.ts query_token': [
+    'two queries at once spend two tokens',
+    async (world) => {
+      await prepareLimits(world.db.sql, 'simulator', null);
+      const still = { ...clock, now: () => world.now };
+      const taken = await overlapping(world, 'UPDATE connection', (sql) =>
+        sql.tx((tx) => takeQuery({ sql: tx as unknown as Sql, clock: still }, 'simulator', 5_000)),
+      );
+      expect(taken.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
+      const [row] = await world.db.admin<{ at: Date }>(
+        `SELECT query_bucket_at AS at FROM connection WHERE id = 'simulator'`,
+      );
+      // A full bucket lies 1.8 s in the past, and each token moves it by 200 ms.
+      return row?.at.getTime() === world.now - 1_800 + 2 * 200;
     },
   ],
   'settlement/operator/retention.ts inbound_prune': [
@@ -309,36 +414,51 @@ const laws: Record<string, [law: string, Law]> = {
   ],
   'accounts/directory.ts account.first.lock': [
     'of two first starts at once, one makes the test account',
-    async ({ db, sql }) => {
-      await db.admin(cleared);
-      let open = () => {};
-      const gate = new Promise<void>((resolve) => {
-        open = resolve;
-      });
-      const slow: Sql = {
-        ...sql,
-        run: (...given) => sql.run(...given),
-        begin: () => sql.begin(),
-        tx: async (work) => {
-          const tx = await sql.begin();
-          const result = await work(tx);
-          await gate;
-          await tx.commit();
-          return result;
-        },
-      };
-      const made = createFirstTestAccount({ sql: slow, clock, ids });
-      await until(async () => {
-        const [row] = await db.admin<{ n: number }>(
-          `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND state = 'idle in transaction'
-              AND query LIKE 'INSERT INTO balance%'`,
+    async (world) => {
+      await world.db.admin(cleared);
+      const made = await overlapping(world, 'INSERT INTO balance', (sql) =>
+        createFirstTestAccount({ sql, clock, ids }),
+      );
+      return made.filter((one) => one.status === 'fulfilled' && one.value !== null).length === 1;
+    },
+  ],
+  'db/installation-secret.ts secret_installation': [
+    'of two machines with different secrets that start at once, one is refused',
+    async (world) => {
+      const secretOf = [1, 2].map((byte) => createSecrets(ids, Buffer.alloc(32, byte)));
+      const started = await overlapping(world, 'UPDATE installation SET secret_id', (sql) =>
+        claimSecret({ sql, secrets: secretOf.pop() ?? expect.unreachable() }),
+      );
+      return started.filter(({ status }) => status === 'fulfilled').length === 1;
+    },
+  ],
+  'db/sealed-columns.ts sealed_again_${table}_${column}': [
+    'a rotation of the secret does not wait for one row while it holds others',
+    async (world) => {
+      const [old, current] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
+      const before = createSecrets(ids, old);
+      const secrets = createSecrets(ids, current, old);
+      for (const id of [first, last])
+        await world.db.admin(
+          `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at) VALUES ($1, 'simulator', now(), $2, true, now())`,
+          [id, before.seal('body', id)],
         );
-        return (row?.n ?? 0) > 0;
-      });
-      const second = createFirstTestAccount({ sql, clock, ids });
-      await Promise.race([second, clock.sleep(300)]);
-      open();
-      return [await made, await second].filter((one) => one !== null).length === 1;
+      const held = await world.db.sql.begin();
+      await held.run({ name: 'locks.inbound', text: 'SELECT FROM inbound WHERE id = $1 FOR UPDATE' }, [
+        first,
+      ]);
+      const rotating = sealAgain({ sql: world.sql, secrets });
+      const isSealedAgain = async () => {
+        const [row] = await world.db.admin<{ body: Buffer }>('SELECT body FROM inbound WHERE id = $1', [
+          last,
+        ]);
+        return row?.body.subarray(1, 5).toString('hex') === secrets.id;
+      };
+      await until(async () => (await isSealedAgain()) || (await somebodyWaits(world)));
+      const sealed = await isSealedAgain();
+      await held.commit();
+      await rotating;
+      return sealed;
     },
   ],
   'webhooks/deliveries.sql.ts lane_claim': [
@@ -501,7 +621,7 @@ function locksOfTheSource(): string[] {
 /** The port with the lock taken out of one statement. */
 function without(sql: Sql, key: string): Sql {
   const name = key.split(' ')[1] ?? '';
-  const pattern = new RegExp(`^${name.replace(/\$\{\w+\}/, '\\w+').replaceAll('.', '\\.')}$`);
+  const pattern = new RegExp(`^${name.replaceAll(/\$\{\w+\}/g, '\\w+').replaceAll('.', '\\.')}$`);
   const bare = (statement: Statement): Statement =>
     pattern.test(statement.name) || (name.endsWith('One') && clause.test(statement.text))
       ? { name: `${statement.name}.bare`, text: statement.text.replace(clause, '') }
@@ -523,7 +643,9 @@ function without(sql: Sql, key: string): Sql {
 }
 
 /** Everything that a law has written. */
-const cleared = `TRUNCATE intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+const cleared = `TRUNCATE sealing_secret, statement_line, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+  UPDATE installation SET secret_id = NULL;
+  UPDATE connection SET query_bucket_at = to_timestamp(0);
   DELETE FROM panel_user;
   DELETE FROM api_key;
   DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);

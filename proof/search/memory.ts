@@ -1,12 +1,16 @@
-import type { Runtime } from '../../server/src/compose/runtime.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
+import { createLog } from '../../server/src/ground/log.ts';
+import type { Secrets } from '../../server/src/ground/secrets.ts';
+import { createSignal } from '../../server/src/ground/signal.ts';
 import { accounts, type Balance, decide } from '../../server/src/ledger/decide.ts';
 import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
 import type { Command, Till, View } from '../../server/src/ledger/till.ts';
 import type { Payment } from '../../server/src/payments/payment.ts';
 import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
 import type { KnownReturn } from '../../server/src/payments/returns.ts';
+import type { Sql } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
+import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
 import type { Incident } from '../../server/src/settlement/incidents/incidents.sql.ts';
 
@@ -62,6 +66,8 @@ export class Violation extends Error {
   override name = 'Violation';
 }
 
+const log = createLog('silent');
+
 export class Memory {
   stored: Stored;
   columns: Columns;
@@ -76,7 +82,7 @@ export class Memory {
     this.now = now;
   }
 
-  runtime(capabilities: Capabilities, settings: { transferWaitMs: number }): Runtime {
+  runtime(capabilities: Capabilities, settings: { transferWaitMs: number }): AcceptDeps {
     const never = new Promise<never>(() => {});
     const call = (name: string) => () => {
       this.called = name;
@@ -94,12 +100,22 @@ export class Memory {
       idle: () => Promise.resolve(),
       close: () => {},
     };
+    const secrets: Pick<Secrets, 'seal' | 'open'> = {
+      seal: (text) => Buffer.from(text),
+      open: (sealed) => sealed,
+    };
     return {
+      sql: {} as Sql,
       till,
-      clock: { now: () => this.now, monotonicMs: () => this.now, sleep: () => never },
+      clock: {
+        now: () => this.now,
+        monotonicMs: () => this.now,
+        machineMs: () => this.now,
+        sleep: () => never,
+      },
       ids: { uuid: () => this.#uuid(), bytes: (length: number) => Buffer.alloc(length) },
-      secrets: { seal: (text: string) => Buffer.from(text), open: (sealed: Buffer) => sealed },
-      log: { error: silent, warn: silent, info: silent, debug: silent },
+      secrets: secrets as Secrets,
+      log,
       identity: Buffer.alloc(32, 7),
       providers: new Map([[connection, provider]]),
       breakers: { record: silent, seen: silent, allows: () => Promise.resolve(true) },
@@ -108,10 +124,10 @@ export class Memory {
       senders: new Map(),
       deferredPending: new Set(),
       outcomes: { outcomeOf: () => Promise.resolve(null), committed: silent },
-      wake: silent,
-      wanted: { get: () => undefined, forget: silent },
-      eventsWritten: silent,
-    } as unknown as Runtime;
+      wake: createSignal(),
+      subscribed: { get: () => undefined, forget: silent },
+      eventsWritten: createSignal(),
+    };
   }
 
   #uuid(): string {

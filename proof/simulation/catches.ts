@@ -38,9 +38,10 @@ export function countCatches(): Catches {
         if (error) throw error;
         for (const folder of folders) {
           const at = new URL(`../../server/src/${folder}/`, import.meta.url);
-          for (const name of readdirSync(at).filter(
-            (one) => one.endsWith('.ts') && !one.endsWith('.test.ts'),
-          )) {
+          const names = readdirSync(at, { recursive: true, encoding: 'utf8' }).map((one) =>
+            one.replaceAll('\\', '/'),
+          );
+          for (const name of names.filter((one) => one.endsWith('.ts') && !one.endsWith('.test.ts'))) {
             const url = new URL(name, at);
             const script = taken.result.find((one) => one.url === url.href || one.url === fileURLToPath(url));
             // Never loaded: a part that no story of the simulation uses.

@@ -124,34 +124,36 @@ export function createService(db: Database): Service {
 
   function edge(own: Secrets): FastifyInstance {
     const first = living().runtime;
-    const parts = {
+    const parts: EdgeParts = {
       config,
       sql: {
-        run: (...given: Parameters<Runtime['sql']['run']>) => outlived(living(), (sql) => sql.run(...given)),
+        run: (...given) => outlived(living(), (sql) => sql.run(...given)),
         begin: () => outlived(living(), (sql) => sql.begin()),
-        tx: (work: Parameters<Runtime['sql']['tx']>[0]) => outlived(living(), (sql) => sql.tx(work)),
+        tx: (work) => outlived(living(), (sql) => sql.tx(work)),
       },
       clock: {
         now: () => living().runtime.clock.now(),
         monotonicMs: () => living().runtime.clock.monotonicMs(),
-        sleep: (ms: number, signal?: AbortSignal) => living().runtime.clock.sleep(ms, signal),
+        machineMs: () => living().runtime.clock.machineMs(),
+        sleep: (ms, signal) => living().runtime.clock.sleep(ms, signal),
       },
       ids: {
         uuid: () => living().runtime.ids.uuid(),
-        bytes: (length: number) => living().runtime.ids.bytes(length),
+        bytes: (length) => living().runtime.ids.bytes(length),
       },
       secrets: own,
       identity: first.identity,
       log,
       addresses: first.addresses,
-      wanted: {
-        get: (key: string) => living().runtime.subscribed.get(key),
-        forget: (key: string) => living().runtime.subscribed.forget(key),
+      subscribed: {
+        get: (key) => living().runtime.subscribed.get(key),
+        forget: (key) => living().runtime.subscribed.forget(key),
       },
+      mayShare: () => true,
       draining: new AbortController().signal,
       readiness: () => Promise.resolve([]),
-      useCases: useCases(),
-    } as unknown as EdgeParts;
+      useCases: useCases() as EdgeParts['useCases'],
+    };
     return buildServer(parts);
   }
 
