@@ -30,7 +30,7 @@ import { openPool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
 import { type Config, isTrial, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
-import { loadSecrets } from '../ground/secrets.ts';
+import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
 import type { Ground, Runtime } from './runtime.ts';
@@ -119,12 +119,18 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
   }
 }
 
-/** `vintem simulator`: the provider simulator alone, until `ending`. */
+/**
+ * `vintem simulator`: the provider simulator alone, until `ending`. Where no secret of an installation is at hand (it runs
+ * apart, with a folder of its own), it serves every client, since it cannot know the installation's.
+ */
 export async function startSimulator(edge: Edge, ending: Ending): Promise<void> {
-  const { config, clock, say } = edge;
+  const { config, clock, log, say } = edge;
   const port = config.simulatorPort ?? 4010;
+  const knowsInstallation = await hasSecret(config);
+  if (!knowsInstallation)
+    log.warn({ dataDir: config.dataDir }, 'the simulator serves every client: no VINTEM_SECRET');
   await requireFree('SIMULATOR_PORT', '127.0.0.1', port);
-  const child = spawnSimulator(config, port, await simulatorClientKey(edge));
+  const child = spawnSimulator(config, port, knowsInstallation ? await simulatorClientKey(edge) : null);
   await listens(clock, port, child.exit);
   say(`vintem simulator ready http://127.0.0.1:${port}`);
   await Promise.race([aborted(ending), child.exit]);
@@ -471,7 +477,11 @@ interface Child {
 }
 
 /** It ends when the channel to us does, however we end. */
-function spawnSimulator({ simulatorState, simulatorUrl }: Config, port: number, clientKey: string): Child {
+function spawnSimulator(
+  { simulatorState, simulatorUrl }: Config,
+  port: number,
+  clientKey: string | null,
+): Child {
   const main = fileURLToPath(import.meta.resolve('@vintem/simulator'));
   const child = spawn(process.execPath, [main], {
     // Out of the terminal's process group: Ctrl-C is for us, and open payments are answered first.
@@ -483,7 +493,7 @@ function spawnSimulator({ simulatorState, simulatorUrl }: Config, port: number, 
       SIMULATOR_PORT: `${port}`,
       SIMULATOR_STATE: simulatorState,
       SIMULATOR_URL: simulatorUrl,
-      SIMULATOR_CLIENT_KEY: clientKey,
+      ...(clientKey !== null && { SIMULATOR_CLIENT_KEY: clientKey }),
     },
   });
   const exit = new Promise<string>((resolve) => {

@@ -268,6 +268,32 @@ describe('start', () => {
   });
 });
 
+describe('a simulator that runs apart', () => {
+  const basic = `Basic ${Buffer.from('vintem:any secret').toString('base64')}`;
+  const token = (port: string) =>
+    fetch(`http://127.0.0.1:${port}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization: basic, 'content-type': 'application/json' },
+      body: JSON.stringify({ grant_type: 'client_credentials' }),
+    });
+
+  it.each([
+    ['without a secret of an installation serves every client', {}, 200],
+    [
+      'serves the clients of the installation whose secret it has',
+      { VINTEM_SECRET: Buffer.alloc(32, 7).toString('base64') },
+      401,
+    ],
+  ])('%s', async (_what, more, status) => {
+    const apart = { DATA_DIR: join(dataDir, 'apart'), SIMULATOR_PORT: `${await freePort()}`, ...more };
+    const simulator = run(['simulator'], apart);
+    await simulator.line('vintem simulator ready ');
+    expect((await token(apart.SIMULATOR_PORT)).status).toBe(status);
+    simulator.kill('SIGTERM');
+    await simulator.exit;
+  });
+});
+
 describe('a folder without an installation', () => {
   it.each([[['account', 'list']], [['verify']], [['backup', 'copy.vtm']]])(
     'is named and left as it is by %j',
