@@ -5,18 +5,21 @@ const zone = 'America/Sao_Paulo';
 
 const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
 
-/** `R$ 1.234,56` */
-export const money = (cents: number): string => reais.format(cents / 100);
+/** `R$ 1.234,56`; below zero with the minus sign of typography, which is as wide as a plus. */
+export const money = (cents: number): string => reais.format(cents / 100).replace('-', '−');
 
-const roughly = new Intl.NumberFormat('pt-BR', {
-  style: 'currency',
-  currency: 'BRL',
-  notation: 'compact',
-  maximumFractionDigits: 1,
-});
+const roughly = {
+  'pt-BR': compact('pt-BR'),
+  en: compact('en'),
+};
 
-/** `R$ 5 mil`, for the marks of a chart. */
-export const roughMoney = (cents: number): string => roughly.format(cents / 100);
+/** `R$ 5 mil`, in English `R$ 5K`: for the marks of a chart. */
+export const roughMoney = (cents: number, language: Language): string =>
+  `R$ ${roughly[language].format(cents / 100)}`;
+
+function compact(locale: string): Intl.NumberFormat {
+  return new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
+}
 
 /** `1.234,56` for an input. */
 export const plainMoney = (cents: number): string =>

@@ -143,7 +143,7 @@ const routes = root.addChildren([
       component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
     }),
     page(
-      '/conferencia',
+      '/conciliacao',
       lazyRouteComponent(() => import('./pages/reconciliation.tsx'), 'ReconciliationPage'),
     ),
     createRoute({

@@ -162,8 +162,8 @@ export function createLetters(): Letters {
   return {
     codes,
     mailOf: ({ process }) => ({
-      send: async ({ text }: Letter) => {
-        const id = /Pagamento\s+(\S+)/.exec(text)?.[1];
+      send: async ({ en: { text } }: Letter) => {
+        const id = /Payment\s+(\S+)/.exec(text)?.[1];
         const code = /Code: (\d{6})/.exec(text)?.[1];
         if (id !== undefined && code !== undefined) codes.set(id, code);
         await process.clock.sleep(50);

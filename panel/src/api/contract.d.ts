@@ -1707,6 +1707,10 @@ export interface components {
             requestKey: string;
             /** @description Payer of a charge */
             payerName: string | null;
+            /** @description Receiver of a transfer; masked for developers and viewers */
+            pixKey: string | null;
+            /** @description Type of the key */
+            pixKeyType: string | null;
             description: string;
         };
     };
@@ -4138,6 +4142,21 @@ export interface operations {
                              * @description Creation
                              */
                             createdAt: string;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
                         }[];
                         incidents: {
                             /**
@@ -4159,6 +4178,21 @@ export interface operations {
                              * @description Since
                              */
                             openedAt: string;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
                         }[];
                         restrictions: {
                             withdrawalsPaused: boolean;
@@ -4196,7 +4230,7 @@ export interface operations {
                 from?: string;
                 /** @description Created before */
                 to?: string;
-                /** @description An id, requestKey or end-to-end id; else part of description or payer */
+                /** @description An id, requestKey, end-to-end id or whole Pix key; else part of description or payer */
                 search?: string;
                 minimumCents?: number;
                 maximumCents?: number;
@@ -4225,6 +4259,11 @@ export interface operations {
                         records: components["schemas"]["Record"][];
                         /** @description For the next page */
                         nextCursor: string | null;
+                        /**
+                         * Format: date-time
+                         * @description A search by key looked through the payments back to here; null: all of the period, or the page is full
+                         */
+                        searchedTo: string | null;
                     };
                 };
             };
@@ -4265,10 +4304,6 @@ export interface operations {
                     "application/json": {
                         record: components["schemas"]["Record"];
                         operationName: string;
-                        /** @description Receiver of a transfer */
-                        pixKey: string | null;
-                        /** @description Type of the key */
-                        pixKeyType: string | null;
                         history: {
                             status: string;
                             /**
@@ -4279,6 +4314,13 @@ export interface operations {
                             cause: {
                                 by: string;
                                 id: string;
+                                /** @description Name of the API key, person or operator */
+                                name: string | null;
+                                /**
+                                 * @description What the name names
+                                 * @enum {string|null}
+                                 */
+                                actor: "key" | "person" | "operator" | null;
                             };
                         }[];
                         lines: {
@@ -4378,6 +4420,21 @@ export interface operations {
                             feeCents: number;
                             /** @description Available less what is owed, afterwards */
                             balanceAfterCents: number;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
                         }[];
                         nextBelow: number | null;
                     };
@@ -4991,6 +5048,21 @@ export interface operations {
                              * @description Creation
                              */
                             createdAt: string;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
                         }[];
                         /** @description The newest 100 */
                         incidents: {
@@ -5013,6 +5085,21 @@ export interface operations {
                              * @description Since
                              */
                             openedAt: string;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
                             /**
                              * @description State
                              * @enum {string}

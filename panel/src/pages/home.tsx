@@ -7,6 +7,7 @@ import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { DayChart } from '../ui/chart.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 
 export function Home() {
@@ -130,7 +131,14 @@ function Attention({ data }: { data: Overview }) {
                   <span className={`arrow ${one.kind === 'transfer' ? 'out' : ''}`}>
                     <Icon name={one.kind === 'transfer' ? 'out' : 'in'} size={18} />
                   </span>
-                  <When at={one.createdAt} />
+                  <span style={{ minWidth: 0 }}>
+                    <span className="who" style={{ display: 'block' }}>
+                      {one.payment && partyOf(one.payment)}
+                    </span>
+                    <span className="soft" style={{ fontSize: 13 }}>
+                      <When at={one.createdAt} />
+                    </span>
+                  </span>
                   <Money cents={one.amountCents} />
                 </Link>
               </li>
@@ -146,21 +154,17 @@ function Attention({ data }: { data: Overview }) {
           </p>
           <ul className="moves">
             {incidents.map((one) => (
-              <li key={one.id} className="num" style={{ padding: '8px 4px' }}>
-                <When at={one.openedAt} /> · {money(one.amountCents)} ·{' '}
-                <span className="mono">{one.kind}</span>
-                {one.paymentId && (
-                  <>
-                    {' · '}
-                    <Link
-                      to="/pagamentos/$id"
-                      params={{ id: one.paymentId }}
-                      style={{ display: 'inline', padding: 0, color: 'var(--mantine-color-mata-7)' }}
-                    >
-                      {words.charges.detail}
-                    </Link>
-                  </>
-                )}
+              <li key={one.id} style={{ padding: '8px 4px' }}>
+                <div>
+                  {words.reconciliation.kinds[one.kind] ?? one.kind}: <Money cents={one.amountCents} />
+                </div>
+                <div style={{ fontSize: 14 }}>
+                  <PaymentName id={one.paymentId} names={one.payment} />
+                </div>
+                <div className="soft" style={{ fontSize: 13 }}>
+                  <When at={one.openedAt} />
+                  {one.freezes && ` · ${words.home.incidentFreezes}`}
+                </div>
               </li>
             ))}
           </ul>
@@ -258,7 +262,7 @@ function Move({ record }: { record: RecordView }) {
         </span>
         <span style={{ minWidth: 0 }}>
           <span className="who" style={{ display: 'block', fontWeight: 550 }}>
-            {record.payerName ?? (record.description || words.detail.transfer)}
+            {partyOf(record) ?? (record.description || words.detail.transfer)}
           </span>
           <span className="soft who" style={{ display: 'block', fontSize: 13 }}>
             <time dateTime={record.createdAt} className="num">

@@ -240,7 +240,7 @@ export function TransferCode() {
         <dl className="facts">
           <dt>{words.transfers.recipient}</dt>
           <dd>
-            <strong>{pixKeyText(data.pixKeyType, data.pixKey ?? '')}</strong>
+            <strong>{pixKeyText(record.pixKeyType, record.pixKey ?? '')}</strong>
           </dd>
           <dt>{words.transfers.gross}</dt>
           <dd>

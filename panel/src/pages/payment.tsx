@@ -4,10 +4,11 @@ import { Link, useParams } from '@tanstack/react-router';
 import { ask, type Detail, Problem } from '../api/client.ts';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
+import type { Words } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Copy, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import { Copy, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 import { NotFound } from './not-found.tsx';
 
 export function useDetail(id: string) {
@@ -64,6 +65,7 @@ export function PaymentPage() {
             {record.reasonCode && <p>{words.reasons[record.reasonCode] ?? record.reasonCode}</p>}
             {record.notice && <p>{record.notice}</p>}
             <Facts data={data} />
+            <TechnicalIds record={record} />
           </section>
           <section className="card" aria-labelledby="timeline">
             <h2 id="timeline">{words.detail.timeline}</h2>
@@ -129,15 +131,15 @@ function Facts({ data }: { data: Detail }) {
           <dd>{record.payerName}</dd>
         </>
       )}
-      {data.pixKey && (
+      {record.pixKey && (
         <>
           <dt>{words.detail.recipientKey}</dt>
           <dd>
-            {pixKeyText(data.pixKeyType, data.pixKey)}{' '}
+            {pixKeyText(record.pixKeyType, record.pixKey)}{' '}
             <span className="soft">
               (
-              {words.transfers.types[data.pixKeyType as keyof typeof words.transfers.types] ??
-                data.pixKeyType}
+              {words.transfers.types[record.pixKeyType as keyof typeof words.transfers.types] ??
+                record.pixKeyType}
               )
             </span>
           </dd>
@@ -151,11 +153,15 @@ function Facts({ data }: { data: Detail }) {
       )}
       <dt>{words.common.operation}</dt>
       <dd>{data.operationName}</dd>
-      <dt>{words.common.fee}</dt>
-      <dd>
-        <Money cents={record.providerFeeCents ?? record.feeCents ?? 0} />
-      </dd>
-      {net !== undefined && (
+      {!endedWithoutMoney(record.status) && (
+        <>
+          <dt>{words.common.fee}</dt>
+          <dd>
+            <Money cents={record.providerFeeCents ?? record.feeCents ?? 0} />
+          </dd>
+        </>
+      )}
+      {net !== undefined && !endedWithoutMoney(record.status) && (
         <>
           <dt>{words.common.net}</dt>
           <dd>
@@ -183,14 +189,47 @@ function Facts({ data }: { data: Detail }) {
           </dd>
         </>
       )}
-      <dt>{words.detail.id}</dt>
-      <dd>
-        <span className="mono">{record.id}</span> <Copy value={record.id} />
-      </dd>
-      <dt>{words.detail.requestKey}</dt>
-      <dd className="mono">{record.requestKey}</dd>
     </dl>
   );
+}
+
+function TechnicalIds({ record }: { record: Detail['record'] }) {
+  const words = useWords();
+  return (
+    <details className="technical">
+      <summary>{words.detail.technical}</summary>
+      <dl className="facts">
+        <dt>{words.detail.id}</dt>
+        <dd>
+          <span className="mono">{record.id}</span> <Copy value={record.id} />
+        </dd>
+        <dt>{words.detail.requestKey}</dt>
+        <dd className="mono">{record.requestKey}</dd>
+      </dl>
+    </details>
+  );
+}
+
+type Step = Detail['history'][number];
+
+/** Who caused a state: the key, person or operator by name, a rule, or the provider. */
+function causeText({ status, cause }: Step, words: Words): string {
+  const how = words.detail.causes[cause.by] ?? cause.by;
+  const { actor, name } = cause;
+  const who =
+    name === null
+      ? null
+      : actor === 'key'
+        ? words.detail.byKey(name)
+        : actor === 'person'
+          ? words.detail.byPerson(name)
+          : null;
+  if (cause.by === 'operator' && name !== null) return words.detail.byOperator(name);
+  if (cause.by === 'api') return who ?? how;
+  if (cause.by === 'rule') return who === null ? how : `${how}; ${words.detail.askedBy(who)}`;
+  const ofProvider = cause.by === 'answer' || cause.by === 'webhook' || cause.by === 'query';
+  const refused = status === 'cancelled' || status === 'failed';
+  return ofProvider && refused ? words.detail.refusedByProvider(how) : how;
 }
 
 function Timeline({ data }: { data: Detail }) {
@@ -204,7 +243,7 @@ function Timeline({ data }: { data: Detail }) {
             <time dateTime={step.at} className="num">
               {dateTimeSeconds(step.at, language)}
             </time>{' '}
-            · {words.detail.causes[step.cause.by] ?? step.cause.by}
+            · {causeText(step, words)}
           </div>
         </li>
       ))}

@@ -23,7 +23,7 @@ export function Receipt() {
   const rows: [string, string | null | undefined][] = [
     [words.receipt.when, when && dateTimeSeconds(when, language)],
     [words.receipt.from, record.payerName],
-    [words.receipt.to, data.pixKey && pixKeyText(data.pixKeyType, data.pixKey)],
+    [words.receipt.to, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
     [words.common.description, record.description],
     [words.receipt.account, `${account.name} · ${data.operationName}`],
     [

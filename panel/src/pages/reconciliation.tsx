@@ -1,6 +1,5 @@
 import { Alert, Button } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime, money, time } from '../format.ts';
@@ -9,6 +8,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
+import { PaymentName } from '../ui/names.tsx';
 import { FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
 function useReconciliation() {
@@ -164,14 +164,8 @@ function UnknownCard({ data }: { data: Reconciliation }) {
             {data.unknown.map((one) => (
               <li key={one.id} className="keyrow">
                 <div style={{ minWidth: 0 }}>
-                  <Link
-                    to="/pagamentos/$id"
-                    params={{ id: one.id }}
-                    style={{ display: 'inline', padding: 0 }}
-                  >
-                    {one.kind === 'transfer' ? words.detail.transfer : words.detail.charge}{' '}
-                    <strong className="num">{money(one.amountCents)}</strong>
-                  </Link>
+                  <PaymentName id={one.id} names={one.payment} />{' '}
+                  <strong className="num">{money(one.amountCents)}</strong>
                   <div className="soft" style={{ fontSize: 14 }}>
                     {words.common.created} <When at={one.createdAt} />
                   </div>
@@ -227,15 +221,12 @@ function IncidentsCard({ data }: { data: Reconciliation }) {
             </thead>
             <tbody>
               {incidents.map((one) => (
-                <tr key={one.id} {...(one.paymentId && { className: 'link' })}>
+                <tr key={one.id}>
                   <td>
-                    {one.paymentId ? (
-                      <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
-                        {words.reconciliation.kinds[one.kind] ?? one.kind}
-                      </Link>
-                    ) : (
-                      (words.reconciliation.kinds[one.kind] ?? one.kind)
-                    )}
+                    {words.reconciliation.kinds[one.kind] ?? one.kind}
+                    <div style={{ fontSize: 14 }}>
+                      <PaymentName id={one.paymentId} names={one.payment} />
+                    </div>
                   </td>
                   <td className="right">
                     <Money cents={one.amountCents} />

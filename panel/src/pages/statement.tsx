@@ -6,6 +6,7 @@ import { money } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
+import { partyOf } from '../ui/names.tsx';
 import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
 
 export function Statement() {
@@ -60,6 +61,7 @@ export function Statement() {
             <thead>
               <tr>
                 <th scope="col">{words.detail.line}</th>
+                <th scope="col">{words.statement.party}</th>
                 <th scope="col" className="right">
                   {words.detail.available}
                 </th>
@@ -79,11 +81,23 @@ export function Statement() {
             </thead>
             <tbody>
               {lines.map((line) => (
-                <tr key={line.seq} className="link">
+                <tr key={line.seq} {...(line.payment && { className: 'link' })}>
                   <td>
-                    <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
-                      {words.detail.lines[line.template] ?? line.template}
-                    </Link>
+                    {line.payment === null ? (
+                      (words.detail.lines[line.template] ?? line.template)
+                    ) : (
+                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
+                        {words.detail.lines[line.template] ?? line.template}
+                      </Link>
+                    )}
+                  </td>
+                  <td className="wide">
+                    {line.payment && partyOf(line.payment)}
+                    {line.payment?.description && (
+                      <div className="soft" style={{ fontSize: 14 }}>
+                        {line.payment.description}
+                      </div>
+                    )}
                   </td>
                   <td className="right">
                     <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>

@@ -79,7 +79,7 @@ export function DayChart({ days }: { days: Day[] }) {
                 style={{ top: `${(y(top * part) / height) * 100}%` }}
                 aria-hidden="true"
               >
-                {roughMoney(top * part)}
+                {roughMoney(top * part, language)}
               </span>
             ))}
             <svg

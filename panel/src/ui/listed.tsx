@@ -122,15 +122,22 @@ export function ListFoot({
   file,
   filters = {},
   pages,
+  more,
 }: {
   /** Below the account, as `records.csv`. */
   file: string;
   filters?: Record<string, unknown>;
   pages?: Pick<Pages, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
+  /** What the button for the next page says. */
+  more?: string;
 }) {
   const { words, language } = useText();
   const { account } = useScope();
-  const query = new URLSearchParams({ separator: language === 'en' ? 'comma' : 'semicolon', bom: 'yes' });
+  const query = new URLSearchParams({
+    language,
+    separator: language === 'en' ? 'comma' : 'semicolon',
+    bom: 'yes',
+  });
   for (const [name, value] of Object.entries(filters)) query.set(name, String(value));
   return (
     <div className="listfoot">
@@ -140,7 +147,7 @@ export function ListFoot({
           loading={pages.isFetchingNextPage}
           onClick={() => void pages.fetchNextPage()}
         >
-          {words.common.more}
+          {more ?? words.common.more}
         </Button>
       )}
       <Button

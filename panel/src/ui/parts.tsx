@@ -29,6 +29,10 @@ const moods: Record<string, string> = {
   cancelled: 'rest',
 };
 
+/** Nothing was sent or received, and no fee was taken. */
+export const endedWithoutMoney = (status: string): boolean =>
+  status === 'failed' || status === 'expired' || status === 'cancelled';
+
 export function Status({ status, kind }: { status: string; kind: string }) {
   const words = useWords();
   const name = status === 'pending' && kind === 'transfer' ? 'processing' : status;

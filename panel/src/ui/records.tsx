@@ -4,12 +4,13 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { ask, type RecordView } from '../api/client.ts';
-import { amountOf, endOfDay, money, startOfDay } from '../format.ts';
+import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
-import { useWords } from '../text/text.tsx';
+import { useText, useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
 import { Listed, ListFoot } from './listed.tsx';
-import { Money, Status, When } from './parts.tsx';
+import { partyOf } from './names.tsx';
+import { endedWithoutMoney, Money, Status, When } from './parts.tsx';
 
 export interface Filters {
   q?: string;
@@ -38,7 +39,7 @@ export function RecordList({
   empty: ReactNode;
   noMatch: string;
 }) {
-  const words = useWords();
+  const { words, language } = useText();
   const { api, account, operationId } = useScope();
   const cents = amountOf(filters.q ?? '');
   const query = {
@@ -61,6 +62,7 @@ export function RecordList({
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextCursor,
   });
+  const searchedTo = pages.data?.pages.at(-1)?.searchedTo ?? null;
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
   const filtered = Boolean(filters.q || filters.status || filters.de || filters.ate);
   const names = new Map(useOverview(true).data?.operations.map((one) => [one.id, one.name]));
@@ -102,13 +104,27 @@ export function RecordList({
           </Button>
         )}
       </form>
-      <Listed pages={pages} count={records.length} noMatch={filtered ? noMatch : null} empty={empty}>
-        <RecordTable
-          records={records}
-          kind={kind}
-          names={operationId === null && names.size > 1 ? names : null}
+      <Listed
+        pages={pages}
+        count={records.length + (searchedTo === null ? 0 : 1)}
+        noMatch={filtered ? noMatch : null}
+        empty={empty}
+      >
+        {records.length > 0 ? (
+          <RecordTable
+            records={records}
+            kind={kind}
+            names={operationId === null && names.size > 1 ? names : null}
+          />
+        ) : (
+          searchedTo && <p className="soft">{words.common.searchedTo(dateTime(searchedTo, language))}</p>
+        )}
+        <ListFoot
+          file="records.csv"
+          filters={query}
+          pages={pages}
+          {...(searchedTo && { more: words.common.searchOn(dateTime(searchedTo, language)) })}
         />
-        <ListFoot file="records.csv" filters={query} pages={pages} />
       </Listed>
     </section>
   );
@@ -166,12 +182,12 @@ function RecordTable({
     <table className="table folding">
       <thead>
         <tr>
-          <th scope="col">{charge ? words.charges.payer : words.common.description}</th>
+          <th scope="col">{charge ? words.charges.payer : words.detail.receiver}</th>
           <th scope="col" className="right">
             {words.common.amount}
           </th>
           <th scope="col">{words.common.status}</th>
-          {charge && <th scope="col">{words.common.description}</th>}
+          <th scope="col">{words.common.description}</th>
           {!charge && (
             <th scope="col" className="right">
               {words.common.net}
@@ -188,7 +204,7 @@ function RecordTable({
           <tr key={record.id} className="link">
             <td>
               <Link to="/pagamentos/$id" params={{ id: record.id }} className="row">
-                {record.payerName ?? (record.description || words.detail.transfer)}
+                {partyOf(record) ?? (record.description || words.detail.transfer)}
               </Link>
             </td>
             <td className="right">
@@ -197,10 +213,14 @@ function RecordTable({
             <td>
               <Status status={record.status} kind={record.kind} />
             </td>
-            {charge && <td className="off soft">{record.description}</td>}
+            <td className="off soft">{record.description}</td>
             {!charge && (
               <td className="right off">
-                <Money cents={record.netAmountCents ?? record.expectedNetAmountCents ?? 0} />
+                {endedWithoutMoney(record.status) ? (
+                  '–'
+                ) : (
+                  <Money cents={record.netAmountCents ?? record.expectedNetAmountCents ?? 0} />
+                )}
               </td>
             )}
             {names && <td className="off">{names.get(record.operationId)}</td>}

@@ -51,7 +51,7 @@ function Navigation() {
         <NavItem to="/extrato" icon="statement">
           {words.nav.statement}
         </NavItem>
-        <NavItem to="/conferencia" icon="check">
+        <NavItem to="/conciliacao" icon="check">
           {words.nav.reconciliation}
         </NavItem>
       </ul>

@@ -1,3 +1,4 @@
+import type { Language } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Letter, Mail } from '../ground/mail.ts';
 import { priceOf } from '../ground/money.ts';
@@ -44,7 +45,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
   }
 
   const attempt = (work: Promise<void>): Promise<void> =>
-    work.catch((error: unknown) => log.error({ err: error }, 'nobody could be told of an alert'));
+    work.catch((error: unknown) => log.error({ err: error }, 'failed to send alert'));
 
   return {
     /** One round; true when there may be more at once. */
@@ -71,37 +72,74 @@ function unknownLetter(alerts: readonly UnknownAlert[]): Omit<Letter, 'to'> {
     ({ paymentId, amountCents, operationName, createdAt }) =>
       `${paymentId}  ${priceOf(amountCents)}  ${operationName}  ${utc(createdAt)}`,
   );
+  const one = alerts.length === 1;
   return {
-    subject: `vintem: ${alerts.length} ${alerts.length === 1 ? 'transferencia' : 'transferencias'} a confirmar ha 15 minutos`,
-    text: `Conta: ${first.accountName}
+    'pt-BR': {
+      subject: `vintem: ${alerts.length} ${one ? 'transferência' : 'transferências'} a confirmar há 15 minutos`,
+      text: `Conta: ${first.accountName}
 
 O provedor ainda não confirmou estas transferências. O Pix pode ter sido enviado:
 não repita. O serviço consulta sozinho, e cada uma termina concluída ou cancelada.
 
 ${lines.join('\n')}
-
-—
-The provider has not confirmed these transfers for 15 minutes. The Pix may have gone out: do not repeat them.
-The service goes on asking by itself, and each of them ends completed or cancelled.
 `,
-  };
-}
+    },
+    en: {
+      subject: `vintem: ${alerts.length} ${one ? 'transfer' : 'transfers'} unconfirmed for 15 minutes`,
+      text: `Account: ${first.accountName}
 
-function incidentLetter(alerts: readonly IncidentAlert[]): Omit<Letter, 'to'> {
-  const lines = alerts.map(
-    ({ id, kind, accountName, accountId, paymentId, amountCents, freezes, openedAt }) =>
-      [
-        `${id}  ${kind}  ${priceOf(amountCents)}  ${utc(openedAt)}`,
-        `  ${accountName === null ? 'of the installation' : `account ${accountName} (${accountId})`}${paymentId === null ? '' : `, payment ${paymentId}`}`,
-        ...(freezes ? ['  withdrawals of its operation wait until it is resolved'] : []),
-      ].join('\n'),
-  );
-  return {
-    subject: `vintem: ${alerts.length} ${alerts.length === 1 ? 'incident' : 'incidents'} to decide`,
-    text: `Money that the books cannot place by themselves. See each with "vintem incident show ID" and decide it with
-"vintem incident resolve ID --action ... --reason ...".
+The provider has not confirmed these transfers. The Pix may have been sent: do not repeat them.
+The service queries the provider by itself, and each transfer ends completed or cancelled.
 
 ${lines.join('\n')}
 `,
+    },
+  };
+}
+
+const say = {
+  'pt-BR': {
+    installation: 'da instalação',
+    account: 'conta',
+    payment: 'pagamento',
+    freezes: 'saques da operação aguardam até a resolução',
+  },
+  en: {
+    installation: 'of the installation',
+    account: 'account',
+    payment: 'payment',
+    freezes: 'withdrawals of its operation wait until it is resolved',
+  },
+} as const;
+
+function incidentLetter(alerts: readonly IncidentAlert[]): Omit<Letter, 'to'> {
+  const lines = (language: Language) =>
+    alerts
+      .map(({ id, kind, accountName, accountId, paymentId, amountCents, freezes, openedAt }) =>
+        [
+          `${id}  ${kind}  ${priceOf(amountCents)}  ${utc(openedAt)}`,
+          `  ${accountName === null ? say[language].installation : `${say[language].account} ${accountName} (${accountId})`}${paymentId === null ? '' : `, ${say[language].payment} ${paymentId}`}`,
+          ...(freezes ? [`  ${say[language].freezes}`] : []),
+        ].join('\n'),
+      )
+      .join('\n');
+  const one = alerts.length === 1;
+  return {
+    'pt-BR': {
+      subject: `vintem: ${alerts.length} ${one ? 'incidente' : 'incidentes'} a decidir`,
+      text: `Dinheiro que o serviço não consegue lançar sozinho. Veja cada um com "vintem incident show ID" e decida com
+"vintem incident resolve ID --action ... --reason ...".
+
+${lines('pt-BR')}
+`,
+    },
+    en: {
+      subject: `vintem: ${alerts.length} ${one ? 'incident' : 'incidents'} to decide`,
+      text: `Money that the service cannot post by itself. See each with "vintem incident show ID" and decide it with
+"vintem incident resolve ID --action ... --reason ...".
+
+${lines('en')}
+`,
+    },
   };
 }

@@ -76,15 +76,20 @@ export function createLargeTransfers({
     for (const to of people) {
       await mail.send({
         to,
-        subject: 'vintem: transferencia de valor alto',
-        text: `Uma chave da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
+        'pt-BR': {
+          subject: 'vintem: transferência de valor alto',
+          text: `Uma chave da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
 
 Se não foi um programa seu, revogue a chave no painel agora. Este aviso vem no máximo uma vez por hora.
-
-—
-A key of the account ${account.name} has sent ${priceOf(amountCents)} (payment ${id}). If it was no program of yours, revoke the
-key in the panel now. You are told at most once an hour.
 `,
+        },
+        en: {
+          subject: 'vintem: large transfer',
+          text: `A key of the account ${account.name} has sent ${priceOf(amountCents)} (payment ${id}).
+
+If it was not one of your programs, revoke the key in the panel now. This notice comes at most once an hour.
+`,
+        },
       });
     }
   }
@@ -95,7 +100,7 @@ key in the panel now. You are told at most once an hour.
       const known = accounts.get(payment.accountId);
       if (known && isFresh(known) && !isNews(known, payment)) return;
       tell(payment).catch((error: unknown) =>
-        log.error({ err: error, paymentId: payment.id }, 'nobody could be told of a large transfer'),
+        log.error({ err: error, paymentId: payment.id }, 'failed to send large-transfer alert'),
       );
     },
   };

@@ -33,7 +33,7 @@ const outgoing = runDeliveries(
     log,
     secrets: await loadSecrets(ids, config),
     addresses: createAddresses(addressRulesOf(config), net),
-    mail: createMail(config, { clock, ids }),
+    mail: createMail(config, { clock, ids, sql }),
   },
   clockOffset.isTolerable,
 );

@@ -9,12 +9,19 @@ import { createMail } from './mail.ts';
 test('without a mail server a mail is one file that only its owner reads, and a line end begins no header', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'vintem-mail-'));
   const ids = systemIds(systemClock);
+  // The database is away: mails go out all the same.
+  const sql = { run: () => Promise.reject(new Error('no database')) };
   const mail = createMail(
-    { smtpUrl: null, mailFrom: 'pix@loja.example', dataDir },
-    { clock: systemClock, ids },
+    { smtpUrl: null, mailFrom: 'pix@loja.example', dataDir, defaultLanguage: 'pt-BR' },
+    { clock: systemClock, ids, sql },
   );
-  await mail.send({ to: 'ana@loja.example', subject: 'Olá\r\nBcc: eve@example.com', text: 'Código 123' });
-  await mail.send({ to: null, subject: 'Operator', text: 'x' });
+  const en = { subject: 'Hello', text: 'Code 123' };
+  await mail.send({
+    to: 'ana@loja.example',
+    'pt-BR': { subject: 'Olá\r\nBcc: eve@example.com', text: 'Código 123' },
+    en,
+  });
+  await mail.send({ to: null, 'pt-BR': { subject: 'Operador', text: 'x' }, en });
   const folder = join(dataDir, 'mail');
   const names = (await readdir(folder)).sort();
   expect(names).toHaveLength(2);
@@ -24,7 +31,8 @@ test('without a mail server a mail is one file that only its owner reads, and a 
   expect(first).toMatch(
     /^From: pix@loja\.example\r\nTo: ana@loja\.example\r\nSubject: Olá Bcc: eve@example\.com\r\n/,
   );
-  expect(first).toMatch(/\r\n\r\nCódigo 123\r\n$/);
+  // Whose language is not known gets both, the installation's first.
+  expect(first).toMatch(/\r\n\r\nCódigo 123\n\n—\n\nCode 123\r\n$/);
   expect(second).toContain('To: pix@loja.example\r\n');
   expect((await stat(join(folder, names[0] as string))).mode & 0o777).toBe(0o600);
   await rm(dataDir, { recursive: true });

@@ -2,34 +2,67 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
 import { isLoopbackHost } from './hosts.ts';
 
-/** What goes to people. */
-export interface Letter {
-  /** An address; null: the operator of the installation. */
-  to: string | null;
+type Language = 'pt-BR' | 'en';
+
+/** A mail in one language. */
+export interface MailText {
   /** One line. */
   subject: string;
   text: string;
 }
+
+/** What goes to people: in every language, so that none is forgotten. */
+export type Letter = Record<Language, MailText> & {
+  /** An address; null: the operator of the installation. */
+  to: string | null;
+};
 
 export interface Mail {
   /** Resolves when the server has taken it, or when it is on disk. */
   send(letter: Letter): Promise<void>;
 }
 
+const selectLanguage: Statement = {
+  name: 'mail_language',
+  text: 'SELECT language FROM panel_user WHERE email = $1',
+};
+
+/** Null: no person has this address. */
+const findLanguage = async (sql: Queries, email: string): Promise<Language | null> =>
+  (await sql.run<{ language: Language }>(selectLanguage, [email]))[0]?.language ?? null;
+
 const timeoutMs = 20_000;
 
-/** Over SMTP; without a server of that kind one file each under `DATA_DIR/mail`, readable by its owner alone. */
+/**
+ * Each person gets their own language; an address that belongs to nobody here, and the operator, get both, the installation's first.
+ * Over SMTP, where nodemailer encodes subjects (RFC 2047); without a server of that kind one file each under
+ * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable by its owner alone.
+ */
 export function createMail(
-  config: { smtpUrl: string | null; smtpWithoutTls?: boolean; mailFrom: string | null; dataDir: string },
-  { clock, ids }: { clock: Clock; ids: Ids },
+  config: {
+    smtpUrl: string | null;
+    smtpWithoutTls?: boolean;
+    mailFrom: string | null;
+    dataDir: string;
+    defaultLanguage: Language;
+  },
+  { clock, ids, sql }: { clock: Clock; ids: Ids; sql: Queries },
 ): Mail {
   const from = config.mailFrom ?? 'vintem@localhost';
+  const textFor = async (letter: Letter): Promise<MailText> => {
+    // Without the database the mail goes out all the same.
+    const known = letter.to === null ? null : await findLanguage(sql, letter.to).catch(() => null);
+    return known === null ? inBoth(letter, config.defaultLanguage) : letter[known];
+  };
   if (config.smtpUrl === null) {
     const folder = join(config.dataDir, 'mail');
     return {
-      send: async ({ to, subject, text }) => {
+      send: async (letter) => {
+        const { to } = letter;
+        const { subject, text } = await textFor(letter);
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const name = ids.uuid();
         const headers = [
@@ -43,7 +76,7 @@ export function createMail(
           'Content-Transfer-Encoding: 8bit',
         ];
         const path = join(folder, `${name}.eml`);
-        // Under another name until it is whole: whoever watches the folder never reads half a mail.
+        // Under another name until it is whole: nothing that watches the folder reads half a mail.
         await writeFile(`${path}.part`, `${headers.join('\r\n')}\r\n\r\n${text}\r\n`, { mode: 0o600 });
         await rename(`${path}.part`, path);
       },
@@ -64,11 +97,19 @@ export function createMail(
   };
   let transport: ReturnType<typeof opened> | undefined;
   return {
-    send: async ({ to, subject, text }) => {
+    send: async (letter) => {
+      const { to } = letter;
+      const { subject, text } = await textFor(letter);
       transport ??= opened();
       await (await transport).sendMail({ from, to: to ?? from, subject, text });
     },
   };
+}
+
+function inBoth(letter: Letter, first: Language): MailText {
+  const second: Language = first === 'en' ? 'pt-BR' : 'en';
+  const text = `${letter[first].text.trimEnd()}\n\n—\n\n${letter[second].text}`;
+  return { subject: letter[first].subject, text };
 }
 
 /** A line end in a header would begin another one. */

@@ -10,6 +10,8 @@ export interface KeyHolder {
   test: boolean;
   /** Null: a person in the panel, whose session was checked when the request came in. */
   keyId: string | null;
+  /** The person in the panel; absent: a key, or the command line. */
+  userId?: string;
   permissions: ReadonlySet<Permission>;
   requestId: string;
   /** The caller's W3C trace, for what is asked of the provider while it waits. */

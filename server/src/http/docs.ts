@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 /**
  * The reference as a page: Swagger UI over our own document, served from its package. Nothing of it comes from another address,
  * and the policy lets nothing else run: no inline script or style, no other origin. It shows and does not call: a key has no place
- * in a browser.
+ * in a browser, so there is no "Authorize" either.
  */
 const policy = [
   "default-src 'none'",
@@ -44,6 +44,7 @@ const scriptOver = (documentPath: string): string => `SwaggerUIBundle({
   displayRequestDuration: false,
   filter: true,
   supportedSubmitMethods: [],
+  plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null } })],
   validatorUrl: null,
 });
 `;

@@ -42,7 +42,7 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
       });
       for (const key of unused) {
         await warn(key).catch((error: unknown) =>
-          log.error({ err: error, keyId: key.id }, 'nobody could be told of an unused key'),
+          log.error({ err: error, keyId: key.id }, 'failed to send unused-key warning'),
         );
       }
       const more = unused.length === keysAtOnce;
@@ -55,18 +55,34 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
 function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
   const { accountName, accountId, id, name, permissions, usedAt } = key;
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
+  const [used, rests] = [usedAt, restsAt(usedAt)].map(day) as [string, string];
   const sends = permissions.includes('transfers');
   return {
-    subject: 'An API key has not been used for 90 days',
-    text: [
-      `Account: ${accountName} (${accountId})`,
-      `Key: ${name} (${id}), ${permissions.join(', ')}`,
-      `Last used, made or woken: ${day(usedAt)}`,
-      '',
-      'Revoke it if nothing needs it any more: a key that nobody uses is nothing but a risk.',
-      ...(sends
-        ? [`It may send money, so it rests from ${day(restsAt(usedAt))} on, until somebody wakes it.`]
-        : []),
-    ].join('\r\n'),
+    'pt-BR': {
+      subject: 'vintem: chave de API sem uso há 90 dias',
+      text: [
+        `Conta: ${accountName} (${accountId})`,
+        `Chave: ${name} (${id}), ${permissions.join(', ')}`,
+        `Último uso, criação ou reativação: ${used}`,
+        '',
+        'Se ninguém precisa mais dela, revogue-a: uma chave sem uso é um risco.',
+        ...(sends
+          ? [`Ela pode enviar dinheiro, por isso fica suspensa a partir de ${rests}, até ser reativada.`]
+          : []),
+        '',
+      ].join('\n'),
+    },
+    en: {
+      subject: 'vintem: an API key has not been used for 90 days',
+      text: [
+        `Account: ${accountName} (${accountId})`,
+        `Key: ${name} (${id}), ${permissions.join(', ')}`,
+        `Last used, created or woken: ${used}`,
+        '',
+        'Revoke it if nothing needs it any more: an unused key is a risk.',
+        ...(sends ? [`It may send money, so it is suspended from ${rests} on, until it is woken.`] : []),
+        '',
+      ].join('\n'),
+    },
   };
 }

@@ -205,7 +205,15 @@ const statesOf: Readonly<Record<string, readonly string[]>> = {
   transfer: ['draft', 'unknown', 'pending', 'completed', 'cancelled'],
 };
 
-const causes: ReadonlySet<string> = new Set(['api', 'answer', 'webhook', 'query', 'operator', 'clock']);
+const causes: ReadonlySet<string> = new Set([
+  'api',
+  'rule',
+  'answer',
+  'webhook',
+  'query',
+  'operator',
+  'clock',
+]);
 
 export const invariants: readonly Invariant[] = [
   {
@@ -480,6 +488,7 @@ export const invariants: readonly Invariant[] = [
         if (!cause?.id || !causes.has(cause.by ?? '')) return `${status} without a cause`;
         if (cause.by === 'api' && !['draft', 'unknown', 'cancelled'].includes(status))
           return `${status} by a call`;
+        if (cause.by === 'rule' && status !== 'cancelled') return `${status} by a rule`;
         // Only a draft ends by itself.
         if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
           return `${status} by the clock`;

@@ -1,4 +1,4 @@
-import { Type } from 'typebox';
+import { type Static, Type } from 'typebox';
 import { EventQuerySchema } from '../events/schema.ts';
 import { permissions } from '../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
@@ -103,12 +103,27 @@ const Balance = Type.Object({
 
 const kinds = ['deposit', 'transfer'] as const;
 
+const paymentNames = {
+  kind: OneOf(kinds, 'Kind'),
+  payerName: NullableText('Payer of a charge'),
+  pixKey: NullableText('Receiver of a transfer; masked for developers and viewers'),
+  pixKeyType: NullableText('Type of the key'),
+  description: Type.String(),
+};
+
+/** What people call a payment by. */
+const PaymentNames = Type.Unsafe<Static<ReturnType<typeof Type.Object<typeof paymentNames>>> | null>({
+  description: 'The payment; null: there is none, or its operation was deleted',
+  anyOf: [{ type: 'null' }, Type.Object(paymentNames)],
+});
+
 const UnknownPayment = Type.Object({
   id: Uuid('Payment'),
   kind: OneOf(kinds, 'Kind'),
   amountCents: Cents('Amount'),
   operationId: Uuid('Operation'),
   createdAt: Time('Creation'),
+  payment: PaymentNames,
 });
 
 const incidentFields = {
@@ -119,6 +134,7 @@ const incidentFields = {
   amountCents: Cents('Amount'),
   freezes: Type.Boolean({ description: 'Withdrawals wait until it is resolved' }),
   openedAt: Time('Since'),
+  payment: PaymentNames,
 };
 
 export const OverviewSchema = Type.Object({
@@ -156,6 +172,8 @@ export const RecordSchema = Type.Object(
   {
     ...PaymentSchema.properties,
     payerName: NullableText('Payer of a charge'),
+    pixKey: NullableText('Receiver of a transfer; masked for developers and viewers'),
+    pixKeyType: NullableText('Type of the key'),
     description: Type.String(),
     requestKey: Uuid('As the caller gave it'),
   },
@@ -165,6 +183,9 @@ export const RecordSchema = Type.Object(
 export const RecordListSchema = Type.Object({
   records: Type.Array(RecordSchema),
   nextCursor: NullableText('For the next page'),
+  searchedTo: NullableTime(
+    'A search by key looked through the payments back to here; null: all of the period, or the page is full',
+  ),
 });
 
 const statuses = PaymentSchema.properties.status;
@@ -176,7 +197,7 @@ const recordFilters = {
   from: Type.Optional(Time('Created at or after')),
   to: Type.Optional(Time('Created before')),
   search: Type.Optional(
-    Text('An id, requestKey or end-to-end id; else part of description or payer', {
+    Text('An id, requestKey, end-to-end id or whole Pix key; else part of description or payer', {
       minLength: 1,
       maxLength: 100,
     }),
@@ -195,6 +216,7 @@ export const RecordQuery = Type.Object(
 );
 
 const csvForm = {
+  language: Type.Optional(OneOf(['pt-BR', 'en'], 'Language of the file; default: that of the request')),
   separator: Type.Optional(OneOf(['comma', 'semicolon'], 'Between fields')),
   bom: Type.Optional(OneOf(['yes', 'no'], 'Byte order mark, for spreadsheets')),
 };
@@ -222,13 +244,20 @@ const Line = Type.Object({
 export const DetailSchema = Type.Object({
   record: RecordSchema,
   operationName: Type.String(),
-  pixKey: NullableText('Receiver of a transfer'),
-  pixKeyType: NullableText('Type of the key'),
   history: Type.Array(
     Type.Object({
       status: Type.String(),
       at: Time('Since'),
-      cause: Type.Object({ by: Type.String(), id: Type.String() }),
+      cause: Type.Object({
+        by: Type.String(),
+        id: Type.String(),
+        name: NullableText('Name of the API key, person or operator'),
+        actor: Type.Unsafe<'key' | 'person' | 'operator' | null>({
+          type: ['string', 'null'],
+          enum: ['key', 'person', 'operator', null],
+          description: 'What the name names',
+        }),
+      }),
     }),
   ),
   lines: Type.Array(Line),
@@ -247,7 +276,7 @@ export const StatementQuery = Type.Object(
 );
 
 export const StatementSchema = Type.Object({
-  lines: Type.Array(Line),
+  lines: Type.Array(Type.Object({ ...Line.properties, payment: PaymentNames })),
   nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
 });
 

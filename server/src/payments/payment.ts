@@ -17,8 +17,10 @@ export type PaymentStatus = (typeof paymentStatuses)[number];
 
 /** Why a state was entered. There is no cause "somebody approved it". */
 export type Cause =
-  /** An API call; `id` is its request id. */
-  | { by: 'api'; id: string }
+  /** A call of a program or a person; `id` is its request id. */
+  | ({ by: 'api' } & CallCause)
+  /** A rule of the service refused what a call asked for; nothing was sent. `id` is the call's request id. */
+  | ({ by: 'rule' } & CallCause)
   /** The answer to a send; `id` is the intent's fence. */
   | { by: 'answer'; id: string }
   /** A stored delivery of the provider; `id` is the row's. */
@@ -29,6 +31,21 @@ export type Cause =
   | { by: 'operator'; id: string }
   /** A draft's time, which nobody used; `id` is the draft's own. */
   | { by: 'clock'; id: string };
+
+/** One of the two, or neither: from the command line, or written before it was recorded. */
+interface CallCause {
+  id: string;
+  /** The public part of the API key. */
+  keyId?: string;
+  /** The person in the panel. */
+  userId?: string;
+}
+
+/** The call that caused a state, with the key or the person behind it. */
+export const causeOfCall = (
+  by: 'api' | 'rule',
+  { requestId, keyId, userId }: { requestId: string; keyId: string | null; userId?: string },
+): Cause => ({ by, id: requestId, ...(keyId !== null && { keyId }), ...(userId && { userId }) });
 
 export interface HistoryStep {
   status: PaymentStatus;
@@ -152,6 +169,10 @@ export const reasonCodes = [
 const terminal: ReadonlySet<PaymentStatus> = new Set(['paid', 'completed', 'failed', 'expired', 'cancelled']);
 
 export const isTerminal = (status: PaymentStatus): boolean => terminal.has(status);
+
+/** Nothing was sent or received, and no fee was taken. */
+export const endedWithoutMoney = (status: PaymentStatus): boolean =>
+  status === 'failed' || status === 'expired' || status === 'cancelled';
 
 /** `txid` and `idEnvio`: the payment id without hyphens. */
 export const providerIdOf = (paymentId: string): string => paymentId.replaceAll('-', '');

@@ -335,7 +335,7 @@ describe.each(cells)('$title', ({ before, event }) => {
 
 it('what our own rules refuse before it is sent was never created for a subscriber', () => {
   const refusal = transferEvents.refused as PaymentEvent;
-  const step = next(transfer('unknown'), refusal, { ...facts, cause: { by: 'api', id: 'req_1' } });
+  const step = next(transfer('unknown'), refusal, { ...facts, cause: { by: 'rule', id: 'req_1' } });
   expect(step?.events).toEqual(['transfer.cancelled']);
 });
 

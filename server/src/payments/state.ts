@@ -514,7 +514,7 @@ function enter(
  */
 export function firstWord(payment: Payment, cause: Cause): PaymentEventType[] {
   // A call of the merchant's refuses before the provider hears of it, or confirms a draft: neither is the provider's word.
-  if (payment.status !== 'unknown' || cause.by === 'api') return [];
+  if (payment.status !== 'unknown' || cause.by === 'api' || cause.by === 'rule') return [];
   return [payment.kind === 'deposit' ? 'charge.created' : 'transfer.created'];
 }
 

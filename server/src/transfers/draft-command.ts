@@ -69,7 +69,7 @@ async function draftFor(
     log,
     identity: installation.identity,
     till: createTill({ sql, clock, log }),
-    mail: createMail(config, { clock, ids }),
+    mail: createMail(config, { clock, ids, sql }),
   };
   const caller = {
     ...owner,

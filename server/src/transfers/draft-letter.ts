@@ -14,24 +14,37 @@ export function codeLetter(draft: {
 }): Letter {
   const { to, payment, operationName, pixKey, code, ip } = draft;
   const { amountCents, feeCents, pixKeyType } = payment;
+  const [amount, net, fee] = [amountCents, amountCents - feeCents, feeCents].map(priceOf);
+  // Subjects are shown on locked screens: no code in them.
   return {
     to,
-    // Subjects are shown on locked screens: no code in them.
-    subject: 'vintem: confirme a transferencia',
-    text: `Código: ${code}
+    'pt-BR': {
+      subject: 'vintem: confirme a transferência',
+      text: `Código: ${code}
 
 Vale por 10 minutos e só para esta transferência:
 
-  Valor        ${priceOf(amountCents)} (o recebedor recebe ${priceOf(amountCents - feeCents)}, tarifa ${priceOf(feeCents)})
+  Valor        ${amount} (valor recebido ${net}, tarifa ${fee})
   Chave Pix    ${maskedPixKey(pixKey)} (${pixKeyType})
   Operação     ${operationName}
   Pagamento    ${payment.id}${ip === undefined ? '' : `\n  Pedido de    ${ip}`}
 
-Ninguém de nós pede este código. Se não foi você, não o informe a ninguém e troque sua senha: sem o código nada é enviado.
-
-—
-Code: ${code}, valid for 10 minutes and for this transfer only. If you did not ask for it, tell it to nobody and change your
-password: nothing is sent without it.
+Nunca pedimos este código. Se não foi você, não o informe e troque sua senha: sem o código nada é enviado.
 `,
+    },
+    en: {
+      subject: 'vintem: confirm the transfer',
+      text: `Code: ${code}
+
+Valid for 10 minutes and for this transfer only:
+
+  Amount       ${amount} (amount received ${net}, fee ${fee})
+  Pix key      ${maskedPixKey(pixKey)} (${pixKeyType})
+  Operation    ${operationName}
+  Payment      ${payment.id}${ip === undefined ? '' : `\n  Asked from   ${ip}`}
+
+We never ask for this code. If you did not request it, do not share it and change your password: nothing is sent without the code.
+`,
+    },
   };
 }

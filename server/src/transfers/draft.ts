@@ -5,7 +5,7 @@ import type { Mail } from '../ground/mail.ts';
 import type { Caller } from '../http/auth.ts';
 import { put, read, remove, type View, type Write } from '../ledger/till.ts';
 import { findOperation } from '../operations/operations.sql.ts';
-import { type Cause, newPayment, type Payment } from '../payments/payment.ts';
+import { type Cause, causeOfCall, newPayment, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { type Facts, next, type PaymentEvent } from '../payments/state.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -229,7 +229,7 @@ export async function confirmDraft(
           const writes =
             triesLeft > 0
               ? [put(drafts, { ...draft, triesLeft })]
-              : ended(deps, payment, 'draft_locked', cause, way.connection).writes;
+              : ended(deps, payment, 'draft_locked', causeOfCall('rule', caller), way.connection).writes;
           return { answer: { refused: 'invalid_code', triesLeft }, writes };
         }
         requireWithinLimits(admission.account, payment.amountCents);
@@ -243,7 +243,7 @@ export async function confirmDraft(
           refusedAs,
           token,
           now,
-          cause,
+          caller,
         });
         return {
           answer: {
@@ -397,7 +397,7 @@ function stepOf(payment: Payment, event: PaymentEvent, cause: Cause, now: number
   return step;
 }
 
-const causeOf = (caller: Caller): Cause => ({ by: 'api', id: caller.requestId });
+const causeOf = (caller: Caller): Cause => causeOfCall('api', caller);
 
 // ------------------------------------------------------------------------------------------------------------------ codes
 

@@ -1,6 +1,6 @@
 import { findPeople } from '../accounts/people.sql.ts';
 import type { Log } from '../ground/log.ts';
-import type { Mail } from '../ground/mail.ts';
+import type { Letter, Mail } from '../ground/mail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { claimUnwellEndpoints, disableEndpoint, markEndpointTold, type Unwell } from './endpoints.sql.ts';
@@ -43,7 +43,7 @@ export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail;
       const unwell = await claimUnwellEndpoints(sql, now, now + lookAgainMs);
       for (const endpoint of unwell) {
         await lookAfter(endpoint).catch((error: unknown) =>
-          log.error({ err: error, endpoint: endpoint.id }, 'nobody could be told of a failing endpoint'),
+          log.error({ err: error, endpoint: endpoint.id }, 'failed to send endpoint warning'),
         );
       }
       return unwell.length === 100;
@@ -51,30 +51,72 @@ export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail;
   };
 }
 
-function letterOf(endpoint: Unwell, wanted: number): { subject: string; text: string } {
-  const { accountName, url, failedAttempts, failedDeliveries, failingSince, disabledReason } = endpoint;
-  const subject = [
+const subjects = {
+  'pt-BR': [
     '',
-    'A webhook endpoint is failing',
-    'A webhook endpoint has been failing for a day',
-    'A webhook endpoint has been failing for three days',
-    'A webhook endpoint was disabled',
-  ][wanted] as string;
-  const lines = [
-    `Account: ${accountName} (${endpoint.accountId})`,
-    `Endpoint: ${endpoint.id}`,
-    `Address: ${url}`,
-    `No success since: ${new Date(failingSince).toISOString()}`,
-    `Failed attempts: ${failedAttempts}; deliveries given up: ${failedDeliveries}`,
+    'vintem: um endpoint de webhook está falhando',
+    'vintem: um endpoint de webhook falha há um dia',
+    'vintem: um endpoint de webhook falha há três dias',
+    'vintem: um endpoint de webhook foi desativado',
+  ],
+  en: [
     '',
-    ...(wanted === 4
-      ? [
-          disabledReason === 'gone'
-            ? 'It answered 410 Gone, so it was disabled at once.'
-            : 'It had no success for five days, so it was disabled.',
-          'Events are recorded as skipped from now on. Enable it again, then replay since it was disabled: nothing is lost for 90 days.',
-        ]
-      : ['Events are tried again for three days. Without one success for five days it is disabled.']),
-  ];
-  return { subject, text: lines.join('\r\n') };
+    'vintem: a webhook endpoint is failing',
+    'vintem: a webhook endpoint has been failing for a day',
+    'vintem: a webhook endpoint has been failing for three days',
+    'vintem: a webhook endpoint was disabled',
+  ],
+} as const;
+
+function letterOf(endpoint: Unwell, wanted: number): Omit<Letter, 'to'> {
+  const { accountId, accountName, id, url, failedAttempts, failedDeliveries, failingSince } = endpoint;
+  const since = new Date(failingSince).toISOString();
+  const disabled = wanted === 4;
+  const gone = endpoint.disabledReason === 'gone';
+  return {
+    'pt-BR': {
+      subject: subjects['pt-BR'][wanted] as string,
+      text: [
+        `Conta: ${accountName} (${accountId})`,
+        `Endpoint: ${id}`,
+        `Endereço: ${url}`,
+        `Sem sucesso desde: ${since}`,
+        `Tentativas com falha: ${failedAttempts}; entregas abandonadas: ${failedDeliveries}`,
+        '',
+        ...(disabled
+          ? [
+              gone
+                ? 'Ele respondeu 410 Gone e por isso foi desativado na hora.'
+                : 'Ele não teve sucesso por cinco dias e por isso foi desativado.',
+              'A partir de agora os eventos são registrados como pulados. Ative-o de novo e reenvie desde a desativação: nada se perde por 90 dias.',
+            ]
+          : [
+              'Cada evento é tentado de novo por três dias. Sem nenhum sucesso em cinco dias, o endpoint é desativado.',
+            ]),
+        '',
+      ].join('\n'),
+    },
+    en: {
+      subject: subjects.en[wanted] as string,
+      text: [
+        `Account: ${accountName} (${accountId})`,
+        `Endpoint: ${id}`,
+        `Address: ${url}`,
+        `No success since: ${since}`,
+        `Failed attempts: ${failedAttempts}; deliveries given up: ${failedDeliveries}`,
+        '',
+        ...(disabled
+          ? [
+              gone
+                ? 'It answered 410 Gone, so it was disabled at once.'
+                : 'It had no success for five days, so it was disabled.',
+              'Events are recorded as skipped from now on. Enable it again, then replay since it was disabled: nothing is lost for 90 days.',
+            ]
+          : [
+              'Events are tried again for three days. Without one success for five days the endpoint is disabled.',
+            ]),
+        '',
+      ].join('\n'),
+    },
+  };
 }

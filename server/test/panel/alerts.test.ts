@@ -59,7 +59,7 @@ test('transfers unknown for 15 minutes are told once, in one mail, to those who 
   clock.skip(601_000);
   await Promise.all([round(), round()]);
   expect(letters.map(({ to }) => to).sort()).toEqual(told.sort());
-  for (const { text } of letters) {
+  for (const { text } of letters.flatMap((letter) => [letter['pt-BR'], letter.en])) {
     for (const id of ids) expect(text).toContain(id);
     expect(text).toContain('R$ 10,00');
     expect(text).not.toContain('@simulator.example');
@@ -91,8 +91,12 @@ test('an incident is told once to whoever runs the installation, also one of the
   clock.skip(60_000);
   await Promise.all([round(), round()]);
   expect(letters).toHaveLength(1);
-  expect(letters[0]).toMatchObject({ to: null, subject: 'vintem: 1 incident to decide' });
-  expect(letters[0]?.text).toMatch(/R\$ 7,77/);
+  expect(letters[0]).toMatchObject({
+    to: null,
+    en: { subject: 'vintem: 1 incident to decide' },
+    'pt-BR': { subject: 'vintem: 1 incidente a decidir' },
+  });
+  expect(letters[0]?.en.text).toMatch(/R\$ 7,77/);
   clock.skip(3_600_000);
   await round();
   expect(letters).toHaveLength(1);

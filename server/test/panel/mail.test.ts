@@ -32,6 +32,12 @@ afterAll(async () => {
   await smtp?.close();
 });
 
+const letter = (to: string) => ({
+  to,
+  'pt-BR': { subject: 'Código de confirmação', text: 'Código 123456' },
+  en: { subject: 'Confirmation code', text: 'Code 123456' },
+});
+
 const order = () => ({
   amountCents: 1000,
   pixKey: 'maria@loja.example',
@@ -74,6 +80,30 @@ test('a code goes out over SMTP, to its person and from our address, and confirm
   expect(answer.status).toBe(200);
 });
 
+test('each person gets their own language, and a subject with accents is encoded', async () => {
+  const person = async (language: 'pt-BR' | 'en') => {
+    const email = `${ids.uuid()}@loja.example`;
+    await service.database.admin(
+      `INSERT INTO panel_user (id, name, email, email_verified, language, created_at, updated_at)
+       VALUES ('${ids.uuid()}', 'Ana', '${email}', true, '${language}', now(), now())`,
+    );
+    await service.runtime.mail.send(letter(email));
+    return smtp.got.at(-1) ?? '';
+  };
+  const portuguese = await person('pt-BR');
+  const [, charset, encoded = ''] = /^Subject: =\?([^?]+)\?Q\?([^?]*)\?=\r$/im.exec(portuguese) ?? [];
+  expect(charset).toBe('UTF-8');
+  const bytes = encoded
+    .replaceAll('_', ' ')
+    .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  expect(Buffer.from(bytes, 'latin1').toString()).toBe('Código de confirmação');
+  expect(portuguese).not.toContain('Code 123456');
+  const english = await person('en');
+  expect(english).toMatch(/^Subject: Confirmation code\r$/m);
+  expect(english).toContain('Code 123456');
+  expect(english).not.toContain('digo 123456');
+});
+
 test.each(['refuse', 'down'] as const)(
   'a mail server that is %s: the caller hears it, the draft stays, and another code can be asked for',
   async (trouble) => {
@@ -100,17 +130,22 @@ test.each(['refuse', 'down'] as const)(
 test('a server that offers no TLS gets no mail, unless the setting says so; one on this machine does', async () => {
   const plain = await openSmtp();
   const { port } = new URL(plain.url);
-  const letter = { to: 'ana@loja.example', subject: 'Code', text: '123456' };
   const mailTo = (host: string, smtpWithoutTls: boolean) =>
     createMail(
-      { smtpUrl: `smtp://${host}:${port}`, smtpWithoutTls, mailFrom: null, dataDir: service.dataDir },
-      { clock: systemClock, ids },
+      {
+        smtpUrl: `smtp://${host}:${port}`,
+        smtpWithoutTls,
+        mailFrom: null,
+        dataDir: service.dataDir,
+        defaultLanguage: 'en',
+      },
+      { clock: systemClock, ids, sql: service.runtime.sql },
     );
   // An address of this machine that is not one of loopback.
-  await expect(mailTo('0.0.0.0', false).send(letter)).rejects.toThrow('STARTTLS');
+  await expect(mailTo('0.0.0.0', false).send(letter('ana@loja.example'))).rejects.toThrow('STARTTLS');
   expect(plain.got).toEqual([]);
-  await mailTo('0.0.0.0', true).send(letter);
-  await mailTo('127.0.0.1', false).send(letter);
+  await mailTo('0.0.0.0', true).send(letter('ana@loja.example'));
+  await mailTo('127.0.0.1', false).send(letter('ana@loja.example'));
   expect(plain.got.length).toBe(2);
   await plain.close();
 });
@@ -121,11 +156,11 @@ test('a mail server that takes the connection and says nothing keeps a caller tw
   const silent = await openSmtp();
   silent.behave('hang');
   const mail = createMail(
-    { smtpUrl: silent.url, mailFrom: null, dataDir: service.dataDir },
-    { clock: systemClock, ids },
+    { smtpUrl: silent.url, mailFrom: null, dataDir: service.dataDir, defaultLanguage: 'en' },
+    { clock: systemClock, ids, sql: service.runtime.sql },
   );
   const began = systemClock.monotonicMs();
-  await expect(mail.send({ to: 'ana@loja.example', subject: 'Code', text: '123456' })).rejects.toThrow();
+  await expect(mail.send(letter('ana@loja.example'))).rejects.toThrow();
   expect(systemClock.monotonicMs() - began).toBeLessThan(25_000);
   expect(silent.connections()).toBe(1);
   await silent.close();

@@ -618,7 +618,11 @@ describe('many attempts', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
     await until(async () => (await mailsTo(limited, email)).length === 5);
     // The next mail to this address is another one: none of the resets is still on its way.
-    await limited.runtime.mail.send({ to: email, subject: 'depois', text: '' });
+    await limited.runtime.mail.send({
+      to: email,
+      'pt-BR': { subject: 'depois', text: '' },
+      en: { subject: 'after', text: '' },
+    });
     expect(await mailsTo(limited, email)).toHaveLength(6);
   });
 });

@@ -65,7 +65,7 @@ describe('charges', () => {
     const { body } = await merchant.charge({ amountCents: 4_200 });
     await open(`/pagamentos/${body.id}`, 'Cobrança');
     await page.getByRole('link', { name: 'Visão do pagador' }).click();
-    await heading(/^Pagar a /).waitFor();
+    await heading(/^Pagar para /).waitFor();
     await page.getByRole('img', { name: 'QR code do Pix copia e cola' }).waitFor();
     expect(await page.getByRole('navigation').count()).toBe(0);
     await inspect(page, 'pagador-aberto');
@@ -103,11 +103,11 @@ describe('reconciliation', () => {
     await service.simulator.behave({ payout: 'lose-answer', webhook: 'drop', query: 'error-500' });
     const { body } = await merchant.transfer({ amountCents: 1_777 });
     expect(body.status).toBe('unknown');
-    await open('/conferencia', 'Conferência');
+    await open('/conciliacao', 'Conciliação');
     const unknown = page.getByRole('region', { name: 'A confirmar' });
     await unknown.getByText('R$ 17,77').waitFor();
-    await page.getByText('Cada saldo é o do seu último lançamento.').waitFor();
-    await inspect(page, 'conferencia-a-confirmar');
+    await page.getByText('Os saldos batem com os lançamentos.').waitFor();
+    await inspect(page, 'conciliacao-a-confirmar');
     await unknown.getByRole('button', { name: 'Consultar agora' }).click();
     await page.getByText('O provedor ainda não confirma.').waitFor();
     await service.simulator.behave({});
@@ -123,7 +123,7 @@ describe('reconciliation', () => {
        VALUES ('${merchant.ownerId}', '${service.runtime.ids.uuid()}', 'second_payment', 900, 'test', false, '{}', 'resolved',
          now(), now(), '{"action": "credit", "reason": "pago duas vezes", "actor": "operador"}')`,
     );
-    await open('/conferencia', 'Conferência');
+    await open('/conciliacao', 'Conciliação');
     await page.getByText('Cobrança paga de novo').waitFor();
     await page.getByText('Creditado: pago duas vezes').waitFor();
     await page.getByText('Nenhum incidente aberto.').waitFor();
@@ -167,22 +167,22 @@ describe('an operation', () => {
     await page.getByRole('textbox', { name: 'Nome' }).fill('Loja do Centro');
     await page.getByRole('button', { name: 'Salvar' }).click();
     await page.getByRole('region', { name: 'Loja do Centro' }).waitFor();
-    await open('/conferencia', 'Conferência');
+    await open('/conciliacao', 'Conciliação');
     await page.getByRole('cell', { name: 'Loja do Centro' }).waitFor();
   });
 });
 
 describe('files for spreadsheets', () => {
   const links: [path: string, title: string, begins: string][] = [
-    ['/cobrancas', 'Cobranças', 'id;kind;status;'],
-    ['/transferencias', 'Transferências', 'id;kind;status;'],
-    ['/operacoes', 'Operações', 'id;name;main;available;'],
-    ['/extrato', 'Extrato', 'seq;postedAt;kind;'],
-    ['/conferencia', 'Conferência', 'id;kind;state;amount;'],
-    ['/integracoes/chaves', 'Chaves de API', 'id;name;permissions;'],
-    ['/integracoes/eventos', 'Eventos', 'id;type;timestamp;'],
-    ['/integracoes/requisicoes', 'Requisições', 'at;method;route;status;'],
-    ['/pessoas', 'Pessoas', 'name;email;role;'],
+    ['/cobrancas', 'Cobranças', 'Id;Tipo;Situação;'],
+    ['/transferencias', 'Transferências', 'Id;Tipo;Situação;'],
+    ['/operacoes', 'Operações', 'Id;Nome;Principal;Disponível (R$);'],
+    ['/extrato', 'Extrato', 'Nº;Lançado em;Tipo;'],
+    ['/conciliacao', 'Conciliação', 'Id;Tipo;Situação;Valor (R$);'],
+    ['/integracoes/chaves', 'Chaves de API', 'Id;Nome;Permissões;'],
+    ['/integracoes/eventos', 'Eventos', 'Id;Tipo;Data;'],
+    ['/integracoes/requisicoes', 'Requisições', 'Data;Método;Rota;Situação;'],
+    ['/pessoas', 'Pessoas', 'Nome;E-mail;Papel;'],
   ];
   const download = async (): Promise<string> => {
     const [file] = await Promise.all([
@@ -205,8 +205,8 @@ describe('files for spreadsheets', () => {
     const { webhooks } = (await merchant.call('GET', '/webhooks')).body;
     await open(`/integracoes/webhooks/${webhooks[0].id}`, 'Loja');
     const text = await download();
-    expect(text.startsWith('\ufeffeventId;type;status;attempts;')).toBe(true);
-    expect(text).toContain(';charge.paid;delivered;');
+    expect(text.startsWith('\ufeffId do evento;Tipo;Situação;Tentativas;')).toBe(true);
+    expect(text).toContain(';charge.paid;Entregue;');
   });
 
   test('in English commas separate and the point is the decimal sign', async () => {
@@ -214,7 +214,7 @@ describe('files for spreadsheets', () => {
     await open('/extrato', 'Statement');
     expect((await download()).split('\r\n')[1]).toMatch(/,\d+\.\d{2},/);
     for (const [path, title] of [
-      ['/conferencia', 'Reconciliation'],
+      ['/conciliacao', 'Reconciliation'],
       ['/integracoes/eventos', 'Events'],
       ['/integracoes/requisicoes', 'Requests'],
     ] as const) {

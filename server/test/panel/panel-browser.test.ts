@@ -98,7 +98,7 @@ describe('a charge', () => {
     const chunks: Buffer[] = [];
     for await (const chunk of await download.createReadStream()) chunks.push(chunk as Buffer);
     const text = Buffer.concat(chunks).toString();
-    expect(text.startsWith('\ufeffid;kind;status;')).toBe(true);
+    expect(text.startsWith('\ufeffId;Tipo;Situação;')).toBe(true);
     expect(text).toContain(`;150,00;0,00;150,00;Principal;"'=Maria ""Silva""";`);
   });
 });
@@ -270,7 +270,7 @@ describe('every page', () => {
     ['comprovante', async () => `${await recordOf('transfer')}/comprovante`, 'Comprovante Pix'],
     ['operacoes', () => '/operacoes', 'Operações'],
     ['extrato', () => '/extrato', 'Extrato'],
-    ['conferencia', () => '/conferencia', 'Conferência'],
+    ['conciliacao', () => '/conciliacao', 'Conciliação'],
     ['pagador', async () => `${await recordOf('deposit')}/pagador`, 'Pagar a Padaria Estrela'],
     ['eventos', () => '/integracoes/eventos', 'Eventos'],
     ['chaves', () => '/integracoes/chaves', 'Chaves de API'],

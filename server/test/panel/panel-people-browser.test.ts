@@ -207,7 +207,7 @@ describe('an API key', () => {
     await page.getByRole('button', { name: 'Concluir' }).click();
     const row = page.getByRole('listitem').filter({ hasText: 'Saques' });
     await row.getByText('Só de 203.0.113.0/24, 198.51.100.7').waitFor();
-    await row.getByRole('button', { name: 'Reduzir' }).click();
+    await row.getByRole('button', { name: 'Remover permissões' }).click();
     await dialog.getByLabel('Transferências').uncheck();
     await inspect(page, 'chave-reduzir');
     await dialog.getByRole('button', { name: 'Salvar permissões' }).click();

@@ -390,7 +390,7 @@ test('a key that nobody used for 90 days is told of once, again only after it wa
   };
   const round = () =>
     createUnusedKeys({ sql: edge.database.sql, clock, mail, log: createLog('silent') }).step();
-  const told = () => letters.filter(({ text }) => text.includes(id));
+  const told = () => letters.filter(({ en }) => en.text.includes(id));
   clock.skip(89 * 86_400_000);
   await round();
   expect(told()).toEqual([]);
@@ -404,8 +404,9 @@ test('a key that nobody used for 90 days is told of once, again only after it wa
   clock.skip(601_000);
   await Promise.all([round(), round()]);
   expect(told()).toHaveLength(1);
-  expect(told()[0]?.text).toMatch(/It may send money, so it rests from \d{4}-\d\d-\d\d on/);
-  expect(letters.some(({ text }) => text.includes(ended.id))).toBe(false);
+  expect(told()[0]?.en.text).toMatch(/It may send money, so it is suspended from \d{4}-\d\d-\d\d on/);
+  expect(told()[0]?.['pt-BR'].text).toMatch(/suspensa a partir de \d{4}-\d\d-\d\d/);
+  expect(letters.some(({ en }) => en.text.includes(ended.id))).toBe(false);
   clock.skip(86_400_000);
   await round();
   expect(told()).toHaveLength(1);

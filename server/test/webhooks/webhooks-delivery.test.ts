@@ -50,8 +50,8 @@ function runtime(): Runtime {
     routeOf: () => service.runtime.addresses.routeOf({ test: true }),
   };
   const mail = createMail(
-    { smtpUrl: null, mailFrom: null, dataDir: mailDir },
-    { clock, ids: service.runtime.ids },
+    { smtpUrl: null, mailFrom: null, dataDir: mailDir, defaultLanguage: 'en' },
+    { clock, ids: service.runtime.ids, sql: service.runtime.sql },
   );
   return { ...service.runtime, clock, addresses, mail };
 }

@@ -178,7 +178,7 @@ export function sessions(
       // What was idle stays so until the password was given: a page that is only looked at does not wake it.
       if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(deps.sql, person.id, now);
       request.caller = {
-        ...(await callerOf(request, membership, directory)),
+        ...(await callerOf(request, membership, person, directory)),
         watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),
       };
     },
@@ -198,6 +198,7 @@ function fromAuth(error: unknown): never {
 async function callerOf(
   request: FastifyRequest,
   { accountId, accountNumber, test, role }: Membership,
+  { userId }: Person,
   directory: OperationDirectory,
 ): Promise<Caller> {
   const named = namedOperationOf(request.headers['x-service-operation']);
@@ -206,6 +207,7 @@ async function callerOf(
     accountNumber,
     test,
     keyId: null,
+    userId,
     permissions: new Set(abilitiesOf(role).filter((ability): ability is Permission => isPermission(ability))),
     requestId: request.id,
     operationId: await directory.resolve(accountId, named),

@@ -1,26 +1,48 @@
+import type { Language } from '../../ground/errors.ts';
+
 /**
  * Tables for spreadsheets (RFC 4180). What begins like a formula gets an apostrophe in front: a payer's name must not be run
- * by the spreadsheet of whoever opens the file. Amounts are ours and stay numbers, also below zero.
+ * by the spreadsheet that opens the file. Amounts are ours and stay numbers, also below zero.
  */
 export interface CsvForm {
   /** Where `;` separates, the comma is the decimal sign. */
   separator: ',' | ';';
+  language: Language;
 }
 
-/** Cents stand in an object, everything else is text. */
-export type Cell = string | null | { cents: number };
+/** Text; an amount; an instant (ISO 8601 or milliseconds); or a code of the API with its word in Portuguese. */
+export type Cell = string | null | { cents: number } | { at: string | number } | { code: string; pt: string };
+
+const brasilia = new Intl.DateTimeFormat('pt-BR', {
+  timeZone: 'America/Sao_Paulo',
+  day: '2-digit',
+  month: '2-digit',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+});
 
 export const csvLine = (cells: readonly Cell[], form: CsvForm): string =>
   `${cells.map((cell) => csvCell(cell, form)).join(form.separator)}\r\n`;
 
-function csvCell(cell: Cell, { separator }: CsvForm): string {
+function csvCell(cell: Cell, form: CsvForm): string {
+  const { separator, language } = form;
   if (cell === null) return '';
   if (typeof cell === 'object') {
+    if ('code' in cell) return csvCell(language === 'en' ? cell.code : cell.pt, form);
+    if ('at' in cell) return timeText(cell.at, language);
     const amount = amountText(cell.cents, separator === ';' ? ',' : '.');
     return amount.includes(separator) ? `"${amount}"` : amount;
   }
   const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
   return /["\r\n]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** `20/11/2026 17:43:18` in Brasília, or RFC 3339 in UTC. */
+function timeText(at: string | number, language: Language): string {
+  const time = new Date(at);
+  return language === 'en' ? time.toISOString() : brasilia.format(time).replace(',', '');
 }
 
 function amountText(cents: number, decimal: string): string {

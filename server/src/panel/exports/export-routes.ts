@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { listEvents } from '../../events/log.ts';
 import type { Language } from '../../ground/errors.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import { listKeys } from '../../keys/keys.ts';
-import { isoOf } from '../../payments/view.ts';
+import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../payments/payment.ts';
 import { listRequests } from '../../request-log/list.ts';
 import type { ShownRequest } from '../../request-log/request-log.sql.ts';
 import { listIncidents } from '../../settlement/incidents/incident.ts';
@@ -17,10 +17,28 @@ import type { PanelDeps } from '../deps.ts';
 import { findMembers } from '../members/members.sql.ts';
 import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from '../schema.ts';
 import { findBalances } from '../views/overview.sql.ts';
+import { receiversFor } from '../views/receivers.ts';
 import { findStatement, highestSeq } from '../views/records.sql.ts';
-import { listRecords, operationsOf, viewOfLine, viewOfRecord } from '../views/records.ts';
+import { listRecords, operationsOf, viewOfRecord, viewOfStatementLine } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
 import { type Cell, type CsvForm, csvLine } from './csv.ts';
+import {
+  actionCell,
+  type Column,
+  deliveryCell,
+  headers,
+  incidentCell,
+  keyTypeCell,
+  kindCell,
+  movementCell,
+  permissionsCell,
+  reasonCell,
+  roleCell,
+  stateCell,
+  statusCell,
+  yesNoCell,
+} from './csv-words.ts';
+import { csvFileName, type FileKind } from './file-name.ts';
 
 type Row = readonly Cell[];
 
@@ -33,20 +51,44 @@ const pageRows = 500;
 export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
   const { sql } = deps;
   const reads = { panel: { needs: 'read' } } as const;
+  const file = (
+    request: FastifyRequest<{ Querystring: Static<typeof CsvQuery> }>,
+    kind: FileKind,
+    filters: { from?: string | undefined; to?: string | undefined; operationId?: string } = {},
+    names?: ReadonlyMap<string, string>,
+  ): string => {
+    const { from, to, operationId } = filters;
+    const operationName = (operationId !== undefined && names?.get(operationId)) || null;
+    const { accountName } = request.member;
+    return csvFileName(
+      { accountName, operationName, kind, from, to, now: deps.clock.now() },
+      languageOf(request),
+    );
+  };
   const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
 
   api.get(
     '/records.csv',
     { schema: { querystring: RecordCsvQuery }, config: reads },
     async (request, reply) => {
-      const { member, query, language } = request;
-      const { separator, bom, ...filters } = query;
+      const { member, query } = request;
+      const { language: _language, separator, bom, ...filters } = query;
+      const receiverOf = receiversFor(deps.secrets, member.role);
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const pages = pagesOf<string>(async (page) => {
         const { records, nextCursor } = await listRecords(deps, member, filters, page);
-        return { rows: records.map((one) => rowOfRecord(viewOfRecord(one, language), names)), nextCursor };
+        return {
+          rows: records.map((one) => rowOfRecord(viewOfRecord(one, 'en', receiverOf), names)),
+          nextCursor,
+        };
       });
-      return sendCsv(request, reply, 'pagamentos', recordColumns, pages);
+      return sendCsv(
+        request,
+        reply,
+        file(request, recordFile(filters.kind), filters, names),
+        recordColumns,
+        pages,
+      );
     },
   );
 
@@ -55,13 +97,17 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     { schema: { querystring: StatementCsvQuery }, config: reads },
     async (request, reply) => {
       const { member, query } = request;
-      await operationsOf(deps, member.accountId, query.operationId);
+      const names = await operationsOf(deps, member.accountId, query.operationId);
+      const receiverOf = receiversFor(deps.secrets, member.role);
       const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
         const page = await findStatement(sql, member.accountId, query.operationId, below, limit);
         const last = page.length === limit ? page.at(-1) : undefined;
-        return { rows: page.map(viewOfLine).map(rowOfLine), nextCursor: last?.seq ?? null };
+        return {
+          rows: page.map((line) => rowOfLine(viewOfStatementLine(line, receiverOf))),
+          nextCursor: last?.seq ?? null,
+        };
       });
-      return sendCsv(request, reply, 'extrato', lineColumns, lines);
+      return sendCsv(request, reply, file(request, 'statement', query, names), lineColumns, lines);
     },
   );
 
@@ -69,18 +115,18 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     sendCsv(
       request,
       reply,
-      'operacoes',
+      file(request, 'operations'),
       ['id', 'name', 'main', 'available', 'reserved', 'held', 'receivable', 'createdAt'],
       onePage(
         (await findBalances(sql, request.member.accountId)).map((one) => [
           one.id,
           one.name,
-          one.main ? 'yes' : 'no',
+          yesNoCell(one.main),
           { cents: one.availableCents },
           { cents: one.reservedCents },
           { cents: one.heldCents },
           { cents: one.receivableCents },
-          isoOf(one.createdAt),
+          { at: one.createdAt },
         ]),
       ),
     ),
@@ -90,12 +136,18 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     '/events.csv',
     { schema: { querystring: EventCsvQuery }, config: reads },
     async (request, reply) => {
-      const { separator, bom, ...filters } = request.query;
+      const { language: _language, separator, bom, ...filters } = request.query;
       const pages = pagesOf<string>(async (page) => {
         const { events, nextCursor } = await listEvents(log, request.caller, { ...filters, ...page });
         return { rows: events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody)), nextCursor };
       });
-      return sendCsv(request, reply, 'eventos', eventColumns, pages);
+      return sendCsv(
+        request,
+        reply,
+        file(request, 'events', { from: filters.createdFrom, to: filters.createdTo }),
+        eventColumns,
+        pages,
+      );
     },
   );
 
@@ -108,7 +160,7 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
         const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
         return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, 'requisicoes', requestColumns, pages);
+      return sendCsv(request, reply, file(request, 'requests'), requestColumns, pages);
     },
   );
 
@@ -123,7 +175,7 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
         const listed = await listDeliveries(deps, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, 'entregas', deliveryColumns, pages);
+      return sendCsv(request, reply, file(request, 'deliveries'), deliveryColumns, pages);
     },
   );
 
@@ -131,15 +183,15 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     sendCsv(
       request,
       reply,
-      'chaves',
+      file(request, 'keys'),
       ['id', 'name', 'permissions', 'addresses', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
       onePage(
         (await listKeys(deps, request.member.accountId)).map((key) => [
           key.id,
           key.name,
-          key.permissions.join(' '),
+          permissionsCell(key.permissions),
           key.ips.join(' '),
-          isoOf(key.createdAt),
+          { at: key.createdAt },
           instant(key.expiresAt),
           instant(key.revokedAt),
           instant(key.lastUsedAt),
@@ -155,15 +207,15 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       sendCsv(
         request,
         reply,
-        'pessoas',
+        file(request, 'people'),
         ['name', 'email', 'role', 'secondFactor', 'createdAt'],
         onePage(
           (await findMembers(sql, request.member.accountId)).map((one) => [
             one.name,
             one.email,
-            one.role,
-            one.twoFactorEnabled || one.passkeys > 0 ? 'yes' : 'no',
-            isoOf(one.createdAt),
+            roleCell(one.role),
+            yesNoCell(one.twoFactorEnabled || one.passkeys > 0),
+            { at: one.createdAt },
           ]),
         ),
       ),
@@ -173,7 +225,7 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     sendCsv(
       request,
       reply,
-      'incidentes',
+      file(request, 'incidents'),
       [
         'id',
         'kind',
@@ -189,14 +241,14 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       onePage(
         (await listIncidents(deps, request.member.accountId)).map((one) => [
           one.id,
-          one.kind,
-          one.state,
+          incidentCell(one.kind),
+          stateCell(one.state),
           { cents: one.amountCents },
           one.paymentId,
           one.operationId,
-          isoOf(one.openedAt),
+          { at: one.openedAt },
           instant(one.resolvedAt),
-          one.resolution?.action ?? null,
+          actionCell(one.resolution?.action ?? null),
           one.resolution?.reason ?? null,
         ]),
       ),
@@ -204,7 +256,8 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
   );
 }
 
-const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
+const instant = (at: string | number | null | undefined): Cell =>
+  at === null || at === undefined ? null : { at };
 
 async function* onePage(rows: Row[]): Pages {
   yield rows;
@@ -222,6 +275,18 @@ async function* pagesOf<Cursor>(
   }
 }
 
+const recordFile = (kind: 'deposit' | 'transfer' | undefined): FileKind =>
+  kind === undefined ? 'payments' : kind === 'deposit' ? 'charges' : 'transfers';
+
+/** Neither for what ended without money: no fee was taken and nothing was sent or received. */
+function feeAndNet({ status, feeCents, netAmountCents }: ReturnType<typeof viewOfRecord>): [Cell, Cell] {
+  if (endedWithoutMoney(status)) return [null, null];
+  return [
+    feeCents === null ? null : { cents: feeCents },
+    netAmountCents === undefined ? null : { cents: netAmountCents },
+  ];
+}
+
 const recordColumns = [
   'id',
   'kind',
@@ -233,57 +298,85 @@ const recordColumns = [
   'net',
   'operation',
   'payer',
+  'receiverKey',
+  'receiverKeyType',
   'description',
+  'reason',
   'endToEnd',
   'requestKey',
-];
+] as const;
 
 const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap<string, string>): Row => [
   record.id,
-  record.kind,
-  record.status,
-  record.createdAt,
-  record.settledAt,
+  kindCell(record.kind),
+  statusCell(record.status, record.kind),
+  { at: record.createdAt },
+  instant(record.settledAt),
   { cents: record.amountCents },
-  record.feeCents === null ? null : { cents: record.feeCents },
-  record.netAmountCents === undefined ? null : { cents: record.netAmountCents },
+  ...feeAndNet(record),
   names.get(record.operationId) ?? '',
   record.payerName,
+  record.pixKey,
+  keyTypeCell(record.pixKeyType),
   record.description,
+  reasonCell(record.reasonCode ?? null),
   record.endToEnd ?? null,
   record.requestKey,
 ];
 
-const lineColumns = ['seq', 'postedAt', 'kind', 'paymentId', 'available', 'reserved', 'held', 'balanceAfter'];
+const lineColumns = [
+  'seq',
+  'postedAt',
+  'kind',
+  'payer',
+  'receiverKey',
+  'receiverKeyType',
+  'description',
+  'available',
+  'reserved',
+  'held',
+  'balanceAfter',
+  'paymentId',
+] as const;
 
-const rowOfLine = (line: ReturnType<typeof viewOfLine>): Row => [
+const rowOfLine = ({ payment, ...line }: ReturnType<typeof viewOfStatementLine>): Row => [
   String(line.seq),
-  line.postedAt,
-  line.template,
-  line.paymentId,
+  { at: line.postedAt },
+  movementCell(line.template),
+  payment?.payerName ?? null,
+  payment?.pixKey ?? null,
+  keyTypeCell(payment?.pixKeyType ?? null),
+  payment?.description ?? null,
   { cents: line.availableCents },
   { cents: line.reservedCents },
   { cents: line.heldCents },
   { cents: line.balanceAfterCents },
+  payment && line.paymentId,
 ];
 
-const eventColumns = ['id', 'type', 'timestamp', 'operationId', 'subject', 'status', 'amount'];
+const eventColumns = ['id', 'type', 'timestamp', 'operationId', 'subject', 'status', 'amount'] as const;
 
 /** What every payload has, and what those of payments have besides. */
 interface EventBody {
   id: string;
   type: string;
   timestamp: string;
-  data: { operationId: string; id?: string; status?: string; amountCents?: number };
+  data: {
+    operationId: string;
+    id?: string;
+    kind?: PaymentKind;
+    status?: PaymentStatus;
+    amountCents?: number;
+  };
 }
 
 const rowOfEvent = ({ id, type, timestamp, data }: EventBody): Row => [
   id,
   type,
-  timestamp,
+  { at: timestamp },
   data.operationId,
   data.id ?? null,
-  data.status ?? null,
+  data.status && data.kind ? statusCell(data.status, data.kind) : (data.status ?? null),
   data.amountCents === undefined ? null : { cents: data.amountCents },
 ];
 
@@ -300,10 +393,10 @@ const requestColumns = [
   'clientRequestId',
   'operationId',
   'paymentId',
-];
+] as const;
 
 const rowOfRequest = (one: ShownRequest): Row => [
-  isoOf(one.at),
+  { at: one.at },
   one.method,
   one.route,
   String(one.status),
@@ -317,47 +410,62 @@ const rowOfRequest = (one: ShownRequest): Row => [
   one.paymentId,
 ];
 
-const deliveryColumns = ['eventId', 'type', 'status', 'attempts', 'lastAttemptAt', 'lastResult', 'createdAt'];
+const deliveryColumns = [
+  'eventId',
+  'type',
+  'status',
+  'attempts',
+  'lastAttemptAt',
+  'lastResult',
+  'createdAt',
+] as const;
 
 const rowOfDelivery = ({ eventId, type, status, attempts, createdAt }: DeliveryRow): Row => {
   const last = attempts.at(-1);
   return [
     eventId,
     type,
-    status,
+    deliveryCell(status),
     String(attempts.length),
-    last?.at ?? null,
+    instant(last?.at),
     last === undefined ? null : String(last.statusCode ?? last.error ?? ''),
-    isoOf(createdAt),
+    { at: createdAt },
   ];
 };
 
 /**
- * Brazilian spreadsheets want semicolons and a byte order mark; whoever wants something else says so. The first page is
+ * Brazilian spreadsheets want semicolons and a byte order mark; the query can ask for another form. The first page is
  * read before the file is begun: what it is refused for is an answer, and no broken file.
  */
 async function sendCsv(
-  { language, query }: { language: Language; query: Static<typeof CsvQuery> },
+  request: { language: Language; query: Static<typeof CsvQuery> },
   reply: FastifyReply,
-  name: string,
-  columns: readonly string[],
+  fileName: string,
+  columns: readonly Column[],
   pages: Pages,
 ): Promise<FastifyReply> {
+  const { query } = request;
+  const language = languageOf(request);
   const form = formOf(language, query.separator);
   const bom = query.bom === undefined ? language === 'pt-BR' : query.bom === 'yes';
   const first = await pages.next();
   const linesOf = (rows: readonly Row[]): string => rows.map((row) => csvLine(row, form)).join('');
   async function* text(): AsyncGenerator<string> {
-    yield `${bom ? '\ufeff' : ''}${csvLine(columns, form)}`;
+    yield `${bom ? '\ufeff' : ''}${csvLine(language === 'en' ? columns : columns.map((name) => headers[name]), form)}`;
     if (!first.done) yield linesOf(first.value);
     for await (const rows of pages) yield linesOf(rows);
   }
   return reply
     .type('text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${name}.csv"`)
+    .header('content-disposition', `attachment; filename="${fileName}"`)
     .send(Readable.from(text()));
 }
 
+/** The panel names the language that it shows: a browser's own may be another. */
+const languageOf = (request: { language: Language; query: Static<typeof CsvQuery> }): Language =>
+  request.query.language ?? request.language;
+
 const formOf = (language: Language, separator: string | undefined): CsvForm => ({
+  language,
   separator: (separator === undefined ? language === 'pt-BR' : separator === 'semicolon') ? ';' : ',',
 });

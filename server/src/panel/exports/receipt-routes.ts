@@ -5,6 +5,7 @@ import { IdParams, OneOf } from '../../http/schema.ts';
 import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
+import { maskedFor } from '../views/receivers.ts';
 import { findRecordsById } from '../views/records.sql.ts';
 import { operationsOf } from '../views/records.ts';
 import { hasReceipt, receiptPdf } from './receipt.ts';
@@ -28,7 +29,7 @@ export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
       const facts = {
         accountName: member.accountName,
         operationName: names.get(payment.operationId) ?? '',
-        pixKey: await shownKeyOf(deps, payment),
+        pixKey: maskedFor(member.role, await shownKeyOf(deps, payment)),
         test: member.test,
       };
       const pdf = await receiptPdf(payment, facts, query.language ?? 'pt-BR');

@@ -15,9 +15,18 @@ import {
   StatementQuery,
   StatementSchema,
 } from '../schema.ts';
+import { namedHistory } from './history.ts';
 import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
+import { maskedFor, receiversFor } from './receivers.ts';
 import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
-import { listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
+import {
+  findNames,
+  listRecords,
+  operationsOf,
+  viewOfLine,
+  viewOfRecord,
+  viewOfStatementLine,
+} from './records.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -50,6 +59,8 @@ export function accountScopeRoutes(
         findOpenIncidents(sql, member.accountId, ids),
         findRestrictions(sql, member.accountId),
       ]);
+      const paymentIds = [...unknown.map((row) => row.id), ...incidents.map((row) => row.paymentId)];
+      const namesById = await findNames(deps, member, paymentIds, ids);
       return {
         operations: balances.map(({ main, createdAt, updatedAt, ...rest }) => ({
           ...rest,
@@ -58,8 +69,16 @@ export function accountScopeRoutes(
           updatedAt: isoOf(updatedAt),
         })),
         days,
-        unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) })),
-        incidents: incidents.map((row) => ({ ...row, openedAt: isoOf(row.openedAt) })),
+        unknown: unknown.map((row) => ({
+          ...row,
+          createdAt: isoOf(row.createdAt),
+          payment: namesById(row.id),
+        })),
+        incidents: incidents.map((row) => ({
+          ...row,
+          openedAt: isoOf(row.openedAt),
+          payment: namesById(row.paymentId),
+        })),
         restrictions,
         at: isoOf(clock.now()),
       };
@@ -80,8 +99,13 @@ export function accountScopeRoutes(
     async ({ member, query, language }) => {
       const { cursor, limit, ...filters } = query;
       const page = { ...(cursor && { cursor }), ...(limit && { limit }) };
-      const { records, nextCursor } = await listRecords(deps, member, filters, page);
-      return { records: records.map((payment) => viewOfRecord(payment, language)), nextCursor };
+      const { records, nextCursor, searchedTo } = await listRecords(deps, member, filters, page);
+      const receiverOf = receiversFor(deps.secrets, member.role);
+      return {
+        records: records.map((payment) => viewOfRecord(payment, language, receiverOf)),
+        nextCursor,
+        searchedTo: searchedTo === null ? null : isoOf(searchedTo),
+      };
     },
   );
 
@@ -102,16 +126,16 @@ export function accountScopeRoutes(
       if (!found) throw refuse('payment_not_found');
       const payment = await refresh(found);
       const instants = payment.history.map((step) => Date.parse(step.at));
-      const [lines, events] = await Promise.all([
+      const [pixKey, lines, events, history] = await Promise.all([
+        shownKeyOf(deps, payment),
         findLinesOf(sql, member.accountId, payment.id),
         findEventsOf(sql, member.accountId, payment.id, instants),
+        namedHistory(sql, member.accountId, payment.history),
       ]);
       return {
-        record: viewOfRecord(payment, language),
+        record: viewOfRecord(payment, language, () => maskedFor(member.role, pixKey)),
         operationName: names.get(payment.operationId) ?? '',
-        pixKey: await shownKeyOf(deps, payment),
-        pixKeyType: payment.pixKeyType,
-        history: payment.history,
+        history,
         lines: lines.map(viewOfLine),
         events: events.map(({ id, type, createdAt }) => ({ id, type, createdAt: isoOf(createdAt) })),
       };
@@ -141,7 +165,11 @@ export function accountScopeRoutes(
       );
       const more = lines.length > limit;
       if (more) lines.pop();
-      return { lines: lines.map(viewOfLine), nextBelow: more ? (lines.at(-1)?.seq ?? null) : null };
+      const receiverOf = receiversFor(deps.secrets, member.role);
+      return {
+        lines: lines.map((line) => viewOfStatementLine(line, receiverOf)),
+        nextBelow: more ? (lines.at(-1)?.seq ?? null) : null,
+      };
     },
   );
 }

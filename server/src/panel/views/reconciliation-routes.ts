@@ -9,9 +9,10 @@ import type { Attempts } from '../auth/attempts.ts';
 import type { PanelDeps } from '../deps.ts';
 import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
 import { findUnknown } from './overview.sql.ts';
+import { receiversFor } from './receivers.ts';
 import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
 import { findRecordsById } from './records.sql.ts';
-import { operationsOf, viewOfRecord } from './records.ts';
+import { findNames, operationsOf, viewOfRecord } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const asks = { api: described, panel: { needs: 'read' } } as const;
@@ -34,7 +35,8 @@ export function reconciliationRoutes(
       schema: { tags, summary: 'Reconciliation', response: { 200: ReconciliationSchema } },
       config: asks,
     },
-    async ({ member: { accountId } }) => {
+    async ({ member }) => {
+      const { accountId } = member;
       const names = await operationsOf(deps, accountId, undefined);
       const [operations, unknown, incidents, readTo, compared] = await Promise.all([
         findReconciledOperations(sql, accountId),
@@ -43,6 +45,9 @@ export function reconciliationRoutes(
         findStatementReadTo(sql, accountId),
         findLastCompared(sql, accountId),
       ]);
+      const shown = incidents.slice(0, shownMost);
+      const paymentIds = [...unknown.map((row) => row.id), ...shown.map((one) => one.paymentId)];
+      const namesById = await findNames(deps, member, paymentIds, [...names.keys()]);
       return {
         statementReadTo: readTo === null ? null : isoOf(readTo),
         compared: compared && {
@@ -53,8 +58,12 @@ export function reconciliationRoutes(
           different: compared.detail.different,
         },
         operations,
-        unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt) })),
-        incidents: incidents.slice(0, shownMost).map((one) => ({
+        unknown: unknown.map((row) => ({
+          ...row,
+          createdAt: isoOf(row.createdAt),
+          payment: namesById(row.id),
+        })),
+        incidents: shown.map((one) => ({
           id: one.id,
           kind: one.kind,
           state: one.state,
@@ -66,6 +75,7 @@ export function reconciliationRoutes(
           resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
           action: one.resolution?.action ?? null,
           reason: one.resolution?.reason ?? null,
+          payment: namesById(one.paymentId),
         })),
         at: isoOf(clock.now()),
       };
@@ -84,15 +94,17 @@ export function reconciliationRoutes(
       },
       config: asks,
     },
-    async ({ member: { accountId }, params, language }) => {
+    async ({ member, params, language }) => {
+      const { accountId } = member;
+      const receiverOf = receiversFor(deps.secrets, member.role);
       const names = await operationsOf(deps, accountId, undefined);
       const [payment] = await findRecordsById(sql, accountId, [params.id], [...names.keys()]);
       if (!payment) throw refuse('payment_not_found');
       if (isTerminal(payment.status) || payment.status === 'draft')
-        return { record: viewOfRecord(payment, language) };
+        return { record: viewOfRecord(payment, language, receiverOf) };
       await attempts.take('paymentQuery', accountId);
       await makeDue(sql, [{ accountId, paymentId: payment.id }], clock.now());
-      return { record: viewOfRecord(await refresh(payment), language) };
+      return { record: viewOfRecord(await refresh(payment), language, receiverOf) };
     },
   );
 }

@@ -4,7 +4,7 @@ import { paymentColumns } from '../../payments/payments.sql.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 /** A stretch of the payments of several operations, newest first. */
-export interface SubscribedTypes {
+export interface RecordSearch {
   accountId: string;
   operationIds: readonly string[];
   kinds: readonly string[];
@@ -35,19 +35,23 @@ const selectRecords: Statement = {
     ORDER BY p.created_at DESC, p.id DESC LIMIT $13`,
 };
 
+const windowOf = ({ accountId, operationIds, fromMs, toMs, below }: RecordSearch) => [
+  accountId,
+  operationIds,
+  fromMs === null ? earliest : timestamp(fromMs),
+  toMs === null ? latest : timestamp(toMs),
+  below === null ? latest : timestamp(below.createdAt),
+  below === null ? highestId : below.id,
+];
+
 export const findRecords = (
   sql: Queries,
-  wanted: SubscribedTypes,
+  wanted: RecordSearch,
   scanned: number,
   limit: number,
 ): Promise<Payment[]> =>
   sql.run<Payment>(selectRecords, [
-    wanted.accountId,
-    wanted.operationIds,
-    wanted.fromMs === null ? earliest : timestamp(wanted.fromMs),
-    wanted.toMs === null ? latest : timestamp(wanted.toMs),
-    wanted.below === null ? latest : timestamp(wanted.below.createdAt),
-    wanted.below === null ? highestId : wanted.below.id,
+    ...windowOf(wanted),
     scanned,
     wanted.kinds,
     wanted.statuses,
@@ -55,6 +59,44 @@ export const findRecords = (
     wanted.minimumCents ?? 0,
     wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
     limit,
+  ]);
+
+/**
+ * The newest payments of the window, at most `$7` over all operations: of those that pass the filters their sealed key and whether the
+ * text is in the description. The others count as looked at.
+ */
+const selectSealedKeys: Statement = {
+  name: 'panel_sealed_keys',
+  text: `SELECT p.id, p.created_at AS "createdAt", CASE WHEN p.passes THEN p.pix_key END AS "pixKey",
+      p.passes AND position($10 IN lower(p.description)) > 0 AS described
+    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT p.*, p.kind = 'transfer' AND p.status = ANY ($8::text[]) AND p.amount_cents >= $9 AND p.amount_cents <= $11 AS passes
+      FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
+        AND (p.created_at, p.id) < ($5, $6)
+      ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $7`,
+};
+
+export interface SealedKeyRow {
+  id: string;
+  createdAt: number;
+  /** Null: another kind, or a filter leaves it out. */
+  pixKey: Buffer | null;
+  described: boolean;
+}
+
+export const findSealedKeys = (
+  sql: Queries,
+  wanted: RecordSearch,
+  scanned: number,
+): Promise<SealedKeyRow[]> =>
+  sql.run<SealedKeyRow>(selectSealedKeys, [
+    ...windowOf(wanted),
+    scanned,
+    wanted.statuses,
+    wanted.minimumCents ?? 0,
+    wanted.text,
+    wanted.maximumCents ?? Number.MAX_SAFE_INTEGER,
   ]);
 
 const selectByIds: Statement = {
@@ -115,22 +157,44 @@ const selectOfSubject: Statement = {
 export const findLinesOf = (sql: Queries, accountId: string, paymentId: string): Promise<Line[]> =>
   sql.run<Line>(selectOfSubject, [accountId, paymentId]);
 
+/** A line of the statement with the payment that it is about; null throughout: it is about none. */
+export interface StatementLine extends Line {
+  payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'description'> | null;
+}
+
 const selectStatement: Statement = {
   name: 'panel_statement',
-  text: `SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4`,
+  text: `SELECT j.*, p.kind, p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.description
+    FROM (SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4) j
+      LEFT JOIN payment p ON p.account_id = $1 AND p.id = j.subject
+    ORDER BY j.seq DESC`,
 };
 
 /** Above every line: where the newest page begins. */
 export const highestSeq = Number.MAX_SAFE_INTEGER;
 
+interface StatementRow extends Line {
+  kind: Payment['kind'] | null;
+  payerName: string | null;
+  pixKey: Buffer | null;
+  pixKeyType: Payment['pixKeyType'];
+  description: string;
+}
+
 /** The lines of an operation below `belowSeq`, newest first. */
-export const findStatement = (
+export const findStatement = async (
   sql: Queries,
   accountId: string,
   operationId: string,
   belowSeq: number,
   limit: number,
-): Promise<Line[]> => sql.run<Line>(selectStatement, [accountId, operationId, belowSeq, limit]);
+): Promise<StatementLine[]> => {
+  const rows = await sql.run<StatementRow>(selectStatement, [accountId, operationId, belowSeq, limit]);
+  return rows.map(({ kind, payerName, pixKey, pixKeyType, description, ...line }) => ({
+    ...line,
+    payment: kind === null ? null : { id: line.subject, kind, payerName, pixKey, pixKeyType, description },
+  }));
+};
 
 // ----------------------------------------------------------------------------------------------------------------- events
 

@@ -15,7 +15,7 @@ import {
   type View,
   type Write,
 } from '../../ledger/till.ts';
-import { type Cause, newPayment, type Payment, type PaymentReason } from '../../payments/payment.ts';
+import { causeOfCall, newPayment, type Payment, type PaymentReason } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { next } from '../../payments/state.ts';
 import { fingerprintOf, paymentIdFor, sameRequest } from '../../request-keys/idempotency.ts';
@@ -198,7 +198,7 @@ function commit(deps: AcceptDeps, caller: Caller, order: Order, way: Way): Promi
       }
       const now = deps.clock.now();
       const admission = admit(view, caller, way, balance.frozen, now);
-      const cause: Cause = { by: 'api', id: caller.requestId };
+      const cause = causeOfCall('api', caller);
       const payment = newPayment(
         {
           accountId,
@@ -234,7 +234,7 @@ function commit(deps: AcceptDeps, caller: Caller, order: Order, way: Way): Promi
               },
             ];
       const { refusedAs } = order;
-      const begun = begin(deps, view, way, admission, { payment, refusedAs, token, now, cause });
+      const begun = begin(deps, view, way, admission, { payment, refusedAs, token, now, caller });
       return {
         answer: {
           payment: begun.payment,
@@ -322,9 +322,9 @@ export function begin(
   view: View,
   way: Way,
   { breaker }: Admission,
-  order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; cause: Cause },
+  order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
 ): Begun {
-  const { payment, refusedAs, token, now, cause } = order;
+  const { payment, refusedAs, token, now, caller } = order;
   const { accountId, id: paymentId, operationId } = payment;
   if (refusedAs !== null) {
     const step = next(
@@ -332,7 +332,7 @@ export function begin(
       { type: 'refused', reason: refusedAs },
       {
         now,
-        cause,
+        cause: causeOfCall('rule', caller),
         operationDeleted: false,
         incidentOpen: false,
         posted: () => false,

@@ -1,0 +1,32 @@
+import { Link } from '@tanstack/react-router';
+import { pixKeyText } from '../format.ts';
+import { useWords } from '../text/text.tsx';
+
+/** What people call a payment by. */
+export interface Names {
+  kind: 'deposit' | 'transfer';
+  payerName: string | null;
+  pixKey: string | null;
+  pixKeyType: string | null;
+  description: string;
+}
+
+/** Who paid, or who was paid; null: the service does not know. */
+export const partyOf = ({ payerName, pixKey, pixKeyType }: Names): string | null =>
+  payerName ?? (pixKey && pixKeyText(pixKeyType, pixKey));
+
+/** A payment by its names, with a link to it. Nothing for what has no payment. */
+export function PaymentName({ id, names }: { id: string | null; names: Names | null }) {
+  const words = useWords();
+  if (id === null || names === null) return null;
+  const kind = names.kind === 'transfer' ? words.detail.transfer : words.detail.charge;
+  const party = partyOf(names);
+  return (
+    <>
+      <Link to="/pagamentos/$id" params={{ id }} className="inline">
+        {party === null ? kind : `${kind} · ${party}`}
+      </Link>
+      {names.description && <span className="soft"> · {names.description}</span>}
+    </>
+  );
+}

@@ -1,0 +1,189 @@
+import type { Permission } from '../../ground/permissions.ts';
+import type { Movement } from '../../ledger/decide.ts';
+import type { PaymentKind, PaymentReason, PaymentStatus } from '../../payments/payment.ts';
+import type { PixKeyType } from '../../provider/provider.ts';
+import type { Action } from '../../settlement/incidents/incident.ts';
+import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
+import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
+import type { Role } from '../members/roles.ts';
+import type { Cell } from './csv.ts';
+
+/**
+ * Files in English have the names, codes and times of the API. Files in Portuguese are for people: these headers, words in place of
+ * codes, the time of Brasília. The types make every code have its word.
+ */
+export const headers = {
+  action: 'Decisão',
+  addresses: 'Endereços IP',
+  amount: 'Valor (R$)',
+  at: 'Data',
+  attempts: 'Tentativas',
+  available: 'Disponível (R$)',
+  balanceAfter: 'Saldo (R$)',
+  clientRequestId: 'X-Request-Id enviado',
+  createdAt: 'Criado em',
+  description: 'Descrição',
+  durationMs: 'Duração (ms)',
+  email: 'E-mail',
+  endToEnd: 'Id endToEnd',
+  errorCode: 'Código do erro',
+  eventId: 'Id do evento',
+  expiresAt: 'Válido até',
+  fee: 'Tarifa (R$)',
+  held: 'Bloqueado (R$)',
+  id: 'Id',
+  ip: 'Endereço IP',
+  key: 'Chave de API',
+  kind: 'Tipo',
+  lastAttemptAt: 'Última tentativa',
+  lastResult: 'Último resultado',
+  lastUsedAt: 'Último uso',
+  main: 'Principal',
+  method: 'Método',
+  name: 'Nome',
+  net: 'Líquido (R$)',
+  openedAt: 'Aberto em',
+  operation: 'Operação',
+  operationId: 'Id da operação',
+  payer: 'Pagador',
+  paymentId: 'Id do pagamento',
+  permissions: 'Permissões',
+  postedAt: 'Lançado em',
+  reason: 'Motivo',
+  receivable: 'A compensar (R$)',
+  receiverKey: 'Chave do recebedor',
+  receiverKeyType: 'Tipo da chave',
+  requestId: 'Id da requisição',
+  requestKey: 'requestKey',
+  reserved: 'Reservado (R$)',
+  resolvedAt: 'Resolvido em',
+  revokedAt: 'Revogada em',
+  role: 'Papel',
+  route: 'Rota',
+  secondFactor: 'Segundo fator',
+  seq: 'Nº',
+  settledAt: 'Liquidado em',
+  state: 'Situação',
+  status: 'Situação',
+  subject: 'Assunto',
+  timestamp: 'Data',
+  type: 'Tipo',
+} as const;
+
+export type Column = keyof typeof headers;
+
+const statuses: Record<PaymentStatus, string> = {
+  draft: 'Rascunho',
+  unknown: 'A confirmar',
+  pending: 'Pendente',
+  paid: 'Paga',
+  completed: 'Concluída',
+  failed: 'Falhou',
+  expired: 'Expirada',
+  cancelled: 'Cancelada',
+};
+const kinds: Record<PaymentKind, string> = { deposit: 'Cobrança', transfer: 'Transferência' };
+const reasons: Record<PaymentReason, string> = {
+  pix_key_not_found: 'Chave Pix não existe',
+  recipient_refused: 'Banco do recebedor recusou',
+  recipient_account_closed: 'Conta do recebedor encerrada',
+  provider_limit: 'Limite no provedor atingido',
+  provider_refused: 'Provedor recusou',
+  fraud_suspected: 'Suspeita de fraude',
+  cancelled_by_operator: 'Cancelada por quem opera o serviço',
+  draft_expired: 'Rascunho expirado',
+  draft_cancelled: 'Rascunho cancelado',
+  draft_locked: 'Cinco códigos errados',
+};
+const keyTypes: Record<PixKeyType, string> = {
+  CPF: 'CPF',
+  CNPJ: 'CNPJ',
+  EMAIL: 'E-mail',
+  PHONE: 'Celular',
+  RANDOM: 'Aleatória',
+};
+const movements: Record<Movement['kind'], string> = {
+  reserve: 'Reserva',
+  complete: 'Conclusão',
+  release: 'Liberação da reserva',
+  credit: 'Crédito',
+  return: 'Devolução',
+  debit: 'Débito do provedor',
+  suspend: 'A identificar',
+  hold: 'Bloqueio',
+  unhold: 'Desbloqueio',
+  settle: 'Crédito após análise',
+  claim: 'Crédito após análise',
+  reclaim: 'Débito após análise',
+  writeOff: 'Baixa',
+  recover: 'Cobrança de transferência enviada',
+  reinstate: 'Estorno de transferência não enviada',
+  bear: 'Assumido por quem opera o serviço',
+  forgive: 'Dívida perdoada',
+};
+const incidents: Record<Incident['kind'], string> = {
+  deleted_operation: 'Dinheiro para uma operação excluída',
+  amount_mismatch: 'Cobrança paga com outro valor',
+  second_payment: 'Cobrança paga de novo',
+  failed_charge_paid: 'Cobrança que falhou foi paga',
+  report_mismatch: 'O provedor relatou outro valor ou chave',
+  contradiction: 'O provedor se contradisse',
+  return_exceeds: 'Voltou mais do que foi enviado',
+  debit: 'O provedor tomou dinheiro de volta',
+  undecided: 'Resultado do pagamento não confirmado',
+  unmatched: 'Dinheiro sem pagamento correspondente',
+  unreadable: 'Dado cifrado que não pôde ser lido',
+  divergence: 'Saldo difere dos lançamentos',
+};
+const actions: Record<Action, string> = {
+  credit: 'Creditado',
+  debit: 'Debitado',
+  writeoff: 'Baixado',
+  none: 'Sem lançamento',
+};
+const roles: Record<Role, string> = {
+  owner: 'Proprietário',
+  admin: 'Administrador',
+  finance: 'Financeiro',
+  developer: 'Desenvolvedor',
+  viewer: 'Leitura',
+};
+const permissions: Record<Permission, string> = {
+  read: 'Leitura',
+  charges: 'Cobranças',
+  transfers: 'Transferências',
+  operations: 'Operações',
+  webhooks: 'Webhooks',
+};
+const deliveries: Record<DeliveryRow['status'], string> = {
+  pending: 'Na fila',
+  delivered: 'Entregue',
+  failed: 'Falhou',
+  skipped: 'Pulada',
+};
+
+/** A code of the API as a cell. A code of an older version that has no word any more stands as it is. */
+const coded =
+  (words: Readonly<Record<string, string>>) =>
+  (code: string | null): Cell =>
+    code === null ? null : { code, pt: words[code] ?? code };
+
+export const statusCell = (status: PaymentStatus, kind: PaymentKind): Cell =>
+  status === 'pending' && kind === 'transfer'
+    ? { code: status, pt: 'Processando' }
+    : { code: status, pt: statuses[status] };
+export const kindCell = coded(kinds);
+export const reasonCell = coded(reasons);
+export const keyTypeCell = coded(keyTypes);
+export const movementCell = coded(movements);
+export const incidentCell = coded(incidents);
+export const actionCell = coded(actions);
+export const roleCell = coded(roles);
+export const deliveryCell = coded(deliveries);
+export const stateCell = coded({ open: 'Aberto', resolved: 'Resolvido' });
+export const yesNoCell = (yes: boolean): Cell =>
+  yes ? { code: 'yes', pt: 'Sim' } : { code: 'no', pt: 'Não' };
+export const permissionsCell = (held: readonly Permission[]): Cell => ({
+  code: held.join(' '),
+  pt: held.map((one) => permissions[one]).join(', '),
+});

@@ -1,0 +1,58 @@
+import type { HistoryStep } from '../../payments/payment.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+
+/** A state of a payment and who caused it, for people. */
+export interface ShownStep {
+  status: string;
+  /** ISO 8601. */
+  at: string;
+  cause: {
+    by: string;
+    id: string;
+    /** Of the API key, the person or the operator; null: not recorded, or no name applies. */
+    name: string | null;
+    /** What the name names: a key and a person both cause `api` and `rule`. */
+    actor: 'key' | 'person' | 'operator' | null;
+  };
+}
+
+const select: Statement = {
+  name: 'panel_history_names',
+  text: `SELECT id, name FROM api_key WHERE account_id = $1 AND id = ANY ($2::text[])
+    UNION ALL SELECT id::text, name FROM panel_user WHERE id = ANY ($3::uuid[])
+    UNION ALL SELECT id::text, resolution->>'actor' FROM incident WHERE account_id = $1 AND id = ANY ($4::uuid[])`,
+};
+
+/** The history of a payment with names in place of ids. Names are of today: a renamed key shows its new name. */
+export async function namedHistory(
+  sql: Queries,
+  accountId: string,
+  history: readonly HistoryStep[],
+): Promise<ShownStep[]> {
+  const actors = history.map(({ cause }) => actorOf(cause));
+  const idsOf = (actor: NonNullable<Actor>['actor']): string[] =>
+    actors.flatMap((one) => (one?.actor === actor ? [one.id] : []));
+  const rows = actors.some(Boolean)
+    ? await sql.run<{ id: string; name: string | null }>(select, [
+        accountId,
+        idsOf('key'),
+        idsOf('person'),
+        idsOf('operator'),
+      ])
+    : [];
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  return history.map(({ status, at, cause }, index) => {
+    const actor = actors[index];
+    const name = actor ? (names.get(actor.id) ?? null) : null;
+    return { status, at, cause: { by: cause.by, id: cause.id, name, actor: actor?.actor ?? null } };
+  });
+}
+
+type Actor = { actor: 'key' | 'person' | 'operator'; id: string } | null;
+
+function actorOf(cause: HistoryStep['cause']): Actor {
+  if (cause.by === 'operator') return { actor: 'operator', id: cause.id };
+  if (cause.by !== 'api' && cause.by !== 'rule') return null;
+  if (cause.keyId) return { actor: 'key', id: cause.keyId };
+  return cause.userId ? { actor: 'person', id: cause.userId } : null;
+}
