@@ -41,6 +41,7 @@ export async function seed(url: string, world: World, identity: Buffer, ids: Ids
   });
   await client.connect();
   const rows = new Rows(client);
+  const build = await dropIndexes(client);
   const at = world.count > 0 ? world.of(0).createdAt - 60_000 : Date.now() - 60_000;
   const operations = await writeOperations(rows, world.sizes.operations, ids, at);
   const [first, second] = operations as [Operation, Operation];
@@ -56,6 +57,7 @@ export async function seed(url: string, world: World, identity: Buffer, ids: Ids
   for (const [accountId, last] of logged)
     await rows.add('event_sequence', ['account_id', 'last_seq'], [accountId, last]);
   await rows.end();
+  await build();
   for (const { accountId, id, balance, seq, head } of operations)
     await client.query(
       'UPDATE balance SET available = $3, reserved = $4, seq = $5, head = $6 WHERE account_id = $1 AND operation_id = $2',
@@ -64,6 +66,29 @@ export async function seed(url: string, world: World, identity: Buffer, ids: Ids
   await client.query('VACUUM (ANALYZE)');
   await client.end();
   return { bigAccountId: first.accountId, bigOperationIds: operations.slice(0, 10).map(({ id }) => id) };
+}
+
+const largeTables = ['payment', 'journal', 'intent', 'event', 'event_log'];
+
+/** Drops keys and indexes of the tables that millions of rows go into. @returns what builds them again, as they were */
+async function dropIndexes(client: pg.Client): Promise<() => Promise<void>> {
+  const { rows: keys } = await client.query<{ table: string; name: string; form: string }>(
+    `SELECT conrelid::regclass::text AS table, conname AS name, pg_get_constraintdef(oid) AS form FROM pg_constraint
+      WHERE conrelid = ANY ($1::regclass[]) AND contype IN ('p', 'u')`,
+    [largeTables],
+  );
+  for (const { table, name } of keys) await client.query(`ALTER TABLE ${table} DROP CONSTRAINT ${name}`);
+  const { rows: indexes } = await client.query<{ name: string; form: string }>(
+    `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS form FROM pg_index WHERE indrelid = ANY ($1::regclass[])`,
+    [largeTables],
+  );
+  for (const { name } of indexes) await client.query(`DROP INDEX ${name}`);
+  return async () => {
+    await client.query(`SET maintenance_work_mem = '512MB'`);
+    for (const { table, name, form } of keys)
+      await client.query(`ALTER TABLE ${table} ADD CONSTRAINT ${name} ${form}`);
+    for (const { form } of indexes) await client.query(form);
+  };
 }
 
 async function writeOperations(rows: Rows, count: number, ids: Ids, atMs: number): Promise<Operation[]> {
