@@ -307,8 +307,8 @@ async function loginOfService(client: pg.Client, options: MigrateOptions): Promi
     const login = (rows[0] as { login: string }).login;
     if (!options.embedded && (await isSuperuser(service))) {
       options.log.warn(
-        { login },
-        `DATABASE_URL logs in as a superuser: the service works as ${APP}, but whoever holds this login can leave that role and change the ledger`,
+        { login, role: APP },
+        'DATABASE_URL logs in as a superuser: the service works under a role with fewer rights, but this login can leave that role and change the ledger',
       );
     }
     return login;

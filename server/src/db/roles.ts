@@ -112,8 +112,8 @@ export async function checkServiceRole(
   // `migrate` warns about a superuser.
   if (!row.superuser && row.others.length > 0) {
     log.warn(
-      { login: row.login, roles: row.others },
-      `the login of DATABASE_URL may take other roles than ${APP}: give the service a login of its own and set MIGRATION_DATABASE_URL`,
+      { login: row.login, role: APP, others: row.others },
+      'the login of DATABASE_URL may take other roles: give the service a login of its own and set MIGRATION_DATABASE_URL',
     );
   }
 }
