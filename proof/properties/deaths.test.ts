@@ -80,7 +80,7 @@ async function admin<Row extends pg.QueryResultRow>(text: string, values: unknow
 }
 
 async function repeatDelivery(n: number): Promise<void> {
-  const config = { secret: null, secretPrevious: null, dataDir: program.dataDir };
+  const config = { secret: null, secretPrevious: null, databaseUrl: null, dataDir: program.dataDir };
   const secrets = await loadSecrets(systemIds(systemClock), config);
   await deliverAgain({ url: program.url, secrets, database: { admin } }, n);
 }

@@ -12,7 +12,8 @@ import { type Sender, startSender } from './webhooks.ts';
 import { realWorld } from './world.ts';
 
 export type SimulatorOptions = {
-  host: '127.0.0.1' | '::1';
+  /** Its control calls need no key: outside of this machine only in a network of its own, such as that of a compose file. */
+  host: string;
   /** 0 takes any free port. */
   port: number;
   stateDir: string;
@@ -140,11 +141,12 @@ async function main(): Promise<void> {
     process.stderr.write('SIMULATOR_CLIENT_KEY must be 32 bytes in hex\n');
     process.exit(2);
   }
+  const host = process.env.SIMULATOR_HOST || '127.0.0.1';
   const ownName = URL.parse(process.env.SIMULATOR_URL ?? '')?.hostname;
   const stateDir = process.env.SIMULATOR_STATE ?? './data/simulator';
   try {
     const simulator = await startSimulator({
-      host: '127.0.0.1',
+      host,
       port,
       stateDir,
       ...(clientKey === undefined ? {} : { clientKey }),
@@ -166,7 +168,7 @@ async function main(): Promise<void> {
     process.stdout.write(`vintem simulator ready ${simulator.url}\n`);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EADDRINUSE') {
-      process.stderr.write(`port ${port} (SIMULATOR_PORT) is taken on 127.0.0.1\n`);
+      process.stderr.write(`port ${port} (SIMULATOR_PORT) is taken on ${host}\n`);
       process.exit(2);
     }
     throw error;

@@ -1,5 +1,6 @@
 import type { ParseArgsConfig } from 'node:util';
 import type { Edge } from '../compose/start.ts';
+import type { SettingFault } from '../ground/config.ts';
 
 export interface Command {
   /** One or two words. */
@@ -12,6 +13,8 @@ export interface Command {
   operands?: string[];
   /** Runs until a signal ends it. */
   lasts?: boolean;
+  /** Answers when the settings cannot be read; otherwise that ends the program with exit code 2. */
+  onSettingFault?(fault: SettingFault): Answer;
   run(edge: Edge, input: CommandInput, ending: AbortSignal): Promise<Answer | undefined>;
 }
 

@@ -16,6 +16,7 @@ import { isPrintable } from '../ground/printable.ts';
 import { parseQuotas } from '../ground/quotas.ts';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../keys/keys.ts';
 import { draftOfCommand } from '../transfers/draft-command.ts';
+import { checkCommand } from './check-command.ts';
 import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
@@ -53,6 +54,7 @@ export const commands: Command[] = [
       return { json: { applied }, text: applied.length > 0 ? `applied ${applied.join(', ')}` : 'up to date' };
     },
   },
+  checkCommand,
   {
     name: 'account create',
     usage: '--name NAME [--test]',

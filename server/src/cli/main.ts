@@ -1,11 +1,11 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
 import { distance } from 'fastest-levenshtein';
-import { readConfig, SettingFault } from '../ground/config.ts';
+import { type Config, readConfig, SettingFault } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
-import { type CommandInput, UsageFault } from './command.ts';
+import { type Answer, type CommandInput, UsageFault } from './command.ts';
 import { commands } from './commands.ts';
 
 /**
@@ -34,7 +34,18 @@ async function main(argv: string[]): Promise<number> {
     }
     const operands = command.operands ?? [];
     if (positionals.length !== operands.length) throw new UsageFault(`needs ${operands.join(' ')}`);
-    const config = readConfig(process.env);
+    const print = (answer: Answer): number => {
+      process.stdout.write(values.json ? `${JSON.stringify(answer.json)}\n` : `${answer.text}\n`);
+      return answer.exitCode ?? 0;
+    };
+    let config: Config;
+    try {
+      config = readConfig(process.env);
+    } catch (error) {
+      if (error instanceof SettingFault && command.onSettingFault)
+        return print(command.onSettingFault(error));
+      throw error;
+    }
     const log = createLog(config.logLevel);
     endOnBugs(log);
     const edge = {
@@ -51,10 +62,7 @@ async function main(argv: string[]): Promise<number> {
       input,
       command.lasts ? untilSignal() : new AbortController().signal,
     );
-    if (answer) {
-      process.stdout.write(values.json ? `${JSON.stringify(answer.json)}\n` : `${answer.text}\n`);
-    }
-    return answer?.exitCode ?? 0;
+    return answer ? print(answer) : 0;
   } catch (error) {
     return report(error, command.name);
   }

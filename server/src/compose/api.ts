@@ -2,7 +2,6 @@ import type { AddressInfo } from 'node:net';
 import { createLargeTransfers } from '../accounts/large-transfers.ts';
 import { createCharge } from '../charges/create.ts';
 import { watchClock } from '../db/clock-offset.ts';
-import { createWriteProbe } from '../db/writes.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import { createLoad } from '../http/load.ts';
@@ -16,6 +15,7 @@ import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
 import { createInbound } from '../settlement/tracking/inbound.ts';
 import { createTransfer } from '../transfers/create.ts';
 import { cancelDraft, confirmDraft } from '../transfers/draft.ts';
+import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
 
 /** The HTTP side of the service; `runtime.draining` begins its end. */
@@ -29,7 +29,6 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const stopping = new AbortController();
   const clockOffset = watchClock(runtime, stopping.signal);
   const inbound = createInbound(runtime);
-  const writes = createWriteProbe(runtime);
   const largeTransfers = createLargeTransfers(runtime);
   const useCases: UseCases = {
     createCharge: (caller, request) => createCharge(runtime, caller, request),
@@ -56,14 +55,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     useCases,
     requestLog,
     load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
-    readiness: async () => {
-      const problems = clockOffset.isTolerable() ? [] : ['the clock differs from the database'];
-      if (!(await inTime(runtime, answersWithinMs, answers(runtime))))
-        return [...problems, 'the database does not answer'];
-      return (await inTime(runtime, answersWithinMs, writes()))
-        ? problems
-        : [...problems, 'the database cannot write'];
-    },
+    readiness: createReadiness(runtime, clockOffset),
   });
   mountPanel(server, { ...runtime, config, mayShare: clockOffset.isTolerable }, useCases);
   await clockOffset.measured;
@@ -77,7 +69,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   );
   // What is paid right after "ready" is told of; a provider that is slow or down holds nobody up for long.
   await inTime(
-    runtime,
+    runtime.clock,
     startsWithinMs,
     Promise.all(tried).then(() => true),
   );
@@ -105,26 +97,8 @@ export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' |
     deadlineMs: clock.monotonicMs() + answerWithinMs,
   });
 
-/** A database that needs longer than this for one row is not one that requests should be sent to. */
-const answersWithinMs = 2_000;
-
 /** No start waits longer for its providers; they are asked again until they answer. */
 const startsWithinMs = 2_000;
-
-/** Whether the database answers and its migrations have run. */
-const answers = (runtime: Runtime): Promise<boolean> =>
-  runtime.sql.run({ name: 'ready', text: 'SELECT 1 FROM installation' }).then(
-    (rows) => rows.length === 1,
-    () => false,
-  );
-
-async function inTime(runtime: Runtime, ms: number, asked: Promise<boolean>): Promise<boolean> {
-  const cut = new AbortController();
-  const late = runtime.clock.sleep(ms, cut.signal).then(() => false);
-  const said = await Promise.race([asked, late]);
-  cut.abort();
-  return said;
-}
 
 /** How soon a provider hears of an address that was changed. */
 const addressLookMs = 30_000;

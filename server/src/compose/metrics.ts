@@ -1,15 +1,11 @@
-import { createServer } from 'node:http';
-import { securityHeaders } from '../http/security-headers.ts';
+import type { Registry } from 'prom-client';
 import type { Runtime } from './runtime.ts';
 
 /**
- * Prometheus metrics on a port of their own (`METRICS_PORT`, off by default). What is counted is read when it is asked for,
- * from the process and from the database: nothing is added to the path of a payment.
+ * The metrics of a process. Gauges are read when they are asked for, from the process and from the database: nothing is added to the
+ * path of a payment.
  */
-export async function serveMetrics(
-  runtime: Pick<Runtime, 'sql' | 'log'>,
-  { host, port }: { host: string; port: number },
-): Promise<{ stop(): Promise<void> }> {
+export async function createMetrics(runtime: Pick<Runtime, 'sql'>): Promise<Registry> {
   const { collectDefaultMetrics, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'vintem_' });
@@ -67,27 +63,5 @@ export async function serveMetrics(
     ['connection'],
     `SELECT connection, count(*) AS value FROM inbound WHERE applied_at IS NULL AND authentic GROUP BY connection`,
   );
-
-  const server = createServer(async (request, answer) => {
-    for (const [name, value] of Object.entries(securityHeaders)) answer.setHeader(name, value);
-    if (request.method !== 'GET' || request.url !== '/metrics') return void answer.writeHead(404).end();
-    try {
-      const text = await registry.metrics();
-      answer.writeHead(200, { 'content-type': registry.contentType }).end(text);
-    } catch (error) {
-      runtime.log.warn({ err: error }, 'metrics could not be read');
-      answer.writeHead(503).end();
-    }
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, resolve);
-  });
-  return {
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return registry;
 }

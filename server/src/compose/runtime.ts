@@ -104,7 +104,14 @@ export async function openRuntime(ground: Ground, draining: AbortSignal): Promis
   };
 }
 
-function providersOf({ config, net, clock, log, secrets }: Ground): Map<string, Provider> {
+/** By connection. Opens no connection before the first call. */
+export function providersOf({
+  config,
+  net,
+  clock,
+  log,
+  secrets,
+}: Omit<Ground, 'sql' | 'ids'>): Map<string, Provider> {
   const providers = new Map<string, Provider>();
   const simulatorSecret = secrets.derive('simulator client').toString('hex');
   const simulator = createEfiProvider({

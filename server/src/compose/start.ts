@@ -8,7 +8,7 @@ import {
   findFirstTestAccount,
   findTestAccount,
 } from '../accounts/directory.ts';
-import { databaseClock } from '../db/clock-offset.ts';
+import { databaseClock, watchClock } from '../db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse } from '../db/installation-secret.ts';
 import { waitForLock } from '../db/lock.ts';
@@ -28,11 +28,12 @@ import {
 } from '../db/open.ts';
 import { openPool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
-import { type Config, isTrial, SettingFault } from '../ground/config.ts';
+import { type Config, isTrial, reachableHost, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
+import { createReadiness } from './readiness.ts';
 import type { Ground, Runtime } from './runtime.ts';
 
 /** What a process begins with. */
@@ -126,13 +127,14 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
 export async function startSimulator(edge: Edge, ending: Ending): Promise<void> {
   const { config, clock, log, say } = edge;
   const port = config.simulatorPort ?? 4010;
+  const host = config.simulatorHost;
   const knowsInstallation = await hasSecret(config);
   if (!knowsInstallation)
     log.warn({ dataDir: config.dataDir }, 'the simulator serves every client: no VINTEM_SECRET');
-  await requireFree('SIMULATOR_PORT', '127.0.0.1', port);
-  const child = spawnSimulator(config, port, knowsInstallation ? await simulatorClientKey(edge) : null);
-  await listens(clock, port, child.exit);
-  say(`vintem simulator ready http://127.0.0.1:${port}`);
+  await requireFree('SIMULATOR_PORT', host, port);
+  const child = spawnSimulator(config, port, knowsInstallation ? await simulatorClientKey(edge) : null, host);
+  await listens(clock, port, child.exit, host);
+  say(`vintem simulator ready http://${reachableHost(host)}:${port}`);
   await Promise.race([aborted(ending), child.exit]);
   if (!ending.aborted) throw new Error(`the simulator ended (${await child.exit})`);
   await child.stop(clock);
@@ -187,8 +189,15 @@ async function openRunning(
   const { host, metricsPort } = context.config;
   if (metricsPort !== null) {
     await requireFree('METRICS_PORT', host, metricsPort);
-    const { serveMetrics } = await import('./metrics.ts');
-    running.metrics = await serveMetrics(runtime, { host, port: metricsPort });
+    const [{ createMetrics }, { serveMonitoring }] = await Promise.all([
+      import('./metrics.ts'),
+      import('./monitoring.ts'),
+    ]);
+    const readiness = createReadiness(runtime, watchClock(runtime, ending));
+    running.metrics = await serveMonitoring(
+      { log: runtime.log, readiness, metrics: await createMetrics(runtime), draining: ending },
+      { host, port: metricsPort },
+    );
   }
   return runtime;
 }
@@ -314,7 +323,12 @@ async function requireFree(setting: string, host: string, port: number): Promise
     server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message));
     server.listen(port, host, () => server.close(() => resolve(undefined)));
   });
-  if (code === 'EADDRINUSE') throw new SettingFault(`${setting}: port ${port} on ${host} is taken`);
+  if (code === 'EADDRINUSE') {
+    // `api` and `worker` with one environment on one machine.
+    const hint =
+      setting === 'METRICS_PORT' ? '; every process on a machine needs a METRICS_PORT of its own' : '';
+    throw new SettingFault(`${setting}: port ${port} on ${host} is taken${hint}`);
+  }
   if (code === 'EACCES') throw new SettingFault(`${setting}: this user may not listen on port ${port}`);
   if (code !== undefined) throw new SettingFault(`HOST: ${host} is no address of this machine (${code})`);
 }
@@ -323,7 +337,10 @@ async function requireFree(setting: string, host: string, port: number): Promise
 
 type Database = Omit<OpenDatabase, 'close'>;
 
-const migrateOptions = ({ clock, log }: Edge, { url, migrationUrl, embedded }: Database): MigrateOptions => ({
+export const migrateOptions = (
+  { clock, log }: Edge,
+  { url, migrationUrl, embedded }: Database,
+): MigrateOptions => ({
   url,
   migrationUrl,
   clock,
@@ -481,6 +498,7 @@ function spawnSimulator(
   { simulatorState, simulatorUrl }: Config,
   port: number,
   clientKey: string | null,
+  host = '127.0.0.1',
 ): Child {
   const main = fileURLToPath(import.meta.resolve('@vintem/simulator'));
   const child = spawn(process.execPath, [main], {
@@ -490,6 +508,7 @@ function spawnSimulator(
     env: {
       PATH: process.env.PATH,
       NODE_COMPILE_CACHE: getCompileCacheDir(),
+      SIMULATOR_HOST: host,
       SIMULATOR_PORT: `${port}`,
       SIMULATOR_STATE: simulatorState,
       SIMULATOR_URL: simulatorUrl,
@@ -513,14 +532,15 @@ function spawnSimulator(
 }
 
 /** @throws Error when the program ended before it listened */
-async function listens(clock: Clock, port: number, exit: Promise<string>): Promise<void> {
+async function listens(clock: Clock, port: number, exit: Promise<string>, host = '127.0.0.1'): Promise<void> {
+  const address = reachableHost(host).replace(/^\[|\]$/g, '');
   let ended: string | null = null;
   exit.then((reason) => {
     ended = reason;
   });
   for (;;) {
     const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => {
+      const socket = connect(port, address, () => {
         socket.destroy();
         resolve(true);
       });

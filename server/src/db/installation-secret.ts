@@ -65,6 +65,18 @@ export async function claimSecret({ sql, secrets }: Deps): Promise<void> {
   await nameFactors({ sql, secrets });
 }
 
+const needed: Statement = {
+  name: 'secret_all_needed',
+  text: `SELECT secret_id AS id FROM installation WHERE secret_id IS NOT NULL
+    UNION SELECT id FROM sealing_secret WHERE cleared_at IS NULL`,
+};
+
+/** The ids of the secrets that the database may need and that are not at hand. Changes nothing. */
+export async function missingSecrets({ sql, secrets }: Deps): Promise<string[]> {
+  const ids = (await sql.run<{ id: string }>(needed)).map(({ id }) => id);
+  return ids.filter((id) => !secrets.known.some((one) => one.id === id));
+}
+
 /** Registers the secret unless others are needed that are not at hand. @returns those, without what was looked at already */
 function registered({ sql, secrets }: Deps, unneeded: readonly string[]): Promise<string[]> {
   const isKnown = (id: string) => secrets.known.some((one) => one.id === id);

@@ -18,6 +18,8 @@ export interface Config {
   readonly publicUrl: string;
   /** Null: no simulator is started here. */
   readonly simulatorPort: number | null;
+  /** Where `vintem simulator` listens; beside `start` it listens on this machine only. */
+  readonly simulatorHost: string;
   readonly simulatorUrl: string;
   readonly simulatorState: string;
   readonly rateLimits: boolean;
@@ -265,6 +267,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       url(['http:', 'https:']),
     ),
     simulatorPort,
+    simulatorHost: text('SIMULATOR_HOST') ?? '127.0.0.1',
     simulatorUrl: setting(
       'SIMULATOR_URL',
       `http://127.0.0.1:${simulatorPort ?? 4010}`,

@@ -1,4 +1,4 @@
-import { link as hardLink, open, readFile, rename, rm, stat } from 'node:fs/promises';
+import { link as hardLink, open, readFile, rename, rm, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 let parts = 0;
@@ -57,4 +57,17 @@ export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r').catch(() => null);
   await handle?.sync().catch(() => {});
   await handle?.close();
+}
+
+/** File systems that end with the machine or the container (statfs(2), `f_type`): tmpfs, ramfs, and the overlay of a container. */
+const passing = new Map([
+  [0x01021994, 'tmpfs'],
+  [0x858458f6, 'ramfs'],
+  [0x794c7630, 'overlay'],
+]);
+
+/** The name of the file system when what is written there is gone after a restart; null: it stays, as far as Linux can tell. */
+export async function passingFileSystem(folder: string): Promise<string | null> {
+  if (process.platform !== 'linux') return null;
+  return passing.get((await statfs(folder)).type) ?? null;
 }

@@ -36,19 +36,20 @@ const findLanguage = async (sql: Queries, email: string): Promise<Language | nul
 
 const timeoutMs = 20_000;
 
+interface MailSettings {
+  smtpUrl: string | null;
+  smtpWithoutTls?: boolean;
+  mailFrom: string | null;
+  dataDir: string;
+}
+
 /**
  * Each person gets their own language; an address that belongs to nobody here, and the operator, get both, the installation's first.
  * Over SMTP, where nodemailer encodes subjects (RFC 2047); without a server of that kind one file each under
  * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable by its owner alone.
  */
 export function createMail(
-  config: {
-    smtpUrl: string | null;
-    smtpWithoutTls?: boolean;
-    mailFrom: string | null;
-    dataDir: string;
-    defaultLanguage: Language;
-  },
+  config: MailSettings & { defaultLanguage: Language },
   { clock, ids, sql }: { clock: Clock; ids: Ids; sql: Queries },
 ): Mail {
   const from = config.mailFrom ?? 'vintem@localhost';
@@ -82,19 +83,8 @@ export function createMail(
       },
     };
   }
-  const url = config.smtpUrl;
   // Read with the first mail: a start that sends none goes without.
-  const opened = async () => {
-    const { createTransport } = await import('nodemailer');
-    return createTransport({
-      url,
-      // STARTTLS, or no mail: a server on the way could otherwise hide that TLS is offered (RFC 3207, 6).
-      requireTLS: !config.smtpWithoutTls && !isLoopbackHost(new URL(url).hostname),
-      connectionTimeout: timeoutMs,
-      greetingTimeout: timeoutMs,
-      socketTimeout: timeoutMs,
-    });
-  };
+  const opened = () => openTransport(config, config.smtpUrl as string);
   let transport: ReturnType<typeof opened> | undefined;
   return {
     send: async (letter) => {
@@ -110,6 +100,30 @@ function inBoth(letter: Letter, first: Language): MailText {
   const second: Language = first === 'en' ? 'pt-BR' : 'en';
   const text = `${letter[first].text.trimEnd()}\n\n—\n\n${letter[second].text}`;
   return { subject: letter[first].subject, text };
+}
+
+async function openTransport({ smtpWithoutTls }: Pick<MailSettings, 'smtpWithoutTls'>, url: string) {
+  const { createTransport } = await import('nodemailer');
+  return createTransport({
+    url,
+    // STARTTLS, or no mail: a server on the way could otherwise hide that TLS is offered (RFC 3207, 6).
+    requireTLS: !smtpWithoutTls && !isLoopbackHost(new URL(url).hostname),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+  });
+}
+
+/** Where mails go, in words. Connects and signs in, sends nothing. @throws Error when the server does not let us in */
+export async function checkMail(config: MailSettings): Promise<string> {
+  if (config.smtpUrl === null) return `kept under ${join(config.dataDir, 'mail')}, since SMTP_URL is not set`;
+  const transport = await openTransport(config, config.smtpUrl);
+  try {
+    await transport.verify();
+    return 'the server accepts the credentials';
+  } finally {
+    transport.close();
+  }
 }
 
 /** A line end in a header would begin another one. */

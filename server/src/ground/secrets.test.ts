@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
-import { createSecrets, loadSecrets } from './secrets.ts';
+import { createSecrets, loadSecrets, secretProblem } from './secrets.ts';
 
 const ids = systemIds(systemClock);
 const one = Buffer.alloc(32, 1);
@@ -67,7 +67,7 @@ describe('the kept secret', () => {
     dataDir = await mkdtemp(join(tmpdir(), 'vintem-secret-'));
   });
   afterEach(() => rm(dataDir, { recursive: true }));
-  const load = () => loadSecrets(ids, { secret: null, secretPrevious: null, dataDir });
+  const load = () => loadSecrets(ids, { secret: null, secretPrevious: null, dataDir, databaseUrl: null });
 
   it('is made once, for its owner alone, also when several processes begin', async () => {
     const loaded = await Promise.all([load(), load(), load()]);
@@ -79,7 +79,19 @@ describe('the kept secret', () => {
 
   it('gives way to the setting', async () => {
     await load();
-    const set = await loadSecrets(ids, { secret: two, secretPrevious: null, dataDir });
+    const set = await loadSecrets(ids, { secret: two, secretPrevious: null, dataDir, databaseUrl: null });
     expect(set.currentPepper).toEqual(createSecrets(ids, two).currentPepper);
   });
+});
+
+it('beside a database elsewhere no secret is generated where it would be lost', async () => {
+  // Linux keeps /dev/shm in memory; other systems do not tell.
+  const dataDir = process.platform === 'linux' ? '/dev/shm' : tmpdir();
+  const settings = { secret: null, secretPrevious: null, dataDir, databaseUrl: 'postgres://127.0.0.1/v' };
+  const problem = await secretProblem(settings);
+  if (process.platform !== 'linux') return expect(problem).toBeNull();
+  expect(problem).toContain('VINTEM_SECRET: is missing');
+  await expect(loadSecrets(ids, settings)).rejects.toThrow('would be lost');
+  expect(await secretProblem({ ...settings, databaseUrl: null })).toBeNull();
+  expect(await secretProblem({ ...settings, secret: Buffer.alloc(32) })).toBeNull();
 });

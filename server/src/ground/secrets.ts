@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 import { join } from 'node:path';
 import type { Ids } from '../ports/ids.ts';
 import { SettingFault } from './config.ts';
-import { exists, keptText } from './durable-files.ts';
+import { exists, keptText, passingFileSystem } from './durable-files.ts';
 import { hmacSha256 } from './hmac.ts';
 
 /**
@@ -86,21 +86,44 @@ export function createSecrets(ids: Ids, current: Buffer, previous: Buffer | null
   };
 }
 
-/** From `VINTEM_SECRET`, or the one kept in `DATA_DIR/secret`, which the first process makes. */
-export async function loadSecrets(
-  ids: Ids,
-  config: { secret: Buffer | null; secretPrevious: Buffer | null; dataDir: string },
-): Promise<Secrets> {
-  return createSecrets(ids, config.secret ?? (await keptSecret(ids, config.dataDir)), config.secretPrevious);
+interface SecretSettings {
+  secret: Buffer | null;
+  secretPrevious: Buffer | null;
+  dataDir: string;
+  databaseUrl: string | null;
+}
+
+/**
+ * From `VINTEM_SECRET`, or the one kept in `DATA_DIR/secret`, which the first process makes.
+ * @throws SettingFault when a new one would have to be made where it does not stay, or cannot be written
+ */
+export async function loadSecrets(ids: Ids, config: SecretSettings): Promise<Secrets> {
+  return createSecrets(ids, config.secret ?? (await keptSecret(ids, config)), config.secretPrevious);
 }
 
 /** Whether there is a secret: `loadSecrets` would make one. */
 export const hasSecret = async (config: { secret: Buffer | null; dataDir: string }): Promise<boolean> =>
   config.secret !== null || exists(join(config.dataDir, 'secret'));
 
-async function keptSecret(ids: Ids, dataDir: string): Promise<Buffer> {
-  const path = join(dataDir, 'secret');
-  const secret = Buffer.from(await keptText(path, () => ids.bytes(32).toString('base64')), 'base64');
+/**
+ * The embedded database and the secret stand in the same folder and are lost together. A database elsewhere outlives the folder: a secret
+ * that was generated in the file system of a container would be gone with it, and everything that is sealed under it.
+ */
+export async function secretProblem(config: SecretSettings): Promise<string | null> {
+  if (config.databaseUrl === null || (await hasSecret(config))) return null;
+  const fileSystem = await passingFileSystem(config.dataDir);
+  if (fileSystem === null) return null;
+  return `VINTEM_SECRET: is missing, and one that is generated in DATA_DIR (${config.dataDir}, ${fileSystem}) would be lost with the container or the machine: set 32 random bytes in base64, such as those of \`openssl rand -base64 32\`, the same in every process`;
+}
+
+async function keptSecret(ids: Ids, config: SecretSettings): Promise<Buffer> {
+  const problem = await secretProblem(config);
+  if (problem !== null) throw new SettingFault(problem);
+  const path = join(config.dataDir, 'secret');
+  const text = await keptText(path, () => ids.bytes(32).toString('base64')).catch((error: Error) => {
+    throw new SettingFault(`VINTEM_SECRET: is missing, and none can be kept in DATA_DIR: ${error.message}`);
+  });
+  const secret = Buffer.from(text, 'base64');
   if (secret.length !== 32) throw new SettingFault(`VINTEM_SECRET: ${path} does not hold 32 bytes in base64`);
   return secret;
 }

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +11,11 @@ let env: Record<string, string>;
 
 beforeAll(async () => {
   db = await createDatabase({ empty: true });
-  env = { DATABASE_URL: db.url, DATA_DIR: await mkdtemp(join(tmpdir(), 'vintem-cli-')) };
+  env = {
+    DATABASE_URL: db.url,
+    DATA_DIR: await mkdtemp(join(tmpdir(), 'vintem-cli-')),
+    VINTEM_SECRET: randomBytes(32).toString('base64'),
+  };
 });
 afterAll(async () => {
   await db.drop();

@@ -40,6 +40,7 @@ describe('settings', () => {
       migrationDatabaseUrl: null,
       publicUrl: 'http://127.0.0.1:3000',
       simulatorPort: 4010,
+      simulatorHost: '127.0.0.1',
       simulatorUrl: 'http://127.0.0.1:4010',
       simulatorState: resolve('data/simulator'),
       rateLimits: true,

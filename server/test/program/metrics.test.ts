@@ -1,7 +1,8 @@
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { freePort } from '@vintem/testkit/program.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { serveMetrics } from '../../src/compose/metrics.ts';
+import { createMetrics } from '../../src/compose/metrics.ts';
+import { serveMonitoring } from '../../src/compose/monitoring.ts';
 import { createLog } from '../../src/ground/log.ts';
 
 let database: TestDatabase;
@@ -11,7 +12,15 @@ let url: string;
 beforeAll(async () => {
   database = await createDatabase();
   const port = await freePort();
-  metrics = await serveMetrics({ sql: database.sql, log: createLog('silent') }, { host: '127.0.0.1', port });
+  metrics = await serveMonitoring(
+    {
+      log: createLog('silent'),
+      readiness: async () => [],
+      metrics: await createMetrics({ sql: database.sql }),
+      draining: new AbortController().signal,
+    },
+    { host: '127.0.0.1', port },
+  );
   url = `http://127.0.0.1:${port}`;
 });
 afterAll(async () => {

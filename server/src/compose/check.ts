@@ -1,0 +1,165 @@
+import { findTestAccount } from '../accounts/directory.ts';
+import { missingSecrets } from '../db/installation-secret.ts';
+import { planMigrations } from '../db/migrate.ts';
+import { databaseOfCommand, type OpenDatabase } from '../db/open.ts';
+import { openPool } from '../db/pool.ts';
+import { checkServiceRole } from '../db/roles.ts';
+import { createWriteProbe } from '../db/writes.ts';
+import { isTrial, reachableHost } from '../ground/config.ts';
+import { checkMail } from '../ground/mail.ts';
+import { hasSecret, loadSecrets, secretProblem } from '../ground/secrets.ts';
+import type { Sql } from '../ports/sql.ts';
+import { createUndiciNet } from '../ports/undici-net.ts';
+import { providersOf } from './runtime.ts';
+import { type Edge, migrateOptions } from './start.ts';
+
+export interface Check {
+  name: string;
+  ok: boolean;
+  message: string;
+}
+
+/**
+ * What an operator wants to know before traffic comes: settings, database, migrations, rights, secret, connections, mail. Changes
+ * nothing and moves no money, so it may run at any time, also as a readiness gate.
+ */
+export async function checkInstallation(edge: Edge): Promise<Check[]> {
+  const { config } = edge;
+  const checks: Check[] = [{ name: 'settings', ok: true, message: 'all settings can be read' }];
+  let database: OpenDatabase;
+  try {
+    database = await databaseOfCommand(edge, 'check');
+  } catch (error) {
+    return [...checks, failed('database', error), await checkOf('mail', () => checkMail(config))];
+  }
+  try {
+    const server = await checkOf('database', () => databaseAnswers(edge, database));
+    checks.push(server);
+    if (server.ok) checks.push(...(await checkInside(edge, database)));
+  } finally {
+    await database.close();
+  }
+  return [...checks, await checkOf('mail', () => checkMail(config))];
+}
+
+/** `check --live`: whether the process of these settings answers on this machine, and nothing else. */
+export async function checkLive({ config }: Pick<Edge, 'config'>): Promise<Check[]> {
+  const url = `http://${reachableHost(config.host)}:${config.metricsPort ?? config.port}/healthz`;
+  const net = createUndiciNet();
+  try {
+    return [
+      await checkOf('process', async () => {
+        const { status } = await net.request({ method: 'GET', url, headers: {}, timeoutMs: liveWithinMs });
+        if (status !== 200) throw new Error(`${url} answered ${status}`);
+        return `${url} answers`;
+      }),
+    ];
+  } finally {
+    await net.close();
+  }
+}
+
+/** Image and probes give a check 5 s. */
+const liveWithinMs = 3_000;
+
+async function checkInside(edge: Edge, { url, embedded }: OpenDatabase): Promise<Check[]> {
+  const { config, log } = edge;
+  // The service's own login: a process that serves has no other.
+  const options = migrateOptions(edge, { url, migrationUrl: undefined, embedded });
+  const migrations = await checkOf('migrations', async () => {
+    const pending = (await planMigrations(options)).map(({ name }) => name);
+    if (pending.length > 0) throw new Error(`run \`vintem migrate\`: ${pending.join(', ')} must be applied`);
+    return 'all are applied';
+  });
+  const sql = openPool({ url, log, name: 'vintem check', size: 2 });
+  try {
+    const rights = await checkOf('rights', async () => {
+      await checkServiceRole(sql, { log, embedded });
+      if (!(await createWriteProbe({ sql, clock: edge.clock })()))
+        throw new Error('the database cannot write');
+      return 'the service can write, and cannot change journals';
+    });
+    if (!rights.ok) return [migrations, rights];
+    const secret = await checkOf('secret', () => secretFits(edge, sql));
+    return [migrations, rights, secret, ...(secret.ok ? await connections(edge, sql) : [])];
+  } finally {
+    await sql.close();
+  }
+
+  async function connections({ clock, ids }: Edge, sql: Sql): Promise<Check[]> {
+    const net = createUndiciNet();
+    try {
+      const secrets = await loadSecrets(ids, config);
+      const usesSimulator = isTrial(config) || (await findTestAccount(sql)) !== null;
+      const used = [...providersOf({ config, clock, net, secrets, log }).values()].filter(
+        ({ connection }) => connection !== 'simulator' || usesSimulator,
+      );
+      return await Promise.all(
+        used.map((provider) =>
+          checkOf(`connection ${provider.connection}`, async () => {
+            try {
+              await provider.balance();
+            } catch (error) {
+              // The credentials are good, and the balance is nothing that payments need.
+              if (!(error as Error).message.includes('insufficient_scope')) throw error;
+              return 'the provider accepts the credentials; the permission to read the balance is missing';
+            }
+            return 'the provider accepts the credentials';
+          }),
+        ),
+      );
+    } finally {
+      await net.close();
+    }
+  }
+}
+
+/** A login that can connect, to a server that is new enough. */
+async function databaseAnswers({ log }: Edge, { url }: OpenDatabase): Promise<string> {
+  // Without the service's role, which the first `migrate` makes.
+  const sql = openPool({ url, log, name: 'vintem check', size: 1, role: 'none' });
+  try {
+    const [row] = await sql.run<{ version: string; number: number }>({
+      name: 'check_version',
+      text: `SELECT current_setting('server_version') AS version, current_setting('server_version_num')::int AS number`,
+    });
+    if (!row || row.number < 150_000)
+      throw new Error(`PostgreSQL 15 or newer is needed, not ${row?.version}`);
+    return `PostgreSQL ${row.version} answers`;
+  } finally {
+    await sql.close();
+  }
+}
+
+async function secretFits({ config, ids }: Edge, sql: Sql): Promise<string> {
+  const problem = await secretProblem(config);
+  if (problem !== null) throw new Error(problem);
+  if (!(await hasSecret(config))) {
+    const [installation] = await sql.run<{ id: string | null }>({
+      name: 'check_secret',
+      text: 'SELECT secret_id AS id FROM installation',
+    });
+    if (installation?.id) throw new Error('this installation has a secret: set it in VINTEM_SECRET');
+    return 'none yet: the first start generates one in DATA_DIR';
+  }
+  const missing = await missingSecrets({ sql, secrets: await loadSecrets(ids, config) });
+  if (missing.length > 0)
+    throw new Error(`the database needs secrets that are not set: ${missing.join(', ')}`);
+  return 'it opens what is stored';
+}
+
+async function checkOf(name: string, check: () => Promise<string>): Promise<Check> {
+  try {
+    return { name, ok: true, message: await check() };
+  } catch (error) {
+    return failed(name, error);
+  }
+}
+
+/** Two addresses of one name fail together, in an error without a message; the reason of a lost connection is its cause. */
+function failed(name: string, error: unknown): Check {
+  const { message, code, cause } = error as NodeJS.ErrnoException;
+  const reason = cause instanceof Error ? cause.message || (cause as NodeJS.ErrnoException).code : undefined;
+  const said = message || code || 'failed';
+  return { name, ok: false, message: reason && !said.includes(reason) ? `${said}: ${reason}` : said };
+}
