@@ -3,6 +3,7 @@ import { recording, rowsVisited } from '@vintem/testkit/rows-visited.ts';
 import { credit, posting, tillOver } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
+import { countSealed } from '../../src/db/sealed-columns.ts';
 import { pruneBelow } from '../../src/events/log.sql.ts';
 import { lowestIdAt } from '../../src/events/log.ts';
 import { createLog } from '../../src/ground/log.ts';
@@ -297,4 +298,13 @@ test('what is unconfirmed is found, the oldest first', async () => {
   const rows = await findUnknown(db.sql, accountId, [full, empty]);
   expect(rows).toHaveLength(3);
   expect(rows.map(({ createdAt }) => createdAt)).toEqual(rows.map(({ createdAt }) => createdAt).sort());
+});
+
+test('a page of sealed values begins where the one before ended', async () => {
+  const { sql, runs } = recording(db.sql);
+  await countSealed(sql, '00000000');
+  const pages = runs.filter(({ statement }) => statement.name === 'sealed_page_payment_pix_key');
+  // The pages hold a thousand rows.
+  expect(pages.length).toBeGreaterThan(6);
+  for (const page of pages) expect(await rowsVisited(db.url, page)).toBeLessThan(1_100);
 });
