@@ -179,6 +179,48 @@ test('a line that the provider cannot answer is set aside, and a restore ends al
   expect(await violations(service)).toEqual([]);
 });
 
+test('a line that was set aside and names no payment here is posted as unexpected, once', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const request = { amountCents: 320, requestKey: crypto.randomUUID() };
+  const { body } = await merchant.charge(request);
+  const txid = body.id.replaceAll('-', '');
+  await pay(body.id);
+  // The backup is of before that charge, and it was made before the window.
+  await service.database.admin('DELETE FROM intent WHERE payment_id = $1', [body.id]);
+  await service.database.admin('DELETE FROM payment WHERE id = $1', [body.id]);
+  const simulator = service.runtime.providers.get('simulator') as Provider;
+  const unreadable = { outcome: 'unclear', cause: 'unreadable', detail: '200', retryAfterMs: null } as const;
+  const done = await compareWith({
+    ...emptyReports,
+    listCharges: nothingListed,
+    queryCharge: async (asked, at) => (asked === txid ? unreadable : simulator.queryCharge(asked, at)),
+  });
+  expect(done).toMatchObject({ setAside: 1 });
+  await service.runtime.sql.run({ name: 'lines due', text: `UPDATE statement_line SET next_at = 'epoch'` });
+  await stepStatementLines(service.runtime, simulator);
+  expect(await listOpenLines(service.runtime)).toEqual([]);
+  const unexpected = async () =>
+    (await listIncidents(service.runtime, null)).filter(
+      ({ kind, amountCents }) => kind === 'unmatched' && amountCents === 320,
+    );
+  expect(await unexpected()).toHaveLength(1);
+  await compare();
+  expect(await unexpected()).toHaveLength(1);
+  const posted = await service.database.admin(
+    `SELECT suspense::integer AS cents FROM journal WHERE template = 'suspend' AND suspense = 320`,
+  );
+  expect(posted).toEqual([{ cents: 320 }]);
+  // The merchant repeats its request, and what stands in suspense is its money.
+  const before = await merchant.balanceCents();
+  await merchant.charge(request);
+  expect(await compare()).toMatchObject({ missing: 1, unexpected: 0 });
+  expect(await merchant.balanceCents()).toBe(before + 320);
+  const [incident] = await unexpected();
+  await resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: 'it was repeated' });
+  await service.simulator.behave({});
+  expect(await violations(service)).toEqual([]);
+});
+
 test('a return of an older payout is found in the report of its day, once it is made', async () => {
   const { body: sent } = await merchant.transfer();
   await until(async () => (await merchant.call('GET', `/payments/${sent.id}`)).body.status === 'completed');

@@ -208,4 +208,18 @@ describe('different returns with the same id', () => {
     );
     expect(sums).toEqual([{ n: '4', cents: '0' }]);
   });
+
+  test('of a Pix that matches nothing is booked once when one report lists it twice', async () => {
+    const listed = (...devolucoes: object[]) => ({ ...receivedItem(null, 8_000, 'Elisted1'), devolucoes });
+    const one = { id: 'a', rtrId: rtr(77) };
+    await hear([listed(back(one, '80.00'), back(one, '80.00'))]);
+    // Known under both names by now.
+    await hear([listed(back({ id: 'a' }, '80.00'), back({ rtrId: rtr(77) }, '80.00'))]);
+    const sums = await service.database.admin<{ n: string; cents: string }>(
+      `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'suspend' AND subject = account_id
+        AND reference IN ('Elisted1', $1)`,
+      [rtr(77)],
+    );
+    expect(sums).toEqual([{ n: '2', cents: '0' }]);
+  });
 });

@@ -9,6 +9,7 @@ import { stepStatement } from '../../src/settlement/tracking/statement.ts';
 import {
   dismissLine,
   listOpenLines,
+  setAside,
   stepStatementLines,
 } from '../../src/settlement/tracking/statement-lines.ts';
 
@@ -225,6 +226,23 @@ describe('a line that the provider cannot answer', () => {
     });
     await turn();
     expect(await statusOf(stuck)).toBe('paid');
+  });
+
+  test('keeps its place beside a return of another Pix with the same id', async () => {
+    const before = await listOpenLines(service.runtime);
+    const line = { id: '1', at: Date.now(), kind: 'debited', amountCents: 100, providerId: null } as const;
+    for (const n of [1, 2])
+      await setAside(
+        service.runtime,
+        'simulator',
+        { ...line, rtrId: `D9999999920261122000000000000000${n}`, endToEnd: `E${n}` },
+        'the provider does not answer',
+      );
+    const added = (await listOpenLines(service.runtime)).slice(before.length);
+    expect(added.map(({ endToEnd }) => endToEnd)).toEqual(['E1', 'E2']);
+    for (const one of added)
+      await dismissLine({ ...service.runtime, actor: 'tester' }, 'simulator', one, 'made by this test');
+    await service.database.admin('DELETE FROM audit WHERE reason = $1', ['made by this test']);
   });
 
   test('is dismissed by a person, with a reason, once', async () => {

@@ -101,7 +101,7 @@ export function postUnmatched(deps: UnmatchedDeps, unmatched: Unmatched, believe
     decide: (view) => {
       const known = view.get(knownReturns, key)?.returns ?? [];
       const earlier = [...known, ...returns.flatMap((line) => postedEarlier(line, known, view))];
-      const told = identifyReturns({ pix, name: pix }, returns, earlier);
+      const told = withoutRepeats(identifyReturns({ pix, name: pix }, returns, earlier));
       const parts: Part[] = [
         ...(moved ? [{ ...moved, reference: pix, ...onRecord(pix, view) }] : []),
         ...told.map((one) => {
@@ -140,6 +140,11 @@ const suspenseOf = (reference: string) => ({
   event: eventKinds.suspense,
   reference,
 });
+
+/** A report may list a return twice, also under its two names: with two parts of one reference the command could never be written. */
+const withoutRepeats = (returns: readonly KnownReturn[]): KnownReturn[] => [
+  ...new Map(returns.map((one) => [one.reference, one])).values(),
+];
 
 /** An incident that was opened under one of the return's names before returns were stored by themselves. */
 function postedEarlier(line: NamedReturn, known: readonly KnownReturn[], view: View): KnownReturn[] {

@@ -67,7 +67,10 @@ const open: Statement = {
 
 const time = (ms: number): string => new Date(ms).toISOString();
 
-/** Keeps lines until they are answered. @param problem why they have none; null: they were not looked up yet */
+/**
+ * Keeps lines until they are answered. A return stands under its `rtrId`, which is unique: the `id` of another Pix's return may be the
+ * same, and its line would not be kept.
+ * @param problem why they have none; null: they were not looked up yet */
 export async function setLinesAside(
   sql: Queries,
   connection: string,
@@ -78,7 +81,7 @@ export async function setLinesAside(
   await sql.run(insert, [
     connection,
     lines.map((line) => line.kind),
-    lines.map((line) => line.id),
+    lines.map((line) => line.rtrId ?? line.id),
     lines.map((line) => line.rtrId),
     lines.map((line) => line.amountCents),
     lines.map((line) => line.endToEnd),

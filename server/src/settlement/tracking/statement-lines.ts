@@ -1,7 +1,8 @@
 import { paymentIdOf } from '../../payments/payment.ts';
-import { findOwners } from '../../payments/payments.sql.ts';
+import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
 import type { TrackingDeps } from './follow-up.ts';
@@ -73,7 +74,12 @@ const fail = (
   problem: string,
 ) => noteLineFailed(deps.sql, connection, line, deps.clock.now() + retryAfterMs(line.tries), problem);
 
-/** Why the line has no answer; null: the books have what it says, or it names no payment of ours. */
+/**
+ * Why the line has no answer; null: the books have what it says, or a day report names no payment of ours.
+ *
+ * A line of the statement that names no payment here was set aside by `reconcile`, which would have posted it as unexpected: the
+ * payment may be one that a restore lost. Rejected: to leave it to the next `reconcile`, whose window may begin after it.
+ */
 async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAnswer): Promise<string | null> {
   let { providerId } = line;
   if (line.kind === 'reported') {
@@ -85,18 +91,27 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     if (found.outcome === 'unclear') return `the provider does not answer: ${found.detail}`;
     providerId = found.report.providerId;
   }
-  const paymentId = providerId === null ? null : paymentIdOf(providerId);
-  if (paymentId === null) return null;
-  const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
-  const accountNumber = accountNumberOf(paymentId);
-  const news = await findUnknown(deps.sql, provider.connection, [{ ...named, paymentId, accountNumber }]);
-  if (news.length === 0) return null;
-  await confirm(
-    deps,
-    provider,
-    await findOwners(deps.sql, provider.connection, [{ id: paymentId, accountNumber }]),
-  );
+  const owner = await ownerOf(deps, provider, providerId);
+  if (owner) {
+    const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
+    const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
+    const news = await findUnknown(deps.sql, provider.connection, [ours]);
+    if (news.length > 0) await confirm(deps, provider, [owner]);
+  } else if (line.kind !== 'reported' && line.amountCents !== null) {
+    const { kind, amountCents } = line;
+    await postUnmatched(deps, unmatchedLine({ ...line, kind, amountCents }), true);
+  }
   return null;
+}
+
+async function ownerOf(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  providerId: string | null,
+): Promise<PaymentOwner | undefined> {
+  const id = providerId === null ? null : paymentIdOf(providerId);
+  if (id === null) return undefined;
+  return (await findOwners(deps.sql, connection, [{ id, accountNumber: accountNumberOf(id) }]))[0];
 }
 
 /** What operators have to look at. */
