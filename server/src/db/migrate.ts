@@ -159,8 +159,11 @@ async function apply(client: pg.Client, migration: Migration, { clock }: Needs):
   try {
     // Held to the end of the transaction: another process that wants the same migration waits here, then sees it.
     await client.query('LOCK TABLE vintem.migration IN SHARE ROW EXCLUSIVE MODE');
-    const pending = isPending(migration, await readApplied(client));
+    const before = await readApplied(client);
+    const pending = isPending(migration, before);
     if (pending) {
+      if (before.size > 0 && headerOf(migration).compatibleFrom === null)
+        await olderProcessesEnd(client, clock);
       // Rather fail and be started again than queue the whole service behind a lock that somebody holds.
       await client.query(`SET LOCAL lock_timeout = '10s'`);
       await client.query(migration.text);
@@ -171,6 +174,35 @@ async function apply(client: pg.Client, migration: Migration, { clock }: Needs):
   } catch (error) {
     await client.query('ROLLBACK');
     throw named(migration, error);
+  }
+}
+
+/** Names of the connections of running processes (`compose/start.ts`, `compose/delivery-worker.ts`), in every version. */
+const SERVICE_CONNECTIONS = ['vintem', 'vintem outgoing'];
+
+/**
+ * Before a migration that older programs cannot work with. An older process that goes on beside it would post by the rules of before:
+ * a return that is known under new references would be posted twice. A process of this program has no such connection yet, since it
+ * migrates first. Rejected: to say so in the documentation alone, because a rolling update starts the new process first.
+ * @throws Error when one still works on the database after ten seconds
+ */
+async function olderProcessesEnd(client: pg.Client, clock: Clock): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    // Within a transaction it would show the same sessions each time.
+    await client.query('SELECT pg_stat_clear_snapshot()');
+    const { rows } = await client.query<{ count: number }>(
+      `SELECT count(*)::integer AS count FROM pg_stat_activity
+        WHERE datname = current_database() AND application_name = ANY ($1::text[])`,
+      [SERVICE_CONNECTIONS],
+    );
+    const count = rows[0]?.count ?? 0;
+    if (count === 0) return;
+    if (tries === 20) {
+      throw new Error(
+        `a process of an older vintem works on this database (connections: ${count}), and this migration does not allow that: stop every older process first`,
+      );
+    }
+    await clock.sleep(500);
   }
 }
 

@@ -83,6 +83,23 @@ describe('migrations', () => {
     );
   });
 
+  it('wait for the end of older processes that cannot work with them: those would post by the rules of before', async () => {
+    await migrate({ url: db.url, clock, log });
+    const older = openPool({ url: db.url, log, name: 'vintem' });
+    await older.run({ name: 'test.works', text: 'SELECT 1' });
+    const compatible = { name: '9998_newer', text: '-- compatibleFrom: 0.1.0\nSELECT 1' };
+    const incompatible = { name: '9999_newer', text: 'SELECT 1' };
+    const migrations = [...files, compatible, incompatible];
+    const hurried = { ...clock, sleep: async () => {} };
+    await expect(migrate({ url: db.url, clock: hurried, log, migrations })).rejects.toThrow(
+      'migration 9999_newer: a process of an older vintem works on this database (connections: 1)',
+    );
+    const applied = await db.admin(`SELECT name FROM vintem.migration WHERE name > '9'`);
+    expect(applied).toEqual([{ name: '9998_newer' }]);
+    await older.close();
+    expect(await migrate({ url: db.url, clock, log, migrations })).toEqual({ applied: ['9999_newer'] });
+  });
+
   it('know nothing of compatibility in a database that an older program migrated', async () => {
     await migrate({
       url: db.url,
