@@ -5,7 +5,9 @@ export interface Bug {
   line: string;
   with: string;
   /** The rig that must fail. */
-  rig: 'search' | 'simulation' | 'properties' | 'history';
+  rig: 'search' | 'simulation' | 'properties' | 'history' | 'suite';
+  /** With `suite`: the file of the test suite. */
+  test?: string;
 }
 
 const settlement = 'server/src/settlement';
@@ -303,5 +305,45 @@ export const bugs: Bug[] = [
     line: '    status: payment.status,',
     with: "    status: payment.status === 'completed' && Math.random() < 0.2 ? 'pending' : payment.status,",
     rig: 'history',
+  },
+  {
+    name: 'a rotation drops the old secret while a process still seals under it',
+    file: 'server/src/db/installation-secret.ts',
+    line: 'if (inUse.length === 0) break;',
+    with: 'break;',
+    rig: 'suite',
+    test: 'server/test/program/secrets.test.ts',
+  },
+  {
+    name: 'a secret that is in use is not renewed, and counts as gone',
+    file: 'server/src/db/installation-secret.ts',
+    line: 'WHERE id <> $1 AND cleared_at IS NULL AND used_at',
+    with: 'WHERE id <> $1 AND cleared_at IS NOT NULL AND used_at',
+    rig: 'suite',
+    test: 'server/test/program/secrets.test.ts',
+  },
+  {
+    name: 'a worker claims although its clock has jumped',
+    file: 'server/src/compose/worker.ts',
+    line: 'more = clockOffset.isTolerable() && (await step());',
+    with: 'more = await step();',
+    rig: 'suite',
+    test: 'server/test/database/clocks.test.ts',
+  },
+  {
+    name: 'a jump of the clock is noticed with the next measurement only',
+    file: 'server/src/db/clock-offset.ts',
+    line: 'nowMs - last.beforeMs > staleMs || Math.abs(wallOf(clock) - last.wallMs) > jumpMs',
+    with: 'nowMs - last.beforeMs > staleMs',
+    rig: 'suite',
+    test: 'server/test/database/clocks.test.ts',
+  },
+  {
+    name: 'a late process renews a claim that another one has taken',
+    file: `${settlement}/dispatch/intents.sql.ts`,
+    line: 'WHERE i.due_at = $3 FOR UPDATE OF i SKIP LOCKED) AS mine',
+    with: 'WHERE $3::timestamptz IS NOT NULL FOR UPDATE OF i SKIP LOCKED) AS mine',
+    rig: 'suite',
+    test: 'server/test/database/clocks.test.ts',
   },
 ];

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -15,34 +15,38 @@ import { type Bug, bugs } from './bugs.ts';
  */
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-const commands: Record<Bug['rig'], string[]> = {
+type Rig = Exclude<Bug['rig'], 'suite'>;
+
+const vitest = ['node_modules/vitest/vitest.mjs', 'run', '--config'];
+
+const commands: Record<Rig, string[]> = {
   search: ['proof/search/search.ts', '--first'],
   simulation: ['proof/simulation/simulate.ts', '--seeds', '50', '--seconds', '60', '--first'],
-  properties: [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--config',
-    'vitest.properties.config.ts',
-    '-t',
-    'at once|many callers',
-  ],
+  properties: [...vitest, 'vitest.properties.config.ts', '-t', 'at once|many callers'],
   history: ['proof/processes/kill-loop.ts', '--seed', '5', '--loops', '3', '--clients', '8'],
 };
 
 /** The same on the tree as it is, where nothing ends the simulation early: a few of its seeds and the kept ones. */
-const sound: Record<Bug['rig'], string[]> = {
+const sound: Record<Rig, string[]> = {
   ...commands,
   simulation: ['proof/simulation/simulate.ts', '--seeds', '8', '--seconds', '20', '--first'],
 };
 
-/** What finds a mistake does so in seconds; the whole of a rig takes a minute on two quiet cores. */
-const longestMs = 240_000;
+/** The commands that must fail with the mistake: that of its rig first, for a mistake of the money path the others after it. */
+function rigsOf({ rig, test }: Bug): [Bug['rig'], string[]][] {
+  if (rig === 'suite') return [[rig, [...vitest, 'vitest.suite.config.ts', test ?? '']]];
+  const others = (['search', 'simulation'] as const).filter((one) => one !== rig);
+  return [rig, ...others].map((one) => [one, commands[one]]);
+}
+
+/** What finds a mistake does so in seconds, and the whole of a rig takes a minute on two quiet cores: this ends a rig that hangs. */
+const longestMs = 900_000;
 
 /** Slow rigs first: a run that its bound cuts short has then seen what takes long. */
-const order = ['simulation', 'history', 'properties', 'search'] as const;
+const order = ['simulation', 'history', 'properties', 'suite', 'search'] as const;
 
 /** Two processes over one PostgreSQL, in the copy. */
-const propertiesConfig = `export default { test: { include: ['proof/properties/*.test.ts'],
+const configOf = (include: string): string => `export default { test: { include: ['${include}'],
   globalSetup: ['testkit/src/global-setup.ts'], testTimeout: 60000, hookTimeout: 60000, bail: 1 } };`;
 
 export interface Planted {
@@ -52,7 +56,7 @@ export interface Planted {
   seconds: number;
 }
 
-interface SubscribedTypes {
+interface Options {
   say(line: string): void;
   only: string;
   from: number;
@@ -60,33 +64,36 @@ interface SubscribedTypes {
   withinMs: number;
 }
 
-export async function plantAll({ say, only, from, withinMs }: SubscribedTypes): Promise<Planted[]> {
+/** Whether the code has the line that the mistake replaces. */
+export const applies = async (bug: Bug): Promise<boolean> =>
+  (await readFile(join(root, bug.file), 'utf8')).includes(bug.line);
+
+export async function plantAll({ say, only, from, withinMs }: Options): Promise<Planted[]> {
   const until = performance.now() + withinMs;
   const wanted = bugs.filter(({ name }, at) => name.includes(only) && at >= from);
   const results: Planted[] = [];
   const copy = await mkdtemp(join(tmpdir(), 'vintem-planted-'));
   try {
-    for (const part of ['server', 'simulator', 'proof', 'tsconfig.json', 'package.json'])
-      await cp(join(root, part), join(copy, part), {
-        recursive: true,
-        filter: (source) => !source.includes('node_modules'),
-      });
-    for (const modules of ['node_modules', 'server/node_modules', 'proof/node_modules'])
-      if (existsSync(join(root, modules))) await symlink(join(root, modules), join(copy, modules));
-    await writeFile(join(copy, 'vitest.properties.config.ts'), propertiesConfig);
+    await copyTree(copy);
+    await writeFile(join(copy, 'vitest.properties.config.ts'), configOf('proof/properties/*.test.ts'));
+    await writeFile(join(copy, 'vitest.suite.config.ts'), configOf('server/test/**/*.test.ts'));
     const drifted: string[] = [];
-    for (const bug of wanted)
-      if (!(await readFile(join(copy, bug.file), 'utf8')).includes(bug.line))
-        drifted.push(`${bug.file} has no line for "${bug.name}"`);
-    if (drifted.length > 0) throw new Error(`the list is out of date:\n${drifted.join('\n')}`);
+    for (const bug of wanted) if (!(await applies(bug))) drifted.push(`${bug.file}: "${bug.name}"`);
+    if (drifted.length > 0) throw new Error(`lines that the code does not have:\n${drifted.join('\n')}`);
     for (const rig of order) {
       const those = wanted.filter((bug) => bug.rig === rig);
       if (those.length === 0) continue;
       // A rig that fails on the tree as it is says nothing about a mistake.
-      const began = performance.now();
-      const verdict = await run(copy, sound[rig], until);
-      if (verdict.kind !== 'passed') throw new Error(`${rig} fails without any bug: ${verdict.says}`);
-      say(`${rig} is sound (${secondsSince(began)} s)`);
+      const commandsOfRig =
+        rig === 'suite'
+          ? new Map(those.map((bug) => [bug.test, rigsOf(bug)[0]?.[1] ?? []])).values()
+          : [sound[rig]];
+      for (const command of commandsOfRig) {
+        const began = performance.now();
+        const verdict = await run(copy, command, until);
+        if (verdict.kind !== 'passed') throw new Error(`${rig} fails without any bug: ${verdict.says}`);
+        say(`${rig} is sound (${secondsSince(began)} s)`);
+      }
       for (const bug of those) {
         const planted = await plant(bug, copy, until, say);
         results.push(planted);
@@ -99,7 +106,25 @@ export async function plantAll({ say, only, from, withinMs }: SubscribedTypes): 
   return results;
 }
 
-async function plant(bug: Bug, copy: string, until: number, say: SubscribedTypes['say']): Promise<Planted> {
+/** The packages of the project in the copy are the copy's own: a link into the tree as it is would run code without the mistake. */
+async function copyTree(copy: string): Promise<void> {
+  for (const part of ['server', 'simulator', 'testkit', 'proof', 'tsconfig.json', 'package.json'])
+    await cp(join(root, part), join(copy, part), {
+      recursive: true,
+      filter: (source) => !source.includes('node_modules'),
+    });
+  for (const modules of ['server/node_modules', 'proof/node_modules'])
+    if (existsSync(join(root, modules))) await symlink(join(root, modules), join(copy, modules));
+  await mkdir(join(copy, 'node_modules/@vintem'), { recursive: true });
+  for (const name of await readdir(join(root, 'node_modules')))
+    if (name !== '@vintem') await symlink(join(root, 'node_modules', name), join(copy, 'node_modules', name));
+  for (const name of await readdir(join(root, 'node_modules/@vintem'))) {
+    const own = existsSync(join(copy, name)) ? copy : root;
+    await symlink(join(own, name), join(copy, 'node_modules/@vintem', name));
+  }
+}
+
+async function plant(bug: Bug, copy: string, until: number, say: Options['say']): Promise<Planted> {
   const began = performance.now();
   const path = join(copy, bug.file);
   const whole = await readFile(path, 'utf8');
@@ -108,9 +133,8 @@ async function plant(bug: Bug, copy: string, until: number, say: SubscribedTypes
     whole.replace(bug.line, () => bug.with),
   );
   let found: Planted['found'] = null;
-  const others = (['search', 'simulation'] as const).filter((rig) => rig !== bug.rig);
-  for (const rig of [bug.rig, ...others]) {
-    const verdict = await run(copy, commands[rig], until);
+  for (const [rig, command] of rigsOf(bug)) {
+    const verdict = await run(copy, command, until);
     if (verdict.kind === 'broken') say(`  ${rig} says nothing of "${bug.name}": ${verdict.says}`);
     if (verdict.kind !== 'failed') continue;
     found = { rig, says: verdict.says };

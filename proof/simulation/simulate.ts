@@ -259,6 +259,9 @@ export function summary(figures: SimulationFigures): string {
 }
 
 if (import.meta.main) {
+  // Started by another process, it ends with that one, also where that one was killed.
+  process.once('disconnect', () => process.exit(1));
+  process.channel?.unref();
   const { values: given } = parseArgs({
     options: {
       seed: { type: 'string' },

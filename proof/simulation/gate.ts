@@ -1,0 +1,68 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { invariants } from '../../server/src/ledger/invariants.ts';
+import type { SimulationFigures } from './simulate.ts';
+
+/** What one process of the simulation printed, with the catches that it never entered. */
+export interface Part extends SimulationFigures {
+  missed: string[];
+}
+
+interface Seeds {
+  from: number;
+  seeds: number;
+}
+
+/** Fixed work, the same on every machine: half on each of two cores. */
+export const gate: readonly Seeds[] = [
+  { from: 1, seeds: 21 },
+  { from: 22, seeds: 29 },
+];
+
+/**
+ * Runs seeds, one process for each part, each with a death at every call of its short stories. Processes of their own, since V8
+ * counts catches by offsets that a test runner's transformations move. They end with this process, however it ends.
+ */
+export const runParts = (parts: readonly Seeds[]): Promise<Part[]> => Promise.all(parts.map(runPart));
+
+async function runPart({ from, seeds }: Seeds): Promise<Part> {
+  const program = fileURLToPath(new URL('simulate.ts', import.meta.url));
+  const words = [program, '--from', String(from), '--seeds', String(seeds), '--json'];
+  // The channel carries nothing: its end tells the process that this one is gone.
+  const child = spawn(process.execPath, words, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    printed += text;
+  });
+  await new Promise((ended) => child.once('close', ended));
+  const lines = printed.trimEnd().split('\n');
+  process.stderr.write(
+    `${lines.filter((line) => /^(simulation|catches|FAILED|invariant)/.test(line)).join('\n')}\n`,
+  );
+  return JSON.parse(lines.at(-1) ?? '') as Part;
+}
+
+/** What a part must show by itself, whatever its seeds are. */
+export function faultsOfPart(part: Part): string[] {
+  return [
+    ...part.failures.map(({ run }) => `seed ${run.seed}: ${JSON.stringify(run)}`),
+    ...(part.swept === part.seeds ? [] : [`${part.swept} of ${part.seeds} seeds had a death at every call`]),
+    ...(part.undetermined === 0 ? [] : [`${part.undetermined} runs came out differently the second time`]),
+  ];
+}
+
+/** What the whole gate must show: every fault and transition seen, every invariant examined, every catch entered. */
+export function faultsOfGate(parts: readonly Part[]): string[] {
+  const [first] = parts;
+  const lacking = (of: (part: Part) => readonly string[]): string[] =>
+    first ? of(first).filter((one) => parts.every((part) => of(part).includes(one))) : [];
+  const unseen = invariants.filter(
+    ({ number, notHere }) => notHere === undefined && !parts.some(({ examined }) => examined[number]),
+  );
+  return [
+    ...parts.flatMap(faultsOfPart),
+    ...lacking(({ never }) => never).map((what) => `never seen: ${what}`),
+    ...lacking(({ missed }) => missed).map((where) => `no story enters the catch at ${where}`),
+    ...unseen.map(({ number }) => `invariant ${number} is not examined`),
+  ];
+}
