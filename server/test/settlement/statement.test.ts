@@ -1,6 +1,8 @@
+import { Writable } from 'node:stream';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createLog } from '../../src/ground/log.ts';
 import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
 import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
@@ -88,6 +90,52 @@ test('a completed transfer that came back unheard is posted as a return, once', 
   expect(await merchant.balanceCents()).toBe(before + body.netAmountCents);
   expect(await violations(service)).toEqual([]);
 });
+
+test.each(['both', 'rtrId', 'id', 'changing'] as const)(
+  'a return that its webhook reported (%s) is no warning, and what the query does not explain is one',
+  async (returnForm) => {
+    const warnings: string[] = [];
+    const log = createLog(
+      'warn',
+      new Writable({
+        write: (line, _encoding, done) => {
+          warnings.push(String(line));
+          done();
+        },
+      }),
+    );
+    const runtime = { ...service.runtime, log };
+    const lacking = () => warnings.filter((line) => line.includes('that the books lack'));
+    await service.simulator.behave({ webhook: 'send', returnForm });
+    await merchant.receive(10_000);
+    const { body: sent } = await merchant.transfer();
+    await until(async () => (await statusOf(sent.id)) === 'completed');
+    await turn();
+    const before = await merchant.balanceCents();
+    await control(`payouts/${providerId(sent.id)}/return`);
+    await until(async () => (await merchant.balanceCents()) > before);
+    await turn(simulator(), runtime);
+    expect(lacking()).toEqual([]);
+    const { body: late } = await merchant.transfer();
+    await until(async () => (await statusOf(late.id)) === 'completed');
+    await service.simulator.behave({ webhook: 'drop', returnForm });
+    await control(`payouts/${providerId(late.id)}/return`);
+    // The statement has it and the provider's record of the payout has not: this is a warning.
+    const forgetful: Provider = {
+      ...simulator(),
+      queryPayout: async (id) => {
+        const answer = await simulator().queryPayout(id);
+        return answer.outcome === 'found' ? { ...answer, report: { ...answer.report, returns: [] } } : answer;
+      },
+    };
+    await turn(forgetful, { ...runtime, providers: new Map([['simulator', forgetful]]) });
+    expect(lacking()).toHaveLength(1);
+    expect(lacking()[0]).toContain(late.id);
+    await turn(simulator(), runtime);
+    expect(lacking()).toHaveLength(1);
+    await service.simulator.behave({});
+  },
+);
 
 test('one process at a time reads, and not before it is due', async () => {
   const provider = simulator();

@@ -5,7 +5,7 @@ import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resultOf } from '../dispatch/send.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
-import { claimStatement, findUnknown, noteStatementRead } from './statement.sql.ts';
+import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
 import { setAside } from './statement-lines.ts';
 
 /**
@@ -105,11 +105,13 @@ async function answerLines(
   );
   for (const owner of owners) {
     const { accountId, id: paymentId } = owner;
-    // One that is followed anyway is only queried sooner; its webhook may be under way.
-    if (!owner.followed)
-      deps.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
     try {
       await confirm(deps, provider, [owner]);
+      // Only now: the line may name a return otherwise than its webhook did, or the webhook may have been under way. One that is
+      // followed is queried again.
+      const ofPayment = news.filter((line) => line.paymentId === paymentId);
+      if (!owner.followed && (await findLacking(deps.sql, connection, ofPayment)).length > 0)
+        deps.log.warn({ accountId, paymentId }, 'the statement names money that the books lack');
     } catch (error) {
       if (error instanceof NoQueryLeft) return false;
       const line = lineOf.get(paymentId);
