@@ -154,6 +154,28 @@ async function compareWith(changed: Partial<Provider>, sinceMs: number | null = 
 const nothingListed = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
 const hourMs = 3_600_000;
 
+test('an old open payment that the provider answers unreadably stays open, and a restore ends all the same', async () => {
+  const { body } = await merchant.charge({ amountCents: 330 });
+  const txid = body.id.replaceAll('-', '');
+  const monthAgo = new Date(service.runtime.clock.now() - 30 * 86_400_000).toISOString();
+  await service.database.admin('UPDATE intent SET created_at = $2 WHERE payment_id = $1', [
+    body.id,
+    monthAgo,
+  ]);
+  await service.runtime.sql.tx((tx) => pauseAfterRestore(tx, service.runtime.clock.now()));
+  const simulator = service.runtime.providers.get('simulator') as Provider;
+  const unreadable = { outcome: 'unclear', cause: 'unreadable', detail: '200', retryAfterMs: null } as const;
+  const compared = await compareWith({
+    ...emptyReports,
+    listCharges: nothingListed,
+    statement: nothingListed,
+    queryCharge: async (asked, at) => (asked === txid ? unreadable : simulator.queryCharge(asked, at)),
+  });
+  expect(compared).toMatchObject({ restoreEnded: true });
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body.status).toBe('pending');
+  await service.database.admin('UPDATE intent SET created_at = now() WHERE payment_id = $1', [body.id]);
+});
+
 test('a line that the provider cannot answer is set aside, and a restore ends all the same', async () => {
   await service.simulator.behave({ webhook: 'drop' });
   const { body } = await merchant.charge({ amountCents: 310 });

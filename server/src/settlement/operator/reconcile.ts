@@ -216,7 +216,10 @@ async function compareConnection(
   }
 }
 
-/** Open payments from before the window, each by a query of its own. One that is not found releases nothing: the follow-up goes on asking. */
+/**
+ * Open payments from before the window, each by a query of its own. One that is not found or cannot be read stays as it is, and the
+ * follow-up continues to query it. Rejected: to end the comparison for one that cannot be read, because then no restore would ever end.
+ */
 async function compareStale(
   deps: TrackingDeps,
   provider: Provider,
@@ -232,11 +235,12 @@ async function compareStale(
   for (const { paymentId, kind } of ours) {
     const providerId = providerIdOf(paymentId);
     if (there.has(providerId)) continue;
-    await takeTurn(deps, provider);
-    const outcome =
-      kind === 'deposit' ? await provider.queryCharge(providerId) : await provider.queryPayout(providerId);
+    const outcome = await queryPix(deps, provider, kind === 'deposit' ? 'received' : 'sent', providerId);
     if (outcome.outcome === 'found') await compare([outcome.report]);
-    if (outcome.outcome === 'unclear') throw new Error(`the provider does not answer: ${outcome.detail}`);
+    if (outcome.outcome !== 'unclear') continue;
+    if (isOutage(outcome)) throw notAnswered(outcome);
+    const { connection } = provider;
+    deps.log.error({ connection, paymentId, detail: outcome.detail }, 'an open payment cannot be compared');
   }
 }
 
