@@ -5,6 +5,12 @@ import type { Outgoing } from '../webhooks/delivery-loop.ts';
 /** What the thread is told. */
 export type DeliveryMessage = 'written' | 'stop';
 
+export interface DeliveryThreadOptions {
+  databaseUrl: string;
+  /** Where it counts its deliveries (`ground/measures.ts`). */
+  memory: SharedArrayBuffer;
+}
+
 /**
  * Events on their way out (`webhooks/delivery-loop.ts`) on a thread of their own, over connections of its own: it shares nothing with the service but
  * the database. A signature and a call for each event, and whatever a receiver answers, take nothing from the thread that accepts payments:
@@ -12,9 +18,9 @@ export type DeliveryMessage = 'written' | 'stop';
  *
  * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does; while it stops, `stop` rejects.
  */
-export function startDeliveryThread({ databaseUrl }: { databaseUrl: string }): Outgoing {
+export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptions): Outgoing {
   const thread = new Thread(new URL('./delivery-worker.ts', import.meta.url), {
-    workerData: { databaseUrl },
+    workerData: { databaseUrl, memory } satisfies DeliveryThreadOptions,
     // It reads the program once more, in 0.4 s without the cache and 0.2 s with it.
     env: { ...process.env, NODE_COMPILE_CACHE: getCompileCacheDir() ?? '' },
   });

@@ -4,17 +4,18 @@ import { openPool } from '../db/pool.ts';
 import { readConfig } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { createMail } from '../ground/mail.ts';
+import { deliveryMeasuresOver } from '../ground/measures.ts';
 import { loadSecrets } from '../ground/secrets.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import { createUndiciNet } from '../ports/undici-net.ts';
 import { addressRulesOf, createAddresses } from '../webhooks/address.ts';
 import { runDeliveries } from '../webhooks/delivery-loop.ts';
-import type { DeliveryMessage } from './delivery-thread.ts';
+import type { DeliveryMessage, DeliveryThreadOptions } from './delivery-thread.ts';
 
 /** The body of the thread that `outgoing.ts` starts. */
 const port = parentPort as MessagePort;
-const { databaseUrl } = workerData as { databaseUrl: string };
+const { databaseUrl, memory } = workerData as DeliveryThreadOptions;
 const config = readConfig(process.env);
 const log = createLog(config.logLevel);
 const sql = openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 5 });
@@ -32,6 +33,7 @@ const outgoing = runDeliveries(
     net,
     log,
     secrets: await loadSecrets(ids, config),
+    measures: { deliveries: deliveryMeasuresOver(memory) },
     addresses: createAddresses(addressRulesOf(config), net),
     mail: createMail(config, { clock, ids, sql }),
   },

@@ -1,67 +1,270 @@
+import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
-import type { Runtime } from './runtime.ts';
+import type { ClockOffset } from '../db/clock-offset.ts';
+import type { PoolLoad } from '../db/pool.ts';
+import type { Histogram } from '../ground/histogram.ts';
+import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+
+export interface MetricsDeps {
+  sql: Sql;
+  clock: Pick<Clock, 'monotonicMs'>;
+  measures: Measures;
+  clockOffset: Pick<ClockOffset, 'offsetMs'>;
+  pool: () => PoolLoad;
+}
+
+/** A gauge that a statement over the whole database answers: every process reports the same value, so rules take `max`, never `sum`. */
+interface DatabaseGauge {
+  name: string;
+  help: string;
+  labels: string[];
+  text: string;
+}
+
+const databaseGauges: readonly DatabaseGauge[] = [
+  {
+    name: 'open_payments',
+    help: 'Payments that are still sent or followed',
+    labels: ['connection', 'kind', 'state'],
+    text: `SELECT connection, kind, state, count(*) AS value FROM intent GROUP BY connection, kind, state`,
+  },
+  {
+    name: 'open_payments_by_age',
+    help: 'Payments that are still sent or followed, by how long they have been open: at most 1m, 10m, 1h, 1d, or longer (old)',
+    labels: ['connection', 'kind', 'age'],
+    text: `SELECT connection, kind, CASE WHEN created_at > now() - interval '1 minute' THEN '1m'
+        WHEN created_at > now() - interval '10 minutes' THEN '10m' WHEN created_at > now() - interval '1 hour' THEN '1h'
+        WHEN created_at > now() - interval '1 day' THEN '1d' ELSE 'old' END AS age, count(*) AS value
+      FROM intent GROUP BY 1, 2, 3`,
+  },
+  {
+    name: 'oldest_due_seconds',
+    help: 'How long the most overdue send or query has been due',
+    labels: ['connection'],
+    text: `SELECT connection, GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::double precision AS value
+      FROM intent GROUP BY connection`,
+  },
+  {
+    name: 'unknown_oldest_seconds',
+    help: 'Age of the oldest transfer that the provider has not confirmed to know',
+    labels: ['connection'],
+    text: `SELECT connection, extract(epoch FROM clock_timestamp() - min(created_at))::double precision AS value
+      FROM intent WHERE kind = 'transfer' AND NOT known GROUP BY connection`,
+  },
+  {
+    name: 'open_incidents',
+    help: 'Incidents that a person has to look at',
+    labels: ['kind'],
+    text: `SELECT kind, count(*) AS value FROM incident WHERE state = 'open' GROUP BY kind`,
+  },
+  {
+    name: 'breaker_open',
+    help: 'Whether a kind of call to a provider is refused',
+    labels: ['connection', 'call'],
+    text: `SELECT connection, call, open::int AS value FROM breaker`,
+  },
+  {
+    name: 'withdrawals_paused',
+    help: 'Whether an operator has paused the withdrawals of the installation',
+    labels: [],
+    text: `SELECT (withdrawals_paused_at IS NOT NULL)::int AS value FROM installation`,
+  },
+  {
+    name: 'statement_lag_seconds',
+    help: 'How far behind the present the reading of the statement of a provider is',
+    labels: ['connection'],
+    text: `SELECT id AS connection, GREATEST(extract(epoch FROM clock_timestamp() - statement_read_to), 0)::double precision AS value
+      FROM connection WHERE statement_read_to IS NOT NULL`,
+  },
+  {
+    name: 'statement_lines_set_aside',
+    help: 'Lines of the statement of a provider that could not be answered',
+    labels: ['connection'],
+    text: `SELECT connection, count(*) AS value FROM statement_line WHERE tries > 0 GROUP BY connection`,
+  },
+  {
+    name: 'deliveries_waiting',
+    help: 'Deliveries of providers that are stored and not applied',
+    labels: ['connection'],
+    text: `SELECT connection, count(*) AS value FROM inbound WHERE applied_at IS NULL AND authentic GROUP BY connection`,
+  },
+  {
+    name: 'outbox_lag_seconds',
+    help: 'Age of the oldest committed event that is not published',
+    labels: [],
+    text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(created_at)), 0), 0)::double precision AS value FROM event_fresh`,
+  },
+  {
+    name: 'webhook_oldest_due_seconds',
+    help: 'How long the endpoint that has waited longest for its next delivery has been due',
+    labels: [],
+    text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::double precision AS value
+      FROM webhook_lane WHERE due_at IS NOT NULL`,
+  },
+];
+
+/** However many ask, the database is asked this often. */
+const databaseEveryMs = 10_000;
 
 /**
- * The metrics of a process. Gauges are read when they are asked for, from the process and from the database: nothing is added to the
- * path of a payment.
+ * The metrics of a process, read when they are asked for. The process counts in plain counters while it works (`ground/measures.ts`);
+ * the database answers for the whole installation. docs/operators/metrics.md lists them, and a test holds it against this registry.
  */
-export async function createMetrics(runtime: Pick<Runtime, 'sql'>): Promise<Registry> {
+export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
   const { collectDefaultMetrics, Gauge, Registry } = await import('prom-client');
   const registry = new Registry();
   collectDefaultMetrics({ register: registry, prefix: 'vintem_' });
-
-  const gauge = (name: string, help: string, labelNames: string[], text: string): void => {
+  const readAll = readDatabase(deps);
+  for (const { name, help, labels } of databaseGauges) {
     new Gauge({
       name: `vintem_${name}`,
       help,
-      labelNames,
+      labelNames: labels,
       registers: [registry],
       async collect() {
         this.reset();
-        const rows = await runtime.sql.run<{ value: number } & Record<string, string>>({
-          name: `metric_${name}`,
-          text,
-        });
-        for (const { value, ...labels } of rows) this.set(labels as Record<string, string>, value);
+        const rows = (await readAll()).get(name) ?? [];
+        for (const { value, ...rest } of rows) this.set(rest as Record<string, string>, value);
+      },
+    });
+  }
+  const gauge = (name: string, help: string, read: () => number | null): void => {
+    new Gauge({
+      name: `vintem_${name}`,
+      help,
+      registers: [registry],
+      collect() {
+        const value = read();
+        if (value !== null) this.set(value);
       },
     });
   };
-  gauge(
-    'open_payments',
-    'Payments that are still sent or followed',
-    ['connection', 'kind', 'state'],
-    `SELECT connection, kind, state, count(*) AS value FROM intent GROUP BY connection, kind, state`,
-  );
-  gauge(
-    'oldest_due_seconds',
-    'How long the most overdue send or query has been due',
-    ['connection'],
-    `SELECT connection, GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::double precision AS value
-      FROM intent GROUP BY connection`,
-  );
-  gauge(
-    'open_incidents',
-    'Incidents that a person has to look at',
-    ['kind'],
-    `SELECT kind, count(*) AS value FROM incident WHERE state = 'open' GROUP BY kind`,
-  );
-  gauge(
-    'breaker_open',
-    'Whether a kind of call to a provider is refused',
-    ['connection', 'call'],
-    `SELECT connection, call, open::int AS value FROM breaker`,
-  );
-  gauge(
-    'statement_lines_set_aside',
-    'Lines of the statement of a provider that could not be answered',
-    ['connection'],
-    `SELECT connection, count(*) AS value FROM statement_line WHERE tries > 0 GROUP BY connection`,
-  );
-  gauge(
-    'deliveries_waiting',
-    'Deliveries of providers that are stored and not applied',
-    ['connection'],
-    `SELECT connection, count(*) AS value FROM inbound WHERE applied_at IS NULL AND authentic GROUP BY connection`,
-  );
+  const { measures, clockOffset, pool } = deps;
+  gauge('clock_offset_seconds', 'The clock of the database minus that of this machine', () => {
+    const offsetMs = clockOffset.offsetMs();
+    return offsetMs === null ? null : offsetMs / 1000;
+  });
+  gauge('pool_connections', 'Open connections to the database', () => pool().open);
+  gauge('pool_idle', 'Connections to the database that wait for work', () => pool().idle);
+  gauge('pool_waiting', 'Calls that wait for a connection to the database', () => pool().waiting);
+  const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
+  const build = new Gauge({
+    name: 'vintem_build_info',
+    help: 'The version of the program and of Node; always 1',
+    labelNames: ['version', 'node'],
+    registers: [registry],
+  });
+  build.set({ version, node: process.versions.node }, 1);
+  for (const metric of measured(measures)) registry.registerMetric(metric as never);
   return registry;
+}
+
+const packageFile = new URL('../../package.json', import.meta.url);
+
+type Rows = ReadonlyMap<string, ({ value: number } & Record<string, string>)[]>;
+
+/** All gauges of the database together, at most every ten seconds. A failure is not kept. */
+function readDatabase({ sql, clock }: Pick<MetricsDeps, 'sql' | 'clock'>): () => Promise<Rows> {
+  let last: { at: number; rows: Promise<Rows> } | null = null;
+  const read = async (): Promise<Rows> =>
+    new Map(
+      await Promise.all(
+        databaseGauges.map(
+          async ({ name, text }) =>
+            [
+              name,
+              await sql.run<{ value: number } & Record<string, string>>({ name: `metric_${name}`, text }),
+            ] as const,
+        ),
+      ),
+    );
+  return () => {
+    const now = clock.monotonicMs();
+    if (last === null || now - last.at >= databaseEveryMs) {
+      const asked = { at: now, rows: read() };
+      asked.rows.catch(() => {
+        if (last === asked) last = null;
+      });
+      last = asked;
+    }
+    return last.rows;
+  };
+}
+
+/** prom-client's own histograms look up their labels for each value; these are filled from ours when they are read. */
+function measured({ requests, tillWait, tillFlush, tillBatch, providerCalls, deliveries, shed }: Measures) {
+  const named = (name: string, value: string) => ({ [name]: value });
+  const histograms = (
+    name: string,
+    help: string,
+    all: () => Iterable<{ labels: Record<string, string>; histogram: Histogram }>,
+  ) => ({
+    name: `vintem_${name}`,
+    get: async () => ({
+      name: `vintem_${name}`,
+      help,
+      type: 'histogram' as never,
+      aggregator: 'sum',
+      values: [...all()].flatMap((one) => valuesOf(`vintem_${name}`, one)),
+    }),
+  });
+  const one = (histogram: Histogram) => () => [{ labels: {}, histogram }];
+  const of = (family: Measures['requests']) => () =>
+    [...family.all()].map(({ labels, histogram }) => ({
+      histogram,
+      labels: Object.assign({}, ...labels.map((value, at) => named(family.labelNames[at] as string, value))),
+    }));
+  return [
+    histograms('http_request_seconds', 'From the arrival of a request to its answer', of(requests)),
+    histograms(
+      'till_wait_seconds',
+      'From the call of the till to its answer, its flush included',
+      one(tillWait),
+    ),
+    histograms('till_flush_seconds', 'Duration of a transaction of the till', one(tillFlush)),
+    histograms('till_batch_size', 'Commands in a transaction of the till', one(tillBatch)),
+    histograms(
+      'provider_call_seconds',
+      'Duration of calls to a provider, tokens included',
+      of(providerCalls),
+    ),
+    histograms(
+      'delivery_seconds',
+      'Duration of attempts to deliver to merchants; pending: another attempt follows',
+      () =>
+        deliveryOutcomes.map((outcome) => ({
+          labels: { outcome },
+          histogram: deliveries.byOutcome[outcome],
+        })),
+    ),
+    {
+      name: 'vintem_shed_total',
+      get: async () => ({
+        name: 'vintem_shed_total',
+        help: 'Calls that were refused under overload',
+        type: 'counter' as never,
+        aggregator: 'sum',
+        values: [{ value: shed.count, labels: {} }],
+      }),
+    },
+  ];
+}
+
+function valuesOf(
+  name: string,
+  { labels, histogram }: { labels: Record<string, string>; histogram: Histogram },
+) {
+  const { counts, count, sum } = histogram.read();
+  const buckets = counts.map((value, at) => ({
+    metricName: `${name}_bucket`,
+    value,
+    labels: { ...labels, le: String(histogram.bounds[at] ?? '+Inf') },
+  }));
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, value: sum, labels },
+    { metricName: `${name}_count`, value: count, labels },
+  ];
 }

@@ -2,6 +2,7 @@ import { type SubscribedTypes, subscribedTypes } from '../events/subscribed-type
 import type { Config } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { createMail, type Mail } from '../ground/mail.ts';
+import { createMeasures, type Measures } from '../ground/measures.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import { createSignal, type Signal } from '../ground/signal.ts';
@@ -11,6 +12,7 @@ import type { Ids } from '../ports/ids.ts';
 import type { Net } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
 import { createEfiProvider } from '../provider/efi.ts';
+import { measured } from '../provider/measured.ts';
 import type { Provider } from '../provider/provider.ts';
 import { type Breakers, createBreakers } from '../settlement/dispatch/breaker.ts';
 import { prepareLimits } from '../settlement/dispatch/limit.ts';
@@ -32,6 +34,7 @@ export interface Ground {
 /** What the use cases and the settlement stand on. One per process, shared by its `api` and its `worker`. */
 export interface Runtime extends Omit<Ground, 'config'> {
   till: Till;
+  measures: Measures;
   /** The installation's identity secret: payment ids and fingerprints. */
   identity: Buffer;
   /** By connection: `simulator`, `live`. */
@@ -77,13 +80,17 @@ export async function openRuntime(ground: Ground, draining: AbortSignal): Promis
     text: 'SELECT identity_secret AS identity FROM installation',
   });
   if (!installation) throw new Error('the installation has no row: its migrations have not run');
-  const providers = providersOf(ground);
+  const measures = createMeasures();
+  const providers = new Map(
+    [...providersOf(ground)].map(([name, provider]) => [name, measured(provider, { clock, measures })]),
+  );
   for (const { connection, capabilities } of providers.values()) {
     await prepareLimits(sql, connection, capabilities.maxParallelSends);
   }
   return {
     ...ground,
-    till: createTill({ sql, clock, log }),
+    measures,
+    till: createTill({ sql, clock, log, measures }),
     identity: installation.identity,
     providers,
     breakers: createBreakers({ sql, clock, log }),

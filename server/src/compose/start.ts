@@ -26,7 +26,7 @@ import {
   type OpenDatabase,
   prepareDataDir,
 } from '../db/open.ts';
-import { openPool } from '../db/pool.ts';
+import { openPool, type Pool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
 import { type Config, isTrial, reachableHost, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
@@ -47,7 +47,9 @@ export interface Edge {
 }
 
 /** What every command stands on once its database is there. */
-export type Context = Omit<Ground, 'net'>;
+export interface Context extends Omit<Ground, 'net'> {
+  sql: Pool;
+}
 
 /** Aborted when the process shall end. */
 type Ending = AbortSignal;
@@ -193,9 +195,11 @@ async function openRunning(
       import('./metrics.ts'),
       import('./monitoring.ts'),
     ]);
-    const readiness = createReadiness(runtime, watchClock(runtime, ending));
+    const clockOffset = watchClock(runtime, ending);
+    const readiness = createReadiness(runtime, clockOffset);
+    const metrics = await createMetrics({ ...runtime, clockOffset, pool: context.sql.load });
     running.metrics = await serveMonitoring(
-      { log: runtime.log, readiness, metrics: await createMetrics(runtime), draining: ending },
+      { log: runtime.log, readiness, metrics, draining: ending },
       { host, port: metricsPort },
     );
   }
@@ -203,7 +207,10 @@ async function openRunning(
 }
 
 function runDeliveries(service: ServiceParts, runtime: Runtime, databaseUrl: string): Stoppable {
-  const outgoing = service.startDeliveryThread({ databaseUrl });
+  const outgoing = service.startDeliveryThread({
+    databaseUrl,
+    memory: runtime.measures.deliveries.memory,
+  });
   runtime.eventsWritten.listen(outgoing.written);
   return outgoing;
 }

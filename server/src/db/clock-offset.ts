@@ -15,6 +15,8 @@ const jumpMs = 500;
 export interface ClockOffset {
   /** Whether the machine's clock was within bounds when last compared, and has not jumped since; false before the first comparison. */
   isTolerable(): boolean;
+  /** The database's clock minus the machine's, in milliseconds, when last compared; null before the first comparison. */
+  offsetMs(): number | null;
   /** Resolves with the first measurement, or when there will be none. */
   measured: Promise<void>;
 }
@@ -42,8 +44,10 @@ const wallOf = (clock: Clock): number => clock.machineMs() - clock.monotonicMs()
 export function watchClock(deps: Deps, stopping: AbortSignal): ClockOffset {
   const { clock, log } = deps;
   let inBounds: boolean | null = null;
+  let lastMs: number | null = null;
   const watched = measure(deps, stopping, ({ databaseMs, beforeMs, afterMs, wallMs }) => {
     const offsetMs = Math.round(databaseMs - (wallMs + (beforeMs + afterMs) / 2));
+    lastMs = offsetMs;
     const within = Math.abs(offsetMs) <= offsetMostMs;
     if (!within && inBounds !== false) log.error({ offsetMs }, 'the clock differs from the database');
     if (within && inBounds === false) log.info({ offsetMs }, 'the clock agrees with the database again');
@@ -51,6 +55,7 @@ export function watchClock(deps: Deps, stopping: AbortSignal): ClockOffset {
   });
   return {
     isTolerable: () => inBounds === true && !watched.isOutdated(clock.monotonicMs()),
+    offsetMs: () => lastMs,
     measured: watched.measured,
   };
 }

@@ -20,6 +20,14 @@ import { type Answer, type Asked, RoundTrip } from './round-trip.ts';
 export interface Pool extends Sql {
   /** Waits for the transactions under way and closes every connection. */
   close(): Promise<void>;
+  /** Connections now, and who waits for one. */
+  load(): PoolLoad;
+}
+
+export interface PoolLoad {
+  open: number;
+  idle: number;
+  waiting: number;
 }
 
 export interface PoolOptions {
@@ -251,6 +259,8 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
         throw error;
       }
     },
+
+    load: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
 
     close: () => {
       closing = true;

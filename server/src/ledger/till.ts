@@ -1,6 +1,7 @@
 import type { Readable, Table } from '../db/table.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
+import type { Measures } from '../ground/measures.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
 import { accounts, decide, type Movement } from './decide.ts';
@@ -126,11 +127,21 @@ const batchMost = 512;
 
 interface Pending {
   command: Command<unknown>;
+  /** Monotonic. */
+  since: number;
   resolve(answer: unknown): void;
   reject(error: unknown): void;
 }
 
-export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: Log }): Till {
+interface TillDeps {
+  sql: Sql;
+  clock: Clock;
+  log: Log;
+  /** Counts waits, flushes and their sizes. */
+  measures?: Pick<Measures, 'tillWait' | 'tillFlush' | 'tillBatch'>;
+}
+
+export function createTill({ sql, clock, log, measures }: TillDeps): Till {
   let queue: Pending[] = [];
   let working: Promise<void> | null = null;
   /** By chain that somebody holds for long: what waits for it. */
@@ -187,9 +198,11 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
       let flush: Flush | null = null;
       try {
         flush = new Flush(batch, clock);
+        const began = clock.monotonicMs();
         const ran = answerLate(batch);
         await flush.run(sql).finally(() => ran.abort());
         flush.answer();
+        measure(batch, began);
         return;
       } catch (error) {
         if (error instanceof CommitUnknown && flush !== null) {
@@ -233,6 +246,14 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
     }
   }
 
+  function measure(batch: readonly Pending[], began: number): void {
+    if (measures === undefined) return;
+    const now = clock.monotonicMs();
+    measures.tillFlush.observe((now - began) / 1000);
+    measures.tillBatch.observe(batch.length);
+    for (const { since } of batch) measures.tillWait.observe((now - since) / 1000);
+  }
+
   /** Whether the transaction of `flush` is on disk, learnt under the locks that it held; false as well when nobody waits any more. */
   async function isOnDisk(flush: Flush): Promise<boolean> {
     let waitMs = 20;
@@ -274,7 +295,12 @@ export function createTill({ sql, clock, log }: { sql: Sql; clock: Clock; log: L
   return {
     submit: <Answer>(command: Command<Answer>) =>
       new Promise<Answer>((resolve, reject) => {
-        const pending: Pending = { command, resolve: resolve as (answer: unknown) => void, reject };
+        const pending: Pending = {
+          command,
+          since: clock.monotonicMs(),
+          resolve: resolve as (answer: unknown) => void,
+          reject,
+        };
         if (isBesideOperations(command)) {
           if (!joinsApart(pending)) isolate([pending]);
           return;

@@ -1,4 +1,5 @@
 import type { Log } from '../ground/log.ts';
+import type { DeliveryMeasures, DeliveryOutcome } from '../ground/measures.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
@@ -68,6 +69,8 @@ export interface DeliveryDeps {
   secrets: Pick<Secrets, 'open'>;
   log: Log;
   addresses: Addresses;
+  /** Counts attempts by what they ended with. */
+  measures?: { deliveries: Pick<DeliveryMeasures, 'byOutcome'> };
 }
 
 /** How long a lane belongs to a process that is not heard of any more. */
@@ -348,6 +351,13 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
     const jitter = ids.bytes(1).readUInt8() / 255;
     const waitMs = success ? null : waitAfterMs(endpoint, delivery.triesLeft, result, jitter);
     const { statusCode, error, durationMs, responseSnippet } = result;
+    const status: DeliveryOutcome =
+      success || (waitMs === null && delivery.delivered)
+        ? 'delivered'
+        : waitMs === null
+          ? 'failed'
+          : 'pending';
+    deps.measures?.deliveries.byOutcome[status].observe(durationMs / 1000);
     ended.push({
       lane,
       gone: isGone(result),
@@ -362,12 +372,7 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
           durationMs,
           responseSnippet,
         },
-        status:
-          success || (waitMs === null && delivery.delivered)
-            ? 'delivered'
-            : waitMs === null
-              ? 'failed'
-              : 'pending',
+        status,
         dueAt: waitMs === null ? null : clock.now() + waitMs,
         triesLeft: success ? 0 : Math.max(0, delivery.triesLeft - 1),
         succeeded: success,

@@ -126,7 +126,9 @@ test('a thread of the deliveries that breaks ends its process', {
 });
 
 test('one that breaks while everything ends does not keep the rest from ending', async () => {
-  await expect(startDeliveryThread({ databaseUrl: 'no address' }).stop()).rejects.toThrow('Invalid URL');
+  await expect(
+    startDeliveryThread({ databaseUrl: 'no address', memory: new SharedArrayBuffer(1024) }).stop(),
+  ).rejects.toThrow('Invalid URL');
 });
 
 test('two processes deliver together, and one is killed with -9 while it does: nothing is skipped', {

@@ -1,0 +1,41 @@
+import type { Histograms } from '../ground/histogram.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Provider } from './provider.ts';
+
+interface MeasuredDeps {
+  clock: Pick<Clock, 'monotonicMs'>;
+  measures: { providerCalls: Histograms };
+}
+
+/** The same provider; how long each call took is counted by connection, call and outcome (`error`: it threw). */
+export function measured(provider: Provider, { clock, measures }: MeasuredDeps): Provider {
+  const timed =
+    <Args extends unknown[], Answer>(call: string, work: (...args: Args) => Promise<Answer>) =>
+    async (...args: Args): Promise<Answer> => {
+      const began = clock.monotonicMs();
+      let outcome = 'error';
+      try {
+        const answer = await work(...args);
+        outcome = (answer as { outcome?: string } | undefined)?.outcome ?? 'ok';
+        return answer;
+      } finally {
+        const seconds = (clock.monotonicMs() - began) / 1000;
+        measures.providerCalls.of(provider.connection, call, outcome).observe(seconds);
+      }
+    };
+  return {
+    ...provider,
+    createCharge: timed('create_charge', provider.createCharge),
+    queryCharge: timed('query_charge', provider.queryCharge),
+    listCharges: timed('list_charges', provider.listCharges),
+    sendPayout: timed('send_payout', provider.sendPayout),
+    queryPayout: timed('query_payout', provider.queryPayout),
+    listPayouts: timed('list_payouts', provider.listPayouts),
+    registerWebhook: timed('register_webhook', provider.registerWebhook),
+    balance: timed('balance', provider.balance),
+    statement: timed('statement', provider.statement),
+    requestDayReport: timed('request_day_report', provider.requestDayReport),
+    readDayReport: timed('read_day_report', provider.readDayReport),
+    findPix: timed('find_pix', provider.findPix),
+  };
+}
