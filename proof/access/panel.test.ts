@@ -213,7 +213,7 @@ describe('every route of the panel for every caller', () => {
     await newPerson(service, strangerAccount, 'dona@outra.example');
     stranger = openTab(service);
     expect((await stranger.signIn('dona@outra.example')).status).toBe(200);
-  }, 90_000);
+  });
   afterAll(async () => {
     await service?.close();
     const routes = Object.keys(ofPersons).length + Object.keys(ofAccounts).length;
@@ -284,7 +284,7 @@ describe('every route of the panel for every caller', () => {
       const { status } = await ask(tabOf('nobody'), route, { body: right[route] });
       expect(status, route).toBe(needs === 'open' ? allowed : 401);
     }
-  }, 30_000);
+  });
 
   it.each(roles)(
     'lets %s do what the role may, and nothing else',
@@ -340,7 +340,7 @@ describe('every route of the panel for every caller', () => {
     expect((await ask(tab, 'POST /email', { body: right['POST /email'] })).status).toBe(403);
     expect(open.map((over) => over())).toEqual([false, false]);
     expect((await leave(userId)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('shows a dismissed owner no account at all, and ends the streams', async () => {
     const { tab, userId } = await anotherOwner('dispensada@loja.example');
@@ -348,7 +348,7 @@ describe('every route of the panel for every caller', () => {
     expect((await leave(userId)).status).toBe(200);
     for (const route of Object.keys(ofAccounts)) expect((await ask(tab, route)).status, route).toBe(404);
     for (const over of open) await until(async () => over());
-  }, 30_000);
+  });
 
   it('refuses a session that was ended like somebody unknown, and ends the streams', async () => {
     const { tab, userId } = await anotherOwner('encerrada@loja.example');
@@ -365,12 +365,12 @@ describe('every route of the panel for every caller', () => {
     }
     for (const over of open) await until(async () => over());
     expect((await leave(userId)).status).toBe(200);
-  }, 30_000);
+  });
 
   it('says to the owner of another account that there is none', async () => {
     for (const [route, { foreignBody }] of Object.entries(ofAccounts))
       expect((await ask(stranger, route, { body: foreignBody })).status, route).toBe(404);
-  }, 30_000);
+  });
 
   it('shows nobody in their own account what is of another, and no id of it', async () => {
     const secret = [shop.ownerId, shop.operationId, ...Object.values(ids)];
@@ -382,7 +382,7 @@ describe('every route of the panel for every caller', () => {
     const left = await tabOf('owner').call('GET', `/accounts/${shop.ownerId}/members`);
     expect(left.body.invitations.map(({ id }: { id: string }) => id)).toEqual([ids.invitation]);
     expect(left.body.members).toHaveLength(roles.length);
-  }, 30_000);
+  });
 
   it.each([
     ['not a UUID', 400],

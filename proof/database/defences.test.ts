@@ -8,4 +8,4 @@ it('every constraint of the money tables refuses what it is there to refuse, and
   await db.close();
   expect(defences.filter(({ fault }) => fault !== null)).toEqual([]);
   expect(defences.length).toBeGreaterThanOrEqual(60);
-}, 60_000);
+});

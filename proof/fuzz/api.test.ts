@@ -66,7 +66,7 @@ describe('whatever is sent', () => {
             };
           }),
     );
-  }, 60_000);
+  });
   afterAll(async () => {
     await service?.close();
     process.stderr.write(`fuzz: ${routes?.length} routes, ${requests} requests\n`);
@@ -218,7 +218,7 @@ describe('whatever is sent', () => {
         expect([400, 415], `${route.method} ${route.path} with ${name} gave ${status}`).toContain(status);
       }
     }
-  }, 120_000);
+  });
 
   it('what is too large or of another type is refused as such', async () => {
     for (const route of routes) {
@@ -227,12 +227,12 @@ describe('whatever is sent', () => {
       expect(await ask(route, 'a=1', 'application/x-www-form-urlencoded'), route.path).toBe(415);
       expect(await ask(route, Buffer.from([0x7b, 0xff, 0xfe, 0x7d])), route.path).toBe(400);
     }
-  }, 60_000);
+  });
 
   it('a body of 10 MB is refused before it was read', async () => {
     const body = JSON.stringify({ x: 'x'.repeat(10_000_000) });
     for (const route of routes) if (route.body) expect(await refusalOf(route, body), route.path).toBe(413);
-  }, 60_000);
+  });
 
   it('what turns the direction of text is text like any other, or a 400', async () => {
     for (const route of routes) {
@@ -246,7 +246,7 @@ describe('whatever is sent', () => {
         );
       }
     }
-  }, 60_000);
+  });
 
   it('noise in bodies and queries never breaks anything', async () => {
     const withBody = routes.filter(({ body }) => body);
@@ -272,5 +272,5 @@ describe('whatever is sent', () => {
       ),
       { numRuns: Number(process.env.FUZZ_RUNS ?? 100), endOnFailure: true },
     );
-  }, 180_000);
+  });
 });

@@ -52,11 +52,11 @@ describe('two processes over one database', () => {
       await second.stop();
       await pool.close();
     };
-  }, 60_000);
+  });
   afterAll(async () => {
     await closeSecond?.();
     await service?.close();
-  }, 30_000);
+  });
 
   const both = (merchant: Merchant): Call => {
     const calls = [merchant.call, callWith(`${second.url}/api/v1/public`, merchant.key)];
@@ -125,12 +125,12 @@ describe('two processes over one database', () => {
         });
         await fc.asyncModelRun(setup, drawn);
       }),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: true },
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
     );
     await service.simulator.control('DELETE', '/control/behaviour');
     // No delivery that came twice or in another order was taken for money that nobody asked for.
     expect(await service.database.admin('SELECT kind, payment_id FROM vintem.incident')).toEqual([]);
-  }, 180_000);
+  });
 
   it('calls at once give what some order of them would have given', async () => {
     await fc.assert(
@@ -159,9 +159,9 @@ describe('two processes over one database', () => {
           expect(await merchant.balanceCents()).toBe(before - spent);
         },
       ),
-      { numRuns: Number(process.env.PROPERTY_RUNS ?? 25), endOnFailure: true },
+      { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
     );
-  }, 180_000);
+  });
 
   it('one request key at once from everywhere is one payment', async () => {
     const merchant = await service.newMerchant();
@@ -176,7 +176,7 @@ describe('two processes over one database', () => {
       expect(new Set(answers.map(({ body: { id } }) => id)).size).toBe(1);
     }
     expect(await merchant.balanceCents()).toBe(0);
-  }, 60_000);
+  });
 
   it('one operation under many callers of two processes: every call is answered, none by "in progress"', async () => {
     const merchant = await service.newMerchant();
@@ -189,7 +189,7 @@ describe('two processes over one database', () => {
     );
     expect(answers.filter(({ status }) => status !== 201).map(({ body }) => body.code)).toEqual([]);
     expect(await merchant.balanceCents()).toBe(50_000);
-  }, 60_000);
+  });
 
   it('ten operations and one that stays, however many are made and deleted at once', async () => {
     const merchant = await service.newMerchant();
@@ -210,7 +210,7 @@ describe('two processes over one database', () => {
       const left = (await real.call('GET', '/operations')).body.operations as { isDefault: boolean }[];
       expect(left.map(({ isDefault }) => isDefault)).toEqual([true]);
     }
-  }, 60_000);
+  });
 
   it('a deletion and a payment of one operation at once: one of them comes first', async () => {
     for (let round = 0; round < 12; round++) {
@@ -226,7 +226,7 @@ describe('two processes over one database', () => {
       const outcome = [gone.status, charge.status].join();
       expect(['200,404', '400,201', '400,201']).toContain(outcome);
     }
-  }, 60_000);
+  });
 });
 
 /** Whether some order of the calls, each accepted exactly when there is enough then, gives these answers: all orders are tried. */

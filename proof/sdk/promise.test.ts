@@ -8,7 +8,7 @@ import { faults } from './proxy.ts';
 let service: Service;
 beforeAll(async () => {
   service = await openService();
-}, 60_000);
+});
 afterAll(() => service?.close());
 
 test('behind a proxy that spoils two of five requests, nothing is paid twice and nothing is reported wrongly', {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { explore } from './explore.ts';
 import { told } from './search.ts';
-import { planted, quick } from './settings.ts';
+import { planted, short } from './settings.ts';
 
 describe('in every state that can be reached', () => {
-  it.each(quick)(
+  it.each(short)(
     'money is neither lost nor paid twice, and an end is in reach: $name',
     async (setting) => {
       const found = await explore(setting);
@@ -12,7 +12,7 @@ describe('in every state that can be reached', () => {
       expect(found.stuck, told(setting, found)).toBeNull();
       expect(found.complete).toBe(true);
     },
-    300_000,
+    0,
   );
 });
 

@@ -53,7 +53,7 @@ const alone = (kind: 'transfer' | 'charge', available = 1_000): Setting['operati
 ];
 const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
 
-/** What every commit explores. */
+/** What `npm run proof` explores, however few its minutes are. */
 export const quick: Setting[] = [
   { name: 'one transfer', rules: rules.efi, operations: alone('transfer'), ...unbounded },
   { name: 'one charge', rules: rules.efi, operations: alone('charge'), ...unbounded },
@@ -116,6 +116,15 @@ export const quick: Setting[] = [
     faults: 1,
   },
 ];
+
+const ofTheSuite = [
+  'one transfer',
+  'one charge',
+  'one transfer, sent by workers',
+  'one transfer, refusals not final',
+];
+/** What `npm test` explores. */
+export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(name));
 
 /** What the long run explores besides. */
 export const long: Setting[] = [

@@ -10,6 +10,7 @@ import { spendShared } from '../../src/http/rate-limit.sql.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import type { Queries } from '../../src/ports/sql.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { renewClaims } from '../../src/settlement/dispatch/intents.sql.ts';
 import { prepareLimits, takeQuery, takeSend } from '../../src/settlement/dispatch/limit.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
@@ -214,4 +215,26 @@ test('a claim ends within seconds, and is renewed while its process works: a slo
   gate.resolve();
   await Promise.all([one.idle(), other.idle()]);
   expect(await dueAt()).toBeGreaterThan(Date.now());
+});
+
+test('a process that was paused does not renew a claim that another one has taken since', async () => {
+  const merchant = await service.newMerchant();
+  const { body } = await merchant.charge();
+  const taken = new Date(Date.now() + 4_000);
+  const rows = await service.database.admin<{ accountId: string; paymentId: string }>(
+    `UPDATE intent SET due_at = $2 WHERE payment_id = $1 RETURNING account_id AS "accountId", payment_id AS "paymentId"`,
+    [body.id, taken.toISOString()],
+  );
+  const dueAt = async () => {
+    const found = await service.database.admin<{ at: Date }>(
+      'SELECT due_at AS at FROM intent WHERE payment_id = $1',
+      [body.id],
+    );
+    return found[0]?.at.getTime();
+  };
+  const [earlierMs, laterMs] = [taken.getTime() - 3_000, taken.getTime() + 1_500];
+  await renewClaims(service.runtime.sql, rows, earlierMs, laterMs);
+  expect(await dueAt()).toBe(taken.getTime());
+  await renewClaims(service.runtime.sql, rows, taken.getTime(), laterMs);
+  expect(await dueAt()).toBe(laterMs);
 });
