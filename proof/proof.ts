@@ -35,7 +35,7 @@ const { values: given } = parseArgs({
     fixed: { type: 'boolean', default: false },
   },
 });
-/** Ten to twelve minutes on two quiet cores. */
+/** Estimated at ten to twelve minutes on two quiet cores from the single rigs; not measured as a whole yet. */
 const fixedRigs = [
   'state-space search',
   "the database's own defences",
