@@ -4,11 +4,10 @@ import type { AddressInfo } from 'node:net';
 import { type Dispatcher, Pool } from 'undici';
 
 /**
- * The load generator, in a process of its own: callers that each have one request under way (closed loop), or requests that
- * begin at fixed instants whatever the answers do (open loop, latencies counted from those instants, so that a stall is not
- * left out). Bodies differ, so that nothing is answered as a repeat.
+ * The load generator, in its own process. Closed loop: each caller has one request under way. Open loop: requests start at fixed
+ * instants, and latencies count from those instants, so that a stall is measured too. Bodies differ, so no request is a repeat.
  *
- * Plans come over the process's channel; `begin` and `end` of the measured stretch are told, then the result.
+ * Plans arrive over the process's channel. It sends `begin` and `end` of the measured interval, then the result.
  */
 export interface Plan {
   origin: string;

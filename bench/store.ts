@@ -14,9 +14,9 @@ const feeCents = 25;
 const agoMs = 100 * 86_400_000;
 
 /**
- * Completed transfers, straight into the tables by COPY, some 15,000 a second: the state machine makes the payments, the ledger rule their
- * journals, each with its place in the chain, and the balance row ends where the chain does. So `verify` has nothing to find. What
- * they cost is credited first, so the balance is afterwards what it was. Nobody else may use the operation meanwhile.
+ * Writes completed transfers straight into the tables by COPY, some 15,000 a second. The state machine makes the payments, the ledger rule
+ * makes their journals in chain order, and the balance row ends where the chain ends, so `verify` finds nothing. The cost of the transfers is
+ * credited first, so the balance does not change. No other caller may use the operation meanwhile.
  * @returns the payment ids
  */
 export async function storeTransfers(

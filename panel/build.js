@@ -53,11 +53,11 @@ async function compress(folder) {
 
 const sources = await hashOfSources();
 if ((await readFile(stamp, 'utf8').catch(() => '')) !== sources) {
-  // Whoever starts this may have `test` or `development` there (a test run has), and Vite would take React's development build.
+  // The environment may hold `test` or `development` (a test run does), and Vite would then take React's development build.
   process.env.NODE_ENV = 'production';
   const { build } = await import('vite');
-  // Warnings are of libraries' own "use client" lines, a screen of them for every file: of no use to anybody here.
-  // Apart until it is whole: whoever reads `dist` meanwhile finds the old pages, and two builds at once do not mix.
+  // Only errors: the warnings are about the "use client" lines of libraries, a screen of them per file.
+  // Built in a separate folder until it is complete: readers of `dist` find the old pages meanwhile, and two builds at once do not mix.
   const fresh = join(root, `dist.${process.pid}`);
   await build({ root, logLevel: 'error', build: { outDir: fresh, emptyOutDir: true } });
   await compress(fresh);

@@ -1,4 +1,4 @@
-/** What a person types as a Pix key, and what of it goes on: the server has the last word. */
+/** Pix keys as a person types them, and the form that is sent to the server. The server validates again. */
 export const pixKeyTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'RANDOM'] as const;
 
 export type PixKeyType = (typeof pixKeyTypes)[number];

@@ -2,7 +2,7 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
 
-/** Null: nobody is signed in. */
+/** The current session, or null without one. */
 export function useSession() {
   return useQuery({
     queryKey: ['session'],

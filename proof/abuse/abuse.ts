@@ -9,12 +9,12 @@ import type { FromAttackers, Targets } from './attackers.ts';
 /**
  * Attacks a running service anonymously and as a merchant, over loopback, while a well-behaved client measures.
  *
- * Rules. (1) The p99 of the client stays below 1 s, or below ten times what it is without attack in the same run, if that is more: a
- * quiet machine has some 10 ms, so the second half speaks only on a machine that is loaded already. (2) The
+ * Rules. (1) The p99 of the client stays below 1 s, or below ten times its value without attack in the same run, if that is more: a
+ * quiet machine has some 10 ms, so the second bound matters only on a machine that is already loaded. (2) The
  * largest memory of the service during the attack is at most 1.5 times the largest before it, both while the client works. (3) Some
- * time after the attack, with the attackers' connections still open on their side, the service has no more descriptors than before it but
- * for the pools of clients. (4) Every charge that a payer pays is told by the provider's webhook within ten seconds. (5) No answer to
- * the client is a 5xx, and no attack makes the service fail in a way that it did not expect (500). (6) `verify --full` is clean.
+ * time after the attack, with the attackers' connections still open on their side, the service has no more descriptors than before it, apart
+ * from the client pools. (4) The provider's webhook reports every paid charge within ten seconds. (5) No answer to
+ * the client is a 5xx, and no attack causes an unexpected error (500). (6) `verify --full` is clean.
  */
 export interface Abused {
   minutes: number;
@@ -208,7 +208,7 @@ async function warmUp(targets: Targets, ms: number): Promise<void> {
   await Promise.all([...Array.from({ length: 8 }, (_, n) => read(n)), ...Array.from({ length: 4 }, signIn)]);
 }
 
-/** Reads ten times a second; charges once a second, pays at the provider and waits for the webhook to be told of. */
+/** Reads ten times a second. Once a second it creates a charge, pays it at the provider and waits until the webhook has reported it. */
 function wellBehaved({ url, key }: Targets, simulatorUrl: string) {
   const faults: string[] = [];
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };

@@ -254,7 +254,7 @@ const streams = () =>
     if (n % 3 !== 0) socket?.destroy();
   });
 
-/** Asked for, and read by nobody for a while. */
+/** Requests exports and does not read the answers for a while. */
 const exports = () =>
   flood(2, 10, async (n) => {
     const path = oneOf(

@@ -134,7 +134,7 @@ describe('every route for every caller', () => {
     expect(routes.sort()).toEqual(Object.keys(rows).sort());
   });
 
-  it('refuses whoever has no key, a wrong one, a revoked one', async () => {
+  it('refuses a missing, a wrong and a revoked key', async () => {
     const { keyring: _, ...bad } = { keyring: null, wrong: 'vtm_test_000000000000_x', other: 'nothing' };
     const key = await service.newKey(owner.ownerId);
     const id = key.split('_')[2] ?? '';
@@ -165,7 +165,7 @@ describe('every route for every caller', () => {
     }
   });
 
-  it('shows nobody what is of another account, and no id of it', async () => {
+  it('shows nothing of another account, not even an id', async () => {
     const ids = [owner.ownerId, owner.operationId, webhookId, paymentId];
     for (const route of routes) {
       const row = rows[route] as Row;

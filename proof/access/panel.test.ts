@@ -6,12 +6,12 @@ import { invite } from '../../server/src/panel/members/members.ts';
 import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
 
 /**
- * Who may call what in the panel: every route of its document, and the files and the stream beside it, × nobody, each role and
- * another account's owner, with the exact status. A route without a row fails; so does an answer that holds an id of
- * somebody else's account.
+ * Who may call what in the panel: every route of its document, with the files and the stream, × an anonymous caller, each role and
+ * the owner of another account, with the exact status. A route without a row fails; so does an answer that holds an id of
+ * another account.
  */
 interface Row {
-  /** `session`: whoever is signed in; `open`: everybody. */
+  /** `session`: every signed-in person; `open`: every caller. */
   needs: Ability | 'session' | 'open';
   /** What those get who may, with `body`. */
   allowed: number;
@@ -125,7 +125,7 @@ const ofAccounts: Record<string, Row> = {
   'POST /members/{id}/end-sessions': { needs: 'members', ...malformed, foreign: 404, foreignBody: {} },
   'GET /security-events': { needs: 'audit', allowed: 200 },
   'POST /members/invitations': { needs: 'members', ...malformed, sensitive: true },
-  // Whoever withdraws what is not there has what was wanted.
+  // Withdrawing an invitation that does not exist succeeds.
   'DELETE /members/invitations/{id}': { needs: 'members', ...malformed, foreign: 200, foreignBody: {} },
   'PATCH /members/{id}': {
     needs: 'members',
@@ -166,7 +166,7 @@ const undocumented = [
   'GET /updates',
 ];
 
-type Caller = Role | 'nobody';
+type Caller = Role | 'anonymous';
 
 describe('every route of the panel for every caller', () => {
   let service: Service;
@@ -190,7 +190,7 @@ describe('every route of the panel for every caller', () => {
     const made = await shop.call('POST', '/operations', { name: 'Vai embora', requestKey: requestKey() });
     deletedOperation = made.body.id;
     expect((await shop.call('DELETE', `/operations/${deletedOperation}`, {})).status).toBe(200);
-    tabs.set('nobody', openTab(service));
+    tabs.set('anonymous', openTab(service));
     for (const role of roles) {
       const email = `${role}@loja.example`;
       await newPerson(service, shop.ownerId, email, role);
@@ -279,9 +279,9 @@ describe('every route of the panel for every caller', () => {
     expect(routes.sort()).toEqual(known.filter((route) => !undocumented.includes(route)).sort());
   });
 
-  it('refuses whoever is not signed in', async () => {
+  it('refuses callers without a session', async () => {
     for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
-      const { status } = await ask(tabOf('nobody'), route, { body: right[route] });
+      const { status } = await ask(tabOf('anonymous'), route, { body: right[route] });
       expect(status, route).toBe(needs === 'open' ? allowed : 401);
     }
   });
@@ -326,7 +326,7 @@ describe('every route of the panel for every caller', () => {
   const leave = (userId: string) =>
     tabOf('owner').call('DELETE', `/accounts/${shop.ownerId}/members/${userId}`, {});
 
-  it('refuses a frozen owner what moves money or gives access, and nothing else; streams go on', async () => {
+  it('refuses a frozen owner what moves money or gives access, and nothing else; streams stay open', async () => {
     const { tab, userId } = await anotherOwner('congelada@loja.example');
     const open = await Promise.all(streams.map((path) => openStream(tab, path)));
     await service.database.admin(
@@ -372,7 +372,7 @@ describe('every route of the panel for every caller', () => {
       expect((await ask(stranger, route, { body: foreignBody })).status, route).toBe(404);
   });
 
-  it('shows nobody in their own account what is of another, and no id of it', async () => {
+  it('shows people of one account nothing of another account, not even an id', async () => {
     const secret = [shop.ownerId, shop.operationId, ...Object.values(ids)];
     for (const [route, { foreign, foreignBody }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
       const { status, text } = await ask(stranger, route, { account: strangerAccount, body: foreignBody });

@@ -9,12 +9,12 @@ import { command, freePort, http, newFolder, type Part, part, sleep } from './pr
  *
  *   node proof/chaos/clocks.ts [--seconds 40]
  *
- * 1. A service with the right time takes charges, reads and transfers under its rate limits; the provider tells nobody of payments, so each
+ * 1. A service with the right time takes charges, reads and transfers under its rate limits. The provider sends no webhooks, so each payment
  *    is found by a follow-up. First alone, then beside an `api` and a worker an hour ahead, a worker an hour behind, an `api` whose clock
  *    is set forwards and backwards while it runs, and a worker and an `api` that are stopped for 30 s (SIGSTOP); callers of the same account
  *    look payments up at each `api` too. No request of the right one is refused, and no follow-up is later than alone by more than 5 s.
- * 2. An `api` whose clock jumps accepts transfers (what it accepts must be due at the right time); whoever is off by more than two seconds
- *    is not ready and claims nothing; every transfer is paid once.
+ * 2. An `api` whose clock jumps accepts transfers, which must be due at the right time. A process whose clock is off by more than two seconds
+ *    is not ready and claims nothing. Every transfer is paid once.
  *
  * `vintem verify --full` is clean at the end. The clocks are wrong inside each process (`wrong-clock.js`), so that no other program is needed:
  * the database and the provider keep the right time. Exit code 1 when something does not agree.

@@ -8,8 +8,9 @@ import { freePort, http, newFolder, part, percentile, sleep } from './processes.
  *
  *   node proof/chaos/disk-full.ts          (as root: it mounts and unmounts)
  *
- * While it is full a transfer is answered 503 or, as long as a page has room, made, `/readyz` says 503 and `/healthz` 200; afterwards everything goes on by itself, each key
- * that was refused is free or holds its one payment, and `vintem verify --full` is clean. Exit code 1 when not.
+ * While the disk is full, a transfer gets 503 (or is accepted while a page still has room), `/readyz` answers 503 and `/healthz` 200.
+ * Afterwards the service recovers by itself, each refused request key is free or holds its one payment, and `vintem verify --full` is clean.
+ * Exit code 1 when not.
  */
 const root = await newFolder('disk-full');
 const dataDir = join(root, 'data');

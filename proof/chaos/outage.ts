@@ -19,8 +19,8 @@ import { numbersGiven } from '../flags.ts';
 import { freePort, http, newFolder, part, sleep } from './processes.ts';
 
 /**
- * An hour in which the provider took transfers and told nobody what became of them: so many are open when it is well again.
- * How long until each is known, within the limit of queries that all workers share?
+ * For an hour the provider took transfers and reported no outcome, so all of them are open when it recovers.
+ * Measures how long it takes until each outcome is known, within the query limit that all workers share.
  *
  *   node proof/chaos/outage.ts [--payments 100000] [--minutes 15]
  *

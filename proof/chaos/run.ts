@@ -570,7 +570,7 @@ for (;;) {
   await sleep(3_000);
 }
 const recoveryMs = performance.now() - recoveryBegan;
-// What a dropped webhook said of a payment that had ended, nobody asks after: that is what the comparison is for.
+// The follow-up does not query payments that have ended, so a change in a dropped webhook is found only by the comparison.
 const compared = await command<Record<string, unknown>>(['reconcile'], commandEnv);
 truth = await truthNow();
 reconciled = true;

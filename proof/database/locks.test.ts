@@ -152,7 +152,7 @@ async function overlapping<T>(
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
   for (const deadline = Date.now() + 5_000; !(await holds()); await clock.sleep(5))
-    if (Date.now() > deadline) throw new Error('nobody waits for the lock');
+    if (Date.now() > deadline) throw new Error('no session waits for the lock');
 }
 
 const intents = ({ db, now, account, operation }: World): Promise<unknown> =>
@@ -209,8 +209,8 @@ const shared =
   };
 
 /**
- * Whoever waits for the first row in key order has not locked the second, whatever the plan: so two of them cannot wait for each
- * other.
+ * A statement that waits for the first row in key order has not locked the second row yet, with any plan. So two such statements cannot
+ * deadlock.
  */
 const inOrder =
   (table: string, key: string, run: (tx: Queries, world: World) => Promise<unknown>): Law =>
@@ -381,7 +381,7 @@ const laws: Record<string, [law: string, Law]> = {
     },
   ],
   'events/publish.sql.ts publish_lock': [
-    'there is one publisher, and nobody waits to be it',
+    'there is one publisher, and no other process waits to become it',
     async ({ sql }) => (await beside(sql, becomePublisher, becomePublisher)) === false,
   ],
   'ledger/ledger.sql.ts balance_lock': [
@@ -392,7 +392,7 @@ const laws: Record<string, [law: string, Law]> = {
     },
   ],
   'accounts/lock.sql.ts account_lock_balances': [
-    'whoever changes an account stops every flush of its operations',
+    'a change of an account blocks every batch of its operations',
     async ({ sql, account, operation }) =>
       (await beside(
         sql,
@@ -401,7 +401,7 @@ const laws: Record<string, [law: string, Law]> = {
       )) === 'waits',
   ],
   'accounts/lock.sql.ts account_lock': [
-    'whoever changes an account holds its row, before any balance row',
+    'a change of an account locks the account row before any balance row',
     async (world) => {
       const tx = await world.sql.begin();
       await lockAccount(tx, world.account);

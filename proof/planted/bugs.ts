@@ -256,7 +256,7 @@ export const bugs: Bug[] = [
     rig: 'simulation',
   },
   {
-    name: 'an ended lease is taken over and never asked after',
+    name: 'an ended lease is taken over and the payment never queried',
     file: `${settlement}/dispatch/intent.ts`,
     line: '  leaseUntil: null,\n  dueAt: now,',
     with: '  leaseUntil: null,\n  dueAt: now + 30 * day,',

@@ -43,7 +43,7 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
   const unnamed = final.payments.filter(({ kind, id }) => kind !== 'deposit' && !keyOfId.has(id));
   must(
     unnamed.length <= open.size,
-    `${unnamed.length} transfers that nobody was told of, and ${open.size} requests without an answer`,
+    `${unnamed.length} transfers that no answer named, and ${open.size} requests without an answer`,
   );
 
   // The provider's side and ours are the same.
@@ -106,7 +106,7 @@ export function checkHistory(history: readonly Entry[], truth: Truth, final: Fin
 
   readsFit(history, final, must);
 
-  // Each client sees a payment's state only go on, and a balance never below zero.
+  // A client never sees a payment's state move back, nor a balance below zero.
   const seen = new Map<string, { rank: number; says: string }>();
   for (const { client, paymentId, says, result, balanceCents, call } of history) {
     if (balanceCents !== null) must(balanceCents >= 0, `client ${client} read a balance of ${balanceCents}`);

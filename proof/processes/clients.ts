@@ -100,7 +100,7 @@ export function startClients(options: {
         else open.push(entry);
       }
     }
-    // The client does as it is told: what had no answer is repeated with the same key.
+    // As the guide says, a request without an answer is repeated with the same key.
     for (const entry of open) {
       if (entry.paymentId !== null) continue;
       for (let tries = 0; tries < 20; tries++) {

@@ -8,19 +8,19 @@ import { random } from '../simulation/random.ts';
 import { callWith, fund, pause } from './clients.ts';
 
 /**
- * A till that is frozen between two statements of a flush: an `api` process that works for one operation alone is stopped (SIGSTOP) while its
- * transaction holds the lock of that operation's balance row. Another process goes on meanwhile with that operation and with another one.
+ * A till that is frozen between two statements of a batch: an `api` process that works for one operation only is stopped (SIGSTOP) while its
+ * transaction holds the lock of that operation's balance row. Another process keeps working on that operation and on another one.
  *
  *   node proof/processes/frozen-till.ts [--seed N] [--rounds N]
  *
- * The moment is not guessed: the process is stopped first, and PostgreSQL is asked whether a transaction of its stands open with a lock
- * on a balance; if not, it goes on and is stopped again.
+ * The moment is not guessed: the process is stopped first, and PostgreSQL says whether one of its transactions is open with a lock
+ * on a balance. If not, the process is continued and stopped again.
  *
- * The bounds are the limits. PostgreSQL ends an idle transaction after 3 s; a lock is waited for 2 s, so who began to wait at
- * the beginning has given up once by then and tries again; a second is left for a busy machine: 6 s until the same operation is
- * served, 8 s (and that second) for any answer. The other operation is asked for one transfer after the other while the frozen transaction
- * stands. A flush that both operations share waits for the lock once, 2 s, and is then split: so one of its requests a freeze may take
- * that long (counted in the figures), and no other may wait at all, which is told apart by a second.
+ * The bounds follow from the limits. PostgreSQL ends an idle transaction after 3 s. A lock wait ends after 2 s, so a command that waited
+ * from the start has failed once by then and tries again. One second is left for a busy machine: 6 s until the same operation is
+ * served, 8 s (and that second) for any answer. The other operation gets one transfer after the other while the frozen transaction
+ * is open. A batch that both operations share waits once for the lock, 2 s, and is then split. So one of its requests per freeze may take
+ * that long (counted in the figures), and no other may wait; a second separates the two cases.
  */
 export interface FrozenFigures {
   freezes: number;
@@ -124,7 +124,7 @@ export async function freezeTill(options: {
         api.signal('SIGSTOP');
         stopped = performance.now();
         figures.stops++;
-        // Whoever else had a transaction open has gone on by then.
+        // Other processes that had a transaction open have finished it by then.
         await pause(130);
         frozen = await frozenSession();
         if (frozen === null) api.signal('SIGCONT');
@@ -187,7 +187,7 @@ export async function freezeTill(options: {
       await Promise.all(load);
       options.say(`freeze ${round + 1}: same operation served after ${afterMs} ms`);
     }
-    must(figures.otherAnswered > 0, 'nobody of the other operation was answered during a freeze');
+    must(figures.otherAnswered > 0, 'no request of the other operation was answered during a freeze');
 
     // Each key, asked for again, is one payment; and the money says the same.
     const ids = new Set<string>();

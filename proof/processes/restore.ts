@@ -8,10 +8,10 @@ import { callWith, control, fund, pause, pixKeyOf, startClients } from './client
 import type { Entry, Truth } from './history.ts';
 
 /**
- * Backup, restore, reconcile: a copy is made under load, the load goes on (the lost interval), then the service ends and
- * only the copy is left, with the provider's truth. Each round: `verify --full` on the restored copy (consistent, though made while
- * running); every transfer is refused as paused until `reconcile` has ended; then every request key of the history is asked for once more,
- * those of the lost interval too, and the provider may have accepted none of them twice.
+ * Backup, restore, reconcile. A copy is made under load, the load continues (the lost interval), then the service ends and
+ * only the copy and the provider's truth are left. Each round: `verify --full` on the restored copy (consistent, although made while
+ * running); every transfer is refused as paused until `reconcile` has ended; then every request key of the history is sent once more,
+ * including those of the lost interval, and the provider must have accepted none of them twice.
  *
  *   node proof/processes/restore.ts [--seed N] [--rounds N]
  */

@@ -11,7 +11,7 @@ import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts'
  * The secret of the installation is replaced, several times in a row, while clients send transfers. Each time: the service is killed and
  * started with the new secret and the previous one; `secret rotate` is killed at random moments, and so is the service beside it; then
  * it runs to its end, and the service starts without the previous secret. Every key that was ever made must work, a start with the old
- * secret must be refused, and the books must agree with the provider's truth and with what the clients were told.
+ * secret must be refused, and the books must agree with the provider's truth and with the answers that the clients got.
  *
  *   node proof/processes/rotation.ts [--seed N] [--rotations N] [--kills N]
  */

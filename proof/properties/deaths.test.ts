@@ -69,7 +69,7 @@ async function admin<Row extends pg.QueryResultRow>(text: string, values: unknow
   const password = (await readFile(join(program.dataDir, 'postgres.password'), 'utf8')).trim();
   const { port } = JSON.parse(await readFile(join(program.dataDir, 'postgres.json'), 'utf8'));
   const client = new pg.Client(`postgres://vintem:${password}@127.0.0.1:${port}/vintem`);
-  // What dies under it is told by the query as well.
+  // A query under way fails too when the connection dies, and reports it.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -316,7 +316,7 @@ describe('branches of calls at once', () => {
       shelf.payments[id] = 'over';
       shelf.cents = 5_000;
     }
-    // A charge is paid by the branch that was drawn to, and by nobody else.
+    // Only the branch that was drawn for it pays a charge.
     const unpaid = new Map<Act, string>();
     for (const act of branches.flat())
       if (act.act === 'receive') unpaid.set(act, await chargeIn(nth(shelves, act.in), act.amountCents));
@@ -514,7 +514,7 @@ describe('branches of calls at once', () => {
   it('and at the end the books agree with themselves and with the provider', async () => {
     const { checks } = await vintem<{ checks: { ok: boolean }[] }>('verify', '--full');
     expect(checks.filter(({ ok }) => !ok)).toEqual([]);
-    // Nothing odd has happened: no delivery that came twice, late or in another order is taken for money that nobody asked for.
+    // No delivery that came twice, late or in another order was taken for unexpected money.
     expect(await admin('SELECT kind, payment_id FROM vintem.incident')).toEqual([]);
     const { payouts } = (await simulator.control('GET', '/control/state')).body as {
       payouts: { idEnvio: string; status?: string; timesAccepted: number }[];
@@ -527,7 +527,7 @@ describe('branches of calls at once', () => {
     const idsOf = (...statuses: string[]): string[] =>
       transfers.filter(({ status }) => statuses.includes(status)).map(({ id }) => providerId(id));
     const taken = accepted.map(({ idEnvio }) => idEnvio);
-    // What has reached the provider is not told of everywhere yet; what is told has.
+    // The provider may have payments whose state has not been updated yet; a payment shown as completed has reached it.
     expect([...idsOf('unknown', 'pending', 'completed')]).toEqual(expect.arrayContaining(taken));
     expect(taken).toEqual(expect.arrayContaining(idsOf('pending', 'completed')));
   });

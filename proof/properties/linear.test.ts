@@ -14,7 +14,7 @@ const seen = (cents: number, beganMs: number, endedMs: number): Call<number> => 
   step: (before) => (before === cents ? before : null),
 });
 
-it('calls that overlap may have come in any order, and the one that fits is told', () => {
+it('calls that overlap may have come in any order, and the order that fits is returned', () => {
   expect(explain(0, [add(-5, 0, 9), add(5, 1, 8)])).toEqual(
     ['+5', '-5'].map((name) => name.replace('-', '+-')),
   );

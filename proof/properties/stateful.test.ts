@@ -128,7 +128,7 @@ describe('two processes over one database', () => {
       { numRuns: Number(process.env.PROPERTY_RUNS ?? 10), endOnFailure: true },
     );
     await service.simulator.control('DELETE', '/control/behaviour');
-    // No delivery that came twice or in another order was taken for money that nobody asked for.
+    // No delivery that came twice or in another order was taken for unexpected money.
     expect(await service.database.admin('SELECT kind, payment_id FROM vintem.incident')).toEqual([]);
   });
 

@@ -8,8 +8,8 @@ import { type FaultyProxy, openProxy } from './proxy.ts';
 
 /**
  * The promise of the SDK: transfers through a proxy that spoils two of five requests. A merchant's program does as the SDK's page says
- * (stores the key before anything is sent, repeats with it while the error is `retryable`), and what it was told is compared
- * with the provider's own truth: nothing is paid twice, and nothing is reported wrongly.
+ * (stores the key before anything is sent, repeats with it while the error is `retryable`). Its answers are compared with the
+ * provider's own truth: nothing is paid twice, and nothing is reported wrongly.
  */
 export interface PromiseFigures {
   transfers: number;

@@ -81,7 +81,7 @@ export interface Local {
   accepted: number;
   /** It said refused and completed it all the same. */
   contradicted: boolean;
-  /** Requests on their way for which nobody waits: at most two. */
+  /** Requests on their way to the provider whose sender no longer waits: at most two. */
   orphans: number;
   owner: Owner | null;
   /** An owner whose lease ended and who does not know it yet. */
@@ -492,7 +492,7 @@ async function observe(world: World, rules: Rules, seen: Observation): Promise<v
     { ...about, observation },
     Number.POSITIVE_INFINITY,
   );
-  // The provider's "accepted" counts whoever brings it; to end or to judge an attempt takes its fence.
+  // "Accepted" counts under any fence; every other outcome needs the fence of its attempt.
   if (seen.from === 'send' && intent?.fence !== seen.fence && seen.outcome.outcome !== 'accepted')
     if (memory.stored.payment !== payment || memory.stored.intent !== intent)
       throw new Violation('an owner that was overtaken changed something (47)');
@@ -508,7 +508,7 @@ function store(world: World, memory: Memory): void {
     if (before.status !== after.status && !allowed[before.status].includes(after.status))
       throw new Violation(`${before.status} became ${after.status}`);
     if (before !== after && after.updatedAt <= before.updatedAt)
-      throw new Violation('updatedAt did not go on');
+      throw new Violation('updatedAt did not increase');
     for (const field of [
       'amountCents',
       'feeCents',

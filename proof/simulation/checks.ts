@@ -239,7 +239,10 @@ export function checkEvents(db: Database, receiver: Receiver): Finding[] {
     if (seq !== at + 1)
       findings.push({ invariant: 42, what: `event ${id} is ${seq} in the log, not ${at + 1}` });
     if (status === 'delivered' && !receiver.accepted.has(id))
-      findings.push({ invariant: 42, what: `event ${id} counts as delivered, and nobody took it` });
+      findings.push({
+        invariant: 42,
+        what: `event ${id} counts as delivered, but the endpoint did not accept it`,
+      });
     if (status !== 'delivered' && !(status === 'failed' && made === attempts?.length && made > 1))
       findings.push({ invariant: 42, what: `event ${id} is ${status} after ${made} attempts` });
   }

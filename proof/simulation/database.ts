@@ -3,7 +3,7 @@ import { PGlite } from '@electric-sql/pglite';
 import { parseTimestamp } from '../../server/src/db/pool.ts';
 import { openSession, type Session } from './wire.ts';
 
-/** PostgreSQL in this process, migrated, worked on as the service's own role. One session: whoever has it, has it alone. */
+/** PostgreSQL in this process, migrated, used under the service's own role. One session, held by one caller at a time. */
 export interface Database extends Session {
   /** Runs `work` as the superuser, outside of any process's sight and between transactions. */
   admin<T>(work: () => T): T;

@@ -18,8 +18,8 @@ import type { Random } from './random.ts';
 import type { World } from './world.ts';
 
 /**
- * The provider of a run: the simulator's bank, which is a pure model, behind a network that goes wrong. What is lost,
- * late, doubled or wrong is drawn from the run's seed; the bank's own truth never lies, only what is told of it does.
+ * The provider of a run: the simulator's bank, a pure model, behind a faulty network. The run's seed decides what is lost,
+ * late, doubled or wrong. The bank's own records are always true; only its messages may be wrong.
  */
 export interface Faults {
   notSent: number;
@@ -79,7 +79,7 @@ export interface Provider {
   settleAll(): void;
 }
 
-/** Posts a delivery to the service; resolves with the status, or null when nobody answered. */
+/** Posts a delivery to the service; resolves with the status, or null without an answer. */
 export type Post = (body: string, signature: string) => Promise<number | null>;
 
 export function createProvider(world: World, random: Random, bank: Bank, post: Post): Provider {

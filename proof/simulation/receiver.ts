@@ -78,7 +78,7 @@ export function createReceiver(world: World, random: Random, secret: string): Re
         case 'tooMany':
           return world.at(soon(), () => answer(429, { 'retry-after': String(1 + random.below(60)) }));
         case 'late':
-          // Taken, and answered when nobody waits any more.
+          // Accepted, but answered after the sender's timeout.
           return world.at(soon(), () => {
             take(request);
             world.at(world.now() + request.timeoutMs + 1, () => answer(200));

@@ -61,7 +61,7 @@ export interface Outcome {
   findings: Finding[];
   seen: ReadonlyMap<string, number>;
   examined: Examined;
-  /** What the faults and actions of the seed were, for whoever reads a failure. */
+  /** The faults and actions of the seed, for the reader of a failure. */
   story: string[];
   /** Of everything that happened and of all data at the end: the same for the same run. */
   digest: string;
@@ -442,7 +442,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   tellAgain(db, bank, world.now());
   provider.wake();
   merchant.again();
-  // A charge with an open incident waits for whoever resolves it, and then has time of its own.
+  // A charge with an open incident waits until the incident is resolved, and then has its own time limit.
   const settled = (): Promise<boolean> => {
     const end = world.now() + 48 * hour;
     let nextLook = world.now();
@@ -466,7 +466,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       looked = true;
     });
     if (!(await world.run(() => looked, world.now() + hour)))
-      findings.push({ invariant: 46, what: 'nobody can resolve the incidents' });
+      findings.push({ invariant: 46, what: 'the incidents cannot be resolved' });
     await settled();
   }
   const rows = readRows(db);

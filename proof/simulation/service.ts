@@ -19,9 +19,8 @@ import type { Process, World } from './world.ts';
 
 /**
  * The service as one process after the other: its use cases, its till, its follow-up and its inbound side over the ports of
- * a process that may die at any call. The HTTP edge is built once for all runs (it costs more than a whole run) and hands
- * every request to the process that lives: it keeps no state but caches of a second, and time goes on by more than that
- * between two lives.
+ * a process that may die at any call. The HTTP edge is built once for all runs (it costs more than a whole run) and passes
+ * every request to the live process. Its only state is caches of one second, and more time than that passes between two lives.
  */
 export interface Life {
   process: Process;
@@ -83,7 +82,7 @@ export function createService(db: Database): Service {
   };
 
   const living = (): Life => {
-    if (!service.current) throw new Error('nobody lives');
+    if (!service.current) throw new Error('no process is alive');
     return service.current;
   };
 
@@ -193,7 +192,7 @@ export function createService(db: Database): Service {
     const deliverer = createDeliverer(runtime);
     deliverer.onWork(ring);
     life.delivered = () => world.at(world.now() + 25_000, ring);
-    // What a step began goes on beside it and changes what is due: it is looked at again after these waits.
+    // Work that a step started continues and changes what is due, so the service looks again after these waits.
     const looks = [50, 500, 1_500, 7_000];
     let look = 0;
     const steps: [keyof Due, () => Promise<boolean>][] = [

@@ -20,15 +20,15 @@ import type { Random } from './random.ts';
 import { DatabaseError } from './wire.ts';
 
 /**
- * Time, chance and the order of things. Every call of a port becomes a task; one task at a time is taken, by chance where
- * several wait, and what it sets off runs to the end before the next. When nothing is left to do, time goes on to the next
- * timer. So a run is a function of its seed, and between any two port calls a process can die.
+ * Time, chance and the order of execution. Every call of a port becomes a task. One task runs at a time, chosen by chance where
+ * several wait, and everything it starts runs to its end before the next. With no task left, time advances to the next
+ * timer. So a run is a function of its seed, and a process can die between any two port calls.
  */
 export interface World {
   readonly random: Random;
   /** The true time, which the provider knows; a process may be wrong about it. */
   now(): number;
-  /** Something that happens later, whoever lives then. */
+  /** Schedules something at a later time, independent of which process is alive then. */
   at(when: number, what: () => void): void;
   spawn(name: string): Process;
   /** Runs until `done` says so or virtual time passes `until`; false when time ran out. */
@@ -190,7 +190,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
     crash = null;
     world.count(`crash ${dies.when} ${task.what.split(' ')[0]}`);
     if (dies.when === 'after') {
-      // Carried out, and nobody hears of it.
+      // Carried out, but its process dies before the result.
       task.process.alive = false;
       task.carryOut();
     }
@@ -400,7 +400,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
       return {
         begin,
         run: async <Row>(what: Statement, values?: readonly unknown[]) => {
-          // Alone on its connection: waits for whoever has the session.
+          // Exclusive: waits until the session is free.
           const release = await db.acquire();
           if (!process.alive) {
             release();

@@ -37,10 +37,10 @@ import { type Stored, seed } from './seed.ts';
 import { createWorld, type Sizes, withSeeded } from './world.ts';
 
 /**
- * Every operation at size: stores settled payments, open charges and operations, then runs, while merchants go on, `verify`, the deletion of
- * an operation, every list and panel page, retention, the follow-up, `reconcile` to its end, a backup and its restore. Each statement is
- * run once more under EXPLAIN (ANALYZE, BUFFERS), with the plan that the service gets, and held against a limit of rows (`limits.ts`): a plan
- * that reads in proportion to history fails the rig and names the statement.
+ * Every operation at size. Stores settled payments, open charges and operations. Then, while merchants keep working, it runs `verify`, the
+ * deletion of an operation, every list and panel page, retention, the follow-up, `reconcile` to its end, a backup and its restore. Each
+ * statement runs once more under EXPLAIN (ANALYZE, BUFFERS), with the plan that the service gets, and is compared with a limit of rows
+ * (`limits.ts`): a plan that reads in proportion to history fails the rig and names the statement.
  *
  *   node proof/size/size.ts [--settled 2000000] [--open 2000000] [--operations 10000]
  */
@@ -385,7 +385,7 @@ async function visitPages(stage: Stage): Promise<string> {
   ]; // biome-ignore format: a list of addresses
   const pages = [
     '/overview', '/overview?days=90', `/overview?operationId=${second}`, '/records', '/records?status=unknown', '/records?status=cancelled',
-    '/records?kind=transfer', '/records?search=nobody', `/records?operationId=${second}&status=paid`, '/records?minimumCents=999999',
+    '/records?kind=transfer', '/records?search=nothing', `/records?operationId=${second}&status=paid`, '/records?minimumCents=999999',
     `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, '/members', '/security-events', '/reconciliation',
     '/requests', '/keys', '/operations', ...(paymentId ? [`/records/${paymentId}`] : []),
   ]; // biome-ignore format: a list of addresses

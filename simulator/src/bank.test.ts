@@ -23,7 +23,7 @@ import {
 import { choices, defaultBehaviour } from './behaviour.ts';
 import type { World } from './world.ts';
 
-/** A world of the test's own making: the clock goes when it is told to, chance counts. */
+/** The test's own world: the clock moves only when the test sets it, and the random source counts up. */
 function countingWorld(): World & { at: number } {
   let drawn = 0;
   return {

@@ -119,7 +119,7 @@ export type Payout = PayoutRequest & {
 };
 
 export type Refusal = { code: string; reason: string };
-/** `id` is chosen by whoever returns the Pix and unique only within one Pix; `rtrId` is unique. */
+/** The party that returns the Pix chooses `id`, which is unique only within one Pix; `rtrId` is unique. */
 export type PixReturn = { id: string; rtrId: string; amountCents: number; at: number; line: number };
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
@@ -613,7 +613,7 @@ export function requestReport(bank: Bank, world: World, asked: Pick<Report, 'day
   return report;
 }
 
-/** Nobody who has not registered an address for a key hears of it. */
+/** Sends a webhook only where an address is registered for the key. */
 function report(
   bank: Bank,
   now: number,

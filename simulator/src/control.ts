@@ -121,7 +121,7 @@ function chargeReturn(desk: Desk, txid: string, body: string): Reply {
   return returnReply(answer);
 }
 
-/** `id` of a return: chosen by whoever returns the Pix. */
+/** `id` of a return: chosen by the party that returns the Pix. */
 function readReturnId({ id }: Record<string, unknown>): { id: string | undefined } | { refusal: Reply } {
   if (id === undefined || (typeof id === 'string' && /^[a-zA-Z0-9]{1,35}$/.test(id))) return { id };
   return { refusal: failure(400, 'id must be a text of 1 to 35 letters or digits') };
@@ -200,8 +200,8 @@ function state(desk: Desk, query: URLSearchParams): Reply {
   const { bank } = desk;
   if (txid === null && idEnvio === null) {
     const parts = stateParts(desk, bank.charges.values(), bank.payouts.values());
-    // Told in one piece it is the state of one moment. A million payouts are 200 MB, which nobody should wait for
-    // nor hold in memory twice: what is that long is streamed, while the rest goes on.
+    // An answer in one piece is the state of one moment. A million payouts are 200 MB, too much to wait for or to hold in
+    // memory twice: so a long state is streamed while other requests are served.
     const rows = bank.charges.size + bank.payouts.size;
     const body = rows <= rowsInOnePiece ? [...parts].join('') : parts;
     return { status: 200, type: 'application/json', body };

@@ -78,7 +78,7 @@ export async function startSimulator(
     hostNames: options.hostNames ?? [],
     whenWritten: (callback) => journal?.whenWritten(callback),
   });
-  // The port comes first: whoever holds it holds the state directory that goes with it.
+  // The port comes first: it also serves as the lock of its state directory.
   await listen(server, options.host, options.port);
   try {
     journal = openJournal(resolve(options.stateDir), bank);
@@ -160,7 +160,7 @@ async function main(): Promise<void> {
     };
     process.once('SIGTERM', stop);
     process.once('SIGINT', stop);
-    // Started as a child: without the parent there is nobody left who would stop it.
+    // Started as a child process: without its parent, nothing would stop it.
     if (process.send !== undefined) {
       if (process.connected) process.once('disconnect', stop);
       else stop();

@@ -43,7 +43,7 @@ import { issueToken, readBasic, readToken, tokenLifeSeconds } from './oauth.ts';
 import { type ListQuery, pageOf, readListQuery } from './page-of-list.ts';
 import { garbage, internalError, json, problem, type Reply } from './reply.ts';
 
-/** What becomes of a request: an answer, the end of its connection, or silence. */
+/** How a request ends: with an answer, with a closed connection, or without an answer. */
 export type Outcome = Reply | 'drop' | 'hang';
 
 const scopes =
@@ -283,7 +283,7 @@ function paymentNotFound(): Reply {
 function getPayment(desk: Desk, endToEnd: string): Outcome {
   return queried(desk, paymentNotFound, (stale) => {
     const payment = desk.bank.payments.get(endToEnd);
-    // As its charge was created, nobody had paid.
+    // A stale answer shows the charge as it was created: unpaid.
     return payment === undefined || stale ? paymentNotFound() : json(200, wholePayment(desk, payment));
   });
 }

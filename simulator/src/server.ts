@@ -8,8 +8,8 @@ import { type Outcome, providerApi, unknownCall, unreadable } from './provider-a
 import type { Reply } from './reply.ts';
 
 /**
- * The HTTP edge on node:http alone. A framework's routing, schema and reply machinery costs about as much for each
- * request as all that happens here, and this server shares its two cores with whoever measures against it.
+ * The HTTP edge on node:http alone. A framework's routing, schemas and replies cost about as much per request as
+ * everything that happens here, and this server shares its two cores with the benchmark that uses it.
  */
 export function createHttpServer(
   desk: Desk,

@@ -46,7 +46,7 @@ export function startSender(
     let answers = 0;
     const webhook = bank.webhooks.get(delivery.key);
     if (webhook === undefined) {
-      // The registration was removed in the meantime: there is nobody left to tell.
+      // The registration was removed in the meantime, so there is no address to send to.
       delivered = true;
     } else {
       const body = deliveryBody(bank, delivery);

@@ -10,17 +10,17 @@ import { parse } from 'yaml';
  */
 const document = parse(readFileSync(new URL('../../contract/bacen-api-pix.yaml', import.meta.url), 'utf8'));
 
-const mended = JSON.parse(JSON.stringify(document.components.schemas), (name, value) => {
+const schemas = JSON.parse(JSON.stringify(document.components.schemas), (name, value) => {
   if (name === 'pattern' && typeof value === 'string') return value.replace(/^\/(.*)\/$/, '$1');
   if (name === 'location' && value?.format === 'uri') return { ...value, format: undefined };
   if (name === 'required' && Array.isArray(value)) return value.filter((one) => one !== 'idCob');
   return value;
 });
-mended.PixConsultados.required = ['parametros', 'pix'];
+schemas.PixConsultados.required = ['parametros', 'pix'];
 
 const ajv = new Ajv({ strict: false, allErrors: true });
 addFormats.default(ajv);
-ajv.addSchema({ $id: 'https://api-pix.example/', components: { schemas: mended } });
+ajv.addSchema({ $id: 'https://api-pix.example/', components: { schemas } });
 
 export function schema(name: string): ValidateFunction {
   const found = ajv.getSchema(`https://api-pix.example/#/components/schemas/${name}`);

@@ -36,7 +36,7 @@ describe('a payout', () => {
     expect((await provider.call('GET', '/v2/gn/saldo')).body).toEqual({ saldo: '-9.75' });
   });
 
-  test('that nobody asked for is not found', async () => {
+  test('with an unused id is not found', async () => {
     const provider = await startProvider();
     for (const path of [`id-envio/${newId()}`, 'E00000000202601010000abcdefghijk']) {
       const answer = await provider.call('GET', `/v2/gn/pix/enviados/${path}`);

@@ -71,7 +71,7 @@ describe('a kill -9', () => {
       settleAfterMs: 123,
       webhook: 'duplicate',
     });
-    // Ids stay taken, numbers go on, and the registration with its secret is still there.
+    // Ids stay taken, numbering continues, and the registration with its secret is still there.
     expect((await second.putPayout(refused)).status).toBe(409);
     expect((await second.putCharge(paid)).status).toBe(409);
     await second.control('DELETE', '/behaviour');

@@ -124,7 +124,7 @@ export const asvsTable: readonly Requirement[] = [
   none('1.3.1', 1, 'Sanitize HTML from editors', 'No HTML is taken.'),
   met('1.3.2', 1, 'Avoid dynamic code', {
     [docs]: [
-      'a browser shows every call and event, asks nobody else for anything, and breaks no rule of the policy',
+      'a browser shows every call and event, sends no request to another host, and breaks no rule of the policy',
     ],
   }),
   met('1.3.3', 2, 'Clean data before dangerous contexts', {
@@ -399,7 +399,7 @@ export const asvsTable: readonly Requirement[] = [
   met('7.1.2', 2, 'Document parallel sessions', { [model]: ['## Sessions'] }),
   none('7.1.3', 2, 'Document federated sessions', noIdp),
   met('7.2.1', 1, 'Sessions are verified on the server', {
-    [panelAccess]: ['refuses whoever is not signed in'],
+    [panelAccess]: ['refuses callers without a session'],
   }),
   met('7.2.2', 1, 'Sessions use generated tokens', {
     [panel]: ['is listed, and ends when its person ends it elsewhere'],
@@ -457,15 +457,15 @@ export const asvsTable: readonly Requirement[] = [
     [permissions]: ['each set of permissions opens exactly the calls that need one of them'],
   }),
   met('8.2.2', 1, 'Data needs permission', {
-    [access]: ['shows nobody what is of another account, and no id of it'],
-    [panelAccess]: ['shows nobody in their own account what is of another, and no id of it'],
+    [access]: ['shows nothing of another account, not even an id'],
+    [panelAccess]: ['shows people of one account nothing of another account, not even an id'],
   }),
   met('8.2.3', 2, 'Fields need permission', { [fields]: ['test('] }),
   met('8.3.1', 1, 'Rules are enforced on the server', {
-    [panelAccess]: ['refuses whoever is not signed in'],
+    [panelAccess]: ['refuses callers without a session'],
   }),
   met('8.4.1', 2, 'Accounts cannot affect each other', {
-    [permissions]: ['what belongs to another account is 404, the same as what nobody has'],
+    [permissions]: ['an id of another account is 404, the same as an id that does not exist'],
   }),
 
   // ----------------------------------------------------------------------------------------------- 9. self-contained tokens
@@ -509,7 +509,7 @@ export const asvsTable: readonly Requirement[] = [
   met('11.1.2', 2, 'An inventory of cryptography', { [model]: ['## Keys and algorithms'] }),
   met('11.2.1', 2, 'Validated implementations', { [secrets]: ['does not open when any byte was changed'] }),
   met('11.2.2', 2, 'Algorithms and keys can be changed', {
-    [secrets]: ['goes on opening while the previous secret is at hand, and the current one writes'],
+    [secrets]: ['opens values while the previous secret is set, and seals with the current one'],
     [passwords]: ['a hash fits its own password only, and says how it was made'],
   }),
   met('11.2.3', 2, '128 bits of security', { [model]: ['## Keys and algorithms'] }),
@@ -616,7 +616,7 @@ export const asvsTable: readonly Requirement[] = [
     [http]: ['every answer names its request, is not stored and is JSON in UTF-8'],
   }),
   met('14.2.3', 2, 'Nothing goes to trackers', {
-    [docs]: ['a browser shows every call and event, asks nobody else for anything'],
+    [docs]: ['a browser shows every call and event, sends no request to another host'],
   }),
   met('14.2.4', 2, 'Protection is implemented as documented', {
     [requestLog]: [

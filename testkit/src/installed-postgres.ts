@@ -20,7 +20,7 @@ export interface InstalledPostgres {
  */
 export async function startInstalled(bin: string): Promise<InstalledPostgres> {
   const folder = await mkdtemp(join(tmpdir(), 'vintem-installed-'));
-  const user = process.getuid?.() === 0 ? nobody() : null;
+  const user = process.getuid?.() === 0 ? unprivilegedUser() : null;
   if (user) chownSync(folder, user.uid, user.gid);
   chmodSync(folder, 0o700);
   const options = { cwd: '/', env: { PATH: process.env.PATH, LC_ALL: 'C' }, ...(user ?? {}) };
@@ -53,7 +53,7 @@ export async function startInstalled(bin: string): Promise<InstalledPostgres> {
 }
 
 /** PostgreSQL refuses to run as root. */
-function nobody(): { uid: number; gid: number } {
+function unprivilegedUser(): { uid: number; gid: number } {
   const idOf = (flag: string) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' }));
   return { uid: idOf('-u'), gid: idOf('-g') };
 }

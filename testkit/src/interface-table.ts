@@ -53,7 +53,7 @@ export const interfaceTable: readonly Sentence[] = [
     says: 'An account holds up to 10 business operations; each has its own name, balance and history.',
     shownBy: {
       [operations]: ['the eleventh is refused, also when many come at once', 'a new operation is empty'],
-      [lookup]: ['what belongs to another operation or account, or to nobody, is the same 404'],
+      [lookup]: ['a payment of another operation or account, or one that does not exist, is the same 404'],
     },
   },
   {
@@ -95,7 +95,7 @@ export const interfaceTable: readonly Sentence[] = [
     says: 'Account-level withdrawal restrictions and platform-wide blocks apply to every operation.',
     shownBy: {
       [rules]: ['is free of what blocks another: withdrawal blocks and pauses stop all of them'],
-      [conditions]: ['a pause stops every account, first sends included, and a resume lets them go on'],
+      [conditions]: ['a pause stops every account, first sends included, and a resume lets them continue'],
     },
   },
   {
@@ -110,7 +110,7 @@ export const interfaceTable: readonly Sentence[] = [
   {
     part: '1.5',
     says: 'Looking up a status does not confirm anything and needs no e-mail code.',
-    shownBy: { [rules]: ['is confirmed by nobody who calls: however often it is looked up or repeated'] },
+    shownBy: { [rules]: ['is never confirmed by a caller: however often it is looked up or repeated'] },
   },
   {
     part: '1.6',
@@ -181,7 +181,7 @@ export const interfaceTable: readonly Sentence[] = [
   {
     part: '2.1',
     says: '`notice` may be there.',
-    shownBy: { [lookup]: ['a notice is told in the language of the caller'] },
+    shownBy: { [lookup]: ['a notice is in the language of the caller'] },
   },
   {
     part: '2.1',
@@ -255,9 +255,9 @@ export const interfaceTable: readonly Sentence[] = [
     part: '3',
     says: '`unknown`: the same id is queried, and a new request with a new UUID is never made.',
     shownBy: {
-      [transfers]: ['whose answer is lost is unknown, is asked after, and is never sent again'],
+      [transfers]: ['whose answer is lost is unknown, is queried, and is never sent again'],
       [sends]: [
-        'whose owner died is taken over when its lease has ended, and then asked after, never sent at once',
+        'whose owner died is taken over when its lease has ended, and is then queried, never sent at once',
       ],
     },
   },
@@ -295,7 +295,7 @@ export const interfaceTable: readonly Sentence[] = [
     shownBy: {
       [transfers]: [
         'keeps its reserve while the provider only has it, and is decided by the provider alone',
-        'whose answer is lost is unknown, is asked after, and is never sent again',
+        'whose answer is lost is unknown, is queried, and is never sent again',
       ],
     },
   },
@@ -391,7 +391,7 @@ export const interfaceTable: readonly Sentence[] = [
     part: '4.1.5',
     says: 'On timeout or `unknown` the Pix may have been sent: keep the same `requestKey` and query the same operation.',
     shownBy: {
-      [transfers]: ['whose answer is lost is unknown, is asked after, and is never sent again'],
+      [transfers]: ['whose answer is lost is unknown, is queried, and is never sent again'],
       [lookup]: ['a request key finds its payment in the selected operation, and nothing elsewhere'],
     },
   },
@@ -424,15 +424,17 @@ export const interfaceTable: readonly Sentence[] = [
   {
     part: '4.3',
     says: 'GET /payments/{id}: one payment of the account, scoped to the selected operation; unknown id gives 404.',
-    shownBy: { [lookup]: ['what belongs to another operation or account, or to nobody, is the same 404'] },
+    shownBy: {
+      [lookup]: ['a payment of another operation or account, or one that does not exist, is the same 404'],
+    },
   },
   {
     part: '4.3',
     says: 'It returns the last reconciled state and also tries to refresh it when its status query is overdue.',
     shownBy: {
       [rules]: [
-        'asks the provider when its next query is overdue, once however many look',
-        'asks nobody before the query is due, and lists never ask',
+        'queries the provider when its next query is overdue, once for any number of lookups',
+        'sends no query before it is due, and lists never send one',
         'never fails for the provider (%s), and waits two seconds at most',
       ],
     },
@@ -624,7 +626,7 @@ export const interfaceTable: readonly Sentence[] = [
     shownBy: {
       [account]: ['the header names an operation of the account, or nothing is shown'],
       [fields]: ['is one UUID in any case and of any version, or 400'],
-      [permissions]: ['what belongs to another account is 404, the same as what nobody has'],
+      [permissions]: ['an id of another account is 404, the same as an id that does not exist'],
     },
   },
   {
@@ -640,10 +642,10 @@ export const interfaceTable: readonly Sentence[] = [
     shownBy: {
       [keys]: [
         'a key with a life expires after it, and one without never does',
-        'a rolled key goes on for its overlap beside the new one, then it is 401 api_key_expired',
+        'a rolled key stays valid for its overlap beside the new one, then it is 401 api_key_expired',
         'a key with a list of addresses is 403 ip_not_allowed from elsewhere',
         'a key that may send money rests after 180 days without use',
-        'a key that nobody used for 90 days is told of once',
+        'a mail reports a key without use for 90 days once',
       ],
     },
   },
@@ -718,7 +720,7 @@ export const interfaceTable: readonly Sentence[] = [
     part: '7',
     says: '503: processing unavailable; ledger divergence blocks deletion.',
     shownBy: {
-      [rules]: ['with an open breaker creations are 503 before anything is written, repeats and reads go on'],
+      [rules]: ['with an open breaker creations are 503 before anything is written, repeats and reads work'],
       [http]: ['a creation that fails unexpectedly is 503'],
       [operations]: ['a balance that differs from its journals blocks deletion with 503'],
     },

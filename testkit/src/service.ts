@@ -190,7 +190,7 @@ export function simulatorAt(url: string): Simulator {
   return {
     url,
     control,
-    // In one call: between two of them it would behave well for a moment, and send what it was told to drop.
+    // One call: between two calls the simulator would behave well for a moment, and send what it should drop.
     behave: async (behaviour) => {
       await control('PUT', '/control/behaviour', { ...defaultBehaviour, ...behaviour });
     },

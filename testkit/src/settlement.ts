@@ -10,7 +10,7 @@ import type { Merchant, Service } from './service.ts';
 /** What the provider knows a payment by. */
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
 
-/** The same process at another time: its wall clock is ahead, and nobody waits. */
+/** The same process at another time: its wall clock is ahead, without waiting. */
 export function later(runtime: Runtime, aheadMs: number): Runtime {
   const ahead = () => runtime.clock.now() + aheadMs;
   const clock = { ...runtime.clock, now: ahead, machineMs: ahead };

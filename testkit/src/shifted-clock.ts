@@ -1,7 +1,7 @@
 import type { Clock } from '../../server/src/ports/clock.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 
-/** A wall clock that can be put forward: days pass, and nobody waits for them. Waits inside a process stay real. */
+/** A wall clock that can be moved forward by days without waiting. Sleeps inside a process stay real. */
 export interface ShiftedClock extends Clock {
   skip(ms: number): void;
 }

@@ -34,11 +34,11 @@ export async function openSmtp(port = 0): Promise<SmtpServer> {
       }
       const word = line.slice(0, 4).toUpperCase();
       if (word === 'QUIT') return void socket.end('221 bye\r\n');
-      if (word === 'RCPT' && behaviour === 'refuse') return void say('550 nobody of that name');
+      if (word === 'RCPT' && behaviour === 'refuse') return void say('550 no such user');
       // Otherwise a client that demands TLS would begin it.
       if (word === 'STAR') return void say('502 not offered');
       if (word === 'DATA') message = [];
-      say(word === 'DATA' ? '354 go on' : '250 well');
+      say(word === 'DATA' ? '354 send the message' : '250 ok');
     };
     say('220 test');
     socket.setEncoding('utf8').on('data', (part) => {

@@ -3924,7 +3924,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description How long the old key goes on working */
+                    /** @description How many hours the old key stays valid */
                     overlapHours: number;
                 };
             };

@@ -20,7 +20,7 @@ function takeToken(): string {
 /** The token of another installation, or of this one with another secret. */
 const isRefused = (error: unknown): boolean => error instanceof Problem && error.status === 404;
 
-/** The mails of a test installation. Nobody signs in for it: the mail that one needs to sign in is among them. */
+/** The mails of a test installation. The page needs no session, because the mail that a person needs to sign in is among them. */
 export function Mailbox() {
   const { words, language } = useText();
   const [token] = useState(takeToken);

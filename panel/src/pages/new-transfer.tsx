@@ -53,7 +53,7 @@ export function NewTransfer() {
 
   function typeKey(text: string) {
     setKeyText(text);
-    // As long as nobody has chosen a type, the key itself says which it is.
+    // Until the person chooses a type, it is guessed from the key.
     const guess = typeChosen ? null : guessPixKeyType(text);
     if (guess) setType(guess);
   }
@@ -334,7 +334,7 @@ function Outcome({
   const words = useWords();
   const good = status === 'completed';
   const bad = status === 'cancelled' || status === 'failed';
-  // Given up, run out or tried too often: nobody refused anything.
+  // Cancelled, expired or too many wrong codes: the provider refused nothing.
   const ended = reason?.startsWith('draft_');
   const title = good
     ? words.transfers.done

@@ -6,7 +6,7 @@ import { useWords } from '../text/text.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { Icon } from '../ui/icons.tsx';
 
-/** A charge on a screen that is turned to whoever pays: nothing else of the account is on it. */
+/** A charge on a screen that the merchant turns to the payer. It shows nothing else of the account. */
 export function PayerView() {
   const words = useWords();
   const { account } = useScope();

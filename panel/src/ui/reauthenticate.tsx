@@ -6,7 +6,7 @@ import { useAction } from './action.ts';
 import { Dialog } from './dialog.tsx';
 import { FormError } from './parts.tsx';
 
-/** Asks for the password in front of what wants a fresh one; the call that wanted it goes on afterwards. */
+/** Asks for the password when a call needs a recent one, then repeats that call. */
 export function Reauthenticate() {
   const words = useWords();
   const [opened, setOpened] = useState(false);

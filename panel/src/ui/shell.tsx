@@ -218,7 +218,7 @@ export function Shell() {
   // biome-ignore lint/correctness/useExhaustiveDependencies: another page was opened
   useEffect(() => {
     setOpen(false);
-    // A screen reader goes on where the new page begins; not on the first load, which begins there.
+    // Moves the screen reader to the start of the new page. Not needed on the first load, which starts there.
     if (!first.current) main.current?.focus({ preventScroll: true });
     first.current = false;
     window.scrollTo(0, 0);

@@ -21,11 +21,11 @@ export interface UnknownAlert {
   operationName: string;
   amountCents: number;
   createdAt: number;
-  /** Nobody knows yet, even now. */
+  /** Still unknown at this moment. */
   open: boolean;
 }
 
-/** Transfers that were told to be unknown and that no mail was sent of; out of sight of the others until `untilMs`. */
+/** Takes transfers that an event reported as unknown and that no mail has reported. Hidden from other processes until `untilMs`. */
 export const claimUnknownAlerts = (
   sql: Queries,
   nowMs: number,
@@ -67,7 +67,7 @@ export interface IncidentAlert {
   amountCents: number;
   freezes: boolean;
   openedAt: number;
-  /** Nobody has decided it yet, even now. */
+  /** Still open at this moment. */
   open: boolean;
 }
 

@@ -15,10 +15,10 @@ import {
 import { findPeople } from './people.sql.ts';
 
 /**
- * Mails that money wants somebody's eyes: to an account's people when transfers stayed unknown for 15 minutes, to whoever runs the
- * installation when an incident was opened. Many at once make one mail.
+ * Mails about money that needs a person: to an account's people when transfers stayed unknown for 15 minutes, to the operator when
+ * an incident was opened. Several at once make one mail.
  *
- * A mail is noted after it was sent: a process that dies in between sends it twice rather than never. One that fails is tried
+ * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it. A failed mail is tried
  * again after ten minutes.
  */
 export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
@@ -28,7 +28,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
     const open = alerts.filter((alert) => alert.open);
     if (open.length > 0) {
       const people = await findPeople(sql, accountId, 'money');
-      // An account that nobody has signed in to: whoever runs the installation knows whom to call.
+      // An account without people: the operator gets the mail and knows whom to call.
       for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...unknownLetter(open) });
     }
     await endUnknownAlerts(

@@ -8,10 +8,10 @@ import { findPeople } from './people.sql.ts';
 
 /**
  * Mails an account's people when a key has sent a large transfer: at least half of the largest that the account may send. The
- * mail comes after the fact and stops nothing; it is for a key that fell into wrong hands.
+ * mail comes after the transfer and stops nothing; its purpose is to reveal a stolen key.
  *
- * Once an hour for each account and process, however many there are: whoever pays large amounts all day is not to be buried in
- * mails. Nothing waits for it, and a process that dies forgets it.
+ * At most one mail an hour per account and process, so that an account with many large transfers is not flooded with
+ * mails. No request waits for it, and it is lost when the process dies.
  */
 export interface LargeTransfers {
   /** After a transfer was accepted. */
@@ -53,7 +53,7 @@ export function createLargeTransfers({
     if (known && isFresh(known)) return known;
     const [row] = await sql.run<{ name: string; maximumCents: number }>(select, [accountId]);
     if (!row) return undefined;
-    // Looked up again: whoever read beside us may have told already.
+    // Checked again: a parallel call may have sent the mail during the read.
     const quietUntilMs = accounts.get(accountId)?.quietUntilMs ?? Number.NEGATIVE_INFINITY;
     if (accounts.size >= accountsMost) accounts.clear();
     const read = { ...row, readAtMs: clock.monotonicMs(), quietUntilMs };

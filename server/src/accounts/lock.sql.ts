@@ -24,14 +24,14 @@ const lockBalances: Statement = {
 };
 
 /**
- * Stops every till on this account until the transaction ends: the account's row, then its balance rows in key order. Those of deleted
- * operations are left out: they take no new payments, and an account may have thousands.
- * Whoever changes what a till reads without locking it (conditions, keys, operations, request keys) holds these locks, so
- * that no flush with the old value is open when the change is answered.
+ * Stops every till on this account until the transaction ends: locks the account's row, then its balance rows in key order. The rows of
+ * deleted operations are left out: they take no new payments, and an account may have thousands.
+ * A change of data that a till reads without locking it (conditions, keys, operations, request keys) must hold these locks, so
+ * that no batch with the old value is open when the change is answered.
  *
- * What has to be seen under the lock is issued after this was awaited: a statement sees what was committed before it
- * began, not before its lock was granted. (The two statements here run one after another on their connection, so the second
- * sees every operation of whoever held the account before.)
+ * Issue reads that depend on the lock only after awaiting this call: a statement sees what was committed before it
+ * began, not before its lock was granted. (The two statements here run one after the other on their connection, so the second
+ * sees every operation that the previous holder of the lock created.)
  */
 export async function lockAccount(
   tx: Queries,

@@ -6,13 +6,13 @@ const select: Statement = {
     WHERE m.account_id = $1 AND m.role = ANY ($2::text[]) AND u.email_verified ORDER BY u.email`,
 };
 
-/** Who is told of what: of keys and endpoints those who look after integrations, of money those who move it. */
+/** Which roles get which mails: people who manage integrations those about keys and endpoints, people who move money those about money. */
 const told = {
   integrations: ['owner', 'admin', 'developer'],
   money: ['owner', 'admin', 'finance'],
 } as const;
 
-/** The addresses of the people to tell; empty for an account that nobody has signed in to. */
+/** The addresses of the people to notify; empty for an account without people. */
 export const findPeople = async (
   sql: Queries,
   accountId: string,

@@ -36,7 +36,7 @@ import {
   uuid,
 } from './command.ts';
 
-/** What whoever runs the installation may do to money and its rules. Each is written to the audit log. */
+/** Commands of the operator that change money or its rules. Each is written to the audit log. */
 export const operatorCommands: Command[] = [
   {
     name: 'account set',
@@ -364,7 +364,7 @@ export function operatorOf({ sql, clock, ids, log }: Context): Operator {
 }
 
 function userName(): string {
-  // Whoever became root says so here.
+  // sudo names the person here.
   const { SUDO_USER } = process.env;
   if (SUDO_USER) return SUDO_USER;
   try {
@@ -482,7 +482,7 @@ async function anchorOf(file: string): Promise<Anchor | null> {
   return anchor;
 }
 
-/** Never over a file that is there: an anchor is worth something only while nobody replaces it. */
+/** Never overwrites a file: an anchor is evidence only while it cannot be replaced. */
 const keepAnchor = (file: string, anchor: Anchor): Promise<void> =>
   writeFile(file, `${JSON.stringify(anchor)}\n`, { flag: 'wx', mode: 0o600 });
 

@@ -67,7 +67,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     (provider) =>
       new Promise<void>((done) => void register(runtime, provider, config.publicUrl, stopping.signal, done)),
   );
-  // What is paid right after "ready" is told of; a provider that is slow or down holds nobody up for long.
+  // Registers before "ready", so that payments right after it arrive by webhook. A slow or failed provider delays the start only briefly.
   await inTime(
     runtime.clock,
     startsWithinMs,

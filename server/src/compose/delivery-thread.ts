@@ -2,7 +2,7 @@ import { getCompileCacheDir } from 'node:module';
 import { Worker as Thread } from 'node:worker_threads';
 import type { Outgoing } from '../webhooks/delivery-loop.ts';
 
-/** What the thread is told. */
+/** Messages to the thread. */
 export type DeliveryMessage = 'written' | 'stop';
 
 export interface DeliveryThreadOptions {

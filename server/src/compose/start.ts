@@ -305,7 +305,7 @@ function aborted(ending: AbortSignal): Promise<void> {
   });
 }
 
-/** Goes on starting what ends by itself, after waits that grow while it does not stay. */
+/** Restarts a process that ends by itself, after waits that grow while it keeps failing. */
 async function keep(
   clock: Clock,
   ending: AbortSignal,
@@ -412,7 +412,7 @@ async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppabl
     ...logins,
     stop: async (withinMs) => {
       ending.abort();
-      // A start that is under way is waited for: nobody else would stop what it leaves.
+      // Waits for a start that is under way: nothing else would stop the process that it starts.
       await kept;
       await server.stop(withinMs);
     },

@@ -50,7 +50,7 @@ export function runWorker(runtime: Runtime): Worker {
     rest = new AbortController();
   });
 
-  /** Steps until it is told to stop; a step that fails rests longer and goes on. */
+  /** Runs steps until `stop`; after a failed step it rests longer and continues. */
   async function loop(name: keyof typeof restMs, step: () => Promise<boolean>): Promise<void> {
     let failures = 0;
     const isWoken = name === 'sends' || name === 'queries';
@@ -73,7 +73,7 @@ export function runWorker(runtime: Runtime): Worker {
   }
 
   const loops = [
-    // A loop of its own for each connection: what one provider does delays nobody at another.
+    // One loop per connection, so that a slow provider does not delay the payments of another.
     ...followUps.flatMap(({ stepSends, stepQueries }) => [
       loop('sends', stepSends),
       loop('queries', stepQueries),

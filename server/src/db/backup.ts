@@ -58,7 +58,7 @@ interface Needs {
 
 /**
  * The key of this file.
- * @throws SettingFault when the secret that is set is not the installation's: nobody who restores the copy would have it
+ * @throws SettingFault when the secret that is set is not the installation's: the copy could not be restored with it
  */
 async function sealingOf({ config, ids }: Needs, { secretIds }: Header): Promise<Sealing> {
   const secrets = (await hasSecret(config)) ? await loadSecrets(ids, config) : null;

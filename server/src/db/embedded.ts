@@ -263,9 +263,9 @@ const CLUSTER_USER = 'vintem-db';
 const SHARED_USER = 'nobody';
 
 /**
- * PostgreSQL refuses to run as root, and initdb looks its user's name up in the passwd file. The user that owns the cluster
- * already, else one of our own: other services run as `nobody` too, and could read every payment. Only where no user can be made
- * (a read-only system, no `useradd`) is it `nobody`.
+ * PostgreSQL refuses to run as root, and initdb looks its user's name up in the passwd file. Uses the user that already owns the
+ * cluster, else a user of our own: other services run as `nobody` too and could read every payment. Falls back to `nobody` only where
+ * no user can be created (a read-only system, no `useradd`).
  */
 async function unprivilegedUser(cluster: string, say: (line: string) => void): Promise<NamedUser> {
   const users = await systemUsers();
@@ -318,7 +318,7 @@ async function makeClusterUser(): Promise<NamedUser | undefined> {
   return undefined;
 }
 
-/** Gives a cluster that still belongs to `nobody` to the user that runs it. The folder itself goes last: what is cut off is repeated. */
+/** Changes the owner of a cluster from `nobody` to the user that runs it. The folder itself comes last, so an interrupted change is repeated. */
 async function handOver({ cluster, user }: Place): Promise<void> {
   if (user === null || (await stat(cluster)).uid === user.uid) return;
   const entries = await readdir(cluster, { recursive: true });
@@ -434,7 +434,7 @@ async function launch(
   });
   let gone = false;
   const exit = new Promise<void>((resolve) => {
-    // Whoever leaves without stopping it does not leave it running.
+    // A parent that exits without stopping it still ends it.
     const leave = () => child.kill('SIGINT');
     process.once('exit', leave);
     const end = () => {

@@ -155,11 +155,11 @@ const clear: Statement = {
 const waitMostMs = 90_000;
 
 /**
- * Seals everything under the current secret that is sealed under another one, beside a running service. Every step is committed by
- * itself and finds for itself what is left: it may be cut off and repeated at any point.
+ * Seals every value under the current secret that is sealed under another one, beside a running service. Every step is committed by
+ * itself and looks for what is left, so the rotation may be interrupted and repeated at any point.
  *
- * API keys go on working: their hashes need the old pepper, which is kept, sealed under the current secret. (To hash a key anew it
- * has to be presented; 256 random bits are as safe under the old pepper as under the new one.)
+ * API keys stay valid: their hashes need the old pepper, which is kept, sealed under the current secret. (A key can be hashed again only
+ * when it is presented; 256 random bits are as safe under the old pepper as under the new one.)
  * @throws Error when a running process still seals under another secret, or values are left that cannot be opened
  */
 export async function rotateSecrets(deps: Deps & { clock: Clock; log: Log }): Promise<SealedUnder> {

@@ -19,7 +19,7 @@ interface Owner {
 }
 
 export interface Lock {
-  /** Tells whoever wants the folder that it will be free in a moment. */
+  /** Announces to waiting processes that the folder will be free in a moment. */
   announceEnd(): Promise<void>;
   release(): Promise<void>;
 }
@@ -49,7 +49,7 @@ export async function takeLock(
   const part = `${path}.part-${process.pid}`;
   await writeFile(part, own, { mode: 0o600 });
   try {
-    // Linking a file that is written already, so that nobody ever reads half of one. Fails when the name exists.
+    // Links a file that is already complete, so that no process reads half of one. Fails when the name exists.
     while (!(await linked(part, path))) {
       const found = await readFile(path, 'utf8').catch(() => null);
       if (found === null) continue;
@@ -80,7 +80,7 @@ export async function takeLock(
 
 /**
  * The same, waiting while a short command owns it, or a `start` that is ending.
- * @throws LockHeld at once when a `start` goes on, and after `waitMs`
+ * @throws LockHeld at once when a `start` is running, and after `waitMs`
  */
 export async function waitForLock(
   clock: Clock,
@@ -130,7 +130,7 @@ function isAlive(owner: Owner): boolean {
   return processExists(owner.pid) && startOf(owner.pid) === owner.startedAt;
 }
 
-/** One that has ended and waits for its parent to notice does not count: in a container nobody may ever notice. */
+/** A zombie (ended, but not yet reaped by its parent) does not count: in a container it may never be reaped. */
 export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -10,8 +10,8 @@ import { createHash } from 'node:crypto';
  * rollback, such a program starts beside the newer schema. A file that says nothing only works with programs that contain it.
  *
  * `concurrent` marks a file that holds nothing but CREATE INDEX and DROP INDEX: they run one by one as … CONCURRENTLY, outside a
- * transaction, so that a large table stays writable meanwhile. The file itself leaves the word out: in a copy of the schema that nobody
- * uses yet it can be run as it stands.
+ * transaction, so that a large table stays writable meanwhile. The file itself omits the word, so that it also runs unchanged inside a
+ * transaction on a schema that is not in use yet.
  */
 export interface Migration {
   /** The file's name without `.sql`. */

@@ -56,8 +56,8 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
     // A BEGIN that fails (a cancel may hit it) would leave the statements issued behind it outside of any transaction,
     // each committing by itself. So outside of BEGIN … READ WRITE nothing can be written.
     default_transaction_read_only: 'on',
-    // Every statement reads by a key. For arrays of one element PostgreSQL would go on making plans, each time a few percent
-    // better than the one that it keeps: half of what a lone transfer costs it.
+    // Every statement reads by a key. For arrays of one element PostgreSQL would plan each execution again, for a plan a few percent
+    // better than the generic one: half of the database's cost of a lone transfer.
     plan_cache_mode: 'force_generic_plan',
     // A plan that was made while a table was empty is kept until the table is analyzed, a minute later at best.
     enable_seqscan: 'off',
@@ -142,7 +142,7 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
         client.query(new RoundTrip(together, parserOf));
       });
     });
-    // Several statements are issued before the first is awaited: when that one throws, nobody looks at the others.
+    // Several statements are issued before the first is awaited. If that one throws, the others are never awaited.
     answer.catch(() => {});
     return answer;
   }

@@ -32,8 +32,8 @@ import { OWNER } from './roles.ts';
  * restore that fails or is killed leaves an empty database. Journals may only be inserted by the service, and other tables
  * hold rows that it never inserts so, which is why this works as the owner.
  *
- * Why nobody else may be connected: a process keeps the secret from which payment ids are made for as long as it runs. One that
- * began on the empty database would give the same request key another id, and the provider would take it for another payment.
+ * No other process may be connected, because a process keeps the secret from which payment ids are made for as long as it runs. A process
+ * that began on the empty database would give the same request key another id, and the provider would take it for another payment.
  */
 export interface Restored {
   /** Of the copy, RFC 3339. */
@@ -250,7 +250,7 @@ async function load(
   const { header } = copy;
   const catalog = await readCatalog(client);
   const names = catalog.map(({ name }) => quoted(name)).join(', ');
-  // From here on nobody else sees or touches anything, and what they did before is seen.
+  // From here on no other session reads or writes these tables, and their earlier changes are visible.
   await client.query(`LOCK TABLE ${names} IN ACCESS EXCLUSIVE MODE`);
   await checkAlone(client, clock);
   await checkEmpty(client);

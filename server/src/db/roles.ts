@@ -156,8 +156,8 @@ async function mayWorkAs(client: pg.Client, rights: Rights, login: string, role:
 }
 
 /**
- * Also for a superuser, who needs no membership: the same login goes on working when it is made an ordinary one.
- * Without INHERIT (16+), so that a session that did not take a role holds none of its rights.
+ * Also for a superuser, who needs no membership: the same login still works after it becomes an ordinary one.
+ * Without INHERIT (16+), so that a session without SET ROLE holds none of the role's rights.
  */
 async function join(client: pg.Client, rights: Rights, login: string, role: string): Promise<void> {
   const member = await client.query(

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** One statement of a round trip, and who waits for what becomes of it. */
+/** One statement of a round trip, with the callbacks for its result. */
 export interface Asked {
   /** Of the prepared statement: unique in the program. */
   readonly name: string;
@@ -135,7 +135,7 @@ export class RoundTrip extends pg.Query {
     this.#end(this.#unsent);
   }
 
-  /** An error of the server, after which it goes on behind the Sync; or the connection is gone. */
+  /** An error of the server, which then skips to the Sync; or a lost connection. */
   handleError(error: Error, { parsedStatements, submittedNamedStatements }: Connection): void {
     for (const { name } of this.#asked)
       if (parsedStatements[name] === undefined) delete submittedNamedStatements[name];

@@ -11,11 +11,10 @@ const fill = {
 };
 
 /**
- * Whether the database can write, seen by writing: with a full disk, or on a server that became read-only, it goes on reading as if
- * nothing were wrong.
+ * Tests whether the database can write by writing: with a full disk, or on a server that became read-only, reads still succeed.
  *
- * The row asks for a new page, as journals and payments do, and is taken back at once. Rejected: a row that is updated in its place
- * (that works on a full disk), and the last flush's outcome (no request comes to a service that is not ready, so it would stay as it is).
+ * The row needs a new page, as journals and payments do, and is rolled back at once. Rejected: a row that is updated in place
+ * (works on a full disk), and the outcome of the last batch (a service that is not ready gets no requests, so the value would never change).
  */
 export function createWriteProbe({ sql, clock }: { sql: Sql; clock: Clock }): () => Promise<boolean> {
   let last: { at: number; works: Promise<boolean> } | null = null;

@@ -29,7 +29,7 @@ export const eventTypes = {
   },
   'transfer.unknown': {
     kept: true,
-    description: 'For 15 minutes nobody could say whether a transfer was sent. Once per transfer.',
+    description: 'The outcome of a transfer has been unknown for 15 minutes. Sent once per transfer.',
   },
   'operation.created': { kept: true, description: 'A business operation was created.' },
   'operation.updated': {

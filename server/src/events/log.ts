@@ -30,11 +30,11 @@ export interface EventQuery {
   createdTo?: string;
 }
 
-/** How many events one request reads at most; a filter that fits few of them ends there, with a cursor to go on. */
+/** How many events one request reads at most. A filter that matches few of them ends there, with a cursor to continue. */
 const scannedMost = 10_000;
 /** An id is made within this of the instant that its event tells. */
 const skewMs = 60_000;
-/** When a transfer is told to be unknown, and some time for whoever tells. */
+/** The time after which an event reports a transfer as unknown, with a margin for the process that writes it. */
 const latestWordMs = 3600_000;
 const earliest = 0;
 const latest = Date.UTC(9999, 11, 31);

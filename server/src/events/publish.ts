@@ -13,12 +13,12 @@ import {
  * Gives events their place in the log, after their commit.
  *
  * An id or a time that was made before the commit is no cursor: transactions commit in another order than they began, and a
- * reader that has passed the later one never sees the earlier. So an event is written with a row in `event_fresh`, and one
- * publisher at a time (whoever holds the row of `publisher`, any process) takes what is committed there and numbers it, per account
- * and without gaps. The numbers become visible in their order, since the next publisher waits for this commit; a reader that
+ * reader that has passed the later one never sees the earlier. So an event is written with a row in `event_fresh`. One
+ * publisher at a time (the process that holds the row of `publisher`) takes the committed rows and numbers them, per account
+ * and without gaps. The numbers become visible in order, since the next publisher waits for this commit. A reader that
  * follows them misses nothing.
  *
- * Many events share a transaction of four round trips. It hands them on in the same transaction (`fanOut`), so an endpoint gets
+ * Many events share a transaction of four round trips. The same transaction creates the deliveries (`fanOut`), so an endpoint gets
  * every event of the time in which it existed, once.
  */
 export interface PublishedEvent extends FreshEvent {

@@ -8,11 +8,11 @@ import { findBehind, findKeysInForce, findLastSeq } from './log.sql.ts';
 
 /**
  * Events as they are published, over server-sent events. The id of each is its place in the account's log, without gaps: a client that
- * comes back with `Last-Event-ID` goes on behind it and misses nothing.
+ * reconnects with `Last-Event-ID` continues after it and misses nothing.
  *
- * All streams of a process share one look at the log, four times a second, so many listeners cost the database no more than one.
- * A stream ends when its key, or the session behind it, is no longer in force, when the client reads too slowly, and when the process
- * drains; the client comes back by itself.
+ * All streams of a process share one read of the log, four times a second, so many listeners cost the database no more than one.
+ * A stream ends when its key or its session is no longer valid, when the client reads too slowly, and when the process
+ * drains; the client then reconnects by itself.
  */
 export interface Streams {
   /** @throws ApiError `too_many_concurrent_requests`, `invalid_cursor` */
@@ -147,7 +147,7 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
         attach: (response) => {
           response.on('close', () => end(stream));
           response.on('error', () => end(stream));
-          // The first bytes tell the client that it is connected, and where it would go on.
+          // The first bytes show the client that it is connected, and from which id it would continue.
           response.write(`retry: 2000\nid: ${stream.after}\n: listening\n\n`);
           stream.response = response;
           stream.unwatch = holder.watch?.(() => cut(stream)) ?? stream.unwatch;

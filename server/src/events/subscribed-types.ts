@@ -7,9 +7,9 @@ import { type EventType, eventTypes, isEventType } from './event.ts';
  * Which types an account's events are written of: those that the log always keeps, and `charge.created` and
  * `transfer.created` where an endpoint subscribes to them (`*` does).
  *
- * Kept for at most a second, so that a settlement costs no query: whoever subscribes hears of what happens from a second later
- * on, at the latest. Rejected: reading it under the lock (a statement more in every flush, for two types that few use),
- * and writing them always (two rows more in the life of a payment for nobody).
+ * Cached for at most a second, so that a settlement costs no query. A new subscription takes effect within one second.
+ * Rejected: reading it under the lock (one more statement in every batch, for two types that few use),
+ * and always writing them (two more rows per payment that no endpoint wants).
  */
 export type SubscribedTypes = ReadonlySet<EventType>;
 

@@ -261,7 +261,7 @@ export const catalogue = {
   },
   ledger_divergence: {
     status: 503,
-    en: 'The balance differs from its ledger entries; the operator has been told.',
+    en: 'The balance differs from its ledger entries; the operator has been notified.',
     pt: 'O saldo difere dos lançamentos; o operador foi avisado.',
   },
   maintenance: { status: 503, en: 'The service is under maintenance.', pt: 'O serviço está em manutenção.' },

@@ -44,9 +44,9 @@ interface MailSettings {
 }
 
 /**
- * Each person gets their own language; an address that belongs to nobody here, and the operator, get both, the installation's first.
- * Over SMTP, where nodemailer encodes subjects (RFC 2047); without a server of that kind one file each under
- * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable by its owner alone.
+ * Each person gets their own language. Unknown addresses and the operator get both, the installation's language first.
+ * Sent over SMTP, where nodemailer encodes subjects (RFC 2047). Without an SMTP server each mail is a file under
+ * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable only by its owner.
  */
 export function createMail(
   config: MailSettings & { defaultLanguage: Language },

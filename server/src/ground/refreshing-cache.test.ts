@@ -63,7 +63,7 @@ test('an answer of nothing is asked for again', async () => {
   expect(reads).toBe(2);
 });
 
-test('a failed read is thrown to whoever waits and not kept', async () => {
+test('a failed read rejects all waiting callers and is not cached', async () => {
   let fail = true;
   const names = refreshingCache({
     clock: handClock(),

@@ -34,7 +34,7 @@ describe('what is sealed', () => {
     expect(() => secrets.open(sealed.subarray(0, 20), 'payment')).toThrow();
   });
 
-  it('goes on opening while the previous secret is at hand, and the current one writes', () => {
+  it('opens values while the previous secret is set, and seals with the current one', () => {
     const sealed = secrets.seal('plain', 'payment');
     const changed = createSecrets(ids, two, one);
     expect(changed.open(sealed, 'payment').toString()).toBe('plain');

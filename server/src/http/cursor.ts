@@ -2,9 +2,8 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import { refuse } from '../ground/errors.ts';
 
 /**
- * The place in a list where the next page begins, as opaque text: version, creation and id of the last row seen, when the cursor
- * was made, and an HMAC over these and over what the list was asked for, so that a cursor only goes on with the
- * same list and cannot be made up.
+ * The place in a list where the next page begins, as opaque text: version, creation time and id of the last row seen, the time when
+ * the cursor was made, and an HMAC over these and the list's filters. So a cursor works only with the same list and cannot be forged.
  */
 export interface Place {
   createdAt: number;

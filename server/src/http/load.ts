@@ -12,19 +12,19 @@ export interface Load {
 const restMs = 250;
 
 /**
- * Shedding under overload: reads first, creations last. The rest of the time goes to whoever has already a place.
+ * Sheds load under overload: reads first, creations last. Requests that were already accepted get the remaining capacity.
  *
- * What is measured is how long a command waits in the till, by one that changes nothing, four times a second while requests come in:
- * the queue of this process, its event loop and the database in one number, and exactly what every other command waits that came with it.
- * Two measurements in a row must be late, so that one pause (a checkpoint, a collection of garbage) refuses nobody, and only those that came
- * back count: a database that hangs is no overload and has an answer of its own. A second without requests forgets both.
+ * It measures how long a command waits in the till, with a command that changes nothing, four times a second while requests arrive.
+ * This one number covers the queue of this process, its event loop and the database, and equals the wait of the other commands.
+ * Two measurements in a row must be late, so that one pause (a checkpoint, a garbage collection) refuses no request. Only completed ones
+ * count: a database that hangs is not an overload and has its own answer. A second without requests discards both.
  *
- * Callers are answered within eight seconds, so reads are refused from one second of waiting on, other changes from two, and what creates
- * from four: what is let in still ends in time. Rejected: the delay of the event loop (one turn
+ * Callers are answered within eight seconds. So reads are refused from a wait of one second, other changes from two, and creations
+ * from four: accepted requests still end in time. Rejected: the delay of the event loop (one turn
  * takes no more sockets than the kernel reports at once, so it stays near 100 ms however many wait), the number of requests under way (a
- * provider that is slow keeps hundreds of them waiting at no cost), and CPU time (a full core is no fault while answers are in time).
+ * slow provider keeps hundreds of them waiting at no cost), and CPU time (a full core is no fault while answers are in time).
  *
- * @param probe submits a command that does nothing; resolves when it was its turn, rejects when nobody can tell
+ * @param probe submits a command that does nothing; resolves when it was its turn, rejects when that cannot be known
  * @param deadlineMs by which a caller is answered
  */
 export function createLoad(clock: Clock, probe: () => Promise<unknown>, deadlineMs: number): Load {
@@ -51,7 +51,7 @@ export function createLoad(clock: Clock, probe: () => Promise<unknown>, deadline
     admit({ creates, policy }) {
       const now = clock.monotonicMs();
       if (!measuring && now - measuredAt >= restMs) {
-        // Nobody came for a while: what was before says nothing.
+        // No request for a while: the earlier measurements are out of date.
         if (now - measuredAt > 4 * restMs) [waitedMs, previousMs] = [0, 0];
         measuring = true;
         void measure();

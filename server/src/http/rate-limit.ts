@@ -15,8 +15,8 @@ export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhook
 const shareEveryMs = 100;
 const dropEveryMs = 600_000;
 /**
- * What processes together took beyond a burst is a debt of this much at most: whatever stands in a shared row, a wrong time included,
- * it refuses nobody for longer than an empty bucket and this.
+ * The largest debt, in ms, for calls that several processes together allowed beyond a burst. Whatever a shared row contains, even a wrong
+ * time, no caller is refused for longer than an empty bucket and this.
  */
 const debtMostMs = 5_000;
 
@@ -24,11 +24,11 @@ const debtMostMs = 5_000;
  * GCRA: a token bucket with one number, the instant up to which it is spent. It is full when that instant has passed, and
  * empty when it lies a whole burst ahead. A refused call costs nothing.
  *
- * A call is decided in this process, without waiting for anything; what was taken is told to the database ten times a
- * second, which answers with what all processes took together. So a key that floods several processes at once gets a
- * burst from each, but what it took too much is a debt that all of them see a moment later: in the long run the quota holds
+ * Each call is decided in this process, without waiting. Ten times a second the process adds its calls to the database
+ * and reads the sum of all processes. So a key that floods several processes at once gets a
+ * burst from each, but the excess is a debt that all of them see a moment later: in the long run the quota holds
  * exactly. Rejected: asking the database in every call (a round trip each), and leasing slices before they are used (the
- * first call of every key would wait). Without the database each process limits by what it knows itself.
+ * first call of every key would wait). Without the database each process limits by its own count.
  */
 export interface LimitedKey {
   id: string;
@@ -134,14 +134,14 @@ export function rateLimiter(options: {
     note(one, 1000 / one.quota.perSecond);
   }
 
-  /** What the database is told at the next sharing. */
+  /** Adds to what the next exchange sends to the database. */
   function note({ id, quota: { perSecond, burst } }: Bucket, ms: number): void {
     const mostMs = (1000 * burst) / perSecond + debtMostMs;
     untold.set(id, { ms: (untold.get(id)?.ms ?? 0) + ms, mostMs });
     if (!telling) void tellUntilAllIsTold();
   }
 
-  /** Undoes one call, also where the database was told of it. */
+  /** Undoes one call, also where it was already sent to the database. */
   function giveBack(one: Bucket): void {
     const ms = 1000 / one.quota.perSecond;
     spentUntil.set(one.id, (spentUntil.get(one.id) ?? 0) - ms);

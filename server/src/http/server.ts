@@ -58,7 +58,7 @@ export interface EdgeParts {
     publicUrl: string;
     rateLimits: boolean;
     rateQuotas?: Quotas;
-    /** Of messages, for whoever asks for none. */
+    /** The language of messages for requests that name none. */
     defaultLanguage?: Language;
     trustedProxies: readonly string[];
   };
@@ -99,9 +99,9 @@ const lingerMs = 1_000;
 const unavailableSeconds = 1;
 
 /**
- * The HTTP edge. A request of the public API is checked in a fixed order, so that its answer does not depend on chance and
- * nothing about an account leaks to whoever has no key: key (401), limits (429), permission (403), header (400),
- * operation (404), body (400). What follows (repeat, state of account and provider, business rules) is decided under the
+ * The HTTP edge. A request of the public API is checked in a fixed order, so that its answer is deterministic and a caller without a key
+ * learns nothing about an account: key (401), limits (429), permission (403), header (400),
+ * operation (404), body (400). The rest (repeat, state of account and provider, business rules) is decided under the
  * till's lock.
  */
 export function buildServer(parts: EdgeParts): FastifyInstance {

@@ -30,7 +30,7 @@ export function keyIdOf(key: string): string | null {
 }
 
 /**
- * HMAC-SHA-256 of the whole key. A slow hash would only serve whoever wants to keep us busy: 256 random bits cannot be
+ * HMAC-SHA-256 of the whole key. A slow hash would only help an attacker who wants to keep us busy: 256 random bits cannot be
  * guessed from any hash.
  */
 export const hashOfKey = (pepper: Buffer, key: string): Buffer =>

@@ -180,7 +180,7 @@ const claimUnused: Statement = {
       greatest(k.created_at, k.last_used_at, k.woken_at) AS "usedAt"`,
 };
 
-/** Keys in force that nobody used since then and nobody was told of; out of sight of the other processes until that time. */
+/** Takes active keys without use since then that no mail has reported. Hidden from other processes until `until`. */
 export const claimUnusedKeys = (
   sql: Queries,
   nowMs: number,

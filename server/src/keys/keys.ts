@@ -27,7 +27,7 @@ export type KeyPeppers = Pick<Secrets, 'currentPepper' | 'pepperOf'>;
 
 export const activeKeysPerAccount = 20;
 
-/** A sentence for whoever manages keys: the command line, later the panel. */
+/** A refused change of a key. The message is for the person who manages keys, on the command line or in the panel. */
 export class KeyRefused extends Error {
   override name = 'KeyRefused';
 }
@@ -35,7 +35,7 @@ export class KeyRefused extends Error {
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** How long an old key goes on beside the one that follows it. */
+/** How long an old key stays valid beside its replacement. */
 export const overlaps = { now: 0, '1h': hour, '24h': day, '7d': 7 * day } as const;
 
 export interface WantedKey {
@@ -105,8 +105,8 @@ export async function createKey(deps: KeyDeps, wanted: WantedKey): Promise<{ id:
 }
 
 /**
- * Makes a key with the name, permissions, addresses and length of life of another one, which goes on working for `overlapMs`:
- * its owner sees by the last use when the old one is silent.
+ * Makes a key with the name, permissions, addresses and lifetime of another one, which stays valid for `overlapMs`.
+ * The last use of the old key shows its owner when no program uses it any more.
  * @throws KeyRefused no such active key in the account, or it was rolled already
  */
 export async function rollKey(
@@ -177,7 +177,7 @@ export async function rollKeyById(
 }
 
 /**
- * A key that rests because nobody used it for half a year works again.
+ * Reactivates a key that was suspended after half a year without use.
  * @throws KeyRefused no such active key
  */
 export async function wakeKey(deps: { sql: Sql; clock: Clock }, id: string): Promise<void> {
@@ -251,8 +251,8 @@ const halfYearMs = 180 * day;
 export const restsAt = (usedAt: number): number => usedAt + halfYearMs;
 
 /**
- * A key that may send money and that nobody used for half a year is pure risk: it rests until somebody wakes it. Decided by its
- * dates each time it is presented; no worker has to have run.
+ * A key that may send money and was not used for half a year is pure risk: it is suspended until a person reactivates it. Decided by its
+ * dates each time it is presented, so it needs no worker.
  */
 export const rests = (
   key: Pick<ListedKey, 'permissions' | 'createdAt' | 'lastUsedAt' | 'wokenAt'>,

@@ -12,10 +12,10 @@ const lookAgainMs = 3600_000;
 const keysAtOnce = 100;
 
 /**
- * Tells whoever looks after an account's keys of each that nobody has used for 90 days: half the time after which a key that may send
- * money rests. Once until it is used or woken again; keys that rest are judged by the same dates (`restsAt`), with or without this mail.
+ * Mails the people who manage an account's keys about each key without use for 90 days: half the time after which a key that may send
+ * money is suspended. Once, until the key is used or reactivated. Suspension follows the same dates (`restsAt`), with or without this mail.
  *
- * A mail is noted after it was sent: a process that dies in between sends it twice rather than never.
+ * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it.
  */
 export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log: Log }): {
   step(): Promise<boolean>;
@@ -25,7 +25,7 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
 
   async function warn(key: UnusedKey): Promise<void> {
     const people = await findPeople(sql, key.accountId, 'integrations');
-    // An account that nobody has signed in to: whoever runs the installation knows whom to call.
+    // An account without people: the operator gets the mail and knows whom to call.
     for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...letterOf(key) });
     await markWarned(sql, key.id, clock.now());
   }

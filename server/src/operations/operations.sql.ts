@@ -157,7 +157,7 @@ const selectObstacles: Statement = {
 export interface Obstacles {
   /** A payment that is not final, or an open incident. */
   unfinished: boolean;
-  /** `verify` found an invariant of the account broken, and nobody has resolved it. */
+  /** `verify` found an invariant of the account broken, and the incident is still open. */
   diverged: boolean;
   /** A backup was restored and the provider's lists have not been compared since. */
   unconfirmed: boolean;

@@ -1,6 +1,6 @@
 import type { ErrorBody, Language } from '../ground/errors.ts';
 
-/** What only people in the panel are told, beside the catalogue of the public API. */
+/** Errors that only the panel shows, in addition to the catalogue of the public API. */
 const catalogue = {
   not_signed_in: { status: 401, en: 'Sign in to continue.', pt: 'Entre para continuar.' },
   origin_refused: {

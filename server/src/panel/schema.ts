@@ -8,7 +8,7 @@ import { securityEventKinds } from './auth/security-events.ts';
 import { emailForm, emailMost } from './members/members.ts';
 import { roles } from './members/roles.ts';
 
-/** What only the panel is told; everything else is in the schemas of the public API. */
+/** Schemas that only the panel uses; all others are in the public API. */
 
 const NullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
@@ -443,7 +443,7 @@ export const RollBody = Body({
   overlapHours: Type.Integer({
     minimum: 0,
     maximum: 168,
-    description: 'How long the old key goes on working',
+    description: 'How many hours the old key stays valid',
   }),
 });
 

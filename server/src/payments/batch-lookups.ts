@@ -15,8 +15,8 @@ interface Waiting extends Scope {
 }
 
 /**
- * Lookups of many callers in one query: while one is under way the next ones collect, so a lone caller waits for nobody and a crowd
- * shares the cost of the round trip.
+ * Combines lookups of many callers into one query. While a query is under way the next lookups collect, so a lone caller never waits and
+ * many callers share the cost of one round trip.
  */
 export function gatherLookups({ sql, clock }: { sql: Queries; clock: Clock }): FindPayment {
   let waiting: Waiting[] = [];

@@ -18,7 +18,7 @@ const selectOne: Statement = {
 export const findPayment = async (sql: Queries, scope: Scope, id: string): Promise<Payment | undefined> =>
   (await sql.run<Payment>(selectOne, [scope.accountId, id, scope.operationId]))[0];
 
-/** What is shown: nobody who looks sees the history, the wide fingerprint or the sealed key, and each is parsed for every row. */
+/** The columns that are shown. History, wide fingerprint and sealed key are left out: they are never shown, and each costs parsing per row. */
 const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p.amount_cents AS "amountCents", p.fee_cents AS "feeCents",
   p.created_at AS "createdAt", p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt",
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,

@@ -42,7 +42,7 @@ export interface ListQuery {
 
 /**
  * One payment of the selected operation, refreshed where that is due.
- * @throws ApiError `payment_not_found` for whatever the caller may not see, whoever's it is
+ * @throws ApiError `payment_not_found` for every payment that the caller may not see, existing or not
  */
 export async function getPayment(
   deps: Pick<LookupDeps, 'sql' | 'refreshIfOverdue'>,
@@ -67,8 +67,8 @@ function visibleKinds(caller: Caller): PaymentKind[] {
 }
 
 /**
- * How many payments one request reads at most. A filter that fits few of them ends here with what it found and a cursor to
- * go on: no request may cost in proportion to the history.
+ * How many payments one request reads at most. A filter that matches few of them ends here with its results and a cursor to
+ * continue: no request may cost in proportion to the history.
  */
 const scannedAtMost = 10_000;
 

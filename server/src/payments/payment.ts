@@ -29,7 +29,7 @@ export type Cause =
   | { by: 'query'; id: string }
   /** An operator, audited; `id` is the incident's. */
   | { by: 'operator'; id: string }
-  /** A draft's time, which nobody used; `id` is the draft's own. */
+  /** A draft expired without confirmation; `id` is the draft's own. */
   | { by: 'clock'; id: string };
 
 /** One of the two, or neither: from the command line, or written before it was recorded. */
@@ -131,7 +131,7 @@ export const newPayment = (
   history: [{ status, at: new Date(now).toISOString(), cause }],
 });
 
-/** What the merchant is told beside the state; the words stand in `view.ts`, in both languages. */
+/** A notice to the merchant beside the state; its texts are in `view.ts`, in both languages. */
 export type Notice =
   /** A completed transfer came back, in whole or in part. */
   | 'returned'

@@ -90,7 +90,7 @@ describe('a return', () => {
   });
 });
 
-it('an rtrId is told from other ids by its form', () => {
+it('an rtrId is distinguished from other ids by its form', () => {
   expect(isRtrId('D99999999202611202043a1b2c3d4e5f')).toBe(true);
   expect(isRtrId('E99999999202611202043a1b2c3d4e5f')).toBe(false);
   expect(isRtrId('D1')).toBe(false);

@@ -3,7 +3,7 @@ import type { NamedReturn } from '../provider/provider.ts';
 /**
  * A return that was posted or that opened an incident, under all the names that were reported for it.
  *
- * API Pix gives a return two names. `rtrId` is the payment system's and unique. `id` is chosen by whoever returns the Pix and
+ * API Pix gives a return two names. `rtrId` is the payment system's and unique. `id` is chosen by the party that returns the Pix and
  * unique only within one `e2eid` (`PUT /v2/pix/{e2eid}/devolucao/{id}`), so it identifies a return only together with the
  * Pix. Providers report either name or both, and not always the same: Efí's sent Pix carry `rtrId` alone
  * (`PixSendDetailResponseSchema` of its SDK 2.0), its webhooks both.

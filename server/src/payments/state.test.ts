@@ -300,7 +300,7 @@ describe.each(cells)('$title', ({ before, event }) => {
       command,
     });
     expect(after.settledAt !== null).toBe(after.status === 'paid' || after.status === 'completed');
-    // An incident that freezes waits for a person: nothing is posted, nothing moves, nobody is told.
+    // An incident that freezes waits for a person: it posts nothing, changes no state and writes no event.
     if (step?.incidents.some(({ freezes }) => freezes)) {
       expect(step).toMatchObject({ payment: before, postings: [], events: [] });
     }
@@ -583,7 +583,7 @@ describe('a deleted operation', () => {
     ['paid though it failed', charge('failed'), chargeEvents.paid, '$suspend !deleted_operation', 1000],
     ['taken back', charge('paid'), debit, '$suspend !deleted_operation', -400],
     ['returned', transfer('completed'), transferEvents.returned, '$suspend !deleted_operation', 975],
-  ])('gets nothing: its payment was %s, the money goes to suspense and nobody is told', (...row) => {
+  ])('gets nothing: its payment was %s, the money goes to suspense and no event is written', (...row) => {
     const [, before, event, expected, amountCents] = row;
     const step = next(before, event as PaymentEvent, deleted);
     expect(told(before, step)).toBe(expected);
@@ -767,14 +767,14 @@ describe('what is kept of a step', () => {
     );
   });
 
-  it('for a deleted operation nobody is told, and what was paid is kept with its time', () => {
+  it('for a deleted operation no event is written, and a payment is kept with its time', () => {
     const paid: PaymentEvent = { type: 'chargePaid', endToEnd: 'E1', amountCents: 1000, paidAt: now - 500 };
     const step = by(charge('pending'), paid, { operationDeleted: true });
     expect(step.events).toEqual([]);
     expect(step.payment).toMatchObject({ paidAt: now - 500, endToEnd: 'E1', settledAt: now });
   });
 
-  it('what ends otherwise for a deleted operation is told to nobody either', () => {
+  it('for a deleted operation no other ending writes an event either', () => {
     const refused: PaymentEvent = { type: 'refused', reason: 'provider_refused' };
     expect(by(charge('pending'), { type: 'chargeRemoved' }, { operationDeleted: true }).events).toEqual([]);
     expect(by(transfer('pending'), refused, { operationDeleted: true }).events).toEqual([]);

@@ -487,7 +487,7 @@ function suspend(step: Step, kind: IncidentKind, reference: string, amountCents:
 
 const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [], returns: [] });
 
-/** A deleted operation is invisible: nobody is told. */
+/** A deleted operation is invisible, so its payments write no events. */
 const silently = (step: Step): Step => ({ ...step, events: [] });
 
 function enter(

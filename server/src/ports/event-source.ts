@@ -20,9 +20,9 @@ export class StreamRefused extends Error {
 }
 
 /**
- * Reads a stream until it ends or breaks; whoever reads comes back with the last id that was seen.
- * @param onOpen with the id that the stream begins behind
- * @throws StreamRefused; whatever else the connection fails with
+ * Reads a stream until it ends or breaks; the caller reconnects with the last id that it received.
+ * @param onOpen receives the id after which the stream begins
+ * @throws StreamRefused, and every error of the connection
  */
 export async function* readEvents(
   url: string,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Clock } from './clock.ts';
 import { systemIds } from './ids.ts';
 
-/** A clock that shows what it is told. */
+/** A clock that the test sets. */
 function clockAt(ms: number): Clock & { set(ms: number): void } {
   let now = ms;
   return {

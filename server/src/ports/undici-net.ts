@@ -86,8 +86,8 @@ interface Origin {
   most: number;
   running: number;
   /**
-   * Exchanges beyond the connections wait here and not in the pool's own queue, which would go on opening connections
-   * to a dead host for requests that have long given up.
+   * Exchanges beyond the connections wait here and not in the pool's own queue, which would keep opening connections
+   * to a dead host for requests that have long timed out.
    */
   waiting: Exchange[];
 }
@@ -137,8 +137,8 @@ function lookupBy({ resolve }: Route): LookupFunction {
 }
 
 /**
- * The same through a proxy. It is told the address that was checked, so that a name server cannot answer it otherwise. (undici's
- * `ProxyAgent` would tell it the name.)
+ * The same through a proxy. The proxy gets the address that was checked, not the name, so that its own name server cannot resolve it
+ * differently. (undici's `ProxyAgent` would send the name.)
  */
 function tunnelBy(route: Route, proxy: URL): buildConnector.connector {
   async function open(options: buildConnector.Options): Promise<Socket> {

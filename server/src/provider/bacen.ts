@@ -150,9 +150,9 @@ export function bacenCharges(options: BacenOptions): Charges {
 }
 
 /**
- * Never `devedor`: API Pix allows a name there only together with a document, which nobody gives us, and a strict
- * provider refuses the whole charge. The payer reads both texts among the additional information instead, and what
- * fits of the description (140 of 200) in his bank's message line.
+ * Never `devedor`: API Pix allows a name there only together with a document, which callers do not give us, and a strict
+ * provider refuses the whole charge. The payer reads both texts in the additional information instead, and the first
+ * 140 of 200 characters of the description in the bank's message line.
  */
 function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
   const description = cut(instruction.description, 200);

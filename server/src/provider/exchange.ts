@@ -18,7 +18,7 @@ export interface Call {
   timeoutMs?: number;
 }
 
-/** The caller's trace goes on with the call; we add no span of our own. */
+/** Forwards the caller's trace with the call; adds no span of our own. */
 export const traceOf = ({ traceparent }: { traceparent?: string | undefined }): Pick<Call, 'headers'> =>
   traceparent === undefined ? {} : { headers: { traceparent } };
 
@@ -158,7 +158,7 @@ function restOf(headers: Record<string, string>, clock: Clock): { restMs?: numbe
   return { restMs: retryAfterMs(headers['retry-after'], clock.now()) ?? emptyBucketRestMs };
 }
 
-/** What an answer proves that nobody could read or that no table names: nothing. */
+/** The outcome for an answer that cannot be read or is in no table: it proves nothing. */
 export function unclear(reply: Reply, clock: Clock): Unclear {
   if (reply.kind !== 'answer') {
     return { outcome: 'unclear', cause: 'network', detail: reply.detail, retryAfterMs: null };

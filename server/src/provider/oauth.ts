@@ -26,8 +26,8 @@ export interface Tokens {
 const defaultLifeSeconds = 300;
 
 /**
- * OAuth 2 client credentials. One token serves everybody: it is asked for once, however many wait for it, and again
- * at 90 % of its life, while the old one still serves; a token call that fails then costs nobody anything.
+ * OAuth 2 client credentials. All callers share one token: one request fetches it, however many callers wait, and another renews it
+ * at 90 % of its life. The old token still works then, so a failed renewal delays no caller.
  */
 export function createTokens(options: TokenOptions): Tokens {
   const { net, clock } = options;

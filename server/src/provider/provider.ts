@@ -78,7 +78,7 @@ export interface ChargeInstruction {
   payerName: string;
   description: string;
   expirySeconds: number;
-  /** W3C Trace Context of whoever waits; sent on as it came. */
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
 }
 
@@ -90,7 +90,7 @@ export interface PayoutInstruction {
   pixKey: string;
   pixKeyType: PixKeyType;
   description: string;
-  /** W3C Trace Context of whoever waits; sent on as it came. */
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
 }
 
@@ -135,7 +135,7 @@ export interface PayoutReport {
 
 /** A return under the names of API Pix; at least one is given. `payments/returns.ts` says how they identify it. */
 export interface NamedReturn {
-  /** Chosen by whoever returns the Pix, unique only within one Pix. */
+  /** Chosen by the party that returns the Pix, unique only within one Pix. */
   id: string | null;
   /** Of the payment system, unique. */
   rtrId: string | null;
@@ -205,7 +205,7 @@ export interface WebhookDelivery {
 }
 
 export type WebhookContent =
-  /** `authentic` false: believed by nobody, stored all the same. */
+  /** `authentic` false: stored, but never used. */
   { authentic: false; reason: string } | ({ authentic: true } & WebhookNews);
 
 export interface WebhookNews {

@@ -3,7 +3,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { findPlace, findRequests, type RequestFilter, type ShownRequest } from './request-log.sql.ts';
 
-/** How many rows one request reads at most; a filter that fits few of them ends there, with a cursor to go on. */
+/** How many rows one request reads at most. A filter that matches few of them ends there, with a cursor to continue. */
 const scannedMost = 10_000;
 const beyondEvery = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 

@@ -10,11 +10,11 @@ import { redact } from './redact.ts';
 import { insertRequests, type LoggedRequest, pruneRequests } from './request-log.sql.ts';
 
 /**
- * The log of the public API that merchants see: what was asked for with one of their keys, and how it was answered. Requests
- * without a valid key belong to nobody and are in no log.
+ * The log of the public API that merchants see: requests with one of their keys, and the answers. Requests
+ * without a valid key belong to no account and are in no log.
  *
- * It is a help for people, and no payment may wait for it: rows are gathered in memory and written once a second, and what
- * could not be written is lost.
+ * No payment may wait for this log: rows are gathered in memory and written once a second, and rows that cannot be
+ * written are lost.
  */
 export interface RequestLog {
   /** When the answer is about to be sent. */

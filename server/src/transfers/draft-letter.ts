@@ -3,7 +3,7 @@ import { priceOf } from '../ground/money.ts';
 import type { Payment } from '../payments/payment.ts';
 import { maskedPixKey } from './pix-key.ts';
 
-/** The mail with the code of a draft: what it would send, and to whom, so that nobody confirms what they did not ask for. */
+/** The mail with the code of a draft. It names amount and recipient, so that no one confirms a transfer that they did not request. */
 export function codeLetter(draft: {
   to: string;
   payment: Payment;

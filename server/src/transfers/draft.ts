@@ -456,8 +456,8 @@ export function sixDigits(ids: Ids): string {
 }
 
 /**
- * scrypt with 16 MiB, some 50 ms of a core, over the code, its draft, the session and a secret of the installation. A million codes are soon
- * tried against any hash: without the secret, whoever copies the database tries them at leisure.
+ * scrypt with 16 MiB, some 50 ms of a core, over the code, its draft, the session and a secret of the installation. A million codes can be
+ * tried against any hash in a short time: the secret prevents that for an attacker who has a copy of the database.
  */
 function hashOf(
   secret: Buffer,

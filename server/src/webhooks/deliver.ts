@@ -55,7 +55,7 @@ import { keyOfSecret, signatureHeaders } from './sign.ts';
 export interface Deliverer {
   /** Looks for work and begins it; true when something was found. */
   step(): Promise<boolean>;
-  /** Wakes whoever steps: something was published here, or a place became free. */
+  /** `wake` is called when this process published an event or a delivery slot became free. */
   onWork(wake: () => void): void;
   /** Begins nothing more; resolves when what is under way has ended or `withinMs` have passed. */
   stop(withinMs: number): Promise<void>;
@@ -396,7 +396,7 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
         log.warn({ err: error, outcomes: batch.length }, 'what deliveries ended with is not written yet');
         await clock.sleep(waitMs);
         waitMs = Math.min(waitMs * 2, 2_000);
-        // Unwritten they are only made once more, by whoever holds the lane then.
+        // Outcomes that are not written only cause another attempt, by the next holder of the lane.
         if (stopping) break;
         continue;
       }

@@ -92,7 +92,7 @@ const claim: Statement = {
     RETURNING l.account_id AS "accountId", l.endpoint_id AS "endpointId"`,
 };
 
-/** Takes lanes with something due that nobody holds. */
+/** Claims lanes with due deliveries that no process holds. */
 export const claimLanes = (
   sql: Queries,
   owner: string,
@@ -152,7 +152,7 @@ const leave: Statement = {
     FROM held WHERE l.account_id = held.account_id AND l.endpoint_id = held.endpoint_id`,
 };
 
-/** Gives lanes back as they are, for another process to go on with. */
+/** Releases lanes unchanged, so that another process can continue. */
 export const leaveLanes = (sql: Queries, lanes: readonly LaneKey[], owner: string): Promise<unknown> =>
   sql.run(leave, [...keysOf(lanes), owner]);
 

@@ -36,7 +36,7 @@ function overlay(endpointId: string, id: string, version: string): string {
   return `${id.slice(0, 14)}${version}${id.slice(15, 19)}${hex.slice(0, 4)}-${hex.slice(4)}`;
 }
 
-/** How many deliveries one request reads at most: one that fits few of them ends there, with a cursor to go on. */
+/** How many deliveries one request reads at most. A filter that matches few of them ends there, with a cursor to continue. */
 const scannedMost = 10_000;
 const beyondEvery = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 

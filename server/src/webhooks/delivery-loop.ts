@@ -29,7 +29,7 @@ export function runDeliveries(deps: DeliveryDeps & { mail: Mail }, mayRun: () =>
   deliverer.onWork(delivering.ring);
   const publisher = createPublisher(deps, fanOutTo(deps));
 
-  /** Steps until it is told to stop; a step that fails rests longer and goes on. */
+  /** Runs steps until `stop`; after a failed step it rests longer and continues. */
   async function loop(name: keyof typeof restMs, step: () => Promise<boolean>, own = bell()): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {

@@ -29,7 +29,7 @@ export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail;
     const wanted = mailFor(endpoint, endpoint.disabledReason, now);
     if (wanted <= told) return;
     const people = await findPeople(sql, accountId, 'integrations');
-    // An account that nobody has signed in to: whoever runs the installation knows whom to call.
+    // An account without people: the operator gets the mail and knows whom to call.
     for (const to of people.length > 0 ? people : [null]) {
       await mail.send({ to, ...letterOf(endpoint, wanted) });
     }

@@ -138,7 +138,7 @@ const stopLane: Statement = {
   text: `UPDATE webhook_lane SET due_at = NULL, wakes = wakes + 1 WHERE account_id = $1 AND endpoint_id = $2`,
 };
 
-/** From here on nobody delivers for it; what waits stays. */
+/** Stops all deliveries to the endpoint; queued ones stay. */
 export const stopDelivering = (tx: Queries, accountId: string, id: string): Promise<unknown> =>
   tx.run(stopLane, [accountId, id]);
 

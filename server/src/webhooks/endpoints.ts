@@ -83,8 +83,8 @@ export async function getEndpoint(deps: { sql: Sql }, holder: KeyHolder, id: str
 }
 
 /**
- * Registers an endpoint. Its secret is in this answer and nowhere else: a repeat is answered without it, since a secret that may
- * be asked for again is not shown once. Whoever lost the answer rotates.
+ * Registers an endpoint. Its secret is only in this answer: a repeat is answered without it, because otherwise it could be
+ * read again later. A caller that lost the answer rotates the secret.
  * @throws ApiError `webhook_url_not_allowed`, `webhook_limit_reached`, `rate_limited`, `operation_not_found`, `idempotency_conflict`,
  *   `request_key_consumed`
  */
@@ -107,7 +107,7 @@ export async function createEndpoint(
   const account = { id: accountId, number: holder.accountNumber };
   const paymentId = paymentIdFor(deps.identity, account, wanted.requestKey);
   const earlier = await deps.sql.tx((tx) => findKeyUse(tx, accountId, wanted.requestKey, paymentId));
-  // Names are resolved before the lock, and a repeat asks nobody.
+  // Names are resolved before the lock; a repeat needs no resolution.
   if (!earlier) {
     await checkUrl(deps, holder, wanted.url);
     await checkOperations(deps, accountId, operationIds);

@@ -23,7 +23,7 @@ import { createSecrets } from '../../src/ground/secrets.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 
-/** The real program: a copy made while money moves, and what becomes of that money when the copy is all that is left. */
+/** The real program: a copy made while money moves, and the state of that money after a restore from the copy alone. */
 
 const secret = randomBytes(32);
 const vintemSecret = secret.toString('base64');
@@ -463,7 +463,7 @@ describe('a restore', () => {
     expect(accounts?.n).toBe(2);
   });
 
-  test('names every key and person that is in force again, freezes people and signs nobody in', async () => {
+  test('names every key and person that is valid again, freezes people and ends all sessions', async () => {
     const empty = await emptyDatabase();
     const done = JSON.parse((await empty.restore(file)).stdout);
     const keys = await empty.look<{ id: string }>('SELECT id FROM api_key WHERE revoked_at IS NULL');
@@ -564,7 +564,7 @@ test('an older copy is all that is left: withdrawals wait for the comparison, an
     expect(await statusOf(left.completed)).toBe('completed');
     expect(await statusOf(left.refused)).toBe('cancelled');
 
-    // The clients do as they are told: whatever they do not find, they ask for once more, with the same keys.
+    // As the guide says, the clients repeat every request that they do not find, with the same keys.
     const again = [
       ...(await Promise.all(charges.map((request) => merchant.charge(request)))),
       ...(await Promise.all(transfers.map((request) => merchant.transfer(request)))),

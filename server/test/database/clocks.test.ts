@@ -107,7 +107,7 @@ test('a look-up at a process whose clock is wrong asks the provider nothing and 
   await api.stop();
 });
 
-test('limits that a wrong clock has written an hour ahead hold nobody up for longer than seconds', async () => {
+test('limits that a wrong clock has written an hour ahead delay no caller for longer than seconds', async () => {
   const { runtime, database } = service;
   const connection = 'simulator';
   await database.admin(`UPDATE connection SET query_bucket_at = now() + interval '1 hour'`);
@@ -141,7 +141,7 @@ test('a worker whose clock is wrong claims nothing, not even in its first moment
   await right.stop();
 });
 
-test('a lease that an early clock ends too soon lets nobody repeat before it has ended in truth', async () => {
+test('a lease that an early clock ends too soon allows no repeat before its true end', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(3000);
   const id = await leave(service, merchant, 'complete');

@@ -15,7 +15,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findEmbedded } from '../../src/db/embedded.ts';
 
-/** What callers see when the database cannot do what it should, and that everything goes on by itself when it can again. */
+/** What callers see while the database fails, and that the service recovers by itself afterwards. */
 
 describe('a flush that the database refuses', () => {
   let service: Service;
@@ -179,7 +179,7 @@ describe('a database that is', () => {
     expect(truth.map((payout) => payout?.timesAccepted)).toEqual(sent.map(() => 1));
   }
 
-  test('frozen: who asks is told so within ten seconds, and it goes on where it was', {
+  test('frozen: callers get an answer within ten seconds, and work continues afterwards', {
     timeout: 60_000,
   }, async () => {
     const all = await postgres();

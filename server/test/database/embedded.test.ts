@@ -231,7 +231,7 @@ describe.runIf(process.getuid?.() === 0)('as root', () => {
     expect((await stat(await clusterOf())).mode & 0o077).toBe(0);
   });
 
-  it('a cluster that belongs to nobody is handed over at the next start, with what is in it', async () => {
+  it('a cluster of the shared system user gets its own user at the next start and keeps its data', async () => {
     const first = await begin();
     await query(first.url, 'CREATE TABLE kept (n int)');
     await first.stop();

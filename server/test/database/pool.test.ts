@@ -197,7 +197,7 @@ describe('a lost connection', () => {
   const self = sql('SELECT pg_backend_pid() AS pid');
   const terminate = (pid: number) => db.admin('SELECT pg_terminate_backend($1)', [pid]);
 
-  it('before COMMIT means that nothing is on disk, and the pool goes on', async () => {
+  it('before COMMIT means that nothing is on disk, and the pool keeps working', async () => {
     const before = await countSlots();
     const tx = await db.sql.begin();
     const [row] = await tx.run<{ pid: number }>(self);
@@ -256,7 +256,7 @@ describe('a lost connection', () => {
 
   it('that cannot be made is a lost one as well', async () => {
     const pool = openPool({
-      url: 'postgres://nobody@127.0.0.1:9/none',
+      url: 'postgres://someone@127.0.0.1:9/none',
       log: createLog('silent'),
       name: 'vintem test',
     });

@@ -36,7 +36,7 @@ test('the page needs no key, runs no inline script and names no outside address'
   expect(script).not.toMatch(/https?:\/\//);
 });
 
-test('a browser shows every call and event, asks nobody else for anything, and breaks no rule of the policy', {
+test('a browser shows every call and event, sends no request to another host, and breaks no rule of the policy', {
   timeout: 60_000,
 }, async () => {
   const browser = await browsers.launch({

@@ -78,7 +78,7 @@ test('it makes a charge, sees it paid, and sends a transfer to its end', async (
   expect((await client.getAccount()).data.balanceCents).toBe(4000);
 });
 
-test('it names an operation, lists with filters, and is told what is wrong', async () => {
+test('it names an operation, lists with filters, and gets the details of an error', async () => {
   const made = await client.postOperations({ name: 'Filial', requestKey: crypto.randomUUID() });
   expect(made.status).toBe(201);
   const inOther = await client.getAccount({ xServiceOperation: made.data.id });

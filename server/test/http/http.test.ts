@@ -261,7 +261,7 @@ test('a Pix key has the form of its type', async () => {
     ['CNPJ', '1234567800019A'],
     ['PHONE', '5511999999999'],
     ['RANDOM', 'not-a-uuid'],
-    ['EMAIL', 'nobody'],
+    ['EMAIL', 'no-at-sign'],
   ];
   for (const [pixKeyType, pixKey] of keys) {
     const answer = await post(JSON.stringify({ ...transfer, pixKeyType, pixKey }), json, '/pix/transfers');
@@ -398,7 +398,7 @@ test('a drain answers what is under way and ends every connection', async () => 
   await other.database.drop();
 });
 
-test('a delivery of a provider goes on as it came, whatever its type, up to 1 MiB', async () => {
+test('a delivery of a provider is passed on unchanged, whatever its type, up to 1 MiB', async () => {
   const received: HookDelivery[] = [];
   const other = await openEdge({
     useCases: {

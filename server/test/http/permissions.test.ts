@@ -22,7 +22,7 @@ interface Row {
   call: `${'GET' | 'POST' | 'PATCH' | 'DELETE'} ${string}`;
   /** One of these is enough. */
   needs: Permission[];
-  /** What an allowed caller gets for an id that nobody has, or an empty body: the edge let it through. */
+  /** The status for an allowed caller with an unknown id or an empty body: it shows that the edge let the call through. */
   allowed: number;
 }
 
@@ -167,7 +167,7 @@ test('a key that is missing, malformed, unknown, revoked or expired opens nothin
   }
 });
 
-test('what belongs to another account is 404, the same as what nobody has', async () => {
+test('an id of another account is 404, the same as an id that does not exist', async () => {
   const mine = await edge.newAccount();
   const { key } = await edge.newKey(mine.ownerId);
   const { key: foreign } = await edge.newKey(ownerId);

@@ -73,7 +73,7 @@ test('a refusal that a payment records leads to that payment', async () => {
   });
 });
 
-test('a request without a valid key is nobody’s', async () => {
+test('a request without a valid key is in no log', async () => {
   await service.as(`${merchant.key.slice(0, -4)}AAAA`)('GET', '/account');
   await service.as('nothing')('GET', '/account');
   await merchant.call('GET', '/operations');

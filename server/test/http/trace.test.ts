@@ -7,7 +7,7 @@ import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
 
-/** A caller's own id and trace; and what becomes of a request that does not arrive. */
+/** A caller's own request id and trace, and the result of a request that does not arrive whole. */
 
 const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
 
@@ -35,7 +35,7 @@ beforeAll(async () => {
   const url = `http://127.0.0.1:${(wire.address() as AddressInfo).port}`;
   service = await openService({ env: { SIMULATOR_URL: url } });
   provider = service.simulator.url;
-  // It was away when the service came up: what is paid is told of once the service has tried again.
+  // The provider was away when the service started: webhooks arrive once the service has registered its address again.
   await until(async () => asked.some(({ path }) => path.startsWith('/v2/webhook/')));
 });
 afterAll(async () => {
@@ -43,7 +43,7 @@ afterAll(async () => {
   wire.close();
 });
 
-test('a trace goes on to the provider with the call that its caller waits for, and no other does', async () => {
+test('a trace is forwarded to the provider with the call that its caller waits for, and with no other', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5000);
   const post = (path: string, body: object, headers: Record<string, string>) =>
@@ -117,7 +117,7 @@ test.concurrent.each([
     });
     const began = Date.now();
     socket.write(beginning.replace('KEY', (await service.newMerchant()).key));
-    // It goes on, a byte at a time: only the whole counts.
+    // The request continues a byte at a time: the limit counts the whole request, not the pause between bytes.
     const drip = setInterval(() => socket.write(beginning.includes('\r\n\r\n') ? ' ' : 'X'), 500);
     await new Promise((resolve) => socket.on('error', () => {}).once('close', resolve));
     clearInterval(drip);

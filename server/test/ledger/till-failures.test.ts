@@ -78,7 +78,7 @@ const times = (count: number, state: string) => failing(...Array.from({ length: 
 
 describe('a flush that fails', () => {
   it.each(['40001', '40P01', '57P01', '57P03', '08006', '25P03', '53300'])(
-    'with %s is run again until it goes through, and nobody hears of it',
+    'with %s is run again until it succeeds, and no caller sees the error',
     async (state) => {
       const shop = await newOperation();
       const { sql, flushes } = times(4, state);
@@ -360,7 +360,7 @@ describe('rows of other tables', () => {
     );
   });
 
-  it('that nobody changes are not written', async () => {
+  it('without a change are not written', async () => {
     const shop = await newOperation();
     const till = tillOver(db.sql);
     await till.submit(noting({ chains: [shop], reads: [read(notes, 'none')], writes: () => [] }));
@@ -483,7 +483,7 @@ describe('time', () => {
     expect(order).toEqual(
       ['short', 'long'].map((name) => `${name} processing_unavailable`).concat('patient posted'),
     );
-    // What was on its way when they were told is there: whoever asks again finds it.
+    // The commands that were being committed when their callers got the error are stored: a repeat finds them.
     expect(await balanceOf(shop)).toMatchObject({ available: 7, seq: 3 });
   });
 
@@ -551,7 +551,7 @@ describe('time', () => {
     expect(await balanceOf(shop)).toMatchObject({ available: 1 });
   });
 
-  it('passes until everything is answered for whoever waits for the till to be idle', async () => {
+  it('passes until every command is answered, and only then the till is idle', async () => {
     const shop = await newOperation();
     const slow = gate(db.sql, 'before COMMIT');
     const till = tillOver(slow.sql);

@@ -202,7 +202,7 @@ describe('the same thing twice', () => {
     expect(await balanceOf(there)).toMatchObject({ available: 5, seq: 1 });
   });
 
-  it('by a command that does not look collides for ever: it alone is told so, and the rest goes on', async () => {
+  it('by a command that does not check for it collides on every try: only this command fails, the others succeed', async () => {
     const shop = await newOperation();
     const till = tillOver(db.sql);
     const subject = ids.uuid();
@@ -325,7 +325,7 @@ describe('a lost answer to COMMIT', () => {
     await way.close();
   });
 
-  it('that nobody can look up in time is answered 503, and nothing changes later', async () => {
+  it('that cannot be looked up in time is answered 503, and nothing changes later', async () => {
     const shop = await newOperation();
     const way = await cutAtCommit(db.url, true);
     const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });

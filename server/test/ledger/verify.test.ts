@@ -38,7 +38,7 @@ test('every invariant has its number once, and is examined or says why not', asy
   }
 });
 
-test('what the service wrote holds, in full and from the checkpoints, beside the traffic that goes on', async () => {
+test('what the service wrote is consistent, in full and from the checkpoints, beside running traffic', async () => {
   await merchant.receive(300_000);
   let running = true;
   const traffic = (async () => {

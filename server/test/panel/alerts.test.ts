@@ -8,7 +8,7 @@ import { createLog } from '../../src/ground/log.ts';
 import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { createUnknownTransferAlerts } from '../../src/settlement/tracking/unknown-transfer-alerts.ts';
 
-/** Who is told by mail of money that wants somebody's eyes. Each step is made by hand here. */
+/** Who gets mails about money that needs a person. The test runs each step by hand. */
 
 let service: Service;
 let merchant: Merchant;
@@ -43,7 +43,7 @@ async function person(accountId: string, role: string, verified = true): Promise
   return email;
 }
 
-test('transfers unknown for 15 minutes are told once, in one mail, to those who move the money', async () => {
+test('one mail reports transfers unknown for 15 minutes, once, to the people who move money', async () => {
   const told = [await person(merchant.ownerId, 'finance'), await person(merchant.ownerId, 'owner')];
   await person(merchant.ownerId, 'developer');
   await person(merchant.ownerId, 'admin', false);
@@ -69,7 +69,7 @@ test('transfers unknown for 15 minutes are told once, in one mail, to those who 
   expect(letters).toHaveLength(told.length);
 });
 
-test('one whose end came before the mail is told of no more', async () => {
+test('a transfer that ended before the mail is not reported', async () => {
   letters.length = 0;
   const id = await leave(service, merchant, 'hang');
   while (await createUnknownTransferAlerts(later(service.runtime, 16 * 60_000)).step());
@@ -82,7 +82,7 @@ test('one whose end came before the mail is told of no more', async () => {
   expect(letters).toEqual([]);
 });
 
-test('an incident is told once to whoever runs the installation, also one of the installation itself', async () => {
+test('a mail reports an incident to the operator once, also an incident of the installation itself', async () => {
   letters.length = 0;
   await deliver(service, [receivedItem(null, 777, `E${'9'.repeat(31)}`)]);
   await until(
@@ -102,7 +102,7 @@ test('an incident is told once to whoever runs the installation, also one of the
   expect(letters).toHaveLength(1);
 });
 
-test('an incident that was decided before the mail is told of no more', async () => {
+test('an incident that was resolved before the mail is not reported', async () => {
   letters.length = 0;
   await deliver(service, [receivedItem(null, 778, `E${'8'.repeat(31)}`)]);
   await until(
@@ -118,7 +118,7 @@ test('an incident that was decided before the mail is told of no more', async ()
   expect(letters).toEqual([]);
 });
 
-test('a large transfer of a key is told to those who move the money, once an hour however many there are', async () => {
+test('a mail reports a large transfer of a key to the people who move money, at most once an hour', async () => {
   const shop = await service.newMerchant();
   const owner = await person(shop.ownerId, 'owner');
   await person(shop.ownerId, 'viewer');

@@ -162,7 +162,7 @@ describe('codes', () => {
     expect(await one.tryTake('draftCode', 'somebody')).toBe(true);
   });
 
-  test('a process whose clock is an hour ahead makes nobody wait longer than one window', async () => {
+  test('a process whose clock is an hour ahead delays no sign-in for longer than one window', async () => {
     const { clock } = service.runtime;
     const at = (offset: number) => ({
       ...service.runtime,

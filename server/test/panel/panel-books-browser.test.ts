@@ -61,7 +61,7 @@ describe('charges', () => {
     await page.getByText(shown).waitFor();
   });
 
-  test('have a view for whoever pays, which turns to paid and shows nothing else of the account', async () => {
+  test('have a view for the payer, which changes to paid and shows nothing else of the account', async () => {
     const { body } = await merchant.charge({ amountCents: 4_200 });
     await open(`/pagamentos/${body.id}`, 'Cobrança');
     await page.getByRole('link', { name: 'Visão do pagador' }).click();
@@ -99,7 +99,7 @@ describe('the event log', () => {
 
 describe('reconciliation', () => {
   test('lists what is not confirmed, and asks the provider at a press', async () => {
-    // Sent and taken, and every answer lost: nobody knows.
+    // Sent and accepted, but every answer is lost: the outcome is unknown.
     await service.simulator.behave({ payout: 'lose-answer', webhook: 'drop', query: 'error-500' });
     const { body } = await merchant.transfer({ amountCents: 1_777 });
     expect(body.status).toBe('unknown');
@@ -226,6 +226,6 @@ describe('files for spreadsheets', () => {
   });
 });
 
-test('nobody complained on the console', () => {
+test('the console shows no error', () => {
   expect(window.complaints).toEqual([]);
 });

@@ -303,7 +303,7 @@ describe('in English', () => {
     ['mailbox', '/mailbox', 'Mailbox'],
   ])('%s', (name, path, title) => inEnglish(name, path, title));
 
-  test('nobody complained on the console', () => {
+  test('the console shows no error', () => {
     expect(window.complaints).toEqual([]);
   });
 });

@@ -74,7 +74,7 @@ describe('a password', () => {
     expect((await change('outra girafa sem patins')).status).toBe(200);
   });
 
-  test('takes as long to refuse for an address that nobody has', async () => {
+  test('takes as long to refuse an unknown address', async () => {
     const { email } = await person();
     const tab = openTab(service);
     const timed = async (address: string) => {
@@ -280,7 +280,7 @@ describe('another e-mail address', () => {
     return (await mailsTo(service, email)).find((mail) => what.test(mail));
   };
 
-  test('is taken when its mail was opened: the old one is told, sessions end, transfers wait a day', async () => {
+  test('takes effect when its link is opened: the old address gets a mail, sessions end, transfers are blocked for a day', async () => {
     const { email, tab, draft } = await fundedShop();
     const fresh = `novo-${email}`;
     expect((await tab.call('POST', '/email', { email: fresh })).status).toBe(200);
@@ -324,7 +324,7 @@ describe('another e-mail address', () => {
 });
 
 describe('news by mail', () => {
-  test('a sign-in from a new place is told once, the first one ever is not', async () => {
+  test('a sign-in from a new place is reported once, the first sign-in of a person is not', async () => {
     const { email } = await person();
     const notices = async () =>
       (await mailsTo(service, email)).filter((mail) => mail.includes('novo acesso'));
@@ -342,7 +342,7 @@ describe('news by mail', () => {
     expect((await notices())[0]).toContain('127.0.0.1');
   });
 
-  test('a new key is told, with what it may do', async () => {
+  test('a new key is reported with its permissions', async () => {
     const { email, tab } = await person();
     const body = { name: 'conciliação', permissions: ['read', 'transfers'] };
     expect((await tab.call('POST', `/accounts/${shop.ownerId}/keys`, body)).status).toBe(201);

@@ -90,7 +90,7 @@ const mails = async (): Promise<string[]> => {
   return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
 };
 
-describe('whoever is not signed in', () => {
+describe('a caller without a session', () => {
   test('gets the pages and nothing else', async () => {
     const page = await fetch(`${service.url}/cobrancas`);
     expect(page.status).toBe(200);
@@ -236,7 +236,7 @@ describe('roles', () => {
     expect(answer.body.code).toBe('role_denied');
   });
 
-  test('an admin makes nobody an owner, and the last owner stays', async () => {
+  test('an admin cannot make anyone an owner, and the last owner stays', async () => {
     const admin = await signedIn('admin@padaria.example');
     const wanted = { email: 'dono@padaria.example', role: 'owner' };
     expect((await admin.account('POST', '/members/invitations', wanted)).body.code).toBe('role_denied');
@@ -248,7 +248,7 @@ describe('roles', () => {
     expect(answer.body.code).toBe('last_owner');
   });
 
-  test('nobody reaches the automatic transfer of the public API', async () => {
+  test('a session cannot use the automatic transfer of the public API', async () => {
     const owner = await signedIn('owner@padaria.example');
     const answer = await owner.account('POST', '/pix/transfers', {
       amountCents: 1000,
@@ -366,7 +366,7 @@ describe('accounts apart', () => {
 });
 
 describe('news', () => {
-  test('of a payment reach whoever looks', async () => {
+  test('of a payment reach every open page', async () => {
     const tab = await signedIn('owner@padaria.example');
     const stream = await listen(tab, shop.ownerId);
     const charge = (

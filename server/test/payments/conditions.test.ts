@@ -105,7 +105,7 @@ test('every change is on record, with what it was and what it is', async () => {
   });
 });
 
-test('a pause stops every account, first sends included, and a resume lets them go on', async () => {
+test('a pause stops every account, first sends included, and a resume lets them continue', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5_000);
   expect(await pauseWithdrawals(operator(), 'the provider is in trouble')).toMatchObject({ paused: true });

@@ -47,7 +47,7 @@ test('a hold that wants more than there is takes later credits until it has all'
   expect([await merchant.balanceCents(), await capturedOf(merchant)]).toEqual([3_000, [3_000]]);
 });
 
-test('of several holds the first is served first, and what it leaves goes on to the next', async () => {
+test('of several holds the first is filled first, and the rest goes to the next', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
   const first = await hold(merchant, 800);
@@ -59,7 +59,7 @@ test('of several holds the first is served first, and what it leaves goes on to 
   expect(await merchant.balanceCents()).toBe(1_000);
 });
 
-test('a hold whose whole share goes on to the next moves no money', async () => {
+test('a hold whose whole share goes to the next moves no money', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(300);
   const first = await hold(merchant, 300);

@@ -207,7 +207,7 @@ test.each(shownFields)(
   },
 );
 
-test('a notice is told in the language of the caller', async () => {
+test('a notice is in the language of the caller', async () => {
   const { get, store } = await newShop();
   const completed = { kind: 'transfer', status: 'completed', settled_at: minute(3), net_amount_cents: 975 };
   const id = await store({ ...completed, notice: 'returned' });
@@ -215,7 +215,7 @@ test('a notice is told in the language of the caller', async () => {
   expect((await get(`/payments/${id}`, { 'accept-language': 'pt' })).body.notice).toMatch(/devolvido/);
 });
 
-test('what belongs to another operation or account, or to nobody, is the same 404', async () => {
+test('a payment of another operation or account, or one that does not exist, is the same 404', async () => {
   const { get, store, key } = await newShop();
   const stranger = await newShop();
   const { body } = await edge.call(key, {
@@ -285,7 +285,7 @@ test('pages follow each other without gap or repeat while payments are created, 
   expect(seen).toHaveLength(11);
 });
 
-test('a cursor goes on with its own list only', async () => {
+test('a cursor continues only its own list', async () => {
   const { list, store, ownerId } = await newShop();
   const stranger = await newShop();
   for (let at = 0; at < 3; at++) await store();
@@ -324,7 +324,7 @@ test('filters narrow the list, together', async () => {
   expect(idsOf(await list(`?createdFrom=${withOffset}`))).toEqual([sent, failed]);
 });
 
-test('a page of filtered payments goes on where the last one ended', async () => {
+test('a page of filtered payments begins where the last one ended', async () => {
   const { list, store } = await newShop();
   const wanted: string[] = [];
   for (let at = 0; at < 8; at++) {

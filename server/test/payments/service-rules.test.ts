@@ -130,7 +130,7 @@ describe('a business operation', () => {
 });
 
 describe('a payment', () => {
-  test('is confirmed by nobody who calls: however often it is looked up or repeated, it stays as the provider has it', async () => {
+  test('is never confirmed by a caller: however often it is looked up or repeated, it stays as the provider has it', async () => {
     const merchant = await service.newMerchant();
     const requestKey = ids.uuid();
     const { body } = await merchant.charge({ requestKey });
@@ -203,7 +203,7 @@ describe('a payment', () => {
   });
 });
 
-test('with an open breaker creations are 503 before anything is written, repeats and reads go on', async () => {
+test('with an open breaker creations are 503 before anything is written, repeats and reads work', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(5000);
   const requestKey = ids.uuid();
@@ -279,7 +279,7 @@ describe('a look at a payment', () => {
   }
   const queries = async () => (await alone.simulator.control('GET', '/control/state')).body.queries as number;
 
-  test('asks the provider when its next query is overdue, once however many look', async () => {
+  test('queries the provider when its next query is overdue, once for any number of lookups', async () => {
     const { look } = await paidUnheard(-1000);
     const before = await queries();
     const answers = await Promise.all(Array.from({ length: 12 }, look));
@@ -288,7 +288,7 @@ describe('a look at a payment', () => {
     expect((await queries()) - before).toBe(1);
   });
 
-  test('asks nobody before the query is due, and lists never ask', async () => {
+  test('sends no query before it is due, and lists never send one', async () => {
     const { look } = await paidUnheard(60_000);
     const before = await queries();
     expect((await look()).body.status).toBe('pending');

@@ -84,7 +84,7 @@ describe.concurrent('a transfer', () => {
     expect((await merchant.transfer(request)).status).toBe(400);
   });
 
-  test('whose answer is lost is unknown, is asked after, and is never sent again', async () => {
+  test('whose answer is lost is unknown, is queried, and is never sent again', async () => {
     const { answer, id, merchant, status } = await sendTo('lose-answer');
     expect(answer.status).toBe(201);
     expect(['unknown', 'completed']).toContain(answer.body.status);

@@ -130,7 +130,7 @@ describe('check', () => {
 });
 
 describe('probes', () => {
-  it('a worker answers them on METRICS_PORT, and `check --live` asks it; another process there is told how to start', async () => {
+  it('a worker answers them on METRICS_PORT for `check --live`; a second process on that port fails with advice', async () => {
     const own = { ...env, METRICS_PORT: String(await freePort()), LOG_LEVEL: 'warn' };
     expect((await check(own, '--live')).code).toBe(1);
     const worker = run(['worker'], own);

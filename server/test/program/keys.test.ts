@@ -221,7 +221,7 @@ test('a key with a life expires after it, and one without never does', async () 
   }
 });
 
-test('a rolled key goes on for its overlap beside the new one, then it is 401 api_key_expired', async () => {
+test('a rolled key stays valid for its overlap beside the new one, then it is 401 api_key_expired', async () => {
   const { ownerId } = await edge.newAccount();
   const wanted = {
     name: 'shop',
@@ -306,7 +306,7 @@ test('a key with a list of addresses is 403 ip_not_allowed from elsewhere, befor
   expect((await from('2001:db8:2::1')).body.code).toBe('ip_not_allowed');
 });
 
-test('a forwarded address counts when a trusted proxy says it, and from nobody else', async () => {
+test('a forwarded address counts only from a trusted proxy', async () => {
   const { ownerId } = await edge.newAccount();
   const wanted = {
     accountId: ownerId,
@@ -374,7 +374,7 @@ test('a key that may send money rests after 180 days without use, others do not,
   await expect(wakeKey(runtime, 'nosuchkey000')).rejects.toThrow('no such active key');
 });
 
-test('a key that nobody used for 90 days is told of once, again only after it was used, and not twice by two processes', async () => {
+test('a mail reports a key without use for 90 days once, again only after it was used, and not twice by two processes', async () => {
   const clock = shiftedClock();
   const { ownerId } = await edge.newAccount();
   const { id } = await edge.newKey(ownerId, ['read', 'transfers']);
@@ -416,7 +416,7 @@ test('a key that nobody used for 90 days is told of once, again only after it wa
   expect(told()).toHaveLength(2);
 });
 
-test('keys of the pepper before go on working while that is at hand', async () => {
+test('keys of the previous pepper work while that pepper is set', async () => {
   const [old, young] = [ids.bytes(32), ids.bytes(32)];
   const made = await createKey(
     { ...runtime, secrets: createSecrets(ids, old) },

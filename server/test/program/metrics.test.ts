@@ -31,7 +31,7 @@ afterAll(async () => {
   await service?.close();
 });
 
-test('the metrics tell of the process, the work and what a person has to look at, and name no account', async () => {
+test('the metrics show the process, the work and what needs a person, and name no account', async () => {
   await service.database.admin(
     `INSERT INTO incident (account_id, id, kind, amount_cents, reference, freezes, detail, state, opened_at)
       VALUES ($1, $2, 'unmatched', 700, 'x', false, '{}', 'open', now())`,

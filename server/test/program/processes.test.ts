@@ -124,7 +124,7 @@ test('one request key in three processes is one transfer, one reserve and one se
   }
 });
 
-test('one request key with other data in every process belongs to whoever came first', async () => {
+test('one request key with other data in every process belongs to the first request', async () => {
   const merchant = await service.newMerchant();
   await merchant.receive(20_000);
   const requestKey = ids.uuid();

@@ -224,7 +224,7 @@ describe('a rotation', () => {
       },
     };
     await expect(rotateSecrets({ sql, secrets, clock: patient, log })).rejects.toThrow('still seals under');
-    // What it sealed since is not forgotten: nobody may start without its secret.
+    // Values that it sealed meanwhile still need its secret: no process may start without that secret.
     await service.runtime.sql.tx((tx) =>
       tx.run({ name: 'test.late', text: 'UPDATE webhook_endpoint SET secret = $1' }, [
         service.runtime.secrets.seal('whsec_late', 'late'),

@@ -77,7 +77,7 @@ describe('start', () => {
     expect((await account()).status).toBe(200);
     const state = await fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`);
     expect(state.status).toBe(200);
-    // What is paid from now on is told of: the provider knows where to deliver.
+    // The provider knows where to deliver, so payments from now on arrive by webhook.
     const told = await readFile(join(dataDir, 'simulator', 'journal.jsonl'), 'utf8');
     expect(told).toContain(`${address()}/hooks/providers/simulator/`);
   });
@@ -143,7 +143,7 @@ describe('start', () => {
     silent.close();
   });
 
-  it('goes on by itself after its database or its simulator was killed', async () => {
+  it('recovers by itself after its database or its simulator was killed', async () => {
     const before = await postmaster();
     process.kill(before, 'SIGKILL');
     await expect.poll(readiness, { timeout: 15_000 }).not.toBe(200);
@@ -240,7 +240,7 @@ describe('start', () => {
     await rm(dataDir, { recursive: true, force: true });
   });
 
-  it('goes on with the same data, and prints no key again', async () => {
+  it('continues with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');
     const [simulator, mailbox, ready, ...more] = program.stdout().trimEnd().split('\n');

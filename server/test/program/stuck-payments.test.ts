@@ -85,7 +85,7 @@ describe('a payment that a day of answered queries does not end', () => {
     const operator = { ...later(service.runtime, 40 * hour), actor: 'tester' };
     await resolveIncident(operator, incident?.id ?? '', {
       action: 'writeoff',
-      reason: 'nobody has its code',
+      reason: 'its code was never shown',
     });
     const shown = (await merchant.call('GET', `/payments/${body.id}`)).body;
     expect(shown).toMatchObject({ status: 'failed', reasonCode: 'cancelled_by_operator' });

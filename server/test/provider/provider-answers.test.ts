@@ -297,10 +297,10 @@ describe('the outcome of a send', () => {
     expect(await charge()).toMatchObject(expected);
   });
 
-  test('nobody there is not sent', async () => {
-    const nobody = providerWith({ baseUrl: 'http://127.0.0.1:1' });
-    expect(await payout(nobody)).toMatchObject({ outcome: 'notSent' });
-    expect(await nobody.queryPayout(id)).toMatchObject({ outcome: 'unclear', cause: 'network' });
+  test('a refused connection is not sent', async () => {
+    const unreachable = providerWith({ baseUrl: 'http://127.0.0.1:1' });
+    expect(await payout(unreachable)).toMatchObject({ outcome: 'notSent' });
+    expect(await unreachable.queryPayout(id)).toMatchObject({ outcome: 'unclear', cause: 'network' });
   });
 });
 
@@ -505,7 +505,7 @@ describe('what is said of a charge', () => {
     expect(await providerWith().queryCharge(id)).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
   });
 
-  test('what was given back is told, and only settled once it is', async () => {
+  test('a return is reported, and is settled only when the provider says so', async () => {
     const horario = { solicitacao: '2026-11-20T15:00:00Z', liquidacao: '2026-11-20T15:00:01Z' };
     const pix = {
       endToEndId: 'E1',
@@ -727,7 +727,7 @@ describe('webhooks', () => {
     gnExtras: { idEnvio: id },
   };
 
-  test("many items are told apart; what cannot be read and other keys' are left out", () => {
+  test('many items are separated; unreadable ones and those of other keys are left out', () => {
     const content = deliver({
       pix: [
         pix,

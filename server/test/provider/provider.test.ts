@@ -285,7 +285,7 @@ describe('a payout', () => {
     expect(await provider.queryPayout(id)).toMatchObject(expected);
   });
 
-  test('that nobody knows is not found', async () => {
+  test('with an unknown id is not found', async () => {
     expect(await provider.queryPayout(newId())).toEqual({ outcome: 'notFound' });
     expect(await provider.queryCharge(newId())).toEqual({ outcome: 'notFound' });
   });

@@ -12,8 +12,8 @@ import type { Provider } from '../../src/provider/provider.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
- * A real worker process that is stopped in the middle of a send for longer than its lease, and goes on afterwards. Between it and
- * the simulator stands a relay that can hold an answer back, so that it is stopped at the very moment that matters.
+ * A real worker process is stopped in the middle of a send for longer than its lease, and then continues. A relay between it and
+ * the simulator can hold an answer back, so that the process is stopped at the exact moment that matters.
  */
 interface Relay {
   url: string;
@@ -119,7 +119,7 @@ describe.concurrent('a worker that was stopped for longer than its lease', () =>
     [before, after] = await Promise.all([scene(), scene()]);
   }, 60_000);
 
-  test('before it wrote a byte writes none when it wakes: whoever took over pays once', {
+  test('before it wrote a byte writes none when it wakes: the new owner pays once', {
     timeout: 90_000,
   }, async () => {
     const { service, relay, worker, merchant } = before;
@@ -157,7 +157,7 @@ describe.concurrent('a worker that was stopped for longer than its lease', () =>
     expect(await statusOf(service, id)).toBe('completed');
     relay.release();
     worker.kill('SIGCONT');
-    // It goes on with other work.
+    // It continues with other work.
     const next = await leave(service, merchant, 'complete');
     await until(async () => (await statusOf(service, next)) === 'completed', 20_000);
     expect(await statusOf(service, id)).toBe('completed');

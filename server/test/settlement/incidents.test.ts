@@ -182,7 +182,7 @@ test('none leaves the money in suspense, with an incident that says who looked a
   expect(await books(merchant)).toMatchObject({ suspense: 700 });
   await expect(resolve(incident, 'none')).rejects.toThrow('resolved already');
 
-  // Nothing was posted: what becomes of the money may be decided later, once.
+  // Nothing was posted, so the money may still be resolved later, once.
   await resolve(incident, 'writeoff');
   expect(await statusOf(merchant, id)).toBe('expired');
   expect(await books(merchant)).toMatchObject({ suspense: 0, adjustments: 700 });

@@ -41,7 +41,7 @@ describe('killed in the middle of transfers and started again', () => {
       }
     }
 
-    // The client does as it is told: the same requests with the same keys, and where it is told to come later, later.
+    // As the guide says, the client repeats the same requests with the same keys, and waits for `Retry-After`.
     const repeat = async (request: (typeof requests)[number]): ReturnType<Merchant['transfer']> => {
       const answer = await merchant.transfer(request);
       if (answer.status !== 503) return answer;

@@ -339,7 +339,7 @@ test('a charge of before the window that was paid in it is found by the statemen
   expect(await violations(service)).toEqual([]);
 });
 
-test('what is settled here and not listed there is told, and changes nothing', async () => {
+test('a payment that is settled here and not listed there is reported, and changes nothing', async () => {
   await service.database.admin(
     `UPDATE payment SET created_at = created_at - interval '1 hour' WHERE account_id = $1 AND kind = 'deposit'`,
     [merchant.ownerId],

@@ -38,7 +38,7 @@ const hear = async (items: object[]): Promise<void> => {
   await applied();
 };
 
-/** `POST /control/...`: whoever holds the money gives it back. */
+/** `POST /control/...`: the party that holds the money returns it. */
 async function giveBack(
   path: string,
   body: object = {},

@@ -134,7 +134,7 @@ test('is neither opened nor probed by repeats of what never goes through while o
   expect(await incidentsOf(service, hopeless[0] as string)).toEqual([]);
 });
 
-test('nobody there to connect to is not sent: the charge waits untouched, and goes out when the provider is there', async () => {
+test('a refused connection is not sent: the charge waits unchanged, and is sent when the provider is back', async () => {
   // A port that somebody had and has no more.
   const closed = createServer();
   await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));

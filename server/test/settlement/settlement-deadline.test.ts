@@ -41,7 +41,7 @@ test('a till, a provider and a read that hang in turn: 201 within the eight seco
   const askedAt = service.runtime.clock.monotonicMs();
   while (service.runtime.clock.monotonicMs() < askedAt + 4_000) await service.runtime.clock.sleep(100);
   await till.query('ROLLBACK');
-  // From its commit on, nobody can read a payment.
+  // After its commit, the payment table is locked against reads.
   let id = '';
   await until(async () => {
     const [row] = await service.database.admin<{ id: string }>(

@@ -73,7 +73,7 @@ describe('a delivery', () => {
     expect(await suspense('Etwice')).toEqual([{ suspense: '700' }]);
   });
 
-  test('that cannot be applied stops nobody', async () => {
+  test('that cannot be applied does not stop other deliveries', async () => {
     const { id: transfer } = await sent();
     const { merchant, id } = await charged();
     // A received Pix under a transfer's id, and one of nothing at all: neither is the other delivery's business.
@@ -112,7 +112,7 @@ describe('a delivery', () => {
     await service.database.admin('UPDATE inbound SET applied_at = now() WHERE id = $1', [poison]);
   });
 
-  test('of a connection that is not configured any more waits, and keeps nobody busy', async () => {
+  test('of a connection that is no longer configured waits, and is not claimed', async () => {
     await service.database.admin(
       `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('gone', 't', now()) ON CONFLICT DO NOTHING`,
     );
@@ -126,7 +126,7 @@ describe('a delivery', () => {
     await service.database.admin(`DELETE FROM inbound WHERE connection = 'gone'`);
   });
 
-  test('is stored sealed before it is applied, whoever sent it', async () => {
+  test('is stored sealed before it is applied, from any sender', async () => {
     const { id } = await charged();
     const signature = `t=${Math.floor(Date.now() / 1000)},v1=${'0'.repeat(64)}`;
     expect(await deliver(service, [receivedItem(id, 1500, 'Eforged')], { signature })).toBe(401);
@@ -150,7 +150,7 @@ describe('a delivery', () => {
     await applied();
     expect(await merchant.balanceCents()).toBe(1500);
     expect(await incidentsOf(service, id)).toEqual([]);
-    // The same bytes with the signature of half an hour ago: whoever recorded them cannot use them any more.
+    // The same bytes with the signature of half an hour ago: a recorded delivery cannot be replayed.
     expect(await deliver(service, [item], { ageSeconds: 1800 })).toBe(401);
     expect(await deliver(service, [item], { ageSeconds: -1800 })).toBe(401);
   });
@@ -217,7 +217,7 @@ describe('a delivery', () => {
     (runtime.providers as Map<string, Provider>).delete('live');
     expect(await statusOf(service, body.id)).not.toBe('paid');
     expect((await call('GET', '/account')).body.balanceCents).toBe(0);
-    // It is money all the same: on nobody's account, with an incident.
+    // It is still money: it goes to suspense, with an incident.
     expect(await suspense('Elive')).toEqual([{ suspense: '1000' }]);
   });
 });
@@ -236,7 +236,7 @@ describe('the address', () => {
     expect(await deliver(service, [item], { token: second })).toBe(200);
     expect(await deliver(service, [item])).toBe(200);
     expect(await deliver(service, [item], { token: first })).toBe(404);
-    await expect(changeWebhookAddress({ ...service.runtime, actor: 'tester' }, 'nobody')).rejects.toThrow(
+    await expect(changeWebhookAddress({ ...service.runtime, actor: 'tester' }, 'missing')).rejects.toThrow(
       'no connection',
     );
     const audit = await service.database.admin(
@@ -287,7 +287,7 @@ describe('a flood', () => {
     expect(Math.max(...slowest)).toBeLessThan(5_000);
   });
 
-  test('that comes faster than it can be applied is stored, and applied once by whoever looks later', {
+  test('that arrives faster than it can be applied is stored, and later applied once', {
     timeout: 60_000,
   }, async () => {
     const { merchant, id } = await charged();
@@ -413,7 +413,7 @@ describe('where only the address protects deliveries, money moves by a query', (
     expect(await merchant.balanceCents()).toBe(1500);
   });
 
-  test('and what nobody confirms moves none, though a person hears of strangers', async () => {
+  test('a report that the provider does not confirm moves no money; one that matches no payment opens an incident', async () => {
     const { merchant, id } = await charged();
     await deliver(service, [receivedItem(id, 1500, 'Elie'), receivedItem(null, 900, 'Eliestranger')], {
       signature: '',

@@ -64,7 +64,7 @@ const withProvider = (runtime: Runtime, provider: Provider): Runtime => ({
   ...runtime,
   providers: new Map([[provider.connection, provider]]),
 });
-/** A Sql whose COMMIT goes on as told, once. */
+/** A Sql whose next COMMIT is replaced by `once`. */
 function atCommit(sql: Sql, once: (commit: () => Promise<void>) => Promise<void>): Sql {
   let armed = true;
   return {
@@ -110,7 +110,7 @@ describe('an attempt', () => {
     expect(await reservedCents(merchant)).toBe(0);
   });
 
-  test('whose COMMIT was answered by nobody is its owner’s all the same, and goes out once', async () => {
+  test('whose COMMIT got no answer still belongs to its owner, and is sent once', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'complete');
     const lost = atCommit(service.runtime.sql, async (commit) => {
@@ -122,7 +122,7 @@ describe('an attempt', () => {
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
   });
 
-  test('whose owner died is taken over when its lease has ended, and then asked after, never sent at once', async () => {
+  test('whose owner died is taken over when its lease has ended, and is then queried, never sent at once', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'stay-pending');
     // Its owner committed `sending` and died before the first byte.
@@ -143,7 +143,7 @@ describe('an attempt', () => {
     expect(await reservedCents(merchant)).toBe(1000);
   });
 
-  test('whose repeat is called a duplicate proves that the provider knows it: it is asked after and never sent again', async () => {
+  test('whose repeat is refused as a duplicate is known to the provider: it is queried and never sent again', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'lose-answer');
     await service.simulator.behave({ query: 'not-found', webhook: 'drop' });
@@ -214,7 +214,7 @@ describe('a word that comes late', () => {
 });
 
 describe('one transfer', () => {
-  test('that cannot be sent, and one that hangs, hold up nobody', async () => {
+  test('that cannot be sent, and one that hangs, do not delay other transfers', async () => {
     const merchant = await withMoney(9000);
     const broken = await leave(service, merchant, 'complete');
     await service.database.admin(`UPDATE payment SET pix_key = '\\x0102' WHERE id = $1`, [broken]);
@@ -236,7 +236,7 @@ describe('one transfer', () => {
 });
 
 describe('sends that the adapter limits', () => {
-  test('are never more at once than it allows, over all processes, and nobody spins for a slot', async () => {
+  test('are never more at once than it allows, over all processes, and no process polls for a slot', async () => {
     const { runtime } = service;
     const merchant = await withMoney(20_000);
     let [underWay, most] = [0, 0];
@@ -379,7 +379,7 @@ describe('a repeat', () => {
   });
 });
 
-/** Payouts that the provider has completed without a word, and what asks after them a minute later, step by step. */
+/** Payouts that the provider has completed without a webhook, and the follow-up that queries them a minute later, step by step. */
 async function sentAndUnheard(count: number) {
   const merchant = await withMoney(40_000);
   await service.simulator.behave({ webhook: 'drop' });
@@ -422,7 +422,7 @@ async function sentAndUnheard(count: number) {
 }
 
 describe('a listing', () => {
-  test('that was too long is halved down to four, then single queries go on, and it grows again', async () => {
+  test('that was too long is halved down to four, then single queries take over, and it grows again', async () => {
     const { merchant, ids, calls, step } = await sentAndUnheard(24);
     calls.truncated = true;
     // 1000 halved eight times is under four; then it asks for one after the other.
@@ -453,7 +453,7 @@ describe('a listing', () => {
     expect(await Promise.all(ids.map((id) => statusOf(service, id)))).toEqual(ids.map(() => 'completed'));
   });
 
-  test('ends those too that it mentions and that nobody asked for, and leaves what others have claimed', async () => {
+  test('also ends payments that it lists and no query asked for, and leaves those that others have claimed', async () => {
     const { ids, step, now } = await sentAndUnheard(7);
     const [claimed, ...waiting] = ids.slice(4) as [string, string, string];
     const put = (id: string, at: number) =>

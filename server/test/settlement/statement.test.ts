@@ -56,7 +56,7 @@ async function expiredCharge(): Promise<string> {
   return body.id;
 }
 
-test('an expired charge whose payment nobody told of is paid', async () => {
+test('an expired charge whose payment no webhook reported is paid', async () => {
   const id = await expiredCharge();
   await service.simulator.behave({ webhook: 'drop' });
   await control(`charges/${providerId(id)}/pay`);

@@ -357,7 +357,7 @@ test("first attempts of one payment's events begin in order, each after the one 
   const { merchant, receiver } = await listening({
     events: ['charge.created', 'charge.paid', 'transfer.created', 'transfer.completed'],
   });
-  // From the next second on, what nobody had subscribed to is written.
+  // A new subscription takes effect within a second.
   await service.runtime.clock.sleep(1_100);
   let open = 0;
   let most = 0;
@@ -408,7 +408,7 @@ test('the lane of a process that died is taken over when its lease ends', async 
   await until(async () => receiver.got.length === 1);
 });
 
-test('of a transfer that stays unknown for 15 minutes it is told once', async () => {
+test('a transfer that stays unknown for 15 minutes is reported once', async () => {
   const { merchant, receiver } = await listening({ events: ['transfer.unknown'] });
   await merchant.receive(5000);
   // No worker sends it: it stays as it was committed.

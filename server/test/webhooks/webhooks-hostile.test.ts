@@ -110,7 +110,7 @@ test.each([
   ['one private address among public ones', ['93.184.216.34', '192.168.1.1']],
 ])('a name that resolves to what is inside reaches nothing: %s', async (_, resolved) => {
   answers = () => resolved;
-  // No more is told than that no connection came about: the log of deliveries is no scanner.
+  // The log of deliveries says only that the connection failed, so it cannot be used to scan the network.
   expect(await attemptOf(`https://inside.example.com:${port}/hook`)).toMatchObject({
     statusCode: null,
     error: 'connection failed',

@@ -209,7 +209,7 @@ test('what cannot be an endpoint is refused, field by field', async () => {
 
 test('a payment whose first news is its end was created and ended for its subscribers, each once, in that order', async () => {
   const { merchant, receiver } = await listening();
-  // From the next second on, what nobody had subscribed to is written.
+  // A new subscription takes effect within a second.
   await service.runtime.clock.sleep(1_100);
   await merchant.receive(5000);
   const { body: lost } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
@@ -268,7 +268,7 @@ test('an endpoint is changed field by field; the eleventh new address within an 
   expect([another.status, another.body.code]).toEqual([429, 'rate_limited']);
 });
 
-test('only the permission webhooks manages endpoints, and nobody sees those of another account', async () => {
+test('only the permission webhooks manages endpoints, and no key sees those of another account', async () => {
   const { merchant, endpoint } = await listening();
   const reader = service.as(
     await service.newKey(merchant.ownerId, ['read', 'charges', 'transfers', 'operations']),
@@ -404,7 +404,7 @@ test('replay sends a stretch of time again, under the same ids', async () => {
   ]);
 });
 
-test('lists of deliveries and events go on where the page before ended', async () => {
+test('a page of deliveries or events begins where the previous page ended', async () => {
   const { merchant, receiver, endpoint } = await listening();
   for (let n = 0; n < 7; n++) {
     await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name: `Loja ${n}` });

@@ -2,8 +2,8 @@ import { timestamp } from '../../db/pool.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 
 /**
- * One statement counts and decides, so parallel attempts cannot share a place. What a process with a wrong clock wrote ($2 is the
- * writer's time) delays nobody for more than one window: `used_until` is read as at most now + window.
+ * One statement counts and decides, so parallel attempts cannot share a place. A value written by a process with a wrong clock ($2 is the
+ * writer's time) delays a person for one window at most: `used_until` is read as at most now + window.
  */
 const take: Statement = {
   name: 'panel_attempt_take',

@@ -46,7 +46,7 @@ export function authEffects(deps: PanelDeps, sessions: Sessions, attempts: Attem
       ...event,
     });
 
-  /** The session that the answer began, or the one that goes on. */
+  /** The session that the answer began, or the existing one. */
   async function sessionAfter({ auth, request, answer, person }: Answered) {
     const given = answer.headers
       .getSetCookie()

@@ -59,7 +59,7 @@ export function createAuth(deps: PanelDeps, attempts: Attempts) {
           .passwordReset(user.email, token)
           .catch((err: unknown) => log.error({ err }, 'a mail was not sent'));
       },
-      // Who has the mailbox has the password now, and may not be the person: nothing that was under way goes on.
+      // The owner of the mailbox now has the password and may not be the person: everything under way ends.
       onPasswordReset: async ({ user }, request) => {
         const now = clock.now();
         await sql.tx(async (tx) => {

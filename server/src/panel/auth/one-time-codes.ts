@@ -12,8 +12,8 @@ const stepMs = 30_000;
 const toleratedSteps = [0, -1, 1] as const;
 
 /**
- * Before better-auth looks at a code of the app or a backup code: the attempt is counted in the database by person and address, and
- * the code's time step is used up, so that of parallel requests with one code a single one goes on.
+ * Runs before better-auth checks a code of the app or a backup code. It counts the attempt in the database by person and address, and
+ * uses up the code's time step, so that only one of several parallel requests with the same code continues.
  */
 export const guardFactorCodes =
   (deps: { sql: Sql; clock: Clock; attempts: Attempts }) =>

@@ -60,7 +60,7 @@ export interface SecurityEventDeps {
 
 /**
  * Writes the event to its table and to the log, in one form: the constant message `security event` with the event under
- * `security`. What happened has happened: an event that cannot be written to the table is in the log, and the call goes on.
+ * `security`. If the table cannot be written, the event is only in the log and the call still succeeds: the act has already happened.
  */
 export async function recordSecurityEvent(deps: SecurityEventDeps, event: SecurityEvent): Promise<void> {
   const row = {

@@ -34,7 +34,7 @@ export interface Member extends Membership {
   person: Person;
 }
 
-/** What a route of the panel asks of whoever calls it. */
+/** What a route of the panel requires of its caller. */
 export interface PanelFacts {
   needs: Ability;
   /** The password was given within the last ten minutes. */
@@ -160,7 +160,7 @@ export function sessions(
       const membership = (await findMemberships(deps.sql, person.userId)).find(
         (one) => one.accountId === accountId,
       );
-      // Whose account it is, and whether there is one, is nobody else's business.
+      // The same answer for a foreign account and a missing one: the caller must not learn which it is.
       if (!membership) throw new PanelError('not_found');
       request.member = { ...membership, person };
       if (!may(membership.role, facts.needs)) throw new PanelError('role_denied');

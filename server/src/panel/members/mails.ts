@@ -268,7 +268,7 @@ Se ninguém da sua equipe fez isso, revogue a chave em Integrações, Chaves.
           text: `${key.by} created the API key "${key.name}" in the account ${key.accountName}.
 Permissions: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (may send Pix without a code)' : ''}.
 
-If nobody of your team did this, revoke the key under Integrations, Keys.
+If no one in your team did this, revoke the key under Integrations, Keys.
 `,
         },
       }),

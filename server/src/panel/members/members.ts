@@ -100,7 +100,7 @@ const addUser = (
 const firstMemberEmail = 'teste@vintem.example';
 
 /**
- * The password that was printed opens nothing any more, and nobody is signed in with it.
+ * Makes the printed password invalid and ends its sessions.
  * @returns the address, if there was such a password
  */
 export const endFirstMember = async ({ sql }: { sql: Sql }): Promise<string[]> =>

@@ -3,11 +3,11 @@ import type { PanelDeps } from '../deps.ts';
 import { findEventsBetween, type ToldEvent } from '../views/records.sql.ts';
 
 /**
- * News for whoever looks at the panel, as server-sent events: which payment entered which state. Not the news itself: the page
- * asks for what it shows.
+ * Updates for open pages of the panel, as server-sent events: which payment entered which state. They carry no data: the page
+ * then loads what it shows.
  *
- * An event's id is made before its commit, so ids are no cursor: each look re-reads the last ten seconds and tells what it
- * has not told yet. One loop per account, however many look, and none while nobody does.
+ * An event's id is made before its commit, so ids are no cursor: each read covers the last ten seconds and sends what was
+ * not sent yet. One loop per account for all its pages, and none without an open page.
  */
 const lookEveryMs = 500;
 const overlapMs = 10_000;

@@ -128,7 +128,7 @@ const openedAtOnce = 250;
  *
  * Rejected: an index over an HMAC of the key. It costs each transfer a hash and one more index entry on a random place, and has to be made
  * again whenever `VINTEM_SECRET` changes; under a secret that stands in the database, a copy of it would give every CPF away in minutes.
- * @returns what was found, and the place where to go on looking; null: the whole period was looked through
+ * @returns what was found, and the place where the next search continues; null when the whole period was searched
  */
 async function findByKey(
   deps: Pick<PanelDeps, 'sql' | 'secrets' | 'clock'>,
