@@ -3,15 +3,19 @@ import type { Registry } from 'prom-client';
 import type { ClockOffset } from '../db/clock-offset.ts';
 import type { PoolLoad } from '../db/pool.ts';
 import type { Histogram } from '../ground/histogram.ts';
+import type { Log } from '../ground/log.ts';
 import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
+import type { Readiness } from './readiness.ts';
 
 export interface MetricsDeps {
   sql: Sql;
   clock: Pick<Clock, 'monotonicMs'>;
   measures: Measures;
   clockOffset: Pick<ClockOffset, 'offsetMs'>;
+  readiness: Readiness;
+  log: Log;
   pool: () => PoolLoad;
 }
 
@@ -125,6 +129,8 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
       registers: [registry],
       async collect() {
         this.reset();
+        // Without labels a reset leaves a zero, which would be an answer.
+        if (labels.length === 0) this.remove();
         const rows = (await readAll()).get(name) ?? [];
         for (const { value, ...rest } of rows) this.set(rest as Record<string, string>, value);
       },
@@ -149,6 +155,14 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
   gauge('pool_connections', 'Open connections to the database', () => pool().open);
   gauge('pool_idle', 'Connections to the database that wait for work', () => pool().idle);
   gauge('pool_waiting', 'Calls that wait for a connection to the database', () => pool().waiting);
+  new Gauge({
+    name: 'vintem_ready',
+    help: 'Whether the process can do its work, as /readyz answers',
+    registers: [registry],
+    async collect() {
+      this.set((await deps.readiness()).length === 0 ? 1 : 0);
+    },
+  });
   const { version } = JSON.parse(await readFile(packageFile, 'utf8')) as { version: string };
   const build = new Gauge({
     name: 'vintem_build_info',
@@ -165,8 +179,11 @@ const packageFile = new URL('../../package.json', import.meta.url);
 
 type Rows = ReadonlyMap<string, ({ value: number } & Record<string, string>)[]>;
 
-/** All gauges of the database together, at most every ten seconds. A failure is not kept. */
-function readDatabase({ sql, clock }: Pick<MetricsDeps, 'sql' | 'clock'>): () => Promise<Rows> {
+/**
+ * All gauges of the database together, at most every ten seconds. Without the database they have no lines, and the rest of the metrics is
+ * served: that is when they are wanted most.
+ */
+function readDatabase({ sql, clock, log }: Pick<MetricsDeps, 'sql' | 'clock' | 'log'>): () => Promise<Rows> {
   let last: { at: number; rows: Promise<Rows> } | null = null;
   const read = async (): Promise<Rows> =>
     new Map(
@@ -183,11 +200,11 @@ function readDatabase({ sql, clock }: Pick<MetricsDeps, 'sql' | 'clock'>): () =>
   return () => {
     const now = clock.monotonicMs();
     if (last === null || now - last.at >= databaseEveryMs) {
-      const asked = { at: now, rows: read() };
-      asked.rows.catch(() => {
-        if (last === asked) last = null;
+      const rows = read().catch((error: unknown): Rows => {
+        log.warn({ err: error }, 'the metrics of the database could not be read');
+        return new Map();
       });
-      last = asked;
+      last = { at: now, rows };
     }
     return last.rows;
   };

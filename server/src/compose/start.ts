@@ -197,7 +197,7 @@ async function openRunning(
     ]);
     const clockOffset = watchClock(runtime, ending);
     const readiness = createReadiness(runtime, clockOffset);
-    const metrics = await createMetrics({ ...runtime, clockOffset, pool: context.sql.load });
+    const metrics = await createMetrics({ ...runtime, readiness, clockOffset, pool: context.sql.load });
     running.metrics = await serveMonitoring(
       { log: runtime.log, readiness, metrics, draining: ending },
       { host, port: metricsPort },

@@ -4,6 +4,7 @@ import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';
 import { serveMonitoring } from '../../src/compose/monitoring.ts';
+import { createReadiness } from '../../src/compose/readiness.ts';
 import { createLog } from '../../src/ground/log.ts';
 
 let service: Service;
@@ -16,6 +17,7 @@ beforeAll(async () => {
   const { runtime, database } = service;
   registry = await createMetrics({
     ...runtime,
+    readiness: createReadiness(runtime, { isTolerable: () => true }),
     clockOffset: { offsetMs: () => 12 },
     pool: database.sql.load,
   });
@@ -98,6 +100,7 @@ test('the database is asked once for scrapes that come together', async () => {
   const own = await createMetrics({
     ...runtime,
     sql,
+    readiness: async () => [],
     clockOffset: { offsetMs: () => null },
     pool: database.sql.load,
   });
@@ -105,4 +108,24 @@ test('the database is asked once for scrapes that come together', async () => {
   const once = asked;
   await own.metrics();
   expect(asked).toBe(once);
+});
+
+test('without the database the metrics of the process are served, and say that it is not ready', async () => {
+  const { runtime, database } = service;
+  const gone = async (): Promise<never> => {
+    throw new Error('the database is gone');
+  };
+  const sql = { ...runtime.sql, run: gone, begin: gone, tx: gone };
+  const readiness = createReadiness({ sql, clock: runtime.clock }, { isTolerable: () => true });
+  const own = await createMetrics({
+    ...runtime,
+    sql,
+    readiness,
+    clockOffset: { offsetMs: () => 0 },
+    pool: database.sql.load,
+  });
+  const text = await own.metrics();
+  expect(text).toContain('\nvintem_ready 0');
+  expect(text).toContain('\nvintem_till_flush_seconds_count ');
+  expect(text).not.toContain('\nvintem_withdrawals_paused ');
 });
