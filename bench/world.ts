@@ -175,7 +175,7 @@ export async function credit(runtime: Runtime, of: Owner, amountCents: number): 
         postings: step.postings.map((posting) => ({ ...posting, chain, subject: id })),
         writes: [
           put(payments, step.payment),
-          ...announce(runtime, 'simulator', step.payment, 'unknown', step.events),
+          ...announce(runtime.ids, 'simulator', step.payment, 'unknown', step.events),
         ],
       };
     },

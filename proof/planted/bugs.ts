@@ -73,11 +73,9 @@ export const bugs: Bug[] = [
   {
     name: 'sent before it is committed',
     file: `${settlement}/dispatch/accept.ts`,
-    line: `  return deps.till.submit<Committed>({
-    token,`,
-    with: `  if (order.pixKey) void deps.providers.get(way.connection)?.sendPayout({ providerId: id.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: order.pixKey.key, pixKeyType: order.pixKey.type, description: '' });
-  return deps.till.submit<Committed>({
-    token,`,
+    line: `  const { payment, replayed, fence, breakerOpen } = await deps.till.submit(command);`,
+    with: `  if (pixKey) void deps.providers.get(plan.connection)?.sendPayout({ providerId: paymentId.replaceAll('-', ''), amountCents: order.amountCents - 25, pixKey: pixKey.key, pixKeyType: pixKey.type, description: '' });
+  const { payment, replayed, fence, breakerOpen } = await deps.till.submit(command);`,
     rig: 'simulation',
   },
   {
@@ -243,7 +241,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'an intent stays behind when its payment has ended',
-    file: `${settlement}/tracking/apply-outcome.ts`,
+    file: `${settlement}/tracking/outcome-command.ts`,
     line: 'if (intent && isTerminal(last.status)) writes.push(remove(intents, key));',
     with: "if (intent && last.status === 'paid') writes.push(remove(intents, key));",
     rig: 'search',

@@ -176,7 +176,7 @@ export class Memory {
       posted: (ref: EventRef) => posted.has(`${ref.event}/${ref.reference}`),
     };
     try {
-      const decision = command.decide(view);
+      const decision = command.decide(view, this.now);
       this.#apply(decision);
       return Promise.resolve(decision.answer);
     } catch (error) {

@@ -1,9 +1,6 @@
 import type { Letter, Mail } from '../../server/src/ground/mail.ts';
-import {
-  type Action,
-  listIncidents,
-  resolveIncident,
-} from '../../server/src/settlement/incidents/incident.ts';
+import type { Action } from '../../server/src/settlement/incidents/endings.ts';
+import { listIncidents, resolveIncident } from '../../server/src/settlement/incidents/incident.ts';
 import { findOwner } from '../../server/src/transfers/draft.sql.ts';
 import { createDraft, resendCode } from '../../server/src/transfers/draft.ts';
 import type { Finding, Rows } from './checks.ts';

@@ -1,21 +1,23 @@
 import type { Readable } from '../db/table.ts';
-import { eventKinds } from '../ledger/journal.ts';
-import { createTill, put, read } from '../ledger/till.ts';
+import type { Movement } from '../ledger/decide.ts';
+import { type EventKind, eventKinds } from '../ledger/journal.ts';
+import { type ChainKey, type Command, createTill, type Posting, put, read } from '../ledger/till.ts';
+import { idsOf } from '../ports/ids.ts';
 import { audits } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../settlement/operator/operator.ts';
 import { findAccountOf, findHold, findHolds, type Hold, holds, readOpenHolds } from './holds.sql.ts';
 
 /**
- * Administrative holds: an operator keeps back a part of an operation's balance.
+ * Administrative holds: an operator blocks a part of an operation's balance.
  *
  * A hold captures at once what is available, and of every later credit what is still missing (after the operation's debt, see
- * `ledger/decide.ts`). It may want more than there is; it never touches a reserve.
+ * `ledger/decide.ts`). It may be larger than the balance; it never touches a reserve.
  *
- * **Several holds on one operation** share what is captured, first come, first captured. The share is derived and not
- * stored: the balance row knows what all of them hold and want together, and the holds' order says whose it is. Stored, it
- * would have to be brought up to date by every credit, on rows that credits do not lock.
+ * **Several holds on one operation** share the captured money in the order in which they were placed. The share is derived and not
+ * stored: the balance row has the sums of all holds, and their order gives each its share. A stored share would have to be updated by every
+ * credit, on rows that credits do not lock.
  *
- * When a hold ends, its share goes the way of all money that comes in: to the debt, to the holds that still want
+ * When a hold is released, its share is distributed like new money: to the debt, to the other holds that miss
  * something, to the merchant.
  */
 export interface HoldView {
@@ -42,56 +44,68 @@ export async function placeHold(
     throw new OperatorRefused('a hold is at least 1 cent');
   const accountId = await findAccountOf(operator.sql, operationId);
   if (accountId === undefined) throw new OperatorRefused('no such operation');
+  const token = operator.ids.uuid();
+  const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
+  const { actor } = operator;
+  // A till of its own: its batch is this command alone, so the view holds only what was read under the lock.
+  return createTill(operator).submit(
+    buildHold({ accountId, operationId, amountCents, reason, actor, token, deadlineMs }),
+  );
+}
+
+export interface HoldInput {
+  accountId: string;
+  operationId: string;
+  amountCents: number;
+  /** As the audit log keeps it. */
+  reason: string;
+  actor: string;
+  /** Also the id of the hold. */
+  token: string;
+  deadlineMs: number;
+}
+
+/** Places a hold. Pure. @throws OperatorRefused from `decide`: the operation was deleted */
+export function buildHold(input: HoldInput): Command<HoldView> {
+  const { accountId, operationId, amountCents, reason, actor, token: id, deadlineMs } = input;
   const chain = { accountId, chainId: operationId };
-  const id = operator.ids.uuid();
-  // A till of its own: its batch is this command alone, so what was read under the lock is all there is.
-  return createTill(operator).submit<HoldView>({
+  return {
     token: id,
-    deadlineMs: operator.clock.monotonicMs() + operatorWaitMs,
+    deadlineMs,
     chains: [chain],
     reads: [read(holds, accountId + id)],
     eventRefs: [],
-    decide: (view) => {
+    decide: (view, now) => {
       const balance = view.balance(chain);
       if (!balance || balance.deletedAt !== null) throw new OperatorRefused('the operation was deleted');
-      const now = operator.clock.now();
       const hold: Hold = {
         accountId,
         id,
         operationId,
         wantedCents: amountCents,
         reason,
-        placedBy: operator.actor,
+        placedBy: actor,
         placedAt: now,
         releasedAt: null,
       };
-      const audit = {
-        accountId,
-        id: operator.ids.uuid(),
-        at: now,
-        actor: operator.actor,
-        action: 'hold.place',
-        subject: id,
-        reason,
-        detail: { operationId, amountCents },
-      };
+      const detail = { operationId, amountCents };
+      const audit = { accountId, id: idsOf(id).uuid(), at: now, actor, action: 'hold.place', subject: id };
       return {
         answer: viewOf(hold, Math.min(balance.available, amountCents)),
-        postings: [
-          {
-            chain,
-            subject: id,
-            event: eventKinds.hold,
-            reference: '',
-            movement: { kind: 'hold', amountCents },
-            effectiveAt: now,
-          },
-        ],
-        writes: [put(holds, hold), put(audits, audit)],
+        postings: [posting(chain, id, eventKinds.hold, { kind: 'hold', amountCents }, now)],
+        writes: [put(holds, hold), put(audits, { ...audit, reason, detail })],
       };
     },
-  });
+  };
 }
+
+const posting = (
+  chain: ChainKey,
+  subject: string,
+  event: EventKind,
+  movement: Movement,
+  effectiveAt: number,
+): Posting => ({ chain, subject, event, reference: '', movement, effectiveAt });
 
 /**
  * Ends a hold; a repeat changes nothing.
@@ -101,16 +115,36 @@ export async function releaseHold(operator: Operator, id: string): Promise<HoldV
   const known = await findHold(operator.sql, id);
   if (!known) throw new OperatorRefused('no such hold');
   const { accountId, operationId } = known;
+  const token = operator.ids.uuid();
+  const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
+  const { actor } = operator;
+  return createTill(operator).submit(
+    buildHoldRelease({ accountId, operationId, id, actor, token, deadlineMs }),
+  );
+}
+
+export interface HoldReleaseInput {
+  accountId: string;
+  operationId: string;
+  id: string;
+  actor: string;
+  token: string;
+  deadlineMs: number;
+}
+
+/** Releases a hold; a released one stays as it is. Pure. @throws OperatorRefused from `decide`: no such hold */
+export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
+  const { accountId, operationId, id, actor, token, deadlineMs } = input;
   const chain = { accountId, chainId: operationId };
   const key = accountId + id;
   const openKey = accountId + operationId;
-  return createTill(operator).submit<HoldView>({
-    token: operator.ids.uuid(),
-    deadlineMs: operator.clock.monotonicMs() + operatorWaitMs,
+  return {
+    token,
+    deadlineMs,
     chains: [chain],
     reads: [read(holds, key), read(openHolds, openKey)],
     eventRefs: [],
-    decide: (view) => {
+    decide: (view, now) => {
       const hold = view.get(holds, key);
       const balance = view.balance(chain);
       if (!hold || !balance) throw new OperatorRefused('no such hold');
@@ -118,34 +152,18 @@ export async function releaseHold(operator: Operator, id: string): Promise<HoldV
       const shares = sharesOf(view.get(openHolds, openKey)?.holds ?? [], balance.held);
       const capturedCents = shares.get(id) ?? 0;
       const wantedCents = hold.wantedCents - capturedCents;
-      const now = operator.clock.now();
       const released = { ...hold, releasedAt: now };
-      const audit = {
-        accountId,
-        id: operator.ids.uuid(),
-        at: now,
-        actor: operator.actor,
-        action: 'hold.release',
-        subject: id,
-        reason: null,
-        detail: { operationId, capturedCents, wantedCents },
-      };
+      const detail = { operationId, capturedCents, wantedCents };
+      const audit = { accountId, id: idsOf(token).uuid(), at: now, actor, action: 'hold.release' };
       return {
         answer: viewOf(released, 0),
         postings: [
-          {
-            chain,
-            subject: id,
-            event: eventKinds.unhold,
-            reference: '',
-            movement: { kind: 'unhold', capturedCents, wantedCents },
-            effectiveAt: now,
-          },
+          posting(chain, id, eventKinds.unhold, { kind: 'unhold', capturedCents, wantedCents }, now),
         ],
-        writes: [put(holds, released), put(audits, audit)],
+        writes: [put(holds, released), put(audits, { ...audit, subject: id, reason: null, detail })],
       };
     },
-  });
+  };
 }
 
 /**
@@ -161,7 +179,7 @@ export async function listHolds(operator: Pick<Operator, 'sql'>, operationId: st
   return rows.map((row) => viewOf(row, shares.get(row.id) ?? 0));
 }
 
-/** First come, first captured. */
+/** The oldest hold captures first. */
 function sharesOf(
   open: readonly { id: string; wantedCents: number }[],
   heldCents: number,

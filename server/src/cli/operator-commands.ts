@@ -6,14 +6,11 @@ import type { Runtime } from '../compose/runtime.ts';
 import { type Context, type Edge, onDatabase } from '../compose/start.ts';
 import { type Anchor, readAnchor, verify } from '../ledger/verify.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
+import { divergencesOf, recordDivergences } from '../settlement/incidents/divergences.ts';
+import { type Action, actions, isAction } from '../settlement/incidents/endings.ts';
 import {
-  type Action,
-  actions,
-  divergencesOf,
   type IncidentView,
-  isAction,
   listIncidents,
-  recordDivergences,
   resolveIncident,
   showIncident,
 } from '../settlement/incidents/incident.ts';

@@ -6,6 +6,7 @@ import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import { createLoad } from '../http/load.ts';
 import { buildServer, type UseCases } from '../http/server.ts';
+import { emptyCommand } from '../ledger/till.ts';
 import { mountPanel } from '../panel/panel.ts';
 import type { Provider } from '../provider/provider.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
@@ -86,16 +87,9 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   };
 }
 
-/** Resolves when a command that came now has its turn in the till. */
+/** Resolves when a command submitted now would be decided by the till. */
 export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' | 'clock'>): Promise<void> =>
-  till.submit<void>({
-    token: ids.uuid(),
-    chains: [],
-    reads: [],
-    eventRefs: [],
-    decide: () => ({ answer: undefined }),
-    deadlineMs: clock.monotonicMs() + answerWithinMs,
-  });
+  till.submit(emptyCommand(ids.uuid(), clock.monotonicMs() + answerWithinMs));
 
 /** No start waits longer for its providers; they are asked again until they answer. */
 const startsWithinMs = 2_000;

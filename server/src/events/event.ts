@@ -73,7 +73,7 @@ export interface EventContent {
 /** Raised when a member of the payload is removed or retyped; new optional members do not raise it. */
 export const eventSchemaVersion = 1;
 
-export function eventRow(ids: Ids, content: EventContent): EventRow {
+export function eventRow(ids: Pick<Ids, 'uuid'>, content: EventContent): EventRow {
   const id = ids.uuid();
   const { accountId, operationId, paymentId, type, at } = content;
   return { accountId, id, type, operationId, paymentId, body: eventBody(id, content), createdAt: at };

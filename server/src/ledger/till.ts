@@ -65,11 +65,25 @@ export interface Command<Answer> {
   chains: readonly ChainKey[];
   reads: readonly Read[];
   eventRefs: readonly EventRef[];
-  /** Pure: the view to a decision. Throws an ApiError to refuse; may run more than once. */
-  decide(view: View): Decision<Answer>;
-  /** Monotonic; after it the command is answered 503. */
+  /**
+   * Pure: it calls no clock, no generator and no other part, and writes no log. It may run more than once.
+   * @param now the time at which the till decides, under the locks, in milliseconds since 1970
+   * @throws ApiError to refuse
+   */
+  decide(view: View, now: number): Decision<Answer>;
+  /** In milliseconds of the monotonic clock. After it the till answers 503. */
   deadlineMs: number;
 }
+
+/** A command that changes nothing: it measures the wait in the till. */
+export const emptyCommand = (token: string, deadlineMs: number): Command<void> => ({
+  token,
+  deadlineMs,
+  chains: [],
+  reads: [],
+  eventRefs: [],
+  decide: () => ({ answer: undefined }),
+});
 
 export interface View {
   /** Undefined when there is no such operation. */
@@ -396,7 +410,7 @@ class Flush {
   /** Decides one command and, when it is not refused, lays its effects over the view for the next one. */
   #decide(command: Command<unknown>): { answer: unknown } | { error: unknown } {
     try {
-      const decision = command.decide(this.#view);
+      const decision = command.decide(this.#view, this.#clock.now());
       const balances = new Map<string, BalanceRow>();
       const journals: Journal[] = [];
       for (const posting of decision.postings ?? []) {

@@ -14,7 +14,7 @@ import type { Ids } from '../ports/ids.ts';
 import type { Queries, Sql } from '../ports/sql.ts';
 import { fingerprintOf, madeEarlier, paymentIdFor } from '../request-keys/idempotency.ts';
 import { findKeyUse, insertKeyUse } from '../request-keys/used-keys.sql.ts';
-import { recordDivergences } from '../settlement/incidents/incident.ts';
+import { recordDivergences } from '../settlement/incidents/divergences.ts';
 import {
   deleteRow,
   findHash,

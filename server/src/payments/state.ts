@@ -91,6 +91,17 @@ export interface Facts {
   isPixKey(reported: string): boolean | null;
 }
 
+/** The facts of an event that the service or a person decides: the provider reported nothing that has to be compared. */
+export const factsOfDecision = (now: number, cause: Cause): Facts => ({
+  now,
+  cause,
+  operationDeleted: false,
+  incidentOpen: false,
+  posted: () => false,
+  knowsReturn: () => false,
+  isPixKey: () => true,
+});
+
 export interface Step {
   payment: Payment;
   /** `suspend` goes to the account's own chain, everything else to the operation's. */

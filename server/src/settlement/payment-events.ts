@@ -10,7 +10,7 @@ import type { Ids } from '../ports/ids.ts';
  * @param wanted which types this account's log keeps, as it was read before the transaction; default: what every log keeps
  */
 export function announce(
-  deps: { ids: Ids },
+  ids: Pick<Ids, 'uuid'>,
   connection: string,
   payment: Payment,
   from: PaymentStatus,
@@ -19,12 +19,12 @@ export function announce(
 ): Write[] {
   return types
     .filter((type) => wanted.has(type))
-    .map((type) => put(events, paymentEvent(deps, connection, payment, from, type)));
+    .map((type) => put(events, paymentEvent(ids, connection, payment, from, type)));
 }
 
 /** @param at when it happened: for what is no change of the payment */
 export function paymentEvent(
-  deps: { ids: Ids },
+  ids: Pick<Ids, 'uuid'>,
   connection: string,
   payment: Payment,
   from: PaymentStatus,
@@ -32,7 +32,7 @@ export function paymentEvent(
   at: number = payment.updatedAt,
 ) {
   const { accountId, operationId, id: paymentId, requestKey } = payment;
-  return eventRow(deps.ids, {
+  return eventRow(ids, {
     accountId,
     operationId,
     paymentId,

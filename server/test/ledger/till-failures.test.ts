@@ -408,7 +408,10 @@ describe('a balance row', () => {
     const till = tillOver(db.sql);
     const deciding = (extra: 'freeze' | 'thaw'): Command<string> => {
       const command = credit(shop, 5);
-      return { ...command, decide: (view) => ({ ...command.decide(view), [extra]: [shop, other] }) };
+      return {
+        ...command,
+        decide: (view, now) => ({ ...command.decide(view, now), [extra]: [shop, other] }),
+      };
     };
     await till.submit(deciding('freeze'));
     expect(await columns(shop)).toMatchObject({ frozen: true, seq: 1 });

@@ -144,8 +144,8 @@ describe('a refusal', () => {
     const command = credit(shop, 100);
     const both: Command<string> = {
       ...command,
-      decide: (view) => {
-        const decision = command.decide(view);
+      decide: (view, now) => {
+        const decision = command.decide(view, now);
         const [first] = decision.postings ?? [];
         if (!first) throw new Error('nothing to post');
         const tooMuch = {
@@ -422,9 +422,9 @@ describe('a command whose time is over', () => {
     const late = codeOf(
       till.submit({
         ...command,
-        decide: (view) => {
+        decide: (view, now) => {
           decided += 1;
-          return command.decide(view);
+          return command.decide(view, now);
         },
       }),
     );

@@ -5,12 +5,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { invariants } from '../../src/ledger/invariants.ts';
 import { findStoredOperations } from '../../src/ledger/verify.sql.ts';
 import type { Verified, VerifyOptions } from '../../src/ledger/verify.ts';
-import {
-  divergencesOf,
-  listIncidents,
-  recordDivergences,
-  resolveIncident,
-} from '../../src/settlement/incidents/incident.ts';
+import { divergencesOf, recordDivergences } from '../../src/settlement/incidents/divergences.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
 
 let service: Service;

@@ -8,7 +8,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Caller } from '../../src/http/auth.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
-import { createDraft, expireDrafts, resendCode, sixDigits } from '../../src/transfers/draft.ts';
+import { createDraft, expireDrafts, resendCode } from '../../src/transfers/draft.ts';
+import { sixDigits } from '../../src/transfers/draft-code.ts';
 
 /** Transfers that a person confirms with a code from their mail. */
 

@@ -4,7 +4,8 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import { placeHold, releaseHold } from '../../src/accounts/holds.ts';
-import { actions, listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import { actions } from '../../src/settlement/incidents/endings.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { type Operator, OperatorRefused } from '../../src/settlement/operator/operator.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 

@@ -20,7 +20,7 @@ import type { Provider } from '../../src/provider/provider.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
- * Rows of the table in `settlement/incidents/incident.ts` from the first odd word of the provider to the operator's command: what comes in comes
+ * Rows of the table in `settlement/incidents/endings.ts` from the first odd word of the provider to the operator's command: what comes in comes
  * over HTTP, and every incident is listed and resolved by `vintem`.
  */
 

@@ -2,15 +2,16 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { PayoutReport, PixReturn, ReceivedPix } from '../../src/provider/provider.ts';
+import type { Action } from '../../src/settlement/incidents/endings.ts';
 import {
-  type Action,
   type IncidentView,
   listIncidents,
   resolveIncident,
   showIncident,
 } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { applyOutcome, type Observed } from '../../src/settlement/tracking/apply-outcome.ts';
+import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
+import type { Observed } from '../../src/settlement/tracking/outcome-command.ts';
 
 let service: Service;
 

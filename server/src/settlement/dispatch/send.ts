@@ -1,16 +1,12 @@
-import { conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
 import { subscribedBy } from '../../events/subscribed-types.ts';
-import { put, read } from '../../ledger/till.ts';
 import { type Payment, providerIdOf } from '../../payments/payment.ts';
-import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { ChargeReport, PayoutReport, Provider, SendOutcome } from '../../provider/provider.ts';
 import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
-import type { OutcomeDeps } from '../tracking/apply-outcome.ts';
-import { applyOutcome, type Observed } from '../tracking/apply-outcome.ts';
-import type { Breakers } from './breaker.ts';
-import { breakerKey, breakerRows, type CallKind, type CallResult, probeEveryMs } from './breaker.ts';
-import { type Intent, leaseMarginMs, startAttempt, takeOver, wantsRepeat } from './intent.ts';
-import { intents } from './intents.sql.ts';
+import { applyOutcome, type OutcomeDeps } from '../tracking/apply-outcome.ts';
+import type { Observed } from '../tracking/outcome-command.ts';
+import type { Breakers, CallResult } from './breaker.ts';
+import { type Intent, leaseMarginMs } from './intent.ts';
+import { buildSendStart, buildTakeOver, callOf } from './send-commands.ts';
 
 /** What a send needs, its outcome included. */
 export interface SendDeps extends OutcomeDeps {
@@ -51,9 +47,6 @@ export interface Sender {
 
 /** How long the outcome of a call may take to be stored. */
 export const applyWithinMs = 15_000;
-
-/** While withdrawals are stopped, a first send looks again after this. */
-const stoppedWaitMs = 5_000;
 
 /** Sends what was committed as `sending`, and applies the outcome. @returns the payment as it is afterwards */
 export async function send(deps: SendDeps, attempt: Attempt): Promise<Payment> {
@@ -128,8 +121,6 @@ async function pixKeyOf(deps: SendDeps, payment: Payment): Promise<string | null
   return opened?.toString() ?? unopened;
 }
 
-const callOf = (payment: Payment): CallKind => (payment.kind === 'deposit' ? 'charge' : 'payout');
-
 function instruct(
   deps: SendDeps,
   provider: Provider,
@@ -167,96 +158,30 @@ export function resultOf(outcome: { outcome: string; cause?: string }): CallResu
 }
 
 /**
- * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte.
- *
- * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one of them through when its probe is due.
+ * Commits a `ready` payment (or one whose repeat is due) as `sending`, before the first byte is sent.
  * @returns null when there is nothing to send now
  */
-export function startSend(deps: SendDeps, intent: Intent): Promise<Attempt | null> {
-  const { accountId, paymentId, connection } = intent;
-  const key = paymentKey(accountId, paymentId);
-  const chain = { accountId, chainId: intent.operationId };
-  const token = deps.ids.uuid();
+export async function startSend(deps: SendDeps, intent: Intent): Promise<Attempt | null> {
+  const provider = deps.providers.get(intent.connection);
+  if (!provider) return null;
+  const { capabilities } = provider;
   const startedMs = deps.clock.monotonicMs();
-  const provider = deps.providers.get(connection);
-  if (!provider) return Promise.resolve(null);
-  const call: CallKind = intent.kind === 'deposit' ? 'charge' : 'payout';
-  return deps.till
-    .submit<{ attempt: Attempt | null; breakerOpen: boolean }>({
-      token,
-      deadlineMs: startedMs + applyWithinMs,
-      chains: [chain],
-      reads: [
-        read(payments, key),
-        read(intents, key),
-        read(conditions, accountId),
-        read(platform, platformKey),
-        read(breakerRows, breakerKey(connection, call)),
-      ],
-      eventRefs: [],
-      decide: (view) => {
-        const payment = view.get(payments, key);
-        const stored = view.get(intents, key);
-        const breaker = view.get(breakerRows, breakerKey(connection, call));
-        const answer = (attempt: Attempt | null) => ({ attempt, breakerOpen: breaker?.open ?? false });
-        if (!payment || !stored) return { answer: answer(null) };
-        // The lease is shorter here than in the row by what the commit takes.
-        const leaseMs = provider.capabilities.sendTimeoutMs + leaseMarginMs;
-        const repeat = wantsRepeat(stored, provider.capabilities);
-        const mine = {
-          payment,
-          connection,
-          fence: token,
-          leaseEndsMs: startedMs + leaseMs,
-          repeat: repeat || stored.attempt > 1,
-        };
-        // Decided once more after a lost answer to COMMIT, which had arrived.
-        if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
-        if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
-        const now = deps.clock.now();
-        const wait = (dueAt: number) => ({
-          answer: answer(null),
-          writes: [put(intents, { ...stored, dueAt })],
-        });
-        const installation = view.get(platform, platformKey);
-        const stopped =
-          installation?.withdrawalsPausedAt !== null ||
-          view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
-          view.balance(chain)?.frozen !== false;
-        if (payment.kind === 'transfer' && !repeat && stopped) return wait(now + stoppedWaitMs);
-        // A repeat asks no breaker and takes no turn of those who may try: the provider has just answered two queries about it.
-        const down = repeat ? undefined : breaker;
-        if (down?.open && down.probeAt > now) return wait(down.probeAt);
-        const probing = down?.open ? [put(breakerRows, { ...down, probeAt: now + probeEveryMs })] : [];
-        const lostAttempts = installation?.restoredAt === null ? 0 : 1;
-        const started = startAttempt(stored, token, now, provider.capabilities, lostAttempts);
-        return { answer: answer(mine), writes: [put(intents, started), ...probing] };
-      },
-    })
-    .then(({ attempt, breakerOpen }) => {
-      deps.breakers.seen(connection, call, breakerOpen);
-      return attempt;
-    });
+  const deadlineMs = startedMs + applyWithinMs;
+  const command = buildSendStart({ intent, capabilities, token: deps.ids.uuid(), deadlineMs });
+  const { started, breakerOpen } = await deps.till.submit(command);
+  deps.breakers.seen(intent.connection, callOf(intent), breakerOpen);
+  if (!started) return null;
+  // Counted from before the commit, so the lease is shorter here than in the row.
+  const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
+  return { ...started, connection: intent.connection, leaseEndsMs };
 }
 
-/** Ends the lease of an owner that is gone: from now on the payment may only be asked after. */
-export function takeOverSend(deps: SendDeps, intent: Intent): Promise<void> {
-  const { accountId, paymentId } = intent;
-  const key = paymentKey(accountId, paymentId);
-  const token = deps.ids.uuid();
-  return deps.till.submit<void>({
-    token,
-    deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
-    chains: [{ accountId, chainId: intent.operationId }],
-    reads: [read(payments, key), read(intents, key)],
-    eventRefs: [],
-    decide: (view) => {
-      const payment = view.get(payments, key);
-      const stored = view.get(intents, key);
-      const now = deps.clock.now();
-      if (!payment || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
-        return { answer: undefined };
-      return { answer: undefined, writes: [put(intents, takeOver(stored, token, payment.status, now))] };
-    },
-  });
-}
+/** Ends the lease of an owner that is gone. From now on the payment may only be queried. */
+export const takeOverSend = (deps: Pick<SendDeps, 'till' | 'clock' | 'ids'>, intent: Intent): Promise<void> =>
+  deps.till.submit(
+    buildTakeOver({
+      intent,
+      token: deps.ids.uuid(),
+      deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
+    }),
+  );

@@ -1,10 +1,10 @@
 import type { Log } from '../../ground/log.ts';
 import { eventKinds } from '../../ledger/journal.ts';
-import { type Posting, put, read, type Till, type View, type Write } from '../../ledger/till.ts';
+import { type Command, type Posting, put, read, type Till, type View } from '../../ledger/till.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { identifyReturns, type KnownReturn } from '../../payments/returns.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Ids } from '../../ports/ids.ts';
+import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { NamedReturn, StatementLine, WebhookNews } from '../../provider/provider.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { installationId } from '../operator/audit.sql.ts';
@@ -13,12 +13,12 @@ import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
 
 /**
  * A Pix that matches no payment of ours: what it moved and what came back of it. Each part goes to suspense of the
- * installation once, whether a webhook, a list or a statement tells of it.
+ * installation once, whether a webhook, a list or a statement reports it.
  */
 export interface Unmatched {
   /** The end-to-end id, or the provider's id where it gives none. */
   pix: string;
-  /** Null: the source tells of a return alone. Cents; positive: received. */
+  /** Null: the source reports a return alone. Cents; positive: received. */
   moved: { amountCents: number; at: number } | null;
   returns: readonly NamedReturn[];
   /** Of the returns: 1, they came back to us; -1, they left. */
@@ -68,7 +68,7 @@ export interface UnmatchedDeps {
   log: Log;
 }
 
-/** A part of it, with what is on record of it. */
+/** One part of it, and whether it was posted and has an incident. */
 interface Part {
   reference: string;
   /** Positive: received. */
@@ -79,60 +79,88 @@ interface Part {
 }
 
 /**
- * Posts what is not posted yet and opens an incident for each part.
+ * Posts the parts that are not posted yet and opens an incident for each part.
  * @param believed false: incidents alone
  */
-export function postUnmatched(deps: UnmatchedDeps, unmatched: Unmatched, believed: boolean): Promise<void> {
-  const { till, ids, clock } = deps;
-  const { pix, moved, returns } = unmatched;
-  const accountId = installationId;
-  const chain = { accountId, chainId: accountId };
+export async function postUnmatched(
+  deps: UnmatchedDeps,
+  unmatched: Unmatched,
+  believed: boolean,
+): Promise<void> {
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  const command = buildUnmatched({ unmatched, believed, token: deps.ids.uuid(), deadlineMs });
+  for (const { id, kind, amountCents } of await deps.till.submit(command))
+    deps.log.error({ incident: id, kind, amountCents }, 'incident opened');
+}
+
+export interface UnmatchedInput {
+  unmatched: Unmatched;
+  /** False: incidents alone. */
+  believed: boolean;
+  token: string;
+  deadlineMs: number;
+}
+
+/** Answers the incidents that were opened. Pure. */
+export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
+  const { unmatched, believed, token, deadlineMs } = input;
+  const { pix, returns } = unmatched;
   const key = knownReturnsKey(accountId, pix);
   const references = [...new Set([pix, ...returns.flatMap((one) => referencesOf(pix, one))])];
-  return till.submit<void>({
-    token: ids.uuid(),
-    deadlineMs: clock.monotonicMs() + applyWithinMs,
+  return {
+    token,
+    deadlineMs,
     chains: [chain],
     reads: [
       ...references.map((reference) => read(incidents, incidentOfReference(reference))),
       read(knownReturns, key),
     ],
     eventRefs: references.map(suspenseOf),
-    decide: (view) => {
+    decide: (view, now) => {
       const known = view.get(knownReturns, key)?.returns ?? [];
-      const earlier = [...known, ...returns.flatMap((line) => postedEarlier(line, known, view))];
-      const told = withoutRepeats(identifyReturns({ pix, name: pix }, returns, earlier));
-      const parts: Part[] = [
-        ...(moved ? [{ ...moved, reference: pix, ...onRecord(pix, view) }] : []),
-        ...told.map((one) => {
-          const isKnown = earlier.some(({ reference }) => reference === one.reference);
-          const record = isKnown ? { posted: one.posted, opened: true } : onRecord(one.reference, view);
-          return { ...one, amountCents: unmatched.sign * one.amountCents, ...record };
-        }),
-      ].filter(({ amountCents }) => amountCents !== 0);
-      const writes: Write[] = parts
-        .filter(({ opened }) => !opened)
-        .map((part) => put(incidents, incidentOf(part, believed, deps)));
-      if (told.length > 0) {
-        const now = told.map((one) => ({ ...one, posted: one.posted || believed }));
-        writes.push(put(knownReturns, { accountId, payment: pix, returns: merged(known, now) }));
-      }
-      const posts = believed ? parts.filter(({ posted }) => !posted) : [];
+      const { parts, reported } = partsOf(view, unmatched, known);
+      const ids = idsOf(token);
+      const opened = parts.filter((part) => !part.opened).map((part) => incidentOf(ids, part, believed, now));
+      const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));
+      const row = { accountId, payment: pix, returns: merged(known, after) };
       return {
-        answer: undefined,
-        postings: posts.map(
-          ({ reference, amountCents, at }): Posting => ({
-            chain,
-            ...suspenseOf(reference),
-            movement: { kind: 'suspend', amountCents },
-            effectiveAt: at,
-          }),
-        ),
-        writes,
+        answer: opened,
+        postings: believed ? parts.filter(({ posted }) => !posted).map(suspended) : [],
+        writes: [
+          ...opened.map((incident) => put(incidents, incident)),
+          ...(reported.length > 0 ? [put(knownReturns, row)] : []),
+        ],
       };
     },
-  });
+  };
 }
+
+const accountId = installationId;
+const chain = { accountId, chainId: accountId };
+
+function partsOf(
+  view: View,
+  { pix, moved, returns, sign }: Unmatched,
+  known: readonly KnownReturn[],
+): { parts: Part[]; reported: KnownReturn[] } {
+  const earlier = [...known, ...returns.flatMap((line) => postedEarlier(line, known, view))];
+  const reported = withoutRepeats(identifyReturns({ pix, name: pix }, returns, earlier));
+  const ofReturns = reported.map((one): Part => {
+    const isKnown = earlier.some(({ reference }) => reference === one.reference);
+    const record = isKnown ? { posted: one.posted, opened: true } : onRecord(one.reference, view);
+    return { ...one, amountCents: sign * one.amountCents, ...record };
+  });
+  const ofPix: Part[] = moved ? [{ ...moved, reference: pix, ...onRecord(pix, view) }] : [];
+  const parts = [...ofPix, ...ofReturns].filter(({ amountCents }) => amountCents !== 0);
+  return { parts, reported };
+}
+
+const suspended = ({ reference, amountCents, at }: Part): Posting => ({
+  chain,
+  ...suspenseOf(reference),
+  movement: { kind: 'suspend', amountCents },
+  effectiveAt: at,
+});
 
 const suspenseOf = (reference: string) => ({
   accountId: installationId,
@@ -175,23 +203,20 @@ const merged = (known: readonly KnownReturn[], now: readonly KnownReturn[]): Kno
   ...now,
 ];
 
-function incidentOf(
+const incidentOf = (
+  ids: Pick<Ids, 'uuid'>,
   { reference, amountCents }: Part,
   believed: boolean,
-  { ids, clock, log }: UnmatchedDeps,
-): Incident {
-  const id = ids.uuid();
-  log.error({ incident: id, kind: 'unmatched', amountCents }, 'incident opened');
-  return {
-    accountId: installationId,
-    id,
-    kind: 'unmatched',
-    paymentId: null,
-    operationId: null,
-    amountCents: Math.abs(amountCents),
-    reference: `unmatched:${reference}`,
-    freezes: false,
-    detail: { believed },
-    openedAt: clock.now(),
-  };
-}
+  now: number,
+): Incident => ({
+  accountId,
+  id: ids.uuid(),
+  kind: 'unmatched',
+  paymentId: null,
+  operationId: null,
+  amountCents: Math.abs(amountCents),
+  reference: `unmatched:${reference}`,
+  freezes: false,
+  detail: { believed },
+  openedAt: now,
+});

@@ -38,7 +38,8 @@ import {
   startSend,
   takeOverSend,
 } from '../dispatch/send.ts';
-import { applyOutcome, type Observed } from './apply-outcome.ts';
+import { applyOutcome } from './apply-outcome.ts';
+import type { Observed } from './outcome-command.ts';
 
 /** What following payments needs: queries, deliveries of the provider, its statement, the comparison after a restore. */
 export interface TrackingDeps extends SendDeps {

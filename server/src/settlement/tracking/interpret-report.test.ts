@@ -3,7 +3,7 @@ import { newPayment, type Payment } from '../../payments/payment.ts';
 import type { Facts } from '../../payments/state.ts';
 import type { Capabilities, ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import type { Intent } from '../dispatch/intent.ts';
-import { type Observation, readObservation, runEvents } from './interpret-report.ts';
+import { interpret, type Observation, runEvents } from './interpret-report.ts';
 
 const now = Date.UTC(2026, 10, 20, 15);
 const day = 86_400_000;
@@ -117,7 +117,7 @@ const answered = (
 const refusal = { outcome: 'refused', reason: 'provider_refused', detail: '' } as const;
 
 const read = (observation: Observation, of: Payment, at: Intent | undefined, can = capabilities) =>
-  readObservation(observation, { payment: of, intent: at, returns: [] }, can);
+  interpret(observation).read({ payment: of, intent: at, returns: [] }, can);
 /** What comes of an observation: the state after it, postings and incidents. */
 function told(observation: Observation, of: Payment, at: Intent | undefined = intent()) {
   const steps = runEvents(of, read(observation, of, at)?.events ?? [], facts);

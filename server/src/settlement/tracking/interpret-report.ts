@@ -14,10 +14,10 @@ import type {
 import type { Ending, Intent } from '../dispatch/intent.ts';
 
 /**
- * What an answer, a webhook or a query says, as events of the state machine. Pure: the service, the search of all states and
- * the tests read with the same functions.
+ * Interprets an answer, a webhook or a query as events of the state machine. Pure: the service, the search of all states and
+ * the tests use the same functions.
  *
- * **Who may call an answer a terminal refusal** is decided here. A refusal in the answer to a send counts only when that send
+ * **Which refusal is terminal** is decided here. A refusal in the answer to a send counts only when that send
  * was the only attempt ever started: after an unclear or repeated attempt an earlier request may still be on its way, and only a refusal
  * that the provider reports *for that id* (by query or authenticated webhook) releases, where the adapter declares such a
  * refusal final. "Not found" never does.
@@ -32,13 +32,13 @@ export interface Reading {
   events: PaymentEvent[];
   /** What it means for the intent; null when the intent stays as it is. */
   ending: Ending | null;
-  /** A refusal that is not believed: a person has to look. */
+  /** It reports a refusal that does not count: a person has to decide. */
   undecided: boolean;
-  /** Every return that it tells of, with all names that are known now. */
+  /** Every return that it reports, with all names that are known now. */
   returns: KnownReturn[];
 }
 
-/** What is stored of a payment, as far as a reading depends on it. */
+/** What is stored of a payment, as far as the interpretation depends on it. */
 export interface OnRecord {
   payment: Payment;
   intent: Intent | undefined;
@@ -46,8 +46,23 @@ export interface OnRecord {
   returns: readonly KnownReturn[];
 }
 
-/** What an observation says; null when it says nothing. */
-export function readObservation(
+/** What an observation concerns and says. */
+export interface Interpretation {
+  /** End-to-end ids of the Pix that it reports as received: whether one is in suspense is read under the lock. */
+  received: readonly string[];
+  /** It reports money that came back or was taken back. */
+  hasReturns: boolean;
+  /** @returns null when it says nothing of this payment */
+  read(onRecord: OnRecord, capabilities: Capabilities): Reading | null;
+}
+
+export const interpret = (observation: Observation): Interpretation => ({
+  received: receivedIn(observation).map(({ endToEnd }) => endToEnd),
+  hasReturns: hasReturns(observation),
+  read: (onRecord, capabilities) => readObservation(observation, onRecord, capabilities),
+});
+
+function readObservation(
   observation: Observation,
   onRecord: OnRecord,
   capabilities: Capabilities,
@@ -229,16 +244,14 @@ function eventsOfPayout(report: PayoutReport, returns: readonly KnownReturn[]): 
   }
 }
 
-/** The Pix that an observation tells to have been received; whether one is in suspense is read under the lock. */
-export function receivedIn(observation: Observation): ReceivedPix[] {
+function receivedIn(observation: Observation): ReceivedPix[] {
   if (observation.from === 'webhook') return observation.received;
   if (!('report' in observation.outcome)) return [];
   const { report } = observation.outcome;
   return 'providerId' in report ? [] : report.received;
 }
 
-/** Whether it tells of money that came back or was taken back. */
-export function tellsOfReturns(observation: Observation): boolean {
+function hasReturns(observation: Observation): boolean {
   const payouts = observation.from === 'webhook' ? observation.payouts : payoutsIn(observation);
   return [...receivedIn(observation), ...payouts].some((one) => settledReturns(one).length > 0);
 }

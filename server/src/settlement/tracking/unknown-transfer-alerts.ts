@@ -2,11 +2,10 @@ import { timestamp } from '../../db/pool.ts';
 import type { Table } from '../../db/table.ts';
 import { events } from '../../events/event.ts';
 import type { Signal } from '../../ground/signal.ts';
-import type { Till } from '../../ledger/till.ts';
-import { put, read } from '../../ledger/till.ts';
+import { type Command, put, read, type Till } from '../../ledger/till.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Ids } from '../../ports/ids.ts';
+import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 import { sendPriority } from '../dispatch/intent.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
@@ -23,8 +22,8 @@ interface AlertDeps {
 }
 
 /**
- * Tells of transfers that stayed `unknown` for 15 minutes, once per payment: nobody can say yet whether the Pix went out, and a
- * merchant may want to look before it repeats the payout another way.
+ * Writes an event for each transfer that stayed `unknown` for 15 minutes, once per payment: it is not known whether the Pix was sent, and a
+ * merchant should look before it repeats the payout another way.
  */
 const afterMs = 15 * 60_000;
 const most = 100;
@@ -62,7 +61,7 @@ const unknownTold: Table<Told> = {
   ],
 };
 
-/** Unknown transfers stand under the first two priorities of the intents: the others are not looked through. */
+/** Unknown transfers have the first two priorities of the intents: the others are not read. */
 const selectDue: Statement = {
   name: 'unknown_due',
   text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection
@@ -99,23 +98,28 @@ export function createUnknownTransferAlerts(deps: AlertDeps): { step(): Promise<
   };
 }
 
-function tell(deps: AlertDeps, { accountId, paymentId, operationId, connection }: Due): Promise<void> {
+function tell(deps: AlertDeps, due: Due): Promise<void> {
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  return deps.till.submit(buildUnknownAlert({ due, token: deps.ids.uuid(), deadlineMs }));
+}
+
+/** Writes the event, unless the transfer has left `unknown` or the event was written before. Pure. */
+export function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: number }): Command<void> {
+  const { due, token, deadlineMs } = input;
+  const { accountId, paymentId, operationId, connection } = due;
   const key = paymentKey(accountId, paymentId);
-  return deps.till.submit<void>({
-    token: deps.ids.uuid(),
-    deadlineMs: deps.clock.monotonicMs() + applyWithinMs,
+  return {
+    token,
+    deadlineMs,
     chains: [{ accountId, chainId: operationId }],
     reads: [read(payments, key), read(unknownTold, key)],
     eventRefs: [],
-    decide: (view) => {
+    decide: (view, now) => {
       const payment = view.get(payments, key);
       if (payment?.status !== 'unknown' || view.get(unknownTold, key)) return { answer: undefined };
-      const at = deps.clock.now();
-      const event = paymentEvent(deps, connection, payment, 'unknown', 'transfer.unknown', at);
-      return {
-        answer: undefined,
-        writes: [put(events, event), put(unknownTold, { accountId, paymentId, toldAt: at })],
-      };
+      const event = paymentEvent(idsOf(token), connection, payment, 'unknown', 'transfer.unknown', now);
+      const told: Told = { accountId, paymentId, toldAt: now };
+      return { answer: undefined, writes: [put(events, event), put(unknownTold, told)] };
     },
-  });
+  };
 }

@@ -1,0 +1,308 @@
+import { type Conditions, conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
+import { keyStates } from '../../admission/key-states.sql.ts';
+import { refuse } from '../../ground/errors.ts';
+import { type Caller, requirePermission } from '../../http/auth.ts';
+import { eventKinds } from '../../ledger/journal.ts';
+import type { BalanceRow } from '../../ledger/ledger.sql.ts';
+import {
+  type ChainKey,
+  type Command,
+  type Decision,
+  type Posting,
+  put,
+  type Read,
+  read,
+  type View,
+  type Write,
+} from '../../ledger/till.ts';
+import { causeOfCall, newPayment, type Payment, type PaymentReason } from '../../payments/payment.ts';
+import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import { factsOfDecision, next } from '../../payments/state.ts';
+import { idsOf } from '../../ports/ids.ts';
+import { sameRequest } from '../../request-keys/idempotency.ts';
+import { takenKeys } from '../../request-keys/used-keys.sql.ts';
+import { announce } from '../payment-events.ts';
+import { type BreakerRow, breakerKey, breakerRows, probeEveryMs } from './breaker.ts';
+import type { DispatchPlan } from './dispatch-plan.ts';
+import { type Intent, sendPriority } from './intent.ts';
+import { intents } from './intents.sql.ts';
+
+/**
+ * The admission of a new payment, as a command for the till. Pure.
+ *
+ * Payment (`unknown`), reserve and send intent commit together, before the first byte goes to the provider. When the caller waits, the
+ * intent commits as `sending`, owned by this process, which then sends at once; otherwise it commits as `ready` for a worker. The
+ * till decides under the lock, in this order: repeat or conflict of the request key; state of key, account, platform and
+ * provider; rules of the business. So a repeat is answered even when the account is blocked by now.
+ */
+export interface Order {
+  kind: Payment['kind'];
+  amountCents: number;
+  requestKey: string;
+  description: string;
+  payerName: string | null;
+  pixKey: { type: NonNullable<Payment['pixKeyType']>; key: string } | null;
+  /** What a repeat must have in common with the first request, besides the operation. */
+  asked: Readonly<Record<string, string | number>>;
+  /** The fee by the account's conditions, in cents. @throws ApiError by the rules of the kind */
+  feeCents(account: Conditions): number;
+  /** The refusal is known beforehand: the payment is recorded as cancelled and never sent. */
+  refusedAs: PaymentReason | null;
+  /** How long the caller waits for the provider, in milliseconds. */
+  waitMs: number;
+}
+
+export interface AdmissionInput {
+  caller: Caller;
+  order: Order;
+  plan: DispatchPlan;
+  /** Also the fence of a send by this process. */
+  token: string;
+  paymentId: string;
+  /** Of everything that a repeat must have in common. */
+  fingerprint: Buffer;
+  /** The receiver's Pix key, sealed for this payment. */
+  sealedKey: Buffer | null;
+}
+
+export interface Admitted {
+  payment: Payment;
+  /** An earlier request with this key made the payment. */
+  replayed: boolean;
+  /** For a send by this process; null: a worker sends. */
+  fence: string | null;
+  breakerOpen: boolean;
+}
+
+/** @throws ApiError from `decide`: what refuses the order */
+export function buildAdmission(input: AdmissionInput): Command<Admitted> {
+  const { caller, order, plan, token, paymentId, fingerprint } = input;
+  const { accountId, operationId } = caller;
+  const chain = { accountId, chainId: operationId };
+  return {
+    token,
+    deadlineMs: plan.acceptByMs,
+    chains: [chain],
+    reads: [...requestKeyReads(accountId, paymentId, order.requestKey), ...admissionReads(caller, plan)],
+    eventRefs: [],
+    decide: (view, now) => {
+      const { balance, earlier } = findEarlier(view, chain, paymentId, order.requestKey, fingerprint);
+      if (earlier) {
+        const breakerOpen = view.get(breakerRows, breakerKey(plan.connection, plan.call))?.open ?? false;
+        return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
+      }
+      const admission = requireAdmission(view, caller, plan, balance.frozen, now);
+      return admitted(view, input, admission, now);
+    },
+  };
+}
+
+function admitted(
+  view: View,
+  { caller, order, plan, token, paymentId, fingerprint, sealedKey }: AdmissionInput,
+  admission: Admission,
+  now: number,
+): Decision<Admitted> {
+  const { accountId, operationId } = caller;
+  const { kind, amountCents, refusedAs } = order;
+  const chain = { accountId, chainId: operationId };
+  const content = {
+    accountId,
+    id: paymentId,
+    operationId,
+    kind,
+    amountCents,
+    feeCents: order.feeCents(admission.account),
+    requestKey: order.requestKey,
+    fingerprint,
+    description: order.description,
+    payerName: order.payerName,
+    pixKey: sealedKey,
+    pixKeyType: order.pixKey?.type ?? null,
+    command: token,
+  };
+  const payment = newPayment(content, 'unknown', now, causeOfCall('api', caller));
+  const reserve: Posting = {
+    chain,
+    subject: paymentId,
+    event: eventKinds.reserve,
+    reference: '',
+    effectiveAt: now,
+    movement: { kind: 'reserve', grossCents: amountCents },
+  };
+  const begun = createSendIntent(view, plan, admission, { payment, refusedAs, token, now, caller });
+  const breakerOpen = admission.breaker?.open ?? false;
+  return {
+    answer: { payment: begun.payment, replayed: false, fence: begun.fence, breakerOpen },
+    postings: [...(kind === 'deposit' ? [] : [reserve]), ...begun.postings],
+    writes: begun.writes,
+  };
+}
+
+/** What `findEarlier` reads. */
+export const requestKeyReads = (accountId: string, paymentId: string, requestKey: string): Read[] => [
+  read(payments, paymentKey(accountId, paymentId)),
+  read(takenKeys, accountId + requestKey),
+];
+
+/**
+ * The balance of the operation, and the payment that an earlier request with this key made.
+ * @throws ApiError `operation_not_found`; `idempotency_conflict` when the key was used for something else
+ */
+export function findEarlier(
+  view: View,
+  chain: ChainKey,
+  paymentId: string,
+  requestKey: string,
+  fingerprint: Buffer,
+): { balance: Readonly<BalanceRow>; earlier: Payment | undefined } {
+  const { accountId } = chain;
+  const balance = view.balance(chain);
+  if (!balance || balance.deletedAt !== null) throw refuse('operation_not_found');
+  const earlier = view.get(payments, paymentKey(accountId, paymentId));
+  if (earlier && !sameRequest(earlier.fingerprint, fingerprint))
+    throw refuse('idempotency_conflict', { paymentId });
+  if (!earlier && view.get(takenKeys, accountId + requestKey)) throw refuse('idempotency_conflict');
+  return { balance, earlier };
+}
+
+/** What `requireAdmission` and `createSendIntent` read. */
+export const admissionReads = (caller: Caller, plan: DispatchPlan): Read[] => [
+  ...stateReads(caller),
+  read(breakerRows, breakerKey(plan.connection, plan.call)),
+];
+
+/** What `requireAllowed` reads. */
+export const stateReads = (caller: Caller): Read[] => [
+  ...(caller.keyId === null ? [] : [read(keyStates, caller.keyId)]),
+  read(conditions, caller.accountId),
+  read(platform, platformKey),
+];
+
+export interface Admission {
+  account: Conditions;
+  breaker: BreakerRow | undefined;
+}
+
+/**
+ * The states of key, account, platform and provider, checked in this order.
+ * @throws ApiError 401, 403 or 503
+ */
+export function requireAdmission(
+  view: View,
+  caller: Caller,
+  plan: DispatchPlan,
+  frozen: boolean,
+  now: number,
+): Admission {
+  const account = requireAllowed(view, caller, plan.call === 'charge' ? 'deposit' : 'transfer', frozen, now);
+  if (!plan.configured) throw refuse('provider_not_configured');
+  const breaker = view.get(breakerRows, breakerKey(plan.connection, plan.call));
+  if (breaker?.open && breaker.probeAt > now) {
+    throw refuse('provider_unavailable', { retryAfterSeconds: Math.ceil((breaker.probeAt - now) / 1000) });
+  }
+  return { account, breaker };
+}
+
+/**
+ * The states of key, account and platform. @returns the account's conditions
+ * @throws ApiError 401, 403 or 503
+ */
+export function requireAllowed(
+  view: View,
+  caller: Caller,
+  kind: Payment['kind'],
+  frozen: boolean,
+  now: number,
+): Conditions {
+  if (caller.keyId !== null) {
+    const keyState = view.get(keyStates, caller.keyId);
+    if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
+    if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
+    requirePermission(new Set(keyState.permissions), [kind === 'deposit' ? 'charges' : 'transfers']);
+  }
+  const account = view.get(conditions, caller.accountId);
+  if (!account?.enabled) throw refuse('account_disabled');
+  if (kind === 'transfer') {
+    if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
+    if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
+      throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
+    }
+  }
+  return account;
+}
+
+export interface CreatedIntent {
+  payment: Payment;
+  fence: string | null;
+  postings: Posting[];
+  writes: Write[];
+}
+
+/**
+ * What the command writes for a payment that becomes `unknown`: the payment and the intent to send it. A payment whose refusal is known
+ * beforehand is cancelled in the same transaction, and nothing is sent to the provider.
+ */
+export function createSendIntent(
+  view: View,
+  plan: DispatchPlan,
+  { breaker }: Admission,
+  order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
+): CreatedIntent {
+  const { payment, refusedAs, token, now } = order;
+  const { accountId, id: paymentId, operationId } = payment;
+  if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
+  const { leaseMs } = plan;
+  // After a restore the same id may have been sent in the lost time: this send is then not the first.
+  const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
+  const intent: Intent = {
+    accountId,
+    paymentId,
+    operationId,
+    connection: plan.connection,
+    kind: payment.kind,
+    priority: sendPriority,
+    state: leaseMs === null ? 'ready' : 'sending',
+    fence: token,
+    attempt: leaseMs === null ? 0 : 1 + earlierAttempts,
+    leaseUntil: leaseMs === null ? null : now + leaseMs,
+    dueAt: leaseMs === null ? now : now + leaseMs,
+    newsAt: now,
+    attemptEndedAt: null,
+    failures: 0,
+    absences: 0,
+    absentAt: null,
+    undecidedSince: null,
+    answeredAt: null,
+    known: false,
+    refused: false,
+    createdAt: now,
+  };
+  const probing = breaker?.open ? [put(breakerRows, { ...breaker, probeAt: now + probeEveryMs })] : [];
+  return {
+    payment,
+    fence: leaseMs === null ? null : token,
+    postings: [],
+    writes: [put(payments, payment), put(intents, intent), ...probing],
+  };
+}
+
+function refusedBeforehand(
+  payment: Payment,
+  reason: PaymentReason,
+  connection: string,
+  { token, now, caller }: { token: string; now: number; caller: Caller },
+): CreatedIntent {
+  const step = next(payment, { type: 'refused', reason }, factsOfDecision(now, causeOfCall('rule', caller)));
+  if (!step) throw new Error('a new payment could not be refused');
+  const chain: ChainKey = { accountId: payment.accountId, chainId: payment.operationId };
+  return {
+    payment: step.payment,
+    fence: null,
+    postings: step.postings.map((posting) => ({ ...posting, chain, subject: payment.id })),
+    writes: [
+      put(payments, step.payment),
+      ...announce(idsOf(token), connection, step.payment, payment.status, step.events),
+    ],
+  };
+}
