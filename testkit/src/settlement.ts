@@ -3,6 +3,7 @@ import type { Runtime } from '../../server/src/compose/runtime.ts';
 import { permissions } from '../../server/src/ground/permissions.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
 import type { Caller } from '../../server/src/http/auth.ts';
+import type { Till } from '../../server/src/ledger/till.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import type { Merchant, Service } from './service.ts';
@@ -10,13 +11,19 @@ import type { Merchant, Service } from './service.ts';
 /** What the provider knows a payment by. */
 export const providerIdOf = (id: string): string => id.replaceAll('-', '');
 
-/** The same process at another time: its wall clock is ahead, without waiting. */
+/** The same process at another time: its wall clock and that of its till are ahead, and no caller waits. */
 export function later(runtime: Runtime, aheadMs: number): Runtime {
   const ahead = () => runtime.clock.now() + aheadMs;
   const clock = { ...runtime.clock, now: ahead, machineMs: ahead };
   // Ids begin with the time, and some are found by it.
-  return { ...runtime, clock, ids: systemIds(clock) };
+  return { ...runtime, till: tillAt(runtime.till, ahead), clock, ids: systemIds(clock) };
 }
+
+/** The same till, which decides at the time of another clock. */
+export const tillAt = (till: Till, now: () => number): Till => ({
+  ...till,
+  submit: (command) => till.submit({ ...command, decide: (view) => command.decide(view, now()) }),
+});
 
 /** Another process over the same database and provider, that leaves its sends to the workers unless told otherwise. */
 export const beside = (runtime: Runtime, more: Partial<Runtime> = {}): Runtime => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Clock } from './clock.ts';
-import { systemIds } from './ids.ts';
+import { idsOf, systemIds } from './ids.ts';
 
 /** A clock that the test sets. */
 function clockAt(ms: number): Clock & { set(ms: number): void } {
@@ -55,5 +55,29 @@ describe('an id', () => {
     const ids = systemIds(clockAt(start));
     expect(ids.bytes(32)).toHaveLength(32);
     expect(ids.bytes(32)).not.toEqual(ids.bytes(32));
+  });
+});
+
+describe('the ids of a command', () => {
+  const token = systemIds(clockAt(start)).uuid();
+  const take = (count: number): string[] => {
+    const ids = idsOf(token);
+    return Array.from({ length: count }, () => ids.uuid());
+  };
+
+  it('are the same in every run, so that a decision that runs again writes the same rows', () => {
+    expect(take(20)).toEqual(take(20));
+  });
+
+  it('are UUIDv7 in the order of their use, each another one', () => {
+    const made = take(255);
+    expect(made).toEqual([...made].sort());
+    expect(new Set(made).size).toBe(255);
+    for (const id of made)
+      expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  });
+
+  it('are at most 255', () => {
+    expect(() => take(256)).toThrow('at most 255');
   });
 });

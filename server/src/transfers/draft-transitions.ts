@@ -212,7 +212,9 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
       if (!given.hashes.some((hash) => timingSafeEqual(hash, draft.codeHash))) {
         const triesLeft = draft.triesLeft - 1;
         const writes =
-          triesLeft > 0 ? [put(drafts, { ...draft, triesLeft })] : end('draft_locked', causeOfCall('rule', caller));
+          triesLeft > 0
+            ? [put(drafts, { ...draft, triesLeft })]
+            : end('draft_locked', causeOfCall('rule', caller));
         return { answer: { refused: 'invalid_code', triesLeft }, writes };
       }
       return confirmed(view, input, admission, payment, now);

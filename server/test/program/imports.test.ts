@@ -110,6 +110,29 @@ describe('imports', () => {
     expect(named(values.filter(({ to }) => !pure.includes(to)))).toEqual([]);
   });
 
+  it('of the command builders reach no clock, no log and no connection', () => {
+    const builders = [
+      'settlement/dispatch/admission.ts',
+      'settlement/dispatch/send-commands.ts',
+      'settlement/incidents/endings.ts',
+      'settlement/incidents/resolution.ts',
+      'settlement/tracking/outcome-command.ts',
+      'transfers/draft-transitions.ts',
+    ];
+    expect(builders.filter((file) => !files.includes(file))).toEqual([]);
+    const effects = ['ports/clock.ts', 'ports/sql.ts', 'ports/net.ts', 'ground/log.ts', 'ground/signal.ts'];
+    expect(named(imports.filter(({ from, to }) => builders.includes(from) && effects.includes(to)))).toEqual(
+      [],
+    );
+  });
+
+  it("leave a till's commands to their builders: no call assembles one", () => {
+    const assembled = files.filter((file) =>
+      /submit(<[^(]*>)?\(\{/.test(readFileSync(join(src, file), 'utf8')),
+    );
+    expect(assembled).toEqual([]);
+  });
+
   it('never go in a circle, types included', () => {
     const below = Map.groupBy(
       imports.filter(({ late }) => !late),

@@ -11,6 +11,7 @@ import {
   providerIdOf,
   reservedCents,
   statusOf,
+  tillAt,
 } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Runtime } from '../../src/compose/runtime.ts';
@@ -411,7 +412,9 @@ async function sentAndUnheard(count: number) {
   };
   let aheadMs = 60_000;
   const now = () => service.runtime.clock.now() + aheadMs;
-  const runtime = withProvider({ ...service.runtime, clock: { ...service.runtime.clock, now } }, provider);
+  const clock = { ...service.runtime.clock, now };
+  const till = tillAt(service.runtime.till, now);
+  const runtime = withProvider({ ...service.runtime, clock, till }, provider);
   const asking = createFollowUp(runtime, provider);
   const step = async (passesMs = 1_000) => {
     aheadMs += passesMs;

@@ -2,7 +2,7 @@ import type { Permission } from '../../ground/permissions.ts';
 import type { Movement } from '../../ledger/decide.ts';
 import type { PaymentKind, PaymentReason, PaymentStatus } from '../../payments/payment.ts';
 import type { PixKeyType } from '../../provider/provider.ts';
-import type { Action } from '../../settlement/incidents/incident.ts';
+import type { Action } from '../../settlement/incidents/endings.ts';
 import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
 import type { Role } from '../members/roles.ts';
