@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'malformed_json'
   | 'invalid_id'
   | 'invalid_cursor'
+  | 'statement_too_large'
   | 'invalid_operation_header'
   | 'amount_below_fee'
   | 'amount_out_of_limits'
@@ -247,6 +248,54 @@ export interface components {
             depositFeeBps: number;
             /** @description Percentage part of the card fee, in hundredths of a percent */
             cardFeeBps: number;
+        };
+        /**
+         * @example {
+         *       "id": "18",
+         *       "seq": 18,
+         *       "at": "2026-11-20T20:44:02.318Z",
+         *       "kind": "charge",
+         *       "paymentId": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "description": "Pedido 1042",
+         *       "amountCents": 1000,
+         *       "balanceCents": 5000,
+         *       "payerName": "Maria Silva",
+         *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *       "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *     }
+         */
+        StatementLine: {
+            /** @description Unique in the business operation, and the same for ever */
+            id: string;
+            /** @description Number of the ledger entry; a movement, its fee and what a hold took of it share it */
+            seq: number;
+            /**
+             * Format: date-time
+             * @description When it was posted
+             */
+            at: string;
+            /** @description What it is; more kinds may be added */
+            kind: string;
+            /**
+             * Format: uuid
+             * @description The payment that it belongs to
+             */
+            paymentId: string | null;
+            /** @description Of the payment; may be empty */
+            description: string;
+            /** @description What the balance changed by: negative is out */
+            amountCents: number;
+            /** @description Balance after this line, as `GET /account` shows it */
+            balanceCents: number;
+            /** @description Of a charge */
+            payerName: string | null;
+            /** @description End-to-end id of the Pix, once known */
+            endToEnd: string | null;
+            /**
+             * Format: uuid
+             * @description Key of the request that created the payment
+             */
+            requestKey: string | null;
         };
         /**
          * @example {
@@ -1424,6 +1473,56 @@ export interface components {
             hasMore: boolean;
             /** @description For the next page, with the same filters; valid for 7 days */
             nextCursor: string | null;
+        };
+        GetStatementQuery: {
+            /** @description First day (`YYYY-MM-DD`, in São Paulo), or an RFC 3339 time with an offset or Z */
+            from?: string;
+            /** @description Last day, which is included, or the RFC 3339 time before which the lines are */
+            to?: string;
+            /** @description Lines per page */
+            limit?: number;
+            /** @description `nextCursor` of the page before */
+            cursor?: string;
+        };
+        GetStatementAnswer: {
+            /** @description Oldest first */
+            lines: components["schemas"]["StatementLine"][];
+            /** @description Balance before the first line of the period */
+            openingBalanceCents: number;
+            /** @description Balance after the last line of the period */
+            closingBalanceCents: number;
+            /** @description Later ones follow */
+            hasMore: boolean;
+            /** @description For the next page, with the same period; valid for 7 days */
+            nextCursor: string | null;
+        };
+        GetStatementCsvQuery: {
+            /** @description First day (`YYYY-MM-DD`, in São Paulo), or an RFC 3339 time with an offset or Z */
+            from?: string;
+            /** @description Last day, which is included, or the RFC 3339 time before which the lines are */
+            to?: string;
+            /**
+             * @description `semicolon` makes the comma the decimal sign; default: `comma`
+             * @enum {string}
+             */
+            separator?: "comma" | "semicolon";
+            /**
+             * @description A byte order mark in front; default: `no`
+             * @enum {string}
+             */
+            bom?: "yes" | "no";
+        };
+        GetStatementOfxQuery: {
+            /** @description First day (`YYYY-MM-DD`, in São Paulo), or an RFC 3339 time with an offset or Z */
+            from?: string;
+            /** @description Last day, which is included, or the RFC 3339 time before which the lines are */
+            to?: string;
+        };
+        GetStatementPdfQuery: {
+            /** @description First day (`YYYY-MM-DD`, in São Paulo), or an RFC 3339 time with an offset or Z */
+            from?: string;
+            /** @description Last day, which is included, or the RFC 3339 time before which the lines are */
+            to?: string;
         };
         GetOperationsAnswer: {
             /**

@@ -85,7 +85,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       return {
         status: answer.statusCode,
         headers: answer.headers,
-        body: answer.body === '' ? undefined : JSON.parse(answer.body),
+        body: bodyOf(answer.body, answer.headers['content-type']),
       };
     },
     drain: () => draining.abort(),
@@ -95,3 +95,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     },
   };
 }
+
+/** JSON is parsed, a file is text. */
+const bodyOf = (text: string, type: unknown): unknown =>
+  text === '' ? undefined : String(type).includes('json') ? JSON.parse(text) : text;

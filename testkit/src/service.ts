@@ -217,9 +217,12 @@ export const callWith =
     return {
       status: answer.status,
       headers: answer.headers,
-      body: text === '' ? undefined : JSON.parse(text),
+      body: text === '' ? undefined : isJson(answer.headers.get('content-type')) ? JSON.parse(text) : text,
     };
   };
+
+/** Files are text to a test. */
+const isJson = (type: string | null): boolean => type?.includes('json') ?? false;
 
 /** Looks at the real state until it is so; fails when it is not within `withinMs`. */
 export async function until(holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {

@@ -1715,7 +1715,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description `validation_failed`, `malformed_json`, `invalid_id`, `invalid_cursor`, `invalid_operation_header`, `amount_below_fee`, `amount_out_of_limits`, `insufficient_balance`, `idempotency_conflict`, `request_key_consumed`, `pix_key_not_found`, `recipient_refused`, `provider_refused`, `operation_limit_reached`, `operation_has_balance`, `operation_on_hold`, `operation_has_unfinished_payments`, `balance_not_confirmed`, `last_operation`, `not_a_draft`, `invalid_code`, `code_expired`, `webhook_url_not_allowed`, `webhook_limit_reached`, `webhook_disabled`, `replay_window_too_long`, `rotation_in_progress`, `malformed_request` */
+        /** @description `validation_failed`, `malformed_json`, `invalid_id`, `invalid_cursor`, `statement_too_large`, `invalid_operation_header`, `amount_below_fee`, `amount_out_of_limits`, `insufficient_balance`, `idempotency_conflict`, `request_key_consumed`, `pix_key_not_found`, `recipient_refused`, `provider_refused`, `operation_limit_reached`, `operation_has_balance`, `operation_on_hold`, `operation_has_unfinished_payments`, `balance_not_confirmed`, `last_operation`, `not_a_draft`, `invalid_code`, `code_expired`, `webhook_url_not_allowed`, `webhook_limit_reached`, `webhook_disabled`, `replay_window_too_long`, `rotation_in_progress`, `malformed_request` */
         Error400: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];

@@ -26,6 +26,11 @@ export const catalogue = {
     en: 'The cursor is not one of this list with these filters, or is older than 7 days.',
     pt: 'O cursor não é desta lista com estes filtros ou tem mais de 7 dias.',
   },
+  statement_too_large: {
+    status: 400,
+    en: 'The period has more than {limit} ledger entries, the most that this file holds. Ask for a shorter one.',
+    pt: 'O período tem mais de {limit} lançamentos, o máximo deste arquivo. Peça um período menor.',
+  },
   invalid_operation_header: {
     status: 400,
     en: 'X-Service-Operation must be one UUID.',
@@ -304,6 +309,10 @@ const fieldCatalogue = {
   not_a_time: {
     en: '{field} must be an RFC 3339 time with an offset or Z',
     pt: '{field} deve ser um horário RFC 3339 com fuso ou Z',
+  },
+  not_a_day_or_time: {
+    en: '{field} must be a day as in 2026-11-21 or an RFC 3339 time with an offset or Z',
+    pt: '{field} deve ser um dia como 2026-11-21 ou um horário RFC 3339 com fuso ou Z',
   },
   not_after_from: { en: '{field} must be later than from', pt: '{field} deve ser posterior a from' },
   invalid_pix_key: {

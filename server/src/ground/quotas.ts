@@ -8,6 +8,8 @@ export interface Quota {
 /** Per key; `account` over all keys of an account, `auth` per address, `refused-keys` per account. */
 export const defaultQuotas = {
   reads: { perSecond: 100, burst: 200 },
+  /** Files of a statement: each may cost a second of work. */
+  files: { perSecond: 1, burst: 10 },
   charges: { perSecond: 50, burst: 100 },
   transfers: { perSecond: 20, burst: 40 },
   operations: { perSecond: 5, burst: 20 },

@@ -57,7 +57,8 @@ export function createLoad(clock: Clock, probe: () => Promise<unknown>, deadline
         void measure();
       }
       const standingMs = Math.min(waitedMs, previousMs);
-      const boundMs = deadlineMs / (creates ? 2 : policy === 'reads' ? 8 : 4);
+      const reads = policy === 'reads' || policy === 'files';
+      const boundMs = deadlineMs / (creates ? 2 : reads ? 8 : 4);
       if (standingMs <= boundMs) return;
       throw refuse('overloaded', { retryAfterSeconds: Math.max(1, Math.ceil(standingMs / 1000)) });
     },

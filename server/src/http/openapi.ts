@@ -267,11 +267,11 @@ function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json):
   };
 }
 
-/** `POST /pix/charges` → `postPixCharges`, `GET /payments/:id` → `getPaymentsById`. */
+/** `POST /pix/charges` → `postPixCharges`, `GET /payments/:id` → `getPaymentsById`, `GET /statement.csv` → `getStatementCsv`. */
 const nameOf = (method: string, path: string): string =>
   method.toLowerCase() +
   path
-    .split('/')
+    .split(/[/.]/)
     .filter((part) => part !== '')
     .map((part) => (part.startsWith(':') ? `By${capital(part.slice(1))}` : capital(part)))
     .join('');
@@ -356,7 +356,7 @@ function errorResponseOf(status: number): Json {
             { field: 'amountCents', code: 'out_of_range', min: 1000, max: 1_000_000 },
             { field: 'foo', code: 'unknown_property' },
           ])
-        : refuse(code, { params: { permission: 'transfers' } });
+        : refuse(code, { params: { permission: 'transfers', limit: '2000' } });
     return [code, { value: errorBody(refusal, 'en', exampleRequestId) }];
   });
   return {

@@ -9,7 +9,7 @@ import type { Sql } from '../ports/sql.ts';
 import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
-export type Policy = 'reads' | 'charges' | 'transfers' | 'operations' | 'webhooks';
+export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' | 'webhooks';
 
 /** How long what was taken stays untold to the other processes. */
 const shareEveryMs = 100;

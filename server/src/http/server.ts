@@ -26,6 +26,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
+import { statementRoutes } from '../statement/routes.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
 import type { Addresses } from '../webhooks/address.ts';
 import { describedEvents } from '../webhooks/event-docs.ts';
@@ -327,6 +328,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         refreshIfOverdue: parts.useCases.refreshIfOverdue,
       });
       accountRoutes(api, { sql: parts.sql, directory });
+      statementRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors'), directory });
       operationRoutes(api, { ...parts, directory });
       webhookRoutes(api, { ...parts, directory });
       eventRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors') });

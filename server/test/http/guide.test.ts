@@ -208,7 +208,15 @@ test('every code of the catalogue stands beside its status', () => {
 });
 
 test('the limits on the page are the ones that hold', () => {
-  for (const name of ['reads', 'charges', 'transfers', 'operations', 'webhooks', 'account'] as const) {
+  for (const name of [
+    'reads',
+    'files',
+    'charges',
+    'transfers',
+    'operations',
+    'webhooks',
+    'account',
+  ] as const) {
     const { perSecond, burst } = defaultQuotas[name];
     expect(guide).toContain(`| \`${name}\` | ${perSecond} | ${burst} |`);
   }

@@ -38,7 +38,7 @@ const layers: readonly (readonly string[])[] = [
   ['db', 'http'],
   ['ledger', 'events', 'provider'],
   ['request-log', 'payments', 'request-keys', 'admission', 'settlement'],
-  ['charges', 'transfers', 'operations', 'accounts', 'keys', 'webhooks', 'panel'],
+  ['charges', 'transfers', 'operations', 'accounts', 'keys', 'webhooks', 'statement', 'panel'],
   ['routes'],
   ['compose'],
   ['cli'],

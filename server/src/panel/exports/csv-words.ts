@@ -1,3 +1,4 @@
+import type { Cell } from '../../ground/csv.ts';
 import type { Permission } from '../../ground/permissions.ts';
 import type { Movement } from '../../ledger/decide.ts';
 import type { PaymentKind, PaymentReason, PaymentStatus } from '../../payments/payment.ts';
@@ -6,7 +7,6 @@ import type { Action } from '../../settlement/incidents/endings.ts';
 import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
 import type { Role } from '../members/roles.ts';
-import type { Cell } from './csv.ts';
 
 /**
  * Files in English have the names, codes and times of the API. Files in Portuguese are for people: these headers, words in place of

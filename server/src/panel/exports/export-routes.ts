@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { listEvents } from '../../events/log.ts';
+import { type Cell, type CsvForm, csvLine } from '../../ground/csv.ts';
 import type { Language } from '../../ground/errors.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import { listKeys } from '../../keys/keys.ts';
@@ -21,7 +22,6 @@ import { receiversFor } from '../views/receivers.ts';
 import { findStatement, highestSeq } from '../views/records.sql.ts';
 import { listRecords, operationsOf, viewOfRecord, viewOfStatementLine } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
-import { type Cell, type CsvForm, csvLine } from './csv.ts';
 import {
   actionCell,
   type Column,

@@ -1,5 +1,5 @@
-import type PDFDocument from 'pdfkit';
 import type { Language } from '../../ground/errors.ts';
+import { colours, drawHead, left, money, newDocument, right, shown, wholeOf } from '../../ground/pdf.ts';
 import type { Payment } from '../../payments/payment.ts';
 
 /** What stands on a receipt, besides the payment itself. */
@@ -51,10 +51,6 @@ export const receiptCents = (payment: Payment): number =>
     ? (payment.netAmountCents ?? payment.amountCents - (payment.feeCents ?? 0))
     : payment.amountCents;
 
-const reais = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-/** `R$ 1.234,56`: amounts in reais are written as Brazilians write them in either language. */
-const money = (cents: number): string => `R$ ${reais.format(cents / 100)}`;
-
 const clock = new Intl.DateTimeFormat('pt-BR', {
   timeZone: 'America/Sao_Paulo',
   day: '2-digit',
@@ -71,10 +67,6 @@ function pixKeyText(type: string | null, key: string): string {
   if (type === 'PHONE') return key.replace(/^\+55(\d{2})(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3');
   return key;
 }
-
-/** What the fonts that every reader has can show: names come from payers, in whatever writing. */
-const shown = (text: string): string =>
-  text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u2013-\u2022]/gu, '?');
 
 /** The rows of a receipt, in the order of the page that is printed from the browser. */
 export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Language): [string, string][] {
@@ -93,36 +85,12 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
   return rows.filter((row): row is [string, string] => Boolean(row[1]));
 }
 
-const colours = { ink: '#16211d', soft: '#52605a', line: '#e2e6e0', deep: '#0f4f3e', copper: '#9a5422' };
-const left = 72;
-const right = 595.28 - 72;
-
 /** The receipt as a PDF of one A4 page, in the look of the page that the browser prints. */
 export async function receiptPdf(payment: Payment, facts: ReceiptFacts, language: Language): Promise<Buffer> {
-  // A fifth of a second of reading that no start should wait for.
-  const { default: Document } = await import('pdfkit');
   const say = words[language];
-  const page = new Document({
-    size: 'A4',
-    margin: 72,
-    lang: language,
-    info: { Title: `${say.title} ${payment.id}`, Author: 'vintem', Producer: 'vintem', Creator: 'vintem' },
-  });
-  const parts: Buffer[] = [];
-  const whole = new Promise<Buffer>((resolve, reject) => {
-    page.on('data', (part: Buffer) => parts.push(part));
-    page.on('end', () => resolve(Buffer.concat(parts)));
-    page.on('error', reject);
-  });
-  drawCoin(page);
-  page
-    .font('Helvetica-Bold')
-    .fontSize(16)
-    .fillColor(colours.deep)
-    .text('vintem', left + 34, 76);
-  page.font('Helvetica').fontSize(11).fillColor(colours.soft);
-  page.text(say.title, left, 80, { width: right - left, align: 'right' });
-  page.moveTo(left, 112).lineTo(right, 112).lineWidth(1).strokeColor(colours.line).stroke();
+  const page = await newDocument(`${say.title} ${payment.id}`, language);
+  const whole = wholeOf(page);
+  drawHead(page, say.title);
   page.font('Helvetica-Bold').fontSize(12).text(say[payment.kind], left, 136);
   page
     .fontSize(30)
@@ -147,14 +115,4 @@ export async function receiptPdf(payment: Payment, facts: ReceiptFacts, language
       .text(say.test, left, top + 26);
   page.end();
   return whole;
-}
-
-/** The mark of `vintem.svg`. */
-function drawCoin(page: InstanceType<typeof PDFDocument>): void {
-  page.save().translate(left, 70).scale(0.8);
-  page.circle(16, 16, 15).fill('#b7682c');
-  page.circle(16, 16, 11.5).lineWidth(1.5).stroke('#f3d9bf');
-  page.moveTo(10.5, 10.5).lineTo(16, 21.5).lineTo(21.5, 10.5);
-  page.lineWidth(3).lineCap('round').lineJoin('round').stroke('#ffffff');
-  page.restore();
 }

@@ -1,4 +1,4 @@
-import type { Language } from '../../ground/errors.ts';
+import type { Language } from './errors.ts';
 
 /**
  * Tables for spreadsheets (RFC 4180). What begins like a formula gets an apostrophe in front: a payer's name must not be run

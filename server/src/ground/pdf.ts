@@ -1,0 +1,70 @@
+import type PDFDocument from 'pdfkit';
+import type { Language } from './errors.ts';
+
+/** The look that PDF files for people share: A4, the mark at the top left, what it is at the top right. */
+export type Page = InstanceType<typeof PDFDocument>;
+
+export const colours = {
+  ink: '#16211d',
+  soft: '#52605a',
+  line: '#e2e6e0',
+  deep: '#0f4f3e',
+  copper: '#9a5422',
+};
+export const left = 72;
+export const right = 595.28 - 72;
+
+const reais = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** `1.234,56`: amounts in reais are written as Brazilians write them in either language. */
+export const amount = (cents: number): string => reais.format(cents / 100);
+
+/** `R$ 1.234,56`. */
+export const money = (cents: number): string => `R$ ${amount(cents)}`;
+
+/** What the fonts that every reader has can show: names come from payers, in whatever writing. */
+export const shown = (text: string): string =>
+  text.normalize('NFC').replace(/[^\x20-\x7e\u00a0-\u00ff\u2013-\u2022]/gu, '?');
+
+export async function newDocument(title: string, language: Language): Promise<Page> {
+  // A fifth of a second of reading that no start should wait for.
+  const { default: Document } = await import('pdfkit');
+  return new Document({
+    size: 'A4',
+    margin: 72,
+    lang: language,
+    info: { Title: title, Author: 'vintem', Producer: 'vintem', Creator: 'vintem' },
+  });
+}
+
+/** The whole file, once the document has ended. */
+export function wholeOf(page: Page): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  return new Promise<Buffer>((resolve, reject) => {
+    page.on('data', (part: Buffer) => parts.push(part));
+    page.on('end', () => resolve(Buffer.concat(parts)));
+    page.on('error', reject);
+  });
+}
+
+export function drawHead(page: Page, title: string): void {
+  drawCoin(page);
+  page
+    .font('Helvetica-Bold')
+    .fontSize(16)
+    .fillColor(colours.deep)
+    .text('vintem', left + 34, 76);
+  page.font('Helvetica').fontSize(11).fillColor(colours.soft);
+  page.text(title, left, 80, { width: right - left, align: 'right' });
+  page.moveTo(left, 112).lineTo(right, 112).lineWidth(1).strokeColor(colours.line).stroke();
+}
+
+/** The mark of `vintem.svg`. */
+function drawCoin(page: Page): void {
+  page.save().translate(left, 70).scale(0.8);
+  page.circle(16, 16, 15).fill('#b7682c');
+  page.circle(16, 16, 11.5).lineWidth(1.5).stroke('#f3d9bf');
+  page.moveTo(10.5, 10.5).lineTo(16, 21.5).lineTo(21.5, 10.5);
+  page.lineWidth(3).lineCap('round').lineJoin('round').stroke('#ffffff');
+  page.restore();
+}

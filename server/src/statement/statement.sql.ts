@@ -1,0 +1,122 @@
+import { timestamp } from '../db/pool.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+import type { Entry, LinePayment } from './line.ts';
+
+/** Every statement names account and operation: the operation's chain, and of its payments only. */
+export interface Scope {
+  accountId: string;
+  operationId: string;
+}
+
+/** A place in an operation's chain: the last journal before an instant, 0 before the first one. */
+export interface Place {
+  seq: number;
+  /** Available less what is owed, after that journal. */
+  balanceCents: number;
+}
+
+/**
+ * The last journal before each of two instants, found by halving: `seq` has no gaps, so some forty looks along the primary key replace an
+ * index by time, which every posting would have to write.
+ *
+ * `posted_at` follows `seq` but for the clocks of processes, which differ by less than a second. Steps of fixed powers of two give the
+ * same place for the same instant however long the chain has become, and a later instant never an earlier place. So stretches that follow
+ * each other share no journal and miss none, and a line that a slow clock posted late is in the later one.
+ */
+const selectPlaces: Statement = {
+  name: 'statement_places',
+  text: `WITH RECURSIVE halving (nth, at, seq, step) AS (
+      SELECT t.nth, t.at, 0::bigint, 1::bigint << (floor(log(2, greatest(b.seq, 1)))::int + 1)
+      FROM balance b, (VALUES (1, $3::timestamptz), (2, $4)) AS t (nth, at)
+      WHERE b.account_id = $1 AND b.operation_id = $2 AND b.deleted_at IS NULL
+      UNION ALL
+      SELECT h.nth, h.at, h.seq + CASE WHEN EXISTS (SELECT FROM journal j WHERE j.account_id = $1 AND j.chain_id = $2
+          AND j.seq = h.seq + h.step AND j.posted_at < h.at) THEN h.step ELSE 0 END, h.step / 2
+      FROM halving h WHERE h.step > 0)
+    SELECT h.seq, coalesce(j.available_after - j.receivable_after, 0) AS "balanceCents"
+    FROM halving h LEFT JOIN journal j ON j.account_id = $1 AND j.chain_id = $2 AND j.seq = h.seq
+    WHERE h.step = 0 ORDER BY h.nth`,
+};
+
+/** Before everything that is posted, and after it. */
+const earliestMs = 0;
+const latestMs = Date.UTC(9999, 11, 31);
+
+/** @returns undefined when the operation was deleted */
+export async function findPlaces(
+  sql: Queries,
+  scope: Scope,
+  fromMs: number | null,
+  toMs: number | null,
+): Promise<{ opening: Place; closing: Place } | undefined> {
+  const [opening, closing] = await sql.run<Place>(selectPlaces, [
+    scope.accountId,
+    scope.operationId,
+    timestamp(fromMs ?? earliestMs),
+    timestamp(toMs ?? latestMs),
+  ]);
+  return opening && closing && { opening, closing };
+}
+
+/**
+ * What leaves the balance as it is has no line, and such journals can stand in any number beside each other: how many are looked through
+ * is bounded, and they count by `seq`, which has no gaps. The payment is looked up behind OFFSET 0, a barrier to the planner: else it
+ * may read all payments of the operation for one page.
+ */
+const selectEntries: Statement = {
+  name: 'statement_entries',
+  text: `SELECT j.seq, j.template, j.posted_at AS "postedAt", j.available, j.held, j.receivable, j.fee_revenue AS "feeRevenue",
+      j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
+      p.id, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.end_to_end AS "endToEnd",
+      p.request_key AS "requestKey"
+    FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = j.subject OFFSET 0) p
+      ON p.operation_id = $2
+    WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
+      AND (j.available <> 0 OR j.held <> 0 OR j.receivable <> 0)
+    ORDER BY j.seq LIMIT $5`,
+};
+
+type Row = Omit<Entry, 'payment'> & { [Field in keyof LinePayment]: LinePayment[Field] | null };
+
+/** Journals after `afterSeq` and up to `lastSeq` that may have lines, the oldest first. */
+export async function findEntries(
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Entry[]> {
+  const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, limit];
+  return (await sql.run<Row>(selectEntries, values)).map(
+    ({ id, feeCents, description, payerName, endToEnd, requestKey, ...journal }) => ({
+      ...journal,
+      payment:
+        id === null
+          ? null
+          : {
+              id,
+              feeCents: feeCents ?? 0,
+              description: description ?? '',
+              payerName,
+              endToEnd,
+              requestKey: requestKey ?? '',
+            },
+    }),
+  );
+}
+
+const selectNames: Statement = {
+  name: 'statement_names',
+  text: `SELECT a.name AS "accountName", a.test, o.name AS "operationName"
+    FROM account a JOIN operation o ON o.account_id = a.id WHERE a.id = $1 AND o.id = $2 AND o.deleted_at IS NULL`,
+};
+
+/** Whose statement it is, as files name it. */
+export interface Names {
+  accountName: string;
+  operationName: string;
+  test: boolean;
+}
+
+export const findNames = async (sql: Queries, scope: Scope): Promise<Names | undefined> =>
+  (await sql.run<Names>(selectNames, [scope.accountId, scope.operationId]))[0];

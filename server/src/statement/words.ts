@@ -1,0 +1,26 @@
+import type { Language } from '../ground/errors.ts';
+import type { Line, LineKind } from './line.ts';
+
+/** What files call a line. */
+export const kindWords: Record<LineKind, Record<Language, string>> = {
+  charge: { 'pt-BR': 'Pix recebido', en: 'Pix received' },
+  charge_fee: { 'pt-BR': 'Tarifa de recebimento', en: 'Charge fee' },
+  unexpected_payment: { 'pt-BR': 'Pix recebido fora da cobrança', en: 'Pix received beside its charge' },
+  transfer: { 'pt-BR': 'Pix enviado', en: 'Pix sent' },
+  transfer_fee: { 'pt-BR': 'Tarifa de transferência', en: 'Transfer fee' },
+  transfer_cancelled: { 'pt-BR': 'Pix não enviado: valor de volta', en: 'Pix not sent: amount back' },
+  transfer_fee_cancelled: { 'pt-BR': 'Pix não enviado: tarifa de volta', en: 'Pix not sent: fee back' },
+  transfer_returned: { 'pt-BR': 'Pix enviado devolvido', en: 'Pix sent came back' },
+  debit: { 'pt-BR': 'Débito do provedor (devolução ou MED)', en: 'Debit by the provider (return or MED)' },
+  debt_forgiven: { 'pt-BR': 'Dívida assumida pelo operador', en: 'Debt taken over by the operator' },
+  hold: { 'pt-BR': 'Bloqueio administrativo', en: 'Administrative hold' },
+  hold_released: { 'pt-BR': 'Bloqueio liberado', en: 'Hold released' },
+  correction: { 'pt-BR': 'Acerto', en: 'Correction' },
+};
+
+/** Kind, payer and description of a line. A fee says nothing more: the line before it does. */
+export function textsOf({ kind, payment }: Line, language: Language): string[] {
+  const isFee = kind.endsWith('_fee') || kind.endsWith('_fee_cancelled');
+  const more = isFee || kind === 'hold' ? [] : [payment?.payerName, payment?.description];
+  return [kindWords[kind][language], ...more].filter((text): text is string => Boolean(text));
+}
