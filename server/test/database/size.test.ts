@@ -23,6 +23,7 @@ import { installationId } from '../../src/settlement/operator/audit.sql.ts';
 import { findOldestOpen, findSettled } from '../../src/settlement/operator/reconcile.sql.ts';
 import { createSeen, forgetAbandoned } from '../../src/settlement/operator/reconcile-seen.sql.ts';
 import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
+import { findEntries, findPlaces } from '../../src/statement/statement.sql.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
 const count = 3_000;
@@ -167,6 +168,44 @@ test('a comparison reads each settled payment of its window once, however many p
   for (const run of runs) rows += await rowsVisited(db.url, run);
   // The open payments of the same window are read as well, and the operations.
   expect(rows).toBeLessThan(1.2 * (settled + count));
+});
+
+test('a page of a statement reads no more of a long history than the page, wherever its period begins', async () => {
+  const made = await createAccount(
+    { sql: db.sql, clock, ids },
+    { name: 'Loja', test: true, connection: 'simulator' },
+  );
+  const scope = { accountId: made.ownerId, operationId: made.operationId };
+  const long = 20_000;
+  await db.admin(
+    `INSERT INTO journal SELECT $1, $2, n, 'credit', gen_random_uuid(), 4, '', 1, 0, 0, 0, -1, 0, 0, 0, 0, n, 0, 0, 0, at, at,
+        gen_random_uuid(), 1, $3, $3
+      FROM generate_series(1, ${long}) n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 minute' AS at) t`,
+    [scope.accountId, scope.operationId, Buffer.alloc(32)],
+  );
+  await db.admin('UPDATE balance SET seq = $2, available = $2 WHERE account_id = $1', [made.ownerId, long]);
+  await db.admin(
+    `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint, description,
+        payer_name, created_at, updated_at, settled_at, net_amount_cents, history, command)
+      SELECT account_id, subject, chain_id, 'deposit', 'paid', 100, 0, gen_random_uuid(), '', '', 'Maria', posted_at, posted_at, posted_at,
+        100, '[]', gen_random_uuid() FROM journal WHERE account_id = $1`,
+    [made.ownerId],
+  );
+  await db.admin('ANALYZE');
+  for (const minute of [0, 1, 9_999, 19_990]) {
+    const fromMs = Date.parse('2026-01-01T00:00:00Z') + minute * 60_000;
+    const places = await findPlaces(db.sql, scope, fromMs, null);
+    expect(places).toEqual({
+      opening: { seq: Math.max(0, minute - 1), balanceCents: Math.max(0, minute - 1) },
+      closing: { seq: long, balanceCents: long },
+    });
+    expect(await tooMany((sql) => findPlaces(sql, scope, fromMs, null))).toEqual({});
+    const after = places?.opening.seq ?? 0;
+    expect(await tooMany((sql) => findEntries(sql, scope, after, long, 20))).toEqual({});
+    const [entry] = await findEntries(db.sql, scope, after, long, 20);
+    expect([entry?.seq, entry?.payment?.id.length]).toEqual([after + 1, 36]);
+  }
+  await db.admin('DELETE FROM payment WHERE account_id = $1', [made.ownerId]);
 });
 
 test('due charges are found without reading the transfers that wait for a slot', async () => {
