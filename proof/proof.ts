@@ -23,7 +23,7 @@ import { tableOf, trySizes } from './size/size.ts';
 /**
  * The long run of the rigs: `npm run proof -- --minutes 40 [--seed N] [--json FILE] [--only TEXT]`; `--only` runs the rigs whose name
  * contains the text. One round of every rig takes its own time, also beyond the minutes where those are few; further rounds and the
- * simulation, on new seeds, share what is left. `--fixed` is the part that runs before every landing (`npm run proof:ci`): some rigs,
+ * simulation, on new seeds, share what is left. `--fixed` is a fixed part (`npm run proof:ci`): some rigs,
  * with the same seed and the same work each time. Prints one table; exit code 1 when anything failed, with the line that repeats it.
  */
 const { values: given } = parseArgs({

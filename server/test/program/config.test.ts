@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -85,6 +85,19 @@ describe('settings', () => {
   it('that are empty count as unset', () => {
     expect(readConfig({ PORT: '', PROVIDER: '' }).port).toBe(3000);
   });
+});
+
+it('the page of settings names every setting, and no other', async () => {
+  const root = new URL('../../../', import.meta.url);
+  const source = await readFile(new URL('server/src/ground/config.ts', root), 'utf8');
+  const page = await readFile(new URL('docs/operators/settings.md', root), 'utf8');
+  const inSource = new Set([...source.matchAll(/'([A-Z][A-Z_]*[A-Z])'/g)].map(([, name]) => name as string));
+  const rows = page.split('\n').filter((line) => line.startsWith('| `'));
+  const onPage = rows.flatMap((line) =>
+    [...(line.split('|')[1] ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name as string),
+  );
+  expect(onPage.filter((name) => !inSource.has(name))).toEqual([]);
+  expect([...inSource].filter((name) => !onPage.includes(name))).toEqual([]);
 });
 
 describe('variables that Kubernetes injects for a Service', () => {
