@@ -1,4 +1,4 @@
-import type { Language } from './text/text.tsx';
+import type { Language } from './text/pt.ts';
 
 /** Everything that people read of money and time, as Brazilians write it; in English only the words change. */
 const zone = 'America/Sao_Paulo';

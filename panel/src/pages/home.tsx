@@ -8,7 +8,7 @@ import { useText, useWords } from '../text/text.tsx';
 import { DayChart } from '../ui/chart.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { PaymentName, partyOf } from '../ui/names.tsx';
-import { Empty, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 
 export function Home() {
   const { words, language } = useText();
@@ -127,7 +127,7 @@ function Attention({ data }: { data: Overview }) {
           <ul className="moves">
             {unknown.map((one) => (
               <li key={one.id}>
-                <Link to="/pagamentos/$id" params={{ id: one.id }}>
+                <Link to="/pagamentos/$id" params={{ id: one.id }} className="move">
                   <span className={`arrow ${one.kind === 'transfer' ? 'out' : ''}`}>
                     <Icon name={one.kind === 'transfer' ? 'out' : 'in'} size={18} />
                   </span>
@@ -256,7 +256,7 @@ function Move({ record }: { record: RecordView }) {
   const out = record.kind === 'transfer';
   return (
     <li>
-      <Link to="/pagamentos/$id" params={{ id: record.id }}>
+      <Link to="/pagamentos/$id" params={{ id: record.id }} className="move">
         <span className={`arrow ${out ? 'out' : ''}`}>
           <Icon name={out ? 'out' : 'in'} size={18} />
         </span>
@@ -275,7 +275,7 @@ function Move({ record }: { record: RecordView }) {
             className={`num ${record.status === 'paid' ? 'plus' : ''}`}
             style={{ display: 'block', fontWeight: 600 }}
           >
-            {out ? '−' : ''}
+            {out && !endedWithoutMoney(record.status) ? '−' : ''}
             {money(record.amountCents)}
           </span>
           <Status status={record.status} kind={record.kind} />

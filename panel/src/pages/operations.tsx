@@ -9,7 +9,7 @@ import { useAction } from '../ui/action.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
-import { Copy, FormError, Money, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Copy, FormError, Money, PageHead, Rows, TechnicalIds, Trouble, When } from '../ui/parts.tsx';
 
 type Operation = Overview['operations'][number];
 type Open = { what: 'create' } | { what: 'rename' | 'delete'; operation: Operation } | null;
@@ -67,11 +67,13 @@ export function Operations() {
                   <dd>
                     <When at={operation.createdAt} />
                   </dd>
-                  <dt>Id</dt>
+                </dl>
+                <TechnicalIds>
+                  <dt>{words.operations.idLabel}</dt>
                   <dd>
                     <span className="mono">{operation.id}</span> <Copy value={operation.id} />
                   </dd>
-                </dl>
+                </TechnicalIds>
                 <div style={{ display: 'flex', gap: 8, flexWrap: 'wrap' }}>
                   <Button
                     renderRoot={(props) => (

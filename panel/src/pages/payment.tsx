@@ -8,7 +8,17 @@ import type { Words } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { ChargeCode } from '../ui/charge-code.tsx';
 import { Icon } from '../ui/icons.tsx';
-import { Copy, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
+import {
+  Copy,
+  endedWithoutMoney,
+  Money,
+  PageHead,
+  Rows,
+  Status,
+  TechnicalIds,
+  Trouble,
+  When,
+} from '../ui/parts.tsx';
 import { NotFound } from './not-found.tsx';
 
 export function useDetail(id: string) {
@@ -65,7 +75,14 @@ export function PaymentPage() {
             {record.reasonCode && <p>{words.reasons[record.reasonCode] ?? record.reasonCode}</p>}
             {record.notice && <p>{record.notice}</p>}
             <Facts data={data} />
-            <TechnicalIds record={record} />
+            <TechnicalIds>
+              <dt>{words.detail.id}</dt>
+              <dd>
+                <span className="mono">{record.id}</span> <Copy value={record.id} />
+              </dd>
+              <dt>{words.detail.requestKey}</dt>
+              <dd className="mono">{record.requestKey}</dd>
+            </TechnicalIds>
           </section>
           <section className="card" aria-labelledby="timeline">
             <h2 id="timeline">{words.detail.timeline}</h2>
@@ -190,23 +207,6 @@ function Facts({ data }: { data: Detail }) {
         </>
       )}
     </dl>
-  );
-}
-
-function TechnicalIds({ record }: { record: Detail['record'] }) {
-  const words = useWords();
-  return (
-    <details className="technical">
-      <summary>{words.detail.technical}</summary>
-      <dl className="facts">
-        <dt>{words.detail.id}</dt>
-        <dd>
-          <span className="mono">{record.id}</span> <Copy value={record.id} />
-        </dd>
-        <dt>{words.detail.requestKey}</dt>
-        <dd className="mono">{record.requestKey}</dd>
-      </dl>
-    </details>
   );
 }
 

@@ -310,7 +310,7 @@ export const en: Words = {
       operator: 'a decision of the operator of the service',
       clock: 'expired',
     },
-    byKey: (name) => `API key ${name}`,
+    byKey: (name) => `API key “${name}”`,
     byPerson: (name) => `${name}, in the panel`,
     byOperator: (name) => `decided by ${name}, operator of the service`,
     refusedByProvider: (how) => `refused by the provider (${how})`,

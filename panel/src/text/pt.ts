@@ -310,7 +310,7 @@ export const pt = {
       operator: 'decisão de quem opera o serviço',
       clock: 'prazo encerrado',
     } as Record<string, string>,
-    byKey: (name: string) => `chave de API ${name}`,
+    byKey: (name: string) => `chave de API “${name}”`,
     byPerson: (name: string) => `${name}, pelo painel`,
     byOperator: (name: string) => `decisão de ${name}, que opera o serviço`,
     refusedByProvider: (how: string) => `recusada pelo provedor (${how})`,
@@ -730,3 +730,5 @@ export const pt = {
 };
 
 export type Words = typeof pt;
+
+export type Language = 'pt-BR' | 'en';

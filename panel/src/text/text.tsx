@@ -1,8 +1,6 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { setRequestLanguage } from '../api/client.ts';
-import { pt, type Words } from './pt.ts';
-
-export type Language = 'pt-BR' | 'en';
+import { type Language, pt, type Words } from './pt.ts';
 
 interface Text {
   language: Language;

@@ -123,6 +123,17 @@ export function FormError({ error }: { error: unknown }) {
   );
 }
 
+/** Ids that programs need and people seldom: folded away. Takes the rows of a description list. */
+export function TechnicalIds({ children }: { children: ReactNode }) {
+  const words = useWords();
+  return (
+    <details className="technical">
+      <summary>{words.detail.technical}</summary>
+      <dl className="facts">{children}</dl>
+    </details>
+  );
+}
+
 export function Copy({ value, label }: { value: string; label?: string }) {
   const words = useWords();
   return (

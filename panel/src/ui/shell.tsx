@@ -5,7 +5,8 @@ import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { ask, authCall, person } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
-import { type Language, useText } from '../text/text.tsx';
+import type { Language } from '../text/pt.ts';
+import { useText } from '../text/text.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { Reauthenticate } from './reauthenticate.tsx';
 

@@ -44,7 +44,7 @@ const scriptOver = (documentPath: string): string => `SwaggerUIBundle({
   displayRequestDuration: false,
   filter: true,
   supportedSubmitMethods: [],
-  plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null } })],
+  plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],
   validatorUrl: null,
 });
 `;

@@ -65,6 +65,8 @@ test('a browser shows every call and event, sends no request to another host, an
     await page.click('[data-path="/pix/transfers"]');
     await page.waitForSelector('.opblock-body .responses-wrapper');
     expect(await page.$('.try-out')).toBeNull();
+    // Nothing is sent from here, so no key is asked for.
+    expect(await page.$('.authorize, .authorization__btn')).toBeNull();
     expect(asked.filter((url) => !url.startsWith(address) && !url.startsWith('data:'))).toEqual([]);
     expect(complaints).toEqual([]);
   } finally {

@@ -74,6 +74,20 @@ describe('charges', () => {
   });
 });
 
+describe('a list of endpoints', () => {
+  test('has a button whose words stand in its middle', async () => {
+    await open('/integracoes/webhooks', 'Webhooks');
+    const button = page.getByRole('link', { name: 'Ver entregas' });
+    const [outer, inner] = await Promise.all([
+      button.boundingBox(),
+      button.getByText('Ver entregas').boundingBox(),
+    ]);
+    if (!outer || !inner) throw new Error('the button is not shown');
+    expect(Math.abs(inner.x + inner.width / 2 - (outer.x + outer.width / 2))).toBeLessThan(2);
+    expect(Math.abs(inner.y + inner.height / 2 - (outer.y + outer.height / 2))).toBeLessThan(2);
+  });
+});
+
 describe('the event log', () => {
   test('shows each event with its payload and deliveries, and sends one again', async () => {
     await open('/cobrancas', 'Cobranças');
@@ -157,6 +171,28 @@ describe('the request log', () => {
     await page.getByRole('link', { name: 'Requisições', exact: true }).last().click();
     await page.getByText('Do pagamento').waitFor();
     await until(async () => (await requests.getByRole('button').count()) === 1);
+  });
+});
+
+describe('the page of a payment', () => {
+  test('says who refused a transfer, and shows neither fee nor net of it', async () => {
+    const { code, paymentId } = (await merchant.transfer({ pixKey: '52998224724', pixKeyType: 'CPF' })).body;
+    expect(code).toBe('pix_key_not_found');
+    await open(`/pagamentos/${paymentId}`, 'Transferência');
+    await page
+      .getByText(/recusada por uma regra do serviço, antes do envio; pedida por: chave de API/)
+      .waitFor();
+    expect(await page.getByText('Tarifa', { exact: true }).count()).toBe(0);
+    expect(await page.getByText('Líquido', { exact: true }).count()).toBe(0);
+    expect(await page.getByText(paymentId).isVisible()).toBe(false);
+    await page.getByText('Identificadores técnicos').click();
+    await page.getByText(paymentId).waitFor();
+    await inspect(page, 'transferencia-recusada');
+    await service.simulator.behave({ payout: 'refuse-in-answer' });
+    const refused = (await merchant.transfer()).body.paymentId;
+    await service.simulator.behave({});
+    await open(`/pagamentos/${refused}`, 'Transferência');
+    await page.getByText('recusada pelo provedor (resposta do provedor)').waitFor();
   });
 });
 

@@ -168,7 +168,7 @@ describe('a draft', () => {
 describe('a receipt', () => {
   test('comes as a PDF in the language of the panel', async () => {
     await page.goto(`${service.url}/transferencias`);
-    await page.getByRole('link', { name: 'Farinha' }).first().click();
+    await page.locator('tbody tr').filter({ hasText: 'Farinha' }).first().getByRole('link').click();
     await page.getByRole('link', { name: 'Comprovante' }).click();
     await heading('Comprovante Pix').waitFor();
     const [download] = await Promise.all([

@@ -162,6 +162,9 @@ const deliveries: Record<DeliveryRow['status'], string> = {
   skipped: 'Pulada',
 };
 
+/** All codes that have words, for what must know each of them as well. */
+export const codes = { statuses, reasons, movements, incidents, actions } as const;
+
 /** A code of the API as a cell. A code of an older version that has no word any more stands as it is. */
 const coded =
   (words: Readonly<Record<string, string>>) =>

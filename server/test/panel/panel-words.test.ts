@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { money, roughMoney } from '../../../panel/src/format.ts';
+import { en } from '../../../panel/src/text/en.ts';
+import { pt } from '../../../panel/src/text/pt.ts';
+import { codes } from '../../src/panel/exports/csv-words.ts';
+
+describe.each([
+  ['Portuguese', pt],
+  ['English', en],
+])('in %s no page shows a code where there are words', (_language, words) => {
+  test.each([
+    ['incidents', codes.incidents, words.reconciliation.kinds],
+    ['decisions', codes.actions, words.reconciliation.actions],
+    ['reasons', codes.reasons, words.reasons],
+    ['lines of the ledger', codes.movements, words.detail.lines],
+    ['states', codes.statuses, words.status],
+    [
+      'causes',
+      { api: 1, rule: 1, answer: 1, webhook: 1, query: 1, operator: 1, clock: 1 },
+      words.detail.causes,
+    ],
+  ])('%s', (_what, known, shown) => {
+    expect(Object.keys(shown)).toEqual(expect.arrayContaining(Object.keys(known)));
+  });
+});
+
+test('the marks of a chart are in the language of the reader', () => {
+  expect(roughMoney(500_000, 'pt-BR')).toMatch(/^R\$\s5\smil$/);
+  expect(roughMoney(500_000, 'en')).toBe('R$ 5K');
+});
+
+test('amounts below zero have one minus sign everywhere, the one of typography', () => {
+  expect(money(-123_456)).toMatch(/^−R\$\s1\.234,56$/);
+});
