@@ -14,8 +14,11 @@ export interface Plan {
   calls:
     | { kind: 'transfers'; targets: readonly Target[]; amountCents: number }
     | { kind: 'reads'; targets: readonly (Target & { paymentId: string })[] }
-    /** The first page of an operation's payments. */
+    /** The first page of an operation's payments, or of its statement. */
     | { kind: 'lists'; targets: readonly Target[] }
+    | { kind: 'statements'; targets: readonly Target[] }
+    /** One cent of a paid charge back to its payer. */
+    | { kind: 'refunds'; targets: readonly (Target & { paymentId: string })[] }
     /** A transfer until its `transfer.completed` has arrived at the endpoint that this process listens on. */
     | { kind: 'lives'; targets: readonly Target[]; amountCents: number };
   callers: number;
@@ -107,13 +110,30 @@ async function run(plan: Plan): Promise<LoadResult> {
   function start(startedMs: number, done: () => void): void {
     const target = calls.targets[turn++ % calls.targets.length] as Target & { paymentId?: string };
     const headers = { authorization: `Bearer ${target.key}`, 'x-service-operation': target.operationId };
-    if (calls.kind === 'reads' || calls.kind === 'lists') {
+    if (calls.kind === 'reads' || calls.kind === 'lists' || calls.kind === 'statements') {
       const call = new Call(() => {
         note(call, startedMs);
         done();
       });
-      const path = calls.kind === 'lists' ? `${base}/payments` : `${base}/payments/${target.paymentId}`;
+      const path = {
+        lists: `${base}/payments`,
+        statements: `${base}/statement`,
+        reads: `${base}/payments/${target.paymentId}`,
+      }[calls.kind];
       pool.dispatch({ path, method: 'GET', headers }, call);
+      return;
+    }
+    if (calls.kind === 'refunds') {
+      const call = new Call(() => {
+        note(call, startedMs);
+        done();
+      });
+      const path = `${base}/payments/${target.paymentId}/refunds`;
+      const body = `{"amountCents":1,"description":"Item ${turn}","requestKey":"${crypto.randomUUID()}"}`;
+      pool.dispatch(
+        { path, method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body },
+        call,
+      );
       return;
     }
     const call = new Call(() => {

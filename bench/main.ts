@@ -26,7 +26,7 @@ import type { Plan } from './load.ts';
 import { freePort, memoryOf, runProgram, startPart, startProgram, stopAll } from './processes.ts';
 import { aimsOf, type Cost, markdownOf, type Row, tableOf } from './report.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
-import { createMerchant, type Merchant, openWorld, targetsOf } from './world.ts';
+import { createCharged, createMerchant, type Merchant, openWorld, targetsOf } from './world.ts';
 
 /** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`; `--stored N,N`: growth. */
 const { values } = parseArgs({
@@ -104,6 +104,7 @@ async function main(): Promise<void> {
       createMerchant(world, `Spread ${n}`, 10, enough),
     ),
   );
+  const charged = wants('refunds') ? await createCharged(world, 'Charged', 5_000, 1_000) : null;
   const living = await createMerchant(livesWorld, 'Lives', 10, enough);
   const growing = stored ? await createMerchant(world, 'Growth', 10, enough, 1) : null;
   say('accounts and balances are there');
@@ -223,6 +224,10 @@ async function main(): Promise<void> {
     say(`round ${round} of ${rounds}`);
     await measure('empty POST', () => drive(plan(transfers(hotTargets), 64, empty.told.url), empty.pid));
     await measure('hot 64', () => drive(plan(transfers(hotTargets), 64), api.pid));
+    if (charged) {
+      const refunds = { kind: 'refunds', targets: charged.targets } as const;
+      await measure('refunds 64', () => drive({ ...plan(refunds, 64), answeredFile: null }, api.pid));
+    }
     await measure('tpcb 1', () => runTpcb(tpcb, 1, tpcbClients));
     await measure('spread 64', () => drive(plan(transfers(spreadTargets), 64), api.pid));
     if (tpcb.has(50)) await measure('tpcb 50', () => runTpcb(tpcb, 50, tpcbClients));
@@ -248,6 +253,8 @@ async function main(): Promise<void> {
       );
     }
     await measure('empty GET', () => drive(plan(someReads(hotTargets), 64, empty.told.url), empty.pid));
+    const statements = { kind: 'statements', targets: hotTargets } as const;
+    await measure('statement', () => drive({ ...plan(statements, 64), answeredFile: null }, api.pid));
     await measure('GET payment', () =>
       drive(plan({ kind: 'reads', targets: storedOf(answeredFile, [hot, ...spread]) }, 64), api.pid),
     );

@@ -103,6 +103,7 @@ export async function storeTransfers(
         effectiveAt,
         postedAt: now,
         command: asked.command,
+        connection: decided.lines.clearing === 0 ? null : 'simulator',
         version: canonicalVersion,
         previous: head,
       };

@@ -28,7 +28,7 @@ export interface World {
 
 export async function openWorld(config: Config, url: string): Promise<World> {
   const log = createLog('warn');
-  await migrate({ url, clock: systemClock, log, embedded: true });
+  await migrate({ url, clock: systemClock, log });
   const sql = openPool({ url, log, name: 'vintem bench' });
   const ids = systemIds(systemClock);
   await prepareInstallation({ sql, clock: systemClock, ids }, { live: false });
@@ -78,6 +78,7 @@ export async function createMerchant(
     accountId,
     accountNumber,
     test: true,
+    connection: 'simulator',
     keyId: null,
     permissions: new Set(permissions),
     requestId: 'bench',
@@ -98,6 +99,21 @@ export async function createMerchant(
       .map((operationId) => credit(runtime, { accountId, accountNumber, operationId }, eachCents)),
   );
   return { accountId, accountNumber, key, operationIds };
+}
+
+/** An account with one operation and `count` paid charges, to be refunded cent by cent. */
+export async function createCharged(
+  world: World,
+  name: string,
+  count: number,
+  eachCents: number,
+): Promise<{ merchant: Merchant; targets: (Target & { paymentId: string })[] }> {
+  const merchant = await createMerchant(world, name, 1, eachCents);
+  const { accountId, accountNumber, key, operationIds } = merchant;
+  const operationId = operationIds[0] as string;
+  const of = { accountId, accountNumber, operationId };
+  const ids = await Promise.all(Array.from({ length: count }, () => credit(world.runtime, of, eachCents)));
+  return { merchant, targets: ids.map((paymentId) => ({ key, operationId, paymentId })) };
 }
 
 export const targetsOf = (merchants: readonly Merchant[]): Target[] =>
@@ -133,6 +149,7 @@ export function benchPayment(
       pixKey,
       pixKeyType: pixKey ? 'EMAIL' : null,
       command: runtime.ids.uuid(),
+      connection: 'simulator',
     },
     'unknown',
     now,
@@ -143,8 +160,9 @@ export function benchPayment(
 /**
  * A balance, as the service itself would come by it: a charge that was paid, through the state machine, the till, the journal and
  * its chain. Only the provider is left out, and the limit of a single charge: what it holds would be thousands of them.
+ * @returns the charge
  */
-export async function credit(runtime: Runtime, of: Owner, amountCents: number): Promise<void> {
+export async function credit(runtime: Runtime, of: Owner, amountCents: number): Promise<string> {
   const now = runtime.clock.now();
   const charge = benchPayment(runtime, of, { kind: 'deposit', amountCents, feeCents: 0 }, now, null);
   const { accountId, operationId, id, command: token } = charge;
@@ -172,12 +190,18 @@ export async function credit(runtime: Runtime, of: Owner, amountCents: number): 
       if (step === null) throw new Error('a charge could not be paid');
       return {
         answer: undefined,
-        postings: step.postings.map((posting) => ({ ...posting, chain, subject: id })),
+        postings: step.postings.map((posting) => ({
+          ...posting,
+          chain,
+          subject: id,
+          connection: 'simulator',
+        })),
         writes: [
           put(payments, step.payment),
-          ...announce(runtime.ids, 'simulator', step.payment, 'unknown', step.events),
+          ...announce(runtime.ids, false, step.payment, 'unknown', step.events),
         ],
       };
     },
   });
+  return id;
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Vintem } from '@vintem/sdk';
 import { type Command, needsTestKey, UsageFault } from './command.ts';
 import { table } from './output.ts';
-import { type Simulator, simulatorAt, simulatorOption } from './simulator.ts';
+import { type Simulator, simulatorOf, simulatorOption } from './simulator.ts';
 
 /**
  * A file of steps that are carried out in order on a test account:
@@ -36,6 +36,7 @@ const calls: Record<string, (vintem: Vintem, simulator: Simulator, given: Given)
   'simulator.remove': (_, simulator, { id }) => simulator.charge(id, 'remove'),
   'simulator.complete': (_, simulator, { id }) => simulator.transfer(id, 'complete'),
   'simulator.refuse': (_, simulator, { id }) => simulator.transfer(id, 'refuse'),
+  'simulator.dispute': (vintem, _, { id, ...given }) => vintem.testMode.dispute(id, given),
   'simulator.return': (_, simulator, { id }) => simulator.transfer(id, 'return'),
 };
 
@@ -90,7 +91,7 @@ export const fixturesCommand: Command = {
   run: async ({ vintem, login, values, operands: [file = ''], out }) => {
     const steps = parseFixtures(await readFile(file, 'utf8'));
     needsTestKey(login, 'fixtures run');
-    const simulator = simulatorAt(values.simulator);
+    const simulator = simulatorOf(values.simulator, vintem);
     const answers: Record<string, unknown> = {};
     const rows: string[][] = [];
     for (const [at, { name, call, with: given = {} }] of steps.entries()) {

@@ -1,6 +1,7 @@
+import type { Vintem } from '@vintem/sdk';
 import { UsageFault } from './command.ts';
 
-/** The payer's bank and the receiver of test accounts: the provider simulator beside the service. */
+/** The payer's bank and the receiver of test accounts. */
 export interface Simulator {
   charge(id: string, action: 'pay' | 'expire' | 'remove'): Promise<unknown>;
   transfer(id: string, action: 'complete' | 'refuse' | 'return'): Promise<unknown>;
@@ -8,8 +9,21 @@ export interface Simulator {
 
 export const simulatorOption = { simulator: { type: 'string' } } as const;
 
-export function simulatorAt(given: string | boolean | undefined): Simulator {
-  const url = typeof given === 'string' ? given : 'http://127.0.0.1:4010';
+/** By way of the service's test mode, or straight at the address that was given. */
+export const simulatorOf = (given: string | boolean | undefined, vintem: Vintem): Simulator =>
+  typeof given === 'string' ? simulatorAt(given) : behind(vintem);
+
+const behind = ({ testMode }: Vintem): Simulator => ({
+  charge: (id, action) => (action === 'pay' ? testMode.pay(id) : testMode.end(id, action)),
+  transfer: (id, action) =>
+    action === 'complete'
+      ? testMode.complete(id)
+      : action === 'refuse'
+        ? testMode.refuse(id)
+        : testMode.return(id),
+});
+
+function simulatorAt(url: string): Simulator {
   if (!URL.canParse(url)) throw new UsageFault('--simulator takes an address');
   const control = async (path: string): Promise<unknown> => {
     const answer = await fetch(`${url.replace(/\/+$/, '')}/control${path}`, {

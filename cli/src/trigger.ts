@@ -1,7 +1,8 @@
+import { setTimeout } from 'node:timers/promises';
 import type { PaymentStatus, Vintem } from '@vintem/sdk';
 import { type Command, needsTestKey, oneOf } from './command.ts';
 import { fields } from './output.ts';
-import { type Simulator, simulatorAt, simulatorOption } from './simulator.ts';
+import { type Simulator, simulatorOf, simulatorOption } from './simulator.ts';
 
 const amountCents = 1_000;
 const waitMs = 60_000;
@@ -46,6 +47,31 @@ async function transferThat(
   return { paymentId: id };
 }
 
+/** Disputes what a charge received. Known by its id, so by way of the service alone. */
+async function disputeThat(stage: Stage, act?: 'defend' | 'accept' | 'reject' | 'cancel'): Promise<Done> {
+  const { vintem, signal } = stage;
+  const { id } = await charge(stage);
+  await stage.simulator.charge(id, 'pay');
+  await reaches(stage, id, 'paid');
+  await vintem.testMode.dispute(id, {}, { signal });
+  const disputeId = await found(stage, async () => {
+    for await (const dispute of vintem.disputes.list({ limit: 20 }, { signal }))
+      if (dispute.paymentId === id) return dispute.id;
+    return undefined;
+  });
+  if (act) await vintem.testMode.moveDispute(disputeId, act, { signal });
+  return { paymentId: id, disputeId };
+}
+
+/** Looks twice a second for what follows by itself. */
+async function found({ signal }: Stage, look: () => Promise<string | undefined>): Promise<string> {
+  for (const end = Date.now() + waitMs; Date.now() < end; await setTimeout(500, undefined, { signal })) {
+    const seen = await look();
+    if (seen !== undefined) return seen;
+  }
+  throw new Error('the dispute was not seen within a minute');
+}
+
 /** What only tries operations out leaves none behind: an account has ten. */
 async function operationThat(
   { vintem, signal }: Stage,
@@ -74,6 +100,16 @@ const triggers = {
     await stage.simulator.transfer(done.paymentId, 'return');
     return done;
   },
+  'refund.completed': async (stage: Stage) => {
+    const done = await chargeThat(stage, 'pay', 'paid');
+    const { id } = await stage.vintem.refunds.create(String(done.paymentId), {}, { signal: stage.signal });
+    return { ...done, refundId: id };
+  },
+  'dispute.opened': (stage: Stage) => disputeThat(stage),
+  'dispute.defending': (stage: Stage) => disputeThat(stage, 'defend'),
+  'dispute.accepted': (stage: Stage) => disputeThat(stage, 'accept'),
+  'dispute.rejected': (stage: Stage) => disputeThat(stage, 'reject'),
+  'dispute.cancelled': (stage: Stage) => disputeThat(stage, 'cancel'),
   'operation.created': (stage: Stage) => operationThat(stage, 'created'),
   'operation.updated': (stage: Stage) => operationThat(stage, 'updated'),
   'operation.deleted': (stage: Stage) => operationThat(stage, 'deleted'),
@@ -90,13 +126,13 @@ const types = Object.keys(triggers) as (keyof typeof triggers)[];
 export const triggerCommand: Command = {
   name: 'trigger',
   usage: 'TYPE [--simulator URL]',
-  about: `makes an event happen on a test account, by way of the simulator: ${types.join(', ')}`,
+  about: `makes an event happen on a test account, with a key that may simulate: ${types.join(', ')}`,
   options: simulatorOption,
   operands: ['TYPE'],
   run: async ({ vintem, login, values, operands: [given], out, ending }) => {
     const type = oneOf(given, 'TYPE', types);
     needsTestKey(login, 'trigger');
-    const stage = { vintem, simulator: simulatorAt(values.simulator), signal: ending };
+    const stage = { vintem, simulator: simulatorOf(values.simulator, vintem), signal: ending };
     const done: Done = await out.progress(`bringing about ${type}`, triggers[type](stage));
     const shown = Object.entries(done).map(([name, value]) => [name, String(value)]);
     out.answer({ type, ...done }, fields({ type, ...Object.fromEntries(shown) }));

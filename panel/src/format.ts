@@ -77,6 +77,9 @@ export const dateTimeSeconds = (iso: string, language: Language): string =>
     .format(new Date(iso))
     .replace(',', '');
 
+/** `20/11/2026` of a day as `2026-11-20`, in either language. */
+export const plainDay = (day: string): string => day.split('-').reverse().join('/');
+
 /** `20 de nov.` of a day as `2026-11-20`. */
 export const shortDay = (day: string, language: Language): string =>
   format(language, { day: '2-digit', month: '2-digit' }).format(new Date(`${day}T12:00:00-03:00`));

@@ -35,7 +35,7 @@ const place = document.getElementById('panel');
 if (place) {
   createRoot(place).render(
     <StrictMode>
-      <MantineProvider theme={theme} getStyleNonce={() => nonce} forceColorScheme="light">
+      <MantineProvider theme={theme} getStyleNonce={() => nonce} defaultColorScheme="auto">
         <QueryClientProvider client={queries}>
           <TextProvider>
             <RouterProvider router={router} />

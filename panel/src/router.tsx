@@ -10,9 +10,11 @@ import type { ReactNode } from 'react';
 import type { EventFilters } from './pages/events.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import type { RequestFilters } from './pages/requests.tsx';
+import type { ActivityFilters } from './pages/security-events.tsx';
 import { ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
 import { Rows, Trouble } from './ui/parts.tsx';
+import type { PeriodSearch } from './ui/period.tsx';
 import type { Filters } from './ui/records.tsx';
 import { Shell } from './ui/shell.tsx';
 
@@ -79,7 +81,7 @@ const textsOf = (search: Record<string, unknown>, names: readonly string[]): Rec
   );
 const filters = (search: Record<string, unknown>): Filters => {
   const found: Filters = {};
-  for (const name of ['q', 'status', 'de', 'ate'] as const) {
+  for (const name of ['q', 'status', 'periodo', 'de', 'ate'] as const) {
     const value = text(search[name]) ?? (typeof search[name] === 'number' ? String(search[name]) : undefined);
     if (value !== undefined) found[name] = value;
   }
@@ -93,10 +95,14 @@ const open = <Path extends string>(path: Path, component: ReturnType<typeof lazy
 
 const routes = root.addChildren([
   inside.addChildren([
-    page(
-      '/',
-      lazyRouteComponent(() => import('./pages/home.tsx'), 'Home'),
-    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/',
+      validateSearch: (search): { dias?: string } =>
+        // A number in the address is parsed as one.
+        typeof search.dias === 'number' ? { dias: String(search.dias) } : textsOf(search, ['dias']),
+      component: lazyRouteComponent(() => import('./pages/home.tsx'), 'Home'),
+    }),
     createRoute({
       getParentRoute: () => inside,
       path: '/cobrancas',
@@ -115,16 +121,22 @@ const routes = root.addChildren([
       '/pagamentos/$id/comprovante',
       lazyRouteComponent(() => import('./pages/receipt.tsx'), 'Receipt'),
     ),
+    page(
+      '/pagamentos/$id/reembolsos/$refund',
+      lazyRouteComponent(() => import('./pages/receipt.tsx'), 'RefundReceipt'),
+    ),
     createRoute({
       getParentRoute: () => inside,
       path: '/transferencias',
       validateSearch: filters,
       component: lazyRouteComponent(() => import('./pages/transfers.tsx'), 'Transfers'),
     }),
-    page(
-      '/transferencias/nova',
-      lazyRouteComponent(() => import('./pages/new-transfer.tsx'), 'NewTransfer'),
-    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/transferencias/nova',
+      validateSearch: (search): { repetir?: string } => textsOf(search, ['repetir']),
+      component: lazyRouteComponent(() => import('./pages/new-transfer.tsx'), 'NewTransfer'),
+    }),
     page(
       '/transferencias/$id/codigo',
       lazyRouteComponent(() => import('./pages/new-transfer.tsx'), 'TransferCode'),
@@ -136,11 +148,27 @@ const routes = root.addChildren([
     createRoute({
       getParentRoute: () => inside,
       path: '/extrato',
-      validateSearch: (search: Record<string, unknown>): { operacao?: string } => {
-        const operacao = text(search.operacao);
-        return operacao === undefined ? {} : { operacao };
-      },
+      validateSearch: (search): PeriodSearch & { operacao?: string } =>
+        textsOf(search, ['operacao', 'periodo', 'de', 'ate']),
       component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/extrato/lancamentos',
+      validateSearch: (search): { operacao?: string } => textsOf(search, ['operacao']),
+      component: lazyRouteComponent(() => import('./pages/journal.tsx'), 'Journal'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/extrato/fechamentos',
+      validateSearch: (search): { operacao?: string } => textsOf(search, ['operacao']),
+      component: lazyRouteComponent(() => import('./pages/closes.tsx'), 'Closes'),
+    }),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/contestacoes',
+      validateSearch: (search): { operacao?: string } => textsOf(search, ['operacao']),
+      component: lazyRouteComponent(() => import('./pages/disputes.tsx'), 'Disputes'),
     }),
     page(
       '/conciliacao',
@@ -150,7 +178,7 @@ const routes = root.addChildren([
       getParentRoute: () => inside,
       path: '/integracoes/requisicoes',
       validateSearch: (search): RequestFilters =>
-        textsOf(search, ['metodo', 'resposta', 'chave', 'pagamento']),
+        textsOf(search, ['metodo', 'resposta', 'chave', 'pagamento', 'id', 'periodo', 'de', 'ate']),
       component: lazyRouteComponent(() => import('./pages/requests.tsx'), 'Requests'),
     }),
     createRoute({
@@ -172,6 +200,10 @@ const routes = root.addChildren([
       lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Deliveries'),
     ),
     page(
+      '/empresa',
+      lazyRouteComponent(() => import('./pages/company.tsx'), 'Company'),
+    ),
+    page(
       '/pessoas',
       lazyRouteComponent(() => import('./pages/people.tsx'), 'People'),
     ),
@@ -179,10 +211,14 @@ const routes = root.addChildren([
       '/seguranca',
       lazyRouteComponent(() => import('./pages/security.tsx'), 'Security'),
     ),
-    page(
-      '/seguranca/registro',
-      lazyRouteComponent(() => import('./pages/security-events.tsx'), 'SecurityEvents'),
-    ),
+    createRoute({
+      getParentRoute: () => inside,
+      path: '/seguranca/registro',
+      validateSearch: (search): ActivityFilters =>
+        textsOf(search, ['assunto', 'pessoa', 'resultado', 'periodo', 'de', 'ate']),
+      component: lazyRouteComponent(() => import('./pages/security-events.tsx'), 'SecurityEvents'),
+    }),
+    createRoute({ getParentRoute: () => inside, path: '$', component: NotFound }),
   ]),
   bare.addChildren([
     createRoute({

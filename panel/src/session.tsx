@@ -95,12 +95,16 @@ export function useScope(): Scope {
 }
 
 /** Home's figures, which half of the pages want: balances and the operations' names. */
-export function useOverview(all = false) {
+export function useOverview(all = false, days = 30) {
   const { api, account, operationId } = useScope();
   const selected = all ? null : operationId;
   return useQuery({
-    queryKey: [account.id, 'overview', selected],
+    queryKey: [account.id, 'overview', selected, days],
     queryFn: () =>
-      ask(() => api.GET('/overview', { params: { query: selected ? { operationId: selected } : {} } })),
+      ask(() =>
+        api.GET('/overview', {
+          params: { query: { ...(selected && { operationId: selected }), ...(days !== 30 && { days }) } },
+        }),
+      ),
   });
 }

@@ -5,6 +5,19 @@ export const theme = createTheme({
   primaryColor: 'mata',
   primaryShade: 7,
   colors: {
+    // Of the dark scheme: our green in its greys. The last ones are the page and what lies on it.
+    dark: [
+      '#e8ece9',
+      '#c9d1cc',
+      '#a9b5af',
+      '#7d8a83',
+      '#46534c',
+      '#33403a',
+      '#232c28',
+      '#1a211e',
+      '#151b18',
+      '#121715',
+    ],
     mata: [
       '#edf7f3',
       '#d8ece4',

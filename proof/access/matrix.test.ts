@@ -43,6 +43,14 @@ const rows: Record<string, Row> = {
     foreign: 400,
     body: malformed,
   },
+  'POST /payments/{id}/refunds': { held: ['refunds'], resolves: true, allowed: 400, body: malformed },
+  'GET /payments/{id}/refunds': {
+    held: ['read', 'refunds'],
+    resolves: true,
+    allowed: 200,
+    foreign: 404,
+  },
+  'GET /refunds/{id}': { held: ['read', 'refunds'], resolves: true, allowed: 404, foreign: 404 },
   'GET /payments/{id}': {
     ...lookups,
     allowed: 200,
@@ -51,6 +59,8 @@ const rows: Record<string, Row> = {
   },
   'GET /payments': { ...lookups, allowed: 200 },
   'GET /account': { held: ['read'], resolves: true, allowed: 200 },
+  'GET /disputes': { held: ['read'], resolves: true, allowed: 200 },
+  'GET /disputes/{id}': { held: ['read'], resolves: true, allowed: 404, foreign: 404 },
   'GET /statement': { held: ['read'], resolves: true, allowed: 200 },
   'GET /statement.csv': { held: ['read'], resolves: true, allowed: 200 },
   'GET /statement.ofx': { held: ['read'], resolves: true, allowed: 200 },

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { invite } from '../../server/src/panel/members/members.ts';
 import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
+import { acts } from '../../server/src/test-mode/simulate.ts';
 
 /**
  * Who may call what in the panel: every route of its document, with the files and the stream, × an anonymous caller, each role and
@@ -104,6 +105,12 @@ const ofAccounts: Record<string, Row> = {
     foreign: 404,
     foreignBody: {},
   },
+  ...Object.fromEntries(
+    acts.map((act) => [
+      `POST /test/payments/{id}/${act}`,
+      { needs: 'simulate' as const, ...malformed, foreign: 404, foreignBody: {} },
+    ]),
+  ),
   'GET /keys': reads,
   'POST /keys': { needs: 'keys', ...malformed, sensitive: true },
   'POST /keys/{id}/roll': {
@@ -118,7 +125,31 @@ const ofAccounts: Record<string, Row> = {
   'GET /overview': reads,
   'GET /records': reads,
   'GET /records/{id}': { ...reads, foreign: 404 },
+  'GET /records/{id}/refunds': { ...reads, foreign: 404 },
+  'POST /records/{id}/refunds': {
+    needs: 'refunds',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: { requestKey: crypto.randomUUID(), amountCents: 1, description: '' },
+  },
+  'GET /journal': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /closes': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /operation-disputes': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /statement': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /merchant-profile': reads,
+  'POST /merchant-profile': { needs: 'members', ...malformed, sensitive: true },
+  'POST /merchant-profile/logo': { needs: 'members', ...malformed, sensitive: true },
+  'POST /merchant-profile/logo/remove': { needs: 'members', ...malformed, sensitive: true },
+  'GET /receivers': { needs: 'transfers', allowed: 200 },
+  'POST /receivers': { needs: 'transfers', ...malformed, sensitive: true },
+  'POST /receivers/{id}/remove': {
+    needs: 'transfers',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: {},
+  },
   'GET /members': { needs: 'members', allowed: 200 },
   'PUT /members/second-factor': { needs: 'members', ...malformed, sensitive: true },
   'GET /members/{id}/sessions': { needs: 'members', allowed: 200, foreign: 404 },
@@ -137,9 +168,15 @@ const ofAccounts: Record<string, Row> = {
   'DELETE /members/{id}': { needs: 'members', ...malformed, sensitive: true, foreign: 404, foreignBody: {} },
   // Files and the stream are not in the document.
   'GET /records/{id}/receipt.pdf': { needs: 'read', allowed: 400, foreign: 404 },
+  'GET /records/{id}/refunds/{refund}/receipt.pdf': { needs: 'read', allowed: 404, foreign: 404 },
+  'GET /merchant-profile/logo.png': { needs: 'read', allowed: 404, foreign: 404 },
   'GET /records.csv': reads,
+  'GET /journal.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /statement.csv': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /statement.ofx': { ...reads, query: '?operationId={operation}', foreign: 404 },
+  'GET /statement.pdf': { ...reads, query: '?operationId={operation}', foreign: 404 },
   'GET /operations.csv': reads,
+  'GET /security-events.csv': { needs: 'audit', allowed: 200 },
   'GET /events.csv': reads,
   'GET /webhooks/{id}/deliveries.csv': { ...hooks, foreign: 404 },
   'GET /keys.csv': reads,
@@ -154,9 +191,15 @@ const ofAccounts: Record<string, Row> = {
 
 const undocumented = [
   'GET /records/{id}/receipt.pdf',
+  'GET /records/{id}/refunds/{refund}/receipt.pdf',
+  'GET /merchant-profile/logo.png',
   'GET /records.csv',
+  'GET /journal.csv',
   'GET /statement.csv',
+  'GET /statement.ofx',
+  'GET /statement.pdf',
   'GET /operations.csv',
+  'GET /security-events.csv',
   'GET /events.csv',
   'GET /webhooks/{id}/deliveries.csv',
   'GET /keys.csv',
@@ -245,7 +288,7 @@ describe('every route of the panel for every caller', () => {
               : path.startsWith('/payments') || path.startsWith('/records') || path.startsWith('/drafts')
                 ? ids.payment
                 : crypto.randomUUID();
-    const address = path.replace('{id}', id).replace('{deliveryId}', crypto.randomUUID());
+    const address = path.replace('{id}', id).replace(/{deliveryId}|{refund}/, crypto.randomUUID());
     const query = row?.query?.replace('{operation}', shop.operationId) ?? '';
     const below = route in ofAccounts ? `/accounts/${account}` : '';
     const sent = body ?? row?.body;
@@ -286,16 +329,12 @@ describe('every route of the panel for every caller', () => {
     }
   });
 
-  it.each(roles)(
-    'lets %s do what the role may, and nothing else',
-    async (role) => {
-      for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
-        const mayCall = needs === 'open' || needs === 'session' || may(role, needs);
-        expect((await ask(tabOf(role), route)).status, route).toBe(mayCall ? allowed : 403);
-      }
-    },
-    30_000,
-  );
+  it.each(roles)('lets %s do what the role may, and nothing else', async (role) => {
+    for (const [route, { needs, allowed }] of Object.entries({ ...ofPersons, ...ofAccounts })) {
+      const mayCall = needs === 'open' || needs === 'session' || may(role, needs);
+      expect((await ask(tabOf(role), route)).status, route).toBe(mayCall ? allowed : 403);
+    }
+  });
 
   const streams = ['/updates', '/events/stream'] as const;
 
@@ -388,14 +427,10 @@ describe('every route of the panel for every caller', () => {
     ['not a UUID', 400],
     ['of another account', 404],
     ['deleted', 404],
-  ] as const)(
-    'with an operation in the header that is %s',
-    async (which, expected) => {
-      const operationId =
-        which === 'not a UUID' ? 'x' : which === 'deleted' ? deletedOperation : strangerOperation;
-      for (const route of Object.keys(ofAccounts))
-        expect((await ask(tabOf('owner'), route, { operationId })).status, route).toBe(expected);
-    },
-    30_000,
-  );
+  ] as const)('with an operation in the header that is %s', async (which, expected) => {
+    const operationId =
+      which === 'not a UUID' ? 'x' : which === 'deleted' ? deletedOperation : strangerOperation;
+    for (const route of Object.keys(ofAccounts))
+      expect((await ask(tabOf('owner'), route, { operationId })).status, route).toBe(expected);
+  });
 });

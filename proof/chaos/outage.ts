@@ -39,7 +39,7 @@ const env = {
 };
 const config = readConfig(env);
 const server = await startEmbedded({ dataDir, log, say: () => {} });
-await migrate({ url: server.url, clock, log, embedded: true });
+await migrate({ url: server.url, clock, log });
 const sql = openPool({ url: server.url, log, name: 'outage' });
 await prepareInstallation({ sql, clock, ids }, { live: false });
 const net = createUndiciNet();
@@ -69,6 +69,7 @@ for (const { ownerId: accountId, operationId } of accounts) {
           chain,
           movement: { kind: 'credit', amountCents: count * 1000, feeCents: 0 },
           effectiveAt: clock.now(),
+          connection: 'simulator',
         },
       ],
     }),

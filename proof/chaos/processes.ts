@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url';
 
 /** Processes of the program as a user starts them, which can be killed, stopped and started again. */
 
-const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
+/** The program of this tree. */
+const ownEntry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
 
 export const sleep = (ms: number): Promise<void> => new Promise((done) => setTimeout(done, ms));
 
@@ -48,9 +49,14 @@ export interface Launch {
   logFile: string;
   /** Before the program, for example `faketime`. */
   before?: string[];
+  /** Another copy of the program than this tree's: its `launch.js`. */
+  entry?: string;
 }
 
-export function part(name: string, { words, env, ready, logFile, before = [] }: Launch): Part {
+export function part(
+  name: string,
+  { words, env, ready, logFile, before = [], entry = ownEntry }: Launch,
+): Part {
   let child: ChildProcess | null = null;
   let printed = '';
   const self: Part = {
@@ -95,6 +101,7 @@ export function part(name: string, { words, env, ready, logFile, before = [] }: 
 export async function command<T>(
   words: string[],
   env: Record<string, string>,
+  entry = ownEntry,
 ): Promise<{ code: number | null; json: T; text: string }> {
   const child = spawn(process.execPath, [entry, ...words, '--json'], {
     stdio: ['ignore', 'pipe', 'pipe'],

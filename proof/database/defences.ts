@@ -16,10 +16,12 @@ const tables = [
   'journal',
   'payment',
   'known_return',
+  'refund',
   'statement_line',
   'intent',
   'incident',
   'hold',
+  'dispute',
   'checkpoint',
 ];
 
@@ -27,6 +29,8 @@ const tables = [
 const breaks: Record<string, string> = {
   account_check: 'minimum_deposit_cents = 300, maximum_deposit_cents = 250',
   account_check1: 'minimum_withdrawal_cents = 3000, maximum_withdrawal_cents = 2000',
+  account_return_odd_money_check: "return_odd_money = 'some'",
+  account_return_odd_money_after_minutes_check: 'return_odd_money_after_minutes = -1',
   account_deposit_fee_bps_check: 'deposit_fee_bps = -1',
   account_deposit_fee_cents_check: 'deposit_fee_cents = -1',
   account_maximum_deposit_cents_check: 'maximum_deposit_cents = 200001',
@@ -43,6 +47,9 @@ const breaks: Record<string, string> = {
   balance_receivable_check: 'receivable = -1',
   balance_reserved_check: 'reserved = -1',
   checkpoint_seq_check: 'seq = 0',
+  dispute_amount_cents_check: 'amount_cents = 0',
+  dispute_check: 'debited_cents = amount_cents + 1',
+  dispute_status_check: "status = 'lost'",
   hold_wanted_cents_check: 'wanted_cents = 0',
   incident_amount_cents_check: 'amount_cents = -1',
   incident_state_check: "state = 'forgotten'",
@@ -55,6 +62,7 @@ const breaks: Record<string, string> = {
   intent_state_check: "state = 'lost', attempt = 1",
   known_return_amount_cents_check: 'amount_cents = 0',
   journal_available_after_check: 'available_after = -1',
+  journal_connection: 'connection = NULL',
   journal_check: 'available = available + 1',
   journal_check1:
     'available = 0, clearing = 0, reserved = 0, held = 0, receivable = 0, fee_revenue = 0, provider_cost = 0, suspense = 0, adjustments = 0',
@@ -68,6 +76,7 @@ const breaks: Record<string, string> = {
   operation_name_check: "name = 'x'",
   operation_slot_check: 'slot = 11',
   payment_amount_cents_check: 'amount_cents = 0',
+  payment_metadata_check: "metadata = '[]'",
   payment_check: "updated_at = created_at - interval '1 ms'",
   payment_check1: "status = 'completed'",
   payment_check2: 'settled_at = NULL',
@@ -75,7 +84,13 @@ const breaks: Record<string, string> = {
   payment_fee_cents_check: 'fee_cents = -1',
   payment_net_amount_cents_check: 'net_amount_cents = -1',
   payment_provider_fee_cents_check: 'provider_fee_cents = -1',
+  payment_refunded_cents_check: 'refunded_cents = -1',
   payment_returned_cents_check: 'returned_cents = -1',
+  refund_amount_cents_check: 'amount_cents = 0',
+  refund_check: "updated_at = created_at - interval '1 ms'",
+  refund_check1: "status = 'completed'",
+  refund_reason_check: "reason = 'gift'",
+  refund_status_check: "status = 'lost'",
   statement_line_kind_check: "kind = 'gift'",
 };
 
@@ -89,19 +104,26 @@ const rowOf: Record<string, string> = {
 
 /** Columns that make a copy of a row another row, but for the key in question. */
 const others: Record<string, string> = {
+  account_id_test: '',
   account_number_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   operation_account_id_main_key: `"id": "0190a000-0000-7000-8000-0000000000ff", "slot": 9`,
   operation_account_id_slot_key: `"id": "0190a000-0000-7000-8000-0000000000ff", "main": null`,
   journal_account_id_subject_event_reference_key: `"seq": 999`,
+  dispute_connection_provider_id_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
   incident_account_id_reference_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
+  refund_account_id_request_key_key: `"id": "0190a000-0000-7000-8000-0000000000ff"`,
 };
 
 /** To drop before the statement, since they stand in its way besides. */
 const besides: Record<string, string[]> = {
-  account_pkey: ['account.account_number_key'],
+  account_pkey: ['account.account_number_key', 'account.account_id_test'],
+  account_id_test: ['account.account_pkey', 'account.account_number_key'],
   operation_pkey: ['operation.operation_account_id_main_key', 'operation.operation_account_id_slot_key'],
+  dispute_pkey: ['dispute.dispute_connection_provider_id_key'],
+  journal_check1: ['journal.journal_connection'],
   journal_pkey: ['journal.journal_account_id_subject_event_reference_key'],
   incident_pkey: ['incident.incident_account_id_reference_key'],
+  refund_pkey: ['refund.refund_account_id_request_key_key'],
   intent_attempt_check: ['intent.intent_check2'],
   payment_returned_cents_check: ['payment.payment_check3'],
   payment_check3: ['payment.payment_check1'],
@@ -116,10 +138,17 @@ const samples = `
     SELECT account_id, id, 'debit', id, operation_id, 1, 'r', false, '{}', 'open', now() FROM payment LIMIT 1;
   INSERT INTO known_return (account_id, payment, reference, amount_cents, at, posted)
     SELECT account_id, id::text, 'r', 1, now(), true FROM payment LIMIT 1;
+  INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
+      request_key, fingerprint, created_at, updated_at, history, command)
+    SELECT account_id, id, operation_id, id, 'E1', 'requested', 'unknown', 1, '', request_key, fingerprint, now(), now(), '[]', command
+    FROM payment LIMIT 1;
   INSERT INTO statement_line (connection, kind, reference, moved_at, first_seen_at, tries, next_at)
     VALUES ('simulator', 'received', 'r', now(), now(), 0, now());
   INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
     SELECT account_id, id, operation_id, 1, 'r', 'me', now() FROM payment LIMIT 1;
+  INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, opened_at,
+      debited_cents, created_at, updated_at)
+    SELECT account_id, id, id, operation_id, 'simulator', 'd', 'E', 1, 'open', now(), 0, now(), now() FROM payment LIMIT 1;
   INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
       provider_cost, suspense, adjustments, created_at)
     SELECT account_id, chain_id, seq, hash, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() FROM journal LIMIT 1;`;

@@ -2,9 +2,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claimIncidentAlerts, claimUnknownAlerts } from '../../server/src/accounts/alerts.sql.ts';
+import {
+  claimDisputeAlerts,
+  claimIncidentAlerts,
+  claimUnknownAlerts,
+} from '../../server/src/accounts/alerts.sql.ts';
 import { createFirstTestAccount } from '../../server/src/accounts/directory.ts';
 import { lockAccount } from '../../server/src/accounts/lock.sql.ts';
+import { lockAccount as lockBinding, lockConnection } from '../../server/src/connections/connections.sql.ts';
 import { claimSecret } from '../../server/src/db/installation-secret.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { sealAgain } from '../../server/src/db/sealed-columns.ts';
@@ -30,6 +35,7 @@ import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
+import { lockMoving } from '../../server/src/test-mode/clock.sql.ts';
 import {
   claimLanes,
   leaveLanes,
@@ -151,7 +157,7 @@ async function overlapping<T>(
 }
 
 async function until(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 5_000; !(await holds()); await clock.sleep(5))
+  for (const deadline = Date.now() + 120_000; !(await holds()); await clock.sleep(5))
     if (Date.now() > deadline) throw new Error('no session waits for the lock');
 }
 
@@ -165,10 +171,14 @@ const intents = ({ db, now, account, operation }: World): Promise<unknown> =>
   );
 
 const sends =
-  (kind: 'deposit' | 'transfer') =>
+  (kind: 'deposit' | 'transfer', state: 'ready' | 'sending' = 'ready') =>
   async (world: World): Promise<void> => {
     await intents(world);
-    await world.db.admin(`UPDATE intent SET priority = 0, kind = $1, state = 'ready', attempt = 0`, [kind]);
+    await world.db.admin(
+      `UPDATE intent SET priority = 0, kind = $1, state = $2, attempt = CASE WHEN $2 = 'ready' THEN 0 ELSE 1 END,
+        lease_until = CASE WHEN $2 = 'sending' THEN due_at END`,
+      [kind, state],
+    );
   };
 
 /** The second in key order stands first on the page, so that only the clause makes the first one locked first. */
@@ -289,14 +299,22 @@ const laws: Record<string, [law: string, Law]> = {
       );
     },
   ],
-  'settlement/dispatch/intents.sql.ts intent_claim_charge_sends': [
+  'settlement/dispatch/intents.sql.ts intent_claim_unlimited_sends': [
     'two workers take different charges, and neither waits',
-    shared(sends('deposit'), (tx, { now }) => claimDueSends(tx, 'simulator', 'deposit', now, now + 5_000, 1)),
+    shared(sends('deposit'), (tx, { now }) =>
+      claimDueSends(tx, 'simulator', 'unlimited', now, now + 5_000, 1),
+    ),
+  ],
+  'settlement/dispatch/intents.sql.ts intent_claim_abandoned_sends': [
+    'two workers take over different transfers, and neither waits',
+    shared(sends('transfer', 'sending'), (tx, { now }) =>
+      claimDueSends(tx, 'simulator', 'abandoned', now, now + 5_000, 1),
+    ),
   ],
   'settlement/dispatch/intents.sql.ts intent_claim_transfer_sends': [
     'two workers take different transfers, and neither waits',
     shared(sends('transfer'), (tx, { now }) =>
-      claimDueSends(tx, 'simulator', 'transfer', now, now + 5_000, 1),
+      claimDueSends(tx, 'simulator', 'limited', now, now + 5_000, 1),
     ),
   ],
   'settlement/dispatch/intents.sql.ts intent_renew_claim': [
@@ -536,6 +554,47 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimIncidentAlerts(tx, now, now + 5_000, 10),
     ),
   ],
+  'accounts/alerts.sql.ts alert_claim_disputes': [
+    'two processes do not mail of the same dispute, and neither waits',
+    shared(
+      ({ db, account, operation }) =>
+        db.admin(
+          `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status,
+              opened_at, debited_cents, created_at, updated_at, mail_due_at)
+            VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now(), $4)`,
+          [account, first, operation, at(0)],
+        ),
+      (tx, { now }) => claimDisputeAlerts(tx, now, now + 5_000, 10),
+    ),
+  ],
+  'connections/connections.sql.ts connection_lock': [
+    'changes of a connection and bindings to it come one after the other',
+    async ({ sql }) => {
+      const take = (tx: Transaction) => lockConnection(tx, 'simulator');
+      return (await beside(sql, take, take)) === 'waits';
+    },
+  ],
+  'connections/connections.sql.ts connection_account': [
+    'an account is bound to one connection at a time',
+    async ({ sql, account }) => {
+      const take = (tx: Transaction) => lockBinding(tx, account);
+      return (await beside(sql, take, take)) === 'waits';
+    },
+  ],
+  'test-mode/clock.sql.ts test_clock_lock': [
+    'one process moves a test clock, and no other waits for it',
+    shared(
+      ({ db, account }) =>
+        db.admin(
+          'INSERT INTO test_clock (account_id, target_ahead_ms, moved_at) VALUES ($1, 86400000, now())',
+          [account],
+        ),
+      async (tx, { account }) => {
+        const row = await lockMoving(tx, account);
+        return row ? [row] : [];
+      },
+    ),
+  ],
   'keys/keys.sql.ts key_claim_unused': [
     'two processes do not warn of the same key, and neither waits',
     shared(
@@ -650,7 +709,7 @@ const cleared = `TRUNCATE sealing_secret, statement_line, intent, payment, unkno
   DELETE FROM api_key;
   DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);
   DELETE FROM operation;
-  DELETE FROM account WHERE number > 0`;
+  DELETE FROM dispute; DELETE FROM test_clock; DELETE FROM account WHERE number > 0`;
 
 describe('row locks', () => {
   let db: TestDatabase;

@@ -122,7 +122,7 @@ describe('whatever is sent', () => {
         `${service.url}/api/v1/public${route.path.replaceAll(/\{\w+\}/g, paymentId)}`,
         {
           method: route.method,
-          timeout: 15_000,
+          timeout: 120_000,
           headers: {
             authorization: `Bearer ${merchant.key}`,
             'content-type': 'application/json',

@@ -76,7 +76,7 @@ export async function plantAll({ say, only, from, withinMs }: Options): Promise<
   try {
     await copyTree(copy);
     await writeFile(join(copy, 'vitest.properties.config.ts'), configOf('proof/properties/*.test.ts'));
-    await writeFile(join(copy, 'vitest.suite.config.ts'), configOf('server/test/**/*.test.ts'));
+    await writeFile(join(copy, 'vitest.suite.config.ts'), configOf('server/**/*.test.ts'));
     const drifted: string[] = [];
     for (const bug of wanted) if (!(await applies(bug))) drifted.push(`${bug.file}: "${bug.name}"`);
     if (drifted.length > 0) throw new Error(`lines that the code does not have:\n${drifted.join('\n')}`);
@@ -172,7 +172,9 @@ function run(folder: string, command: string[], until: number): Promise<Verdict>
       const lines = stripVTControlCharacters(text)
         .split('\n')
         .map((one) => one.trim());
-      const says = lines.find((one) => /^(VIOLATION|NO END|invariant |AssertionError|RangeError)/.test(one));
+      const says = lines.find((one) =>
+        /^(?:Caused by: )?(VIOLATION|NO END|invariant |AssertionError|RangeError)/.test(one),
+      );
       if (says) return resolve({ kind: 'failed', says: says.slice(0, 140) });
       const last = lines.find((one) => /Error\b/.test(one)) ?? lines.at(-1);
       resolve({ kind: 'broken', says: `exit ${code}: ${last?.slice(0, 140)}` });

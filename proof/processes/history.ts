@@ -59,3 +59,13 @@ export interface Truth {
   }[];
   balanceCents: number;
 }
+
+/** The longest time without an acknowledged transfer between two instants, ms. */
+export function longestWithout(history: readonly Entry[], from: number, to: number): number {
+  const times = history
+    .filter(({ call, result }) => call === 'transfer' && result === 'ok')
+    .map(({ returnedAt }) => returnedAt as number)
+    .filter((at) => at > from && at < to);
+  const all = [from, ...times.sort((one, other) => one - other), to];
+  return Math.max(...all.slice(1).map((at, n) => at - (all[n] as number)));
+}

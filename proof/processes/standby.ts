@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
 import {
@@ -16,6 +15,7 @@ import {
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
+import { openRelay } from './relay.ts';
 
 /**
  * A streaming standby with synchronous commit, promoted in the middle of load: the primary dies by kill -9, with every backend, and
@@ -102,7 +102,7 @@ async function promoteOnce(
     });
     if (done.status !== 0) throw new Error(`${tool} ended with ${done.status}: ${done.stderr}`);
   };
-  const [primaryPort, standbyPort, relayPort] = [await freePort(), await freePort(), await freePort()];
+  const [primaryPort, standbyPort] = [await freePort(), await freePort()];
   const [primary, standby] = [join(servers, 'primary'), join(servers, 'standby')];
   const begin = (data: string, port: number): void =>
     run('pg_ctl', [
@@ -140,28 +140,12 @@ async function promoteOnce(
     }
   };
 
-  // The service's one address of the database: a relay that is switched over when the standby has been promoted.
-  let target = primaryPort;
-  const sockets = new Set<Socket>();
-  const relay = createServer((inside) => {
-    const outside = connect(target, '127.0.0.1');
-    for (const [one, other] of [
-      [inside, outside],
-      [outside, inside],
-    ] as const) {
-      sockets.add(one);
-      one.on('error', () => other.destroy());
-      one.on('close', () => {
-        sockets.delete(one);
-        other.destroy();
-      });
-    }
-    inside.pipe(outside).pipe(inside);
-  });
+  // The service's one address of the database, which is switched over when the standby has been promoted.
+  const relay = await openRelay(primaryPort);
   const [port, simulatorPort] = [await freePort(), await freePort()];
   const env = {
     DATA_DIR: join(folder, 'data'),
-    DATABASE_URL: `postgresql://postgres@127.0.0.1:${relayPort}/vintem`,
+    DATABASE_URL: `postgresql://postgres@127.0.0.1:${relay.port}/vintem`,
     PORT: `${port}`,
     SIMULATOR_PORT: `${simulatorPort}`,
     RATE_LIMITS: 'off',
@@ -202,7 +186,6 @@ async function promoteOnce(
       if (tries > 300) throw new Error('the standby did not become synchronous within 30 s');
       await pause(100);
     }
-    await new Promise<void>((resolve) => relay.listen(relayPort, '127.0.0.1', resolve));
     await service.start().catch((error: Error) => {
       throw new Error(`${error.message}: ${readFileSync(join(folder, 'log.jsonl'), 'utf8').slice(-1_000)}`);
     });
@@ -223,8 +206,7 @@ async function promoteOnce(
     await killServer(primary);
     const died = performance.now();
     run('pg_ctl', ['-D', standby, '-w', '-t', '60', 'promote']);
-    target = standbyPort;
-    for (const socket of sockets) socket.destroy();
+    relay.switchTo(standbyPort);
     // What came back over the old connections is no sign of the new ones.
     const atSwitch = clients.counts.acknowledged;
     while (clients.counts.acknowledged === atSwitch) {
@@ -255,7 +237,6 @@ async function promoteOnce(
       service.signal('SIGKILL');
     }
     relay.close();
-    for (const socket of sockets) socket.destroy();
     await killServer(standby);
     await killServer(primary);
     await rm(folder, { recursive: true, force: true });

@@ -103,7 +103,6 @@ async function pay(call: Call, id: string, operationId?: string): Promise<void> 
     async () =>
       (await untilAnswered(() => call('GET', `/payments/${id}`, undefined, operationId))).body.status ===
       'paid',
-    60_000,
   );
 }
 
@@ -473,7 +472,6 @@ describe('branches of calls at once', () => {
     for (const [id, { shelf, amountCents, beganMs }] of refusing) {
       await until(
         async () => (await call('GET', `/payments/${id}`, undefined, shelf.id)).body.status === 'cancelled',
-        110_000,
       );
       seen.push({
         name: `reserve of ${id} released`,

@@ -153,6 +153,7 @@ const caller: Caller = {
   accountId,
   accountNumber: 7,
   test: true,
+  connection,
   keyId: 'key',
   permissions: new Set(),
   requestId: 'req',

@@ -47,7 +47,10 @@ export async function openDatabase(change: (text: string) => string = (text) => 
     .map(({ name }) => name);
   // What others refer to goes last.
   const last = ['account', 'connection', 'installation'];
-  const order = [...tables.filter((name) => ![...last, 'publisher', 'migration'].includes(name)), ...last];
+  const order = [
+    ...tables.filter((name) => ![...last, 'publisher', 'migration', 'cell', 'cell_migration'].includes(name)),
+    ...last,
+  ];
   const clearing = `RESET ROLE; ${order.map((name) => `DELETE FROM ${name}`).join('; ')}; SET ROLE vintem_app`;
   bare.exec('SET ROLE vintem_app');
 

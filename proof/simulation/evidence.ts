@@ -36,6 +36,7 @@ const tables = [
   'known_return',
   'operation',
   'payment',
+  'refund',
   'request_key',
 ] as const;
 type Table = (typeof tables)[number];
@@ -44,7 +45,7 @@ type Table = (typeof tables)[number];
 const columnsOf: Partial<Record<Table, string>> = {
   event: 'account_id, id, type, payment_id',
   payment: `account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, created_at, updated_at, end_to_end,
-    provider_fee_cents, net_amount_cents, returned_cents, history, command, expires_at`,
+    provider_fee_cents, net_amount_cents, returned_cents, refunded_cents, history, command, expires_at`,
   intent: 'account_id, payment_id, operation_id, state, lease_until, absent_since, answered_at',
 };
 
@@ -92,6 +93,19 @@ export function createMirror(db: Database): Mirror {
       const chains = Map.groupBy(journals, (one) => one.chain_id);
       const bySubject = Map.groupBy(journals, (one) => one.subject);
 
+      const allRefunds = read<RefundRow>('refund');
+      const refunds = Map.groupBy(allRefunds, ({ payment_id }) => payment_id);
+      const refundOf = new Map(allRefunds.map((one) => [one.id, one]));
+
+      const journalsOf = (subject: string) =>
+        (bySubject.get(subject) ?? []).map((journal) => ({
+          chainId: journal.chain_id,
+          event: journal.event,
+          template: journal.template,
+          reference: journal.reference,
+          command: journal.command,
+          ...linesOf(journal),
+        }));
       const storedPayment = (one: PaymentRow): StoredPayment => {
         const type = `${one.kind === 'deposit' ? 'charge' : 'transfer'}.${one.status}`;
         const intent = intentOf.get(one.id);
@@ -111,6 +125,7 @@ export function createMirror(db: Database): Mirror {
           providerFeeCents: one.provider_fee_cents,
           netAmountCents: one.net_amount_cents,
           returnedCents: one.returned_cents,
+          refundedCents: one.refunded_cents,
           history: one.history,
           command: one.command,
           operationDeleted: operationOf.get(one.operation_id)?.deleted_at != null,
@@ -130,16 +145,32 @@ export function createMirror(db: Database): Mirror {
           })),
           keyTaken: taken.has(`${one.account_id} ${one.request_key}`),
           events: events.filter((event) => event.payment_id === one.id && event.type === type).length,
-          journals: (bySubject.get(one.id) ?? []).map((journal) => ({
-            chainId: journal.chain_id,
-            event: journal.event,
-            template: journal.template,
-            reference: journal.reference,
-            command: journal.command,
-            ...linesOf(journal),
+          journals: journalsOf(one.id),
+          refunds: (refunds.get(one.id) ?? []).map((refund) => ({
+            id: refund.id,
+            operationId: refund.operation_id,
+            endToEnd: refund.end_to_end,
+            reason: refund.reason,
+            status: refund.status,
+            amountCents: refund.amount_cents,
+            requestKey: refund.request_key,
+            rtrId: refund.rtr_id,
+            command: refund.command,
+            history: refund.history,
+            intentState: intentOf.get(refund.id)?.state ?? null,
+            journals: journalsOf(refund.id),
           })),
         };
       };
+      /** What the reserve behind these intents should be. */
+      const openCentsOf = (of: readonly IntentRow[]): number =>
+        of.reduce((sum, { payment_id }) => {
+          const refund = refundOf.get(payment_id);
+          if (refund?.status === 'unknown' || refund?.status === 'pending') return sum + refund.amount_cents;
+          const payment = paymentOf.get(payment_id);
+          const open = payment?.status === 'unknown' || payment?.status === 'pending';
+          return payment?.kind === 'transfer' && open ? sum + payment.amount_cents : sum;
+        }, 0);
       const storedOperation = (one: OperationRow): StoredOperation => {
         const balance = balanceOf.get(one.id);
         const own = intents.filter((intent) => intent.operation_id === one.id);
@@ -159,11 +190,7 @@ export function createMirror(db: Database): Mirror {
           openHoldCents: holds
             .filter((hold) => hold.operation_id === one.id && hold.released_at === null)
             .reduce((sum, hold) => sum + hold.wanted_cents, 0),
-          openTransferCents: own.reduce((sum, { payment_id }) => {
-            const payment = paymentOf.get(payment_id);
-            const open = payment?.status === 'unknown' || payment?.status === 'pending';
-            return payment?.kind === 'transfer' && open ? sum + payment.amount_cents : sum;
-          }, 0),
+          openTransferCents: openCentsOf(own),
           unfinished: own.length,
           freezingIncidents: incidents.filter(
             (incident) => incident.operation_id === one.id && incident.state === 'open' && incident.freezes,
@@ -182,6 +209,7 @@ export function createMirror(db: Database): Mirror {
           effectiveAt: one.effective_at,
           postedAt: one.posted_at,
           command: one.command,
+          connection: one.connection,
           version: one.version,
           previous: one.previous,
           hash: one.hash,
@@ -192,7 +220,12 @@ export function createMirror(db: Database): Mirror {
             held: one.held_after,
             receivable: one.receivable_after,
           },
-          paymentOperationId: paymentOf.get(one.subject)?.operation_id ?? null,
+          paymentConnection:
+            (paymentOf.get(one.subject) ?? paymentOf.get(refundOf.get(one.subject)?.payment_id ?? ''))
+              ?.connection ?? null,
+          clearingOf: one.connection ?? 'simulator',
+          paymentOperationId: (paymentOf.get(one.subject) ?? refundOf.get(one.subject))?.operation_id ?? null,
+          paymentId: paymentOf.get(one.subject)?.id ?? refundOf.get(one.subject)?.payment_id ?? null,
           hasIncident:
             one.event === 7 &&
             references.has(
@@ -211,6 +244,10 @@ export function createMirror(db: Database): Mirror {
               id: account.id,
               number: account.number,
               operations: operations.filter((one) => one.account_id === account.id).map(storedOperation),
+              own: {
+                reserved: balanceOf.get(account.id)?.reserved ?? 0,
+                openCents: openCentsOf(intents.filter((intent) => intent.operation_id === account.id)),
+              },
               lostKeys: keys.filter(
                 (one) =>
                   one.account_id === account.id &&
@@ -243,6 +280,9 @@ export function createMirror(db: Database): Mirror {
         openPayments: () => each([]),
         paymentsById: (_account, ids) =>
           Promise.resolve(ids.flatMap((id) => paymentOf.get(id) ?? []).map(storedPayment)),
+        // Nothing closes a day between two steps.
+        closes: () => Promise.resolve([]),
+        connectionCloses: () => each([]),
         strayChains: () =>
           each(
             [...chains]
@@ -295,6 +335,7 @@ interface PaymentRow {
   account_id: string;
   id: string;
   operation_id: string;
+  connection: string | null;
   kind: string;
   status: string;
   amount_cents: number;
@@ -306,6 +347,7 @@ interface PaymentRow {
   provider_fee_cents: number | null;
   net_amount_cents: number | null;
   returned_cents: number;
+  refunded_cents: number;
   expires_at: number | null;
   history: StoredPayment['history'];
   command: string;
@@ -328,6 +370,21 @@ interface ReturnRow {
   rtr_id: string | null;
   amount_cents: number;
   posted: boolean;
+}
+
+interface RefundRow {
+  account_id: string;
+  id: string;
+  operation_id: string;
+  payment_id: string;
+  end_to_end: string;
+  reason: string;
+  status: string;
+  amount_cents: number;
+  request_key: string;
+  rtr_id: string | null;
+  history: StoredPayment['history'];
+  command: string;
 }
 
 interface IncidentRow {
@@ -354,6 +411,7 @@ interface KeyRow {
 
 interface JournalRow {
   account_id: string;
+  connection: string | null;
   chain_id: string;
   seq: number;
   template: string;

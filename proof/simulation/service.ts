@@ -7,6 +7,7 @@ import { createLog } from '../../server/src/ground/log.ts';
 import { createSecrets, type Secrets } from '../../server/src/ground/secrets.ts';
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
 import { ConnectionLost } from '../../server/src/ports/sql.ts';
+import { acceptRefund } from '../../server/src/settlement/dispatch/send-refund.ts';
 import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/tracking/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/settlement/tracking/inbound.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
@@ -160,6 +161,7 @@ export function createService(db: Database): Service {
     return {
       createCharge: (caller, request) => createCharge(living().runtime, caller, request),
       createTransfer: (caller, request) => createTransfer(living().runtime, caller, request),
+      createRefund: (caller, order) => acceptRefund(living().runtime, caller, order),
       confirmDraft: (caller, id, code) => confirmDraft(living().runtime, caller, id, code),
       cancelDraft: (caller, id) => cancelDraft(living().runtime, caller, id),
       refreshIfOverdue: (payment) => refreshIfOverdue(living().runtime, payment),

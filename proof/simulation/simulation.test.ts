@@ -8,7 +8,7 @@ it('every invariant is kept at every death of two stories, and the same seed doe
   const [part] = await runParts([{ from: 1, seeds: 2 }]);
   expect(part && faultsOfPart(part)).toEqual([]);
   expect((part as Part).deaths).toBeGreaterThan(100);
-}, 0);
+});
 
 it('the numbers of the invariants have no gap', () => {
   expect(invariants.map(({ number }) => number)).toEqual(invariants.map((_, at) => at + 1));

@@ -11,7 +11,12 @@ export const mostOf: Readonly<Record<string, number>> = {
   payment_page_filtered: 12_000,
   event_page: 12_000,
   panel_records: 110_000,
+  panel_records_floor: 110_000,
+  // 2,000 events of the account, and as many of each member's own access.
+  security_event_list: 60_000,
   panel_days: 210_000,
+  // The totals of a period that a person looks at: 50,000 journals, and none above.
+  statement_sums: 51_000,
   // Where the next page begins, behind those 10,000.
   payment_place: 12_000,
   event_place: 12_000,
@@ -33,6 +38,12 @@ export const mostOf: Readonly<Record<string, number>> = {
   reconcile_operations: 2_000,
   // Once for each comparison after a restore: one row of each operation and its newest payment.
   reconcile_last_before: 25_000,
+  // The daily close: 5,000 journals of a chain, 500 chains with what moved since midnight, what is under way, journals of one amount.
+  close_fees: 11_000,
+  close_moved: 11_000,
+  close_since: 12_000,
+  close_in_transit: 30_000,
+  close_journals_of: 50_000,
   // Pages of `verify`.
   verify_accounts: 2_000,
   verify_journals: 10_000,

@@ -320,6 +320,7 @@ async function post(
     effectiveAt: atMs,
     postedAt: atMs,
     command,
+    connection: lines.clearing === 0 ? null : 'simulator',
     version: canonicalVersion,
     previous: own.head,
   };
@@ -329,13 +330,14 @@ async function post(
     own.accountId, own.id, unsealed.seq, movement.kind, subject, event, '', lines.available, lines.reserved, lines.held, lines.receivable,
     lines.clearing, lines.feeRevenue, lines.providerCost, lines.suspense, lines.adjustments, balance.available, balance.reserved,
     balance.held, balance.receivable, iso(atMs), iso(atMs), command, canonicalVersion, unsealed.previous, hash,
+    unsealed.connection,
   ]); // biome-ignore format: one row
 }
 
 const journalColumns = [
   'account_id', 'chain_id', 'seq', 'template', 'subject', 'event', 'reference', 'available', 'reserved', 'held', 'receivable', 'clearing',
   'fee_revenue', 'provider_cost', 'suspense', 'adjustments', 'available_after', 'reserved_after', 'held_after', 'receivable_after',
-  'effective_at', 'posted_at', 'command', 'version', 'previous', 'hash',
+  'effective_at', 'posted_at', 'command', 'version', 'previous', 'hash', 'connection',
 ]; // biome-ignore format: one table
 
 const iso = (ms: number): string => new Date(ms).toISOString();

@@ -174,7 +174,7 @@ async function openStage(sizes: Sizes, say: (line: string) => void): Promise<Sta
   };
   const config = readConfig(env);
   const server = await startEmbedded({ dataDir, log, say: () => {} });
-  await migrate({ url: server.serviceUrl, migrationUrl: server.url, clock, log, embedded: true });
+  await migrate({ url: server.serviceUrl, migrationUrl: server.url, clock, log });
   const pool = openPool({ url: server.serviceUrl, log, name: 'size' });
   const runs = new Map<string, Run[]>();
   const sql = recordedBy(pool, (run) => keep(runs, run));
@@ -386,7 +386,7 @@ async function visitPages(stage: Stage): Promise<string> {
   const pages = [
     '/overview', '/overview?days=90', `/overview?operationId=${second}`, '/records', '/records?status=unknown', '/records?status=cancelled',
     '/records?kind=transfer', '/records?search=nothing', `/records?operationId=${second}&status=paid`, '/records?minimumCents=999999',
-    `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, '/members', '/security-events', '/reconciliation',
+    `/statement?operationId=${first}`, `/statement?operationId=${first}&below=1000`, `/journal?operationId=${first}`, '/members', '/security-events', '/reconciliation',
     '/requests', '/keys', '/operations', ...(paymentId ? [`/records/${paymentId}`] : []),
   ]; // biome-ignore format: a list of addresses
   let slowest = { path: '', ms: 0 };

@@ -16,6 +16,11 @@ export type ErrorCode =
   | 'pix_key_not_found'
   | 'recipient_refused'
   | 'provider_refused'
+  | 'not_offered_by_provider'
+  | 'payment_not_refundable'
+  | 'refund_window_closed'
+  | 'refund_exceeds'
+  | 'refund_already_booked'
   | 'operation_limit_reached'
   | 'operation_has_balance'
   | 'operation_on_hold'
@@ -30,6 +35,8 @@ export type ErrorCode =
   | 'webhook_disabled'
   | 'replay_window_too_long'
   | 'rotation_in_progress'
+  | 'test_clock_advancing'
+  | 'simulation_refused'
   | 'malformed_request'
   | 'api_key_missing'
   | 'api_key_invalid'
@@ -39,9 +46,12 @@ export type ErrorCode =
   | 'ip_not_allowed'
   | 'account_disabled'
   | 'withdrawals_blocked'
+  | 'test_account_required'
   | 'card_not_enabled'
   | 'route_not_found'
+  | 'refund_not_found'
   | 'payment_not_found'
+  | 'dispute_not_found'
   | 'operation_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
@@ -57,6 +67,7 @@ export type ErrorCode =
   | 'internal_error'
   | 'processing_unavailable'
   | 'provider_unavailable'
+  | 'simulator_unavailable'
   | 'provider_not_configured'
   | 'request_in_progress'
   | 'withdrawals_paused'
@@ -154,6 +165,8 @@ export interface components {
             debitAmountCents?: number;
             /** @description Gross minus account fee */
             expectedNetAmountCents?: number;
+            /** @description What refunds have given back of a paid charge; left out while nothing was */
+            refundedCents?: number;
             /**
              * Format: date-time
              * @description Instant of the payer's Pix
@@ -191,6 +204,84 @@ export interface components {
              * @description Key of the request that created it; not in lists
              */
             requestKey?: string;
+            /**
+             * @description As the request that created it gave them; absent when there are none
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        /**
+         * @example {
+         *       "id": "00c0ffee-61d2-8c44-a05e-9d1f7b3a2e60",
+         *       "paymentId": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "amountCents": 400,
+         *       "status": "completed",
+         *       "reason": "requested",
+         *       "description": "Item devolvido",
+         *       "createdAt": "2026-11-21T13:10:00.000Z",
+         *       "updatedAt": "2026-11-21T13:10:01.204Z",
+         *       "settledAt": "2026-11-21T13:10:01.204Z",
+         *       "requestKey": "4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31",
+         *       "endToEnd": "D12345678202611211310a1b2c3d4e5f"
+         *     }
+         */
+        Refund: {
+            /**
+             * Format: uuid
+             * @description Id of the refund
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The charge
+             */
+            paymentId: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the charge
+             */
+            operationId: string;
+            /** @description Amount that goes back to the payer */
+            amountCents: number;
+            /**
+             * @description unknown: not confirmed yet; pending: the provider has it; completed: the payer has the money; failed: refused, the amount is back in the balance
+             * @enum {string}
+             */
+            status: "unknown" | "pending" | "completed" | "failed";
+            /** @description Why it was made; more may be added */
+            reason: string;
+            /** @description Message to the payer; may be empty */
+            description: string;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per refund
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When the completion was posted
+             */
+            settledAt: string | null;
+            /**
+             * Format: uuid
+             * @description Key of the request that created it
+             */
+            requestKey: string;
+            /** @description Id of the return in the payment system (`D…`) */
+            endToEnd?: string;
+            /** @description Why it failed; more codes may be added */
+            reasonCode?: string;
         };
         /**
          * @example {
@@ -251,6 +342,81 @@ export interface components {
         };
         /**
          * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000007",
+         *       "paymentId": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "status": "open",
+         *       "amountCents": 1000,
+         *       "heldCents": 1000,
+         *       "debitedCents": 0,
+         *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *       "reason": "golpe",
+         *       "openedAt": "2026-11-21T12:00:00.000Z",
+         *       "deadlineAt": "2026-11-24T12:00:00.000Z",
+         *       "endedAt": null,
+         *       "createdAt": "2026-11-21T12:04:10.000Z",
+         *       "updatedAt": "2026-11-21T12:04:10.000Z"
+         *     }
+         */
+        Dispute: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The charge whose Pix is disputed
+             */
+            paymentId: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the charge
+             */
+            operationId: string;
+            /**
+             * @description State; decided by the settlement provider alone
+             * @enum {string}
+             */
+            status: "open" | "defending" | "accepted" | "rejected" | "cancelled";
+            /** @description What is disputed */
+            amountCents: number;
+            /** @description What is held for it at this moment; later credits fill it up */
+            heldCents: number;
+            /** @description What the provider has taken of it */
+            debitedCents: number;
+            /** @description End-to-end id of the disputed Pix */
+            endToEnd: string;
+            /** @description The provider's word for why */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was opened at the provider
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description The provider's deadline for the defence; null when it gives none
+             */
+            deadlineAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its end was seen
+             */
+            endedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was seen first
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per dispute
+             */
+            updatedAt: string;
+        };
+        /**
+         * @example {
          *       "id": "18",
          *       "seq": 18,
          *       "at": "2026-11-20T20:44:02.318Z",
@@ -296,6 +462,16 @@ export interface components {
              * @description Key of the request that created the payment
              */
             requestKey: string | null;
+            /**
+             * @description As the request that created it gave them; absent when there are none
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         /**
          * @example {
@@ -809,6 +985,221 @@ export interface components {
          *     }
          * @example {
          *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "dispute.opened",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": null,
+         *         "to": "open"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7c00-7000-8000-000000000007",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "status": "open",
+         *         "amountCents": 1000,
+         *         "heldCents": 1000,
+         *         "debitedCents": 0,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "reason": "golpe",
+         *         "openedAt": "2026-11-20T19:43:18.000Z",
+         *         "deadlineAt": "2026-11-23T20:43:18.000Z",
+         *         "endedAt": null,
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "dispute.defending",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "open",
+         *         "to": "defending"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7c00-7000-8000-000000000007",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "status": "defending",
+         *         "amountCents": 1000,
+         *         "heldCents": 1000,
+         *         "debitedCents": 0,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "reason": "golpe",
+         *         "openedAt": "2026-11-20T19:43:18.000Z",
+         *         "deadlineAt": "2026-11-23T20:43:18.000Z",
+         *         "endedAt": null,
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "dispute.accepted",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "open",
+         *         "to": "accepted"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7c00-7000-8000-000000000007",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "status": "accepted",
+         *         "amountCents": 1000,
+         *         "heldCents": 1000,
+         *         "debitedCents": 0,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "reason": "golpe",
+         *         "openedAt": "2026-11-20T19:43:18.000Z",
+         *         "deadlineAt": "2026-11-23T20:43:18.000Z",
+         *         "endedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "dispute.rejected",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "open",
+         *         "to": "rejected"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7c00-7000-8000-000000000007",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "status": "rejected",
+         *         "amountCents": 1000,
+         *         "heldCents": 0,
+         *         "debitedCents": 0,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "reason": "golpe",
+         *         "openedAt": "2026-11-20T19:43:18.000Z",
+         *         "deadlineAt": "2026-11-23T20:43:18.000Z",
+         *         "endedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "dispute.cancelled",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "open",
+         *         "to": "cancelled"
+         *       },
+         *       "data": {
+         *         "id": "01939f3a-7c00-7000-8000-000000000007",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "status": "cancelled",
+         *         "amountCents": 1000,
+         *         "heldCents": 0,
+         *         "debitedCents": 0,
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "reason": "golpe",
+         *         "openedAt": "2026-11-20T19:43:18.000Z",
+         *         "deadlineAt": "2026-11-23T20:43:18.000Z",
+         *         "endedAt": "2026-11-20T20:43:18.000Z",
+         *         "createdAt": "2026-11-20T20:43:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "charge.refunded",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "paid",
+         *         "to": "paid"
+         *       },
+         *       "data": {
+         *         "id": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "kind": "deposit",
+         *         "amountCents": 1000,
+         *         "status": "paid",
+         *         "createdAt": "2026-11-20T20:42:18.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "feeCents": 25,
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "paymentMethod": "pix",
+         *         "expiresAt": "2026-11-21T20:42:18.000Z",
+         *         "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *         "providerFeeCents": 25,
+         *         "netAmountCents": 975,
+         *         "refundedCents": 400,
+         *         "paidAt": "2026-11-19T20:43:18.000Z",
+         *         "requestKey": "7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "refund.completed",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "completed"
+         *       },
+         *       "data": {
+         *         "id": "00000000-61d2-8c44-a05e-9d1f7b3a2e60",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "amountCents": 400,
+         *         "status": "completed",
+         *         "reason": "requested",
+         *         "description": "Item devolvido",
+         *         "createdAt": "2026-11-20T20:43:17.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "settledAt": "2026-11-20T20:43:18.000Z",
+         *         "requestKey": "4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31",
+         *         "endToEnd": "D12345678202611202044a1b2c3d4e5f"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "refund.failed",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "change": {
+         *         "from": "pending",
+         *         "to": "failed"
+         *       },
+         *       "data": {
+         *         "id": "00000000-61d2-8c44-a05e-9d1f7b3a2e60",
+         *         "paymentId": "00000000-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "amountCents": 400,
+         *         "status": "failed",
+         *         "reason": "requested",
+         *         "description": "Item devolvido",
+         *         "createdAt": "2026-11-20T20:43:17.000Z",
+         *         "updatedAt": "2026-11-20T20:43:18.000Z",
+         *         "settledAt": null,
+         *         "requestKey": "4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31",
+         *         "reasonCode": "provider_refused"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
          *       "type": "operation.created",
          *       "timestamp": "2026-11-20T20:43:18.000Z",
          *       "schemaVersion": 1,
@@ -857,6 +1248,29 @@ export interface components {
          *     }
          * @example {
          *       "id": "01939f3a-7c00-7000-8000-000000000001",
+         *       "type": "close.completed",
+         *       "timestamp": "2026-11-20T20:43:18.000Z",
+         *       "schemaVersion": 1,
+         *       "livemode": false,
+         *       "data": {
+         *         "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *         "day": "2026-11-20",
+         *         "openingCents": 10000,
+         *         "inCents": 5000,
+         *         "outCents": 2000,
+         *         "feeCents": 50,
+         *         "refundCents": 0,
+         *         "holdCents": 0,
+         *         "closingCents": 12950,
+         *         "reservedCents": 0,
+         *         "heldCents": 0,
+         *         "lastSeq": 17,
+         *         "head": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+         *         "closedAt": "2026-11-21T03:10:04.000Z"
+         *       }
+         *     }
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000001",
          *       "type": "webhook.test",
          *       "timestamp": "2026-11-20T20:43:18.000Z",
          *       "schemaVersion": 1,
@@ -866,7 +1280,7 @@ export interface components {
          *       }
          *     }
          */
-        Event: components["schemas"]["ChargeCreatedEvent"] | components["schemas"]["ChargePaidEvent"] | components["schemas"]["ChargeExpiredEvent"] | components["schemas"]["ChargeFailedEvent"] | components["schemas"]["ChargeUnexpected_paymentEvent"] | components["schemas"]["TransferCreatedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["TransferCancelledEvent"] | components["schemas"]["TransferReturnedEvent"] | components["schemas"]["TransferUnknownEvent"] | components["schemas"]["OperationCreatedEvent"] | components["schemas"]["OperationUpdatedEvent"] | components["schemas"]["OperationDeletedEvent"] | components["schemas"]["WebhookTestEvent"];
+        Event: components["schemas"]["ChargeCreatedEvent"] | components["schemas"]["ChargePaidEvent"] | components["schemas"]["ChargeExpiredEvent"] | components["schemas"]["ChargeFailedEvent"] | components["schemas"]["ChargeUnexpected_paymentEvent"] | components["schemas"]["TransferCreatedEvent"] | components["schemas"]["TransferCompletedEvent"] | components["schemas"]["TransferCancelledEvent"] | components["schemas"]["TransferReturnedEvent"] | components["schemas"]["TransferUnknownEvent"] | components["schemas"]["DisputeOpenedEvent"] | components["schemas"]["DisputeDefendingEvent"] | components["schemas"]["DisputeAcceptedEvent"] | components["schemas"]["DisputeRejectedEvent"] | components["schemas"]["DisputeCancelledEvent"] | components["schemas"]["ChargeRefundedEvent"] | components["schemas"]["RefundCompletedEvent"] | components["schemas"]["RefundFailedEvent"] | components["schemas"]["OperationCreatedEvent"] | components["schemas"]["OperationUpdatedEvent"] | components["schemas"]["OperationDeletedEvent"] | components["schemas"]["CloseCompletedEvent"] | components["schemas"]["WebhookTestEvent"];
         /** @enum {string} */
         ChargeCreatedEventType: "charge.created";
         /** @description The payment as it was then, without its code */
@@ -938,6 +1352,8 @@ export interface components {
             debitAmountCents?: number;
             /** @description Gross minus account fee */
             expectedNetAmountCents?: number;
+            /** @description What refunds have given back of a paid charge; left out while nothing was */
+            refundedCents?: number;
             /**
              * Format: date-time
              * @description Instant of the payer's Pix
@@ -975,6 +1391,16 @@ export interface components {
              * @description As the caller gave it
              */
             requestKey: string;
+            /**
+             * @description As the request that created it gave them; absent when there are none
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         ChargeCreatedEvent: {
             /**
@@ -1265,6 +1691,366 @@ export interface components {
             data: components["schemas"]["PaymentSnapshot"];
         };
         /** @enum {string} */
+        DisputeOpenedEventType: "dispute.opened";
+        /**
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000007",
+         *       "paymentId": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "status": "open",
+         *       "amountCents": 1000,
+         *       "heldCents": 1000,
+         *       "debitedCents": 0,
+         *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *       "reason": "golpe",
+         *       "openedAt": "2026-11-21T12:00:00.000Z",
+         *       "deadlineAt": "2026-11-24T12:00:00.000Z",
+         *       "endedAt": null,
+         *       "createdAt": "2026-11-21T12:04:10.000Z",
+         *       "updatedAt": "2026-11-21T12:04:10.000Z"
+         *     }
+         */
+        DisputeSnapshot: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The charge whose Pix is disputed
+             */
+            paymentId: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the charge
+             */
+            operationId: string;
+            /**
+             * @description State; decided by the settlement provider alone
+             * @enum {string}
+             */
+            status: "open" | "defending" | "accepted" | "rejected" | "cancelled";
+            /** @description What is disputed */
+            amountCents: number;
+            /** @description What is held for it at this moment; later credits fill it up */
+            heldCents: number;
+            /** @description What the provider has taken of it */
+            debitedCents: number;
+            /** @description End-to-end id of the disputed Pix */
+            endToEnd: string;
+            /** @description The provider's word for why */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was opened at the provider
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description The provider's deadline for the defence; null when it gives none
+             */
+            deadlineAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its end was seen
+             */
+            endedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was seen first
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per dispute
+             */
+            updatedAt: string;
+        };
+        DisputeOpenedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "dispute.opened";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["DisputeSnapshot"];
+        };
+        /** @enum {string} */
+        DisputeDefendingEventType: "dispute.defending";
+        DisputeDefendingEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "dispute.defending";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["DisputeSnapshot"];
+        };
+        /** @enum {string} */
+        DisputeAcceptedEventType: "dispute.accepted";
+        DisputeAcceptedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "dispute.accepted";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["DisputeSnapshot"];
+        };
+        /** @enum {string} */
+        DisputeRejectedEventType: "dispute.rejected";
+        DisputeRejectedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "dispute.rejected";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["DisputeSnapshot"];
+        };
+        /** @enum {string} */
+        DisputeCancelledEventType: "dispute.cancelled";
+        DisputeCancelledEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "dispute.cancelled";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["DisputeSnapshot"];
+        };
+        /** @enum {string} */
+        ChargeRefundedEventType: "charge.refunded";
+        ChargeRefundedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "charge.refunded";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["PaymentSnapshot"];
+        };
+        /** @enum {string} */
+        RefundCompletedEventType: "refund.completed";
+        /** @description The refund as it was then */
+        RefundSnapshot: {
+            /**
+             * Format: uuid
+             * @description Id of the refund
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The charge
+             */
+            paymentId: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the charge
+             */
+            operationId: string;
+            /** @description Amount that goes back to the payer */
+            amountCents: number;
+            /**
+             * @description unknown: not confirmed yet; pending: the provider has it; completed: the payer has the money; failed: refused, the amount is back in the balance
+             * @enum {string}
+             */
+            status: "unknown" | "pending" | "completed" | "failed";
+            /** @description Why it was made; more may be added */
+            reason: string;
+            /** @description Message to the payer; may be empty */
+            description: string;
+            /**
+             * Format: date-time
+             * @description Creation
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per refund
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @description When the completion was posted
+             */
+            settledAt: string | null;
+            /**
+             * Format: uuid
+             * @description Key of the request that created it
+             */
+            requestKey: string;
+            /** @description Id of the return in the payment system (`D…`) */
+            endToEnd?: string;
+            /** @description Why it failed; more codes may be added */
+            reasonCode?: string;
+        };
+        RefundCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "refund.completed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["RefundSnapshot"];
+        };
+        /** @enum {string} */
+        RefundFailedEventType: "refund.failed";
+        RefundFailedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "refund.failed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            /** @description The state that was left and the one that was entered */
+            change: {
+                from: string | null;
+                to: string;
+            };
+            data: components["schemas"]["RefundSnapshot"];
+        };
+        /** @enum {string} */
         OperationCreatedEventType: "operation.created";
         /** @description The operation as it was then */
         OperationSnapshot: {
@@ -1366,6 +2152,87 @@ export interface components {
             data: components["schemas"]["OperationSnapshot"];
         };
         /** @enum {string} */
+        CloseCompletedEventType: "close.completed";
+        /**
+         * @example {
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "day": "2026-11-20",
+         *       "openingCents": 10000,
+         *       "inCents": 5000,
+         *       "outCents": 2000,
+         *       "feeCents": 50,
+         *       "refundCents": 0,
+         *       "holdCents": 0,
+         *       "closingCents": 12950,
+         *       "reservedCents": 0,
+         *       "heldCents": 0,
+         *       "lastSeq": 17,
+         *       "head": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+         *       "closedAt": "2026-11-21T03:10:04.000Z"
+         *     }
+         */
+        CloseSnapshot: {
+            /**
+             * Format: uuid
+             * @description Business operation
+             */
+            operationId: string;
+            /**
+             * Format: date
+             * @description Day in São Paulo
+             */
+            day: string;
+            /** @description Balance at the beginning of the day; what is owed counts as negative */
+            openingCents: number;
+            /** @description What came in: paid charges, returned transfers */
+            inCents: number;
+            /** @description What went out, without fees; a cancelled transfer is taken off */
+            outCents: number;
+            /** @description Fees of charges and transfers */
+            feeCents: number;
+            /** @description What was refunded; a failed refund is taken off */
+            refundCents: number;
+            /** @description What holds took, less what they freed */
+            holdCents: number;
+            /** @description Balance at the end: opening + in − out − fees − refunds − holds */
+            closingCents: number;
+            /** @description Set aside for open transfers and refunds at the end of the day */
+            reservedCents: number;
+            /** @description Held at the end of the day */
+            heldCents: number;
+            /** @description The last journal of the day */
+            lastSeq: number;
+            /** @description Hash of that journal, SHA-256 in hex */
+            head: string;
+            /**
+             * Format: date-time
+             * @description When it was written; it never changes
+             */
+            closedAt: string;
+        };
+        CloseCompletedEvent: {
+            /**
+             * Format: uuid
+             * @description Id of the event, the `webhook-id`
+             */
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "close.completed";
+            /**
+             * Format: date-time
+             * @description When it happened
+             */
+            timestamp: string;
+            /** @description Version of the payload */
+            schemaVersion: number;
+            /** @description false: of a test account, or a sample */
+            livemode: boolean;
+            data: components["schemas"]["CloseSnapshot"];
+        };
+        /** @enum {string} */
         WebhookTestEventType: "webhook.test";
         TestSnapshot: {
             /**
@@ -1408,6 +2275,31 @@ export interface components {
              * @description Made by the caller, once per charge; repeat it, never replace it, after a timeout
              */
             requestKey: string;
+            /**
+             * @description Up to 20 pairs of your own, kept with the payment. Names: a letter, then letters, digits, `_`, `.` or `-`, at most 40 characters
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
+        };
+        PostPaymentsByIdRefundsBody: {
+            /** @description Amount to give back; default: all that is left of the charge */
+            amountCents?: number;
+            /** @description Message to the payer */
+            description?: string;
+            /**
+             * Format: uuid
+             * @description Made by the caller, once per refund; repeat it, never replace it, after a timeout
+             */
+            requestKey: string;
+        };
+        GetPaymentsByIdRefundsAnswer: {
+            /** @description Oldest first */
+            refunds: components["schemas"]["Refund"][];
         };
         PostPixTransfersBody: {
             /** @description Total taken from the balance, withdrawal fee included */
@@ -1426,6 +2318,16 @@ export interface components {
              * @description Made by the caller, once per transfer; repeat it, never replace it, after a timeout
              */
             requestKey: string;
+            /**
+             * @description Up to 20 pairs of your own, kept with the payment. Names: a letter, then letters, digits, `_`, `.` or `-`, at most 40 characters
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         PostPixTransfersByIdConfirmBody: {
             /** @description The six digits from the mail */
@@ -1465,11 +2367,29 @@ export interface components {
             requestKey?: string;
             /** @description Only with this end-to-end id */
             endToEnd?: string;
+            /** @description Only with this pair, as `name:value`; the value whole */
+            metadata?: string;
         };
         GetPaymentsAnswer: {
             /** @description Newest first */
             payments: components["schemas"]["Payment"][];
             /** @description Older ones may follow */
+            hasMore: boolean;
+            /** @description For the next page, with the same filters; valid for 7 days */
+            nextCursor: string | null;
+        };
+        GetDisputesQuery: {
+            /** @description Disputes per page */
+            limit?: number;
+            /** @description `nextCursor` of the page before */
+            cursor?: string;
+            /** @description Only these states, separated by commas */
+            status?: ("open" | "defending" | "accepted" | "rejected" | "cancelled")[];
+        };
+        GetDisputesAnswer: {
+            /** @description Newest first */
+            disputes: components["schemas"]["Dispute"][];
+            /** @description Older ones follow */
             hasMore: boolean;
             /** @description For the next page, with the same filters; valid for 7 days */
             nextCursor: string | null;
@@ -1568,7 +2488,7 @@ export interface components {
             /** @description Address that events are sent to: https, a public name */
             url: string;
             /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-            events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
             /** @description A name for people */
             description?: string | null;
             /** @description Only events of these business operations; null: of all, later ones included */
@@ -1590,7 +2510,7 @@ export interface components {
             /** @description Address that events are sent to: https, a public name */
             url?: string;
             /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-            events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
             /** @description A name for people */
             description?: string | null;
             /** @description Only events of these business operations; null: of all, later ones included */
@@ -1628,7 +2548,7 @@ export interface components {
              * @description A sample of this type instead of `webhook.test`
              * @enum {string}
              */
-            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test";
         };
         PostWebhooksByIdTestAnswer: {
             /**
@@ -1679,7 +2599,7 @@ export interface components {
              * @description Events created before; default: now
              */
             to?: string;
-            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
             /**
              * @description Only what failed or was skipped; false: everything again
              * @default true
@@ -1699,7 +2619,7 @@ export interface components {
              * @description Only this type
              * @enum {string}
              */
-            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+            type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test";
             /**
              * Format: uuid
              * @description Only of this payment
@@ -1726,7 +2646,7 @@ export interface components {
         };
         GetEventsStreamQuery: {
             /** @description Only these types, separated by commas */
-            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+            types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
         };
     };
 }

@@ -125,7 +125,7 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
       const text = await request.text();
       const fault = faults.shift();
       if (fault === 'drop') throw new TypeError('fetch failed');
-      const path = new URL(request.url).pathname.replace('/api/v1/public', '');
+      const path = new URL(request.url).pathname.replace('/api/v1/public', '').replace('/api/v1', '');
       requests.push({ method: request.method, path, body: text === '' ? undefined : JSON.parse(text) });
       if (typeof fault === 'number') return answerOf(new Refusal(fault, refusalCodes[fault]));
       const answer =
@@ -154,7 +154,7 @@ function carryOut(state: State, server: FakeServer, request: Request, path: stri
       const match = form.exec(path);
       if (method !== request.method || !match) continue;
       const ids = match.slice(1);
-      if (ids.some((id) => !uuidForm.test(id))) throw new Refusal(400, 'invalid_id');
+      if (ids.some((id) => !uuidForm.test(id) && !isAct(id))) throw new Refusal(400, 'invalid_id');
       const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
       const query = new URL(request.url).searchParams;
       // The order in which a client writes the members means nothing.
@@ -224,7 +224,7 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
     new RegExp(`^/payments/${id}/refunds$`),
     (state, { ids }) => ({
       status: 200,
-      body: { refunds: state.refunds.filter(({ paymentId }) => paymentId === ids[0]), nextCursor: null },
+      body: { refunds: state.refunds.filter(({ paymentId }) => paymentId === ids[0]) },
     }),
   ],
   [
@@ -235,6 +235,7 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
       body: one(state.refunds, ids[0], 'refund_not_found'),
     }),
   ],
+  ['POST', new RegExp(`^/test/payments/${id}/(pay|expire|complete|refuse)$`), simulate],
   ['GET', /^\/account$/, (state, { operation }) => ({ status: 200, body: summary(state, operation) })],
   [
     'GET',
@@ -309,6 +310,21 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
   ],
 ];
 
+const isAct = (word: string): boolean => /^(pay|expire|complete|refuse)$/.test(word);
+
+/** The acts of test mode, on a payment whose kind and state allow them. */
+function simulate(state: State, { ids: [paymentId = '', act], operation, server }: Received): Answer {
+  const payment = state.payments.find((one) => one.id === paymentId && one.operationId === operation.id);
+  if (!payment) throw new Refusal(404, 'payment_not_found');
+  const ofCharge = act === 'pay' || act === 'expire';
+  if (payment.status !== 'pending' || ofCharge !== (payment.kind === 'deposit'))
+    throw new Refusal(400, 'simulation_refused', { paymentId });
+  if (act === 'pay') server.pay(paymentId);
+  else if (act === 'expire') server.expire(paymentId);
+  else server.settle(paymentId, act === 'complete' ? 'completed' : 'cancelled');
+  return { status: 200, body: { ok: true } };
+}
+
 function createCharge(state: State, { body, operation, server }: Received): Answer {
   known(body, ['amountCents', 'payerName', 'description', 'requestKey', 'metadata']);
   const amountCents = amountOf(body, 200, 200_000);
@@ -354,7 +370,7 @@ function newPayment(
   operation: Operation,
   kind: Payment['kind'],
   amountCents: number,
-  { requestKey }: Record<string, unknown>,
+  { requestKey, metadata }: Record<string, unknown>,
 ): Stored {
   const at = isoNow();
   return {
@@ -370,6 +386,7 @@ function newPayment(
     paymentMethod: 'pix',
     expiresAt: null,
     requestKey: keyOf({ requestKey }),
+    ...(Object.keys(metadata ?? {}).length > 0 && { metadata: metadata as Record<string, string> }),
   };
 }
 
@@ -447,13 +464,13 @@ function pageOf<Item extends { id: string }>(all: Item[], query: URLSearchParams
 function createRefund(state: State, { ids, body, operation }: Received): Answer {
   const payment = state.payments.find((one) => one.id === ids[0] && one.operationId === operation.id);
   if (!payment) throw new Refusal(404, 'payment_not_found');
-  if (payment.status !== 'paid') throw new Refusal(400, 'not_refundable');
+  if (payment.status !== 'paid') throw new Refusal(400, 'payment_not_refundable');
   const before = state.refunds.filter(
     ({ paymentId, status }) => paymentId === payment.id && status !== 'failed',
   );
   const leftCents = payment.amountCents - before.reduce((sum, { amountCents }) => sum + amountCents, 0);
   const amountCents = body.amountCents === undefined ? leftCents : Number(body.amountCents);
-  if (amountCents > leftCents || leftCents === 0) throw new Refusal(400, 'refund_exceeds_payment');
+  if (amountCents > leftCents || leftCents === 0) throw new Refusal(400, 'refund_exceeds');
   if (!Number.isInteger(amountCents) || amountCents < 1) throw invalid('amountCents', 'out_of_range');
   if (operation.balanceCents < amountCents) throw new Refusal(400, 'insufficient_balance');
   operation.balanceCents -= amountCents;
@@ -462,9 +479,12 @@ function createRefund(state: State, { ids, body, operation }: Received): Answer 
   const refund: Refund = {
     id: crypto.randomUUID(),
     paymentId: payment.id,
+    operationId: operation.id,
     amountCents,
     status: 'completed',
-    reason: null,
+    reason: 'requested',
+    description: typeof body.description === 'string' ? body.description : '',
+    requestKey: String(body.requestKey),
     ...times,
   };
   state.refunds.push(refund);

@@ -14,7 +14,10 @@ export const makeSecret = (): string =>
 
 /** From which state to which the payment of a sample goes. */
 const changes: Record<
-  Exclude<EventType, `operation.${string}` | 'webhook.test'>,
+  Exclude<
+    EventType,
+    `operation.${string}` | `dispute.${string}` | `refund.${string}` | 'close.completed' | 'webhook.test'
+  >,
   [PaymentStatus, PaymentStatus]
 > = {
   'charge.created': ['unknown', 'pending'],
@@ -22,6 +25,7 @@ const changes: Record<
   'charge.expired': ['pending', 'expired'],
   'charge.failed': ['unknown', 'failed'],
   'charge.unexpected_payment': ['paid', 'paid'],
+  'charge.refunded': ['paid', 'paid'],
   'transfer.created': ['unknown', 'pending'],
   'transfer.completed': ['pending', 'completed'],
   'transfer.cancelled': ['pending', 'cancelled'],
@@ -46,20 +50,72 @@ export function sampleEvent<Type extends EventType>(
   const operationId = '01939f3a-7a00-7000-8000-000000000003';
   const base = { id: crypto.randomUUID(), type, timestamp, schemaVersion: 1, livemode: false };
   const change = (changes as Record<string, [PaymentStatus, PaymentStatus] | undefined>)[type];
+  const disputed = type.startsWith('dispute.') ? type.slice('dispute.'.length) : null;
+  const status = disputed === 'opened' ? 'open' : disputed;
+  const ofDispute = status && {
+    ...base,
+    change: { from: status === 'open' ? null : 'open', to: status },
+    data: { ...dispute(operationId, status, timestamp), ...data },
+  };
   const whole = change
     ? {
         ...base,
         change: { from: change[0], to: change[1] },
         data: { ...samplePayment(type.startsWith('charge'), change[1], timestamp), operationId, ...data },
       }
-    : {
-        ...base,
-        data:
-          type === 'webhook.test'
-            ? { operationId, ...data }
-            : { ...operation(operationId, timestamp), ...data },
-      };
-  return whole as unknown as Extract<VintemEvent, { type: Type }> & VintemEvent;
+    : type === 'refund.completed' || type === 'refund.failed'
+      ? refundSample(base, type === 'refund.completed' ? 'completed' : 'failed', { operationId, ...data })
+      : {
+          ...base,
+          data:
+            type === 'webhook.test'
+              ? { operationId, ...data }
+              : type === 'close.completed'
+                ? { ...close(operationId, timestamp), ...data }
+                : { ...operation(operationId, timestamp), ...data },
+        };
+  return (ofDispute ?? whole) as unknown as Extract<VintemEvent, { type: Type }> & VintemEvent;
+}
+
+const close = (operationId: string, closedAt: string) => ({
+  operationId,
+  day: new Date(Date.parse(closedAt) - 86_400_000).toISOString().slice(0, 10),
+  openingCents: 10_000,
+  inCents: 5_000,
+  outCents: 2_000,
+  feeCents: 50,
+  refundCents: 0,
+  holdCents: 0,
+  closingCents: 12_950,
+  reservedCents: 0,
+  heldCents: 0,
+  lastSeq: 17,
+  head: '5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef',
+  closedAt,
+});
+
+function refundSample(base: { timestamp: string }, status: 'completed' | 'failed', data: object) {
+  const at = base.timestamp;
+  return {
+    ...base,
+    change: { from: 'pending', to: status },
+    data: {
+      id: crypto.randomUUID(),
+      paymentId: crypto.randomUUID(),
+      amountCents: 1000,
+      status,
+      reason: 'requested',
+      description: '',
+      createdAt: at,
+      updatedAt: at,
+      settledAt: status === 'completed' ? at : null,
+      requestKey: crypto.randomUUID(),
+      ...(status === 'completed'
+        ? { endToEnd: `D${crypto.randomUUID().replaceAll('-', '').slice(1)}` }
+        : { reasonCode: 'provider_refused' }),
+      ...data,
+    },
+  };
 }
 
 function samplePayment(
@@ -92,6 +148,23 @@ function samplePayment(
     requestKey: crypto.randomUUID(),
   };
 }
+
+const dispute = (operationId: string, status: string, at: string) => ({
+  id: crypto.randomUUID(),
+  paymentId: crypto.randomUUID(),
+  operationId,
+  status,
+  amountCents: 1000,
+  heldCents: status === 'rejected' || status === 'cancelled' ? 0 : 1000,
+  debitedCents: 0,
+  endToEnd: `E${crypto.randomUUID().replaceAll('-', '').slice(1)}`,
+  reason: 'golpe',
+  openedAt: at,
+  deadlineAt: at,
+  endedAt: status === 'open' || status === 'defending' ? null : at,
+  createdAt: at,
+  updatedAt: at,
+});
 
 const operation = (id: string, at: string) => ({
   id,

@@ -52,25 +52,19 @@ export type PaymentFilter = Filter<Schemas['GetPaymentsQuery']> & {
 export type EventFilter = Filter<Schemas['GetEventsQuery']>;
 export type DeliveryFilter = Omit<Schemas['GetWebhooksByIdDeliveriesQuery'], 'cursor'>;
 
-// Written by hand: the service's document does not have refunds yet.
 /** The return of a received payment to its payer, in whole or in part. Amounts in cents. */
-export interface Refund {
-  id: string;
-  paymentId: string;
-  amountCents: number;
-  /** `unknown`: the provider's answer is not known yet, and the service keeps asking. `completed` and `failed` are final. */
-  status: 'unknown' | 'pending' | 'completed' | 'failed';
-  reason: string | null;
-  createdAt: string;
-  updatedAt: string;
-  settledAt: string | null;
-}
+export type Refund = Schemas['Refund'];
 export type CreatedRefund = Refund & { requestKey: string };
-export interface NewRefund extends Keyed {
-  /** All that is left of the payment when it is left out. */
-  amountCents?: number | undefined;
-  description?: string | undefined;
+/** A dispute (MED) of a received Pix. Amounts in cents. */
+export type Dispute = Schemas['Dispute'];
+export type DisputeStatus = Dispute['status'];
+export interface DisputeFilter {
+  /** Size of a page, 1 to 100. */
+  limit?: number | undefined;
+  status?: DisputeStatus | readonly DisputeStatus[] | undefined;
 }
+/** All that is left of the payment when the amount is left out. */
+export type NewRefund = Omit<Schemas['PostPaymentsByIdRefundsBody'], 'requestKey'> & Keyed;
 
 /**
  * What happened; `data` is the payment or the business operation as it was then. `id` is the same in every delivery, stream and
@@ -80,3 +74,13 @@ export type VintemEvent = Schemas['Event'];
 export type EventType = VintemEvent['type'];
 /** An event of a stream; with `cursor` a later `events.follow` continues behind it. */
 export type FollowedEvent = VintemEvent & { cursor: string };
+
+/** How far the time of a test account was moved. */
+export interface TestClock {
+  /** The account's time. */
+  now: string;
+  /** `advancing`: what falls due on the way is being carried out. */
+  status: 'ready' | 'advancing';
+  /** Where it is being moved to; null while it stands. */
+  to: string | null;
+}

@@ -8,6 +8,8 @@ import type {
   CreatedWebhook,
   Delivery,
   DeliveryFilter,
+  Dispute,
+  DisputeFilter,
   EndpointChanges,
   EventFilter,
   EventType,
@@ -26,6 +28,7 @@ import type {
   Refund,
   Replay,
   SecretRotation,
+  TestClock,
   Time,
   VintemEvent,
   Webhook,
@@ -79,10 +82,13 @@ export class Vintem {
   readonly transfers: Transfers;
   readonly payments: Payments;
   readonly refunds: Refunds;
+  readonly disputes: Disputes;
   readonly account: Account;
   readonly operations: Operations;
   readonly webhooks: Webhooks;
   readonly events: Events;
+  /** Test accounts alone. */
+  readonly testMode: TestMode;
 
   /** @throws TypeError for a key or an address that cannot be one */
   constructor(options: VintemOptions) {
@@ -91,16 +97,18 @@ export class Vintem {
       throw new TypeError('apiKey is missing');
     if (!/^https?:$/.test(new URL(baseUrl).protocol))
       throw new TypeError('baseUrl must be an http or https URL');
-    const transport = createTransport({
+    // Contract: every path is below /api/v1/public, those of test mode are below /api/v1/test.
+    const root = baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/public$/, '');
+    const connection = {
       apiKey,
-      // Contract: every path is below /api/v1/public.
-      baseUrl: `${baseUrl.replace(/\/+$/, '').replace(/\/api\/v1\/public$/, '')}/api/v1/public`,
+      baseUrl: `${root}/api/v1/public`,
       operation,
       timeoutMs,
       maxRetries,
       // Called without a receiver: browsers and workers refuse another one.
-      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
-    });
+      fetch: options.fetch ?? ((input: string | URL | Request, init?: RequestInit) => fetch(input, init)),
+    };
+    const transport = createTransport(connection);
     const keyed: Keyed = async (call, path, given, options, fits, paymentId) => {
       const requestKey = given.requestKey ?? crypto.randomUUID();
       const body = { ...given, requestKey };
@@ -120,10 +128,12 @@ export class Vintem {
     this.transfers = new Transfers(keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
+    this.disputes = new Disputes(transport);
     this.account = new Account(transport);
     this.operations = new Operations(transport, keyed);
     this.webhooks = new Webhooks(transport, keyed);
     this.events = new Events(transport);
+    this.testMode = new TestMode(createTransport({ ...connection, baseUrl: `${root}/api/v1/test` }));
   }
 }
 
@@ -280,8 +290,8 @@ class Refunds {
   /**
    * Returns a received payment to its payer, in whole or in part. Needs the permission `refunds`.
    *
-   * @throws VintemError `refund_exceeds_payment`: more than what is left; `refund_window_closed`: after 90 days;
-   * `not_refundable`: not a received payment; when it is `retryable`, repeat with its `requestKey`
+   * @throws VintemError `refund_exceeds`: more than what is left; `refund_window_closed`: after 90 days;
+   * `payment_not_refundable`: not a received payment; when it is `retryable`, repeat with its `requestKey`
    *
    * @example
    * const refund = await vintem.refunds.create(paidCharge.id, { amountCents: 500 });
@@ -315,6 +325,39 @@ class Refunds {
    */
   list(paymentId: string, options: CallOptions = {}): List<Refund> {
     return listing(this.#transport, `/payments/${segment(paymentId)}/refunds`, {}, options, 'refunds');
+  }
+}
+
+class Disputes {
+  #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * Disputes (MED) of received Pix, newest first. Needs `read`.
+   *
+   * @example
+   * for await (const dispute of vintem.disputes.list({ status: ['open', 'defending'] })) {
+   *   console.log(dispute.paymentId, dispute.heldCents, dispute.deadlineAt);
+   * }
+   */
+  list({ status, limit }: DisputeFilter = {}, options: CallOptions = {}): List<Dispute> {
+    const query = { limit, status: status?.toString() };
+    return listing(this.#transport, '/disputes', query, options, 'disputes');
+  }
+
+  /**
+   * One dispute as it is now: what is held for it, and what the provider has taken, in cents.
+   *
+   * @throws VintemError `dispute_not_found`
+   *
+   * @example
+   * const dispute = await vintem.disputes.get(disputeId);
+   * console.log(dispute.status, dispute.heldCents, dispute.debitedCents);
+   */
+  get(id: string, options: CallOptions = {}): Promise<Dispute> {
+    return this.#transport.request({ method: 'GET', path: `/disputes/${segment(id)}`, ...options });
   }
 }
 
@@ -626,6 +669,139 @@ class Events {
    */
   follow(cursor?: string, options: FollowOptions = {}): AsyncGenerator<FollowedEvent, void, undefined> {
     return follow(this.#transport, cursor, options);
+  }
+}
+
+class TestMode {
+  #transport: Transport;
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  /**
+   * A payer pays a charge of a test account, or pays `amountCents`. Needs the permission `simulate`, as every call of test mode. The payment
+   * follows a moment later.
+   *
+   * @throws VintemError `simulation_refused`: the payment is in no state for it; `test_account_required`
+   *
+   * @example
+   * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+   * await vintem.testMode.pay(charge.id);
+   * await vintem.payments.waitFor(charge.id, { until: ['paid'] });
+   */
+  pay(id: string, given: { amountCents?: number } = {}, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#act(id, 'pay', given, options);
+  }
+
+  /**
+   * The deadline of an open charge passes, or (`remove`) the provider removes it.
+   *
+   * @example
+   * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
+   * await vintem.testMode.end(charge.id, 'expire').catch((error) => console.log(error.code));
+   */
+  end(id: string, how: 'expire' | 'remove', options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#act(id, how, {}, options);
+  }
+
+  /**
+   * A transfer that waits (`stay-pending@simulator.example`) is completed.
+   *
+   * @example
+   * const stays = { ...transfer, pixKey: 'stay-pending@simulator.example' };
+   * const { id } = await vintem.transfers.create(stays);
+   * await vintem.testMode.complete(id);
+   */
+  complete(id: string, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#act(id, 'complete', {}, options);
+  }
+
+  /**
+   * A transfer that waits is refused, with a code of the payment system.
+   *
+   * @example
+   * const stays = { ...transfer, pixKey: 'stay-pending@simulator.example' };
+   * const { id } = await vintem.transfers.create(stays);
+   * await vintem.testMode.refuse(id, { code: 'AC07' });
+   */
+  refuse(id: string, given: { code?: string } = {}, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#act(id, 'refuse', given, options);
+  }
+
+  /**
+   * What was paid or completed goes back, in whole or in part.
+   *
+   * @example
+   * await vintem.testMode.return(paidCharge.id, { amountCents: 1 }).catch((error) => console.log(error.code));
+   */
+  return(id: string, given: { amountCents?: number } = {}, options: CallOptions = {}): Promise<{ ok: true }> {
+    return this.#act(id, 'return', given, options);
+  }
+
+  /**
+   * The payer disputes what a charge received (MED), in whole or in part. The dispute follows within seconds, with the event
+   * `dispute.opened` and a hold of the amount.
+   *
+   * @throws VintemError `simulation_refused`: the charge has received nothing, or less than `amountCents`
+   *
+   * @example
+   * await vintem.testMode.dispute(paidCharge.id, { amountCents: 100 });
+   */
+  dispute(
+    id: string,
+    given: { amountCents?: number } = {},
+    options: CallOptions = {},
+  ): Promise<{ ok: true }> {
+    return this.#act(id, 'dispute', given, options);
+  }
+
+  /**
+   * What the provider says of a dispute. An accepted one keeps its hold until the money is taken: that is `return` on its charge.
+   *
+   * @param id of the dispute
+   * @throws VintemError `dispute_not_found`
+   *
+   * @example
+   * await vintem.testMode.moveDispute(disputeId, 'reject');
+   */
+  moveDispute(
+    id: string,
+    to: 'defend' | 'accept' | 'reject' | 'cancel',
+    options: CallOptions = {},
+  ): Promise<{ ok: true }> {
+    return this.#post(`/disputes/${segment(id)}/${to}`, {}, options);
+  }
+
+  /**
+   * The account's test clock.
+   *
+   * @example
+   * const { now, status } = await vintem.testMode.clock();
+   * console.log(now, status);
+   */
+  clock(options: CallOptions = {}): Promise<TestClock> {
+    return this.#transport.request({ method: 'GET', path: '/clock', ...options });
+  }
+
+  /**
+   * Moves the test clock to a time of the account's, through everything that falls due on the way. It is there when `clock` says `ready`.
+   *
+   * @throws VintemError `validation_failed`: not ahead, or more than two years; `test_clock_advancing`
+   *
+   * @example
+   * const tomorrow = new Date(Date.now() + 86_400_000);
+   * await vintem.testMode.advance(tomorrow).catch((error) => console.log(error.code));
+   */
+  advance(to: Time, options: CallOptions = {}): Promise<TestClock> {
+    return this.#post('/clock/advance', { to: timeOf(to) }, options);
+  }
+
+  #act(id: string, act: string, body: object, options: CallOptions): Promise<{ ok: true }> {
+    return this.#post(`/payments/${segment(id)}/${act}`, body, options);
+  }
+
+  #post<Answer>(path: string, body: object, options: CallOptions): Promise<Answer> {
+    return this.#transport.request({ method: 'POST', path, body, ...options });
   }
 }
 

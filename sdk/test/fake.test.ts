@@ -25,7 +25,7 @@ const sides: Record<string, () => Promise<Side>> = {
 };
 beforeAll(async () => {
   service = await openService();
-}, 60_000);
+});
 afterAll(() => service?.close());
 
 const refusalOf = (work: Promise<unknown>): Promise<string> =>
@@ -36,7 +36,7 @@ const refusalOf = (work: Promise<unknown>): Promise<string> =>
 const to = { pixKey: 'maria@example.com', pixKeyType: 'EMAIL' } as const;
 
 describe.each(Object.keys(sides))('%s', (name) => {
-  test('charges, transfers and their request keys', { timeout: 60_000 }, async () => {
+  test('charges, transfers and their request keys', async () => {
     const { vintem, pay } = await (sides[name] as () => Promise<Side>)();
     const charge = await vintem.charges.create({ amountCents: 5000, payerName: 'Maria' });
     expect(charge).toMatchObject({
@@ -90,7 +90,7 @@ describe.each(Object.keys(sides))('%s', (name) => {
     expect(await refusalOf(vintem.payments.list().pages('nonsense').next())).toBe('400 invalid_cursor');
   });
 
-  test('business operations and events', { timeout: 60_000 }, async () => {
+  test('business operations and events', async () => {
     const { vintem, pay } = await (sides[name] as () => Promise<Side>)();
     expect((await vintem.operations.list()).operations).toMatchObject([{ isDefault: true, balanceCents: 0 }]);
     const branch = await vintem.operations.create({ name: 'Filial' });

@@ -22,7 +22,7 @@ beforeAll(async () => {
   await writeFile(join(project, 'package.json'), '{"type":"module","private":true}');
   await run('npm', ['install', '--offline', '--ignore-scripts', `./${file}`], { cwd: project });
   installed = join(project, 'node_modules/@vintem/sdk');
-}, 60_000);
+});
 afterAll(() => rm(project, { recursive: true, force: true }));
 
 const scripts = async () =>

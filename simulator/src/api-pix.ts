@@ -275,15 +275,65 @@ export function paymentView(payment: Payment, returns: number, form: ReturnForm)
 }
 
 /** Devolucao, under one of its names or both. */
-export function returnView({ id, rtrId, amountCents, at }: PixReturn, form: ReturnForm) {
+export function returnView({ id, rtrId, amountCents, at, state }: PixReturn, form: ReturnForm) {
   const time = new Date(at).toISOString();
   return {
     ...(form === 'rtrId' ? {} : { id }),
     ...(form === 'id' ? {} : { rtrId }),
     valor: toReais(amountCents),
-    horario: { solicitacao: time, liquidacao: time },
-    status: 'DEVOLVIDO',
+    horario: { solicitacao: time, ...(state === undefined && { liquidacao: time }) },
+    status: state === undefined ? 'DEVOLVIDO' : state === 'pending' ? 'EM_PROCESSAMENTO' : 'NAO_REALIZADO',
+    ...(state === 'failed' && { motivo: 'Devolução recusada pelo simulador' }),
   };
+}
+
+/** Devolucao: the answer to a request for a refund and to its query. */
+export function refundAnswer(refund: PixReturn) {
+  const { message } = refund;
+  return {
+    ...returnView(refund, 'both'),
+    natureza: 'ORIGINAL',
+    ...(message === undefined || message === '' ? {} : { descricao: message }),
+  };
+}
+
+/** Reads the body of PUT /pix/{e2eid}/devolucao/{id} (DevolucaoSolicitada). */
+export function readRefund(
+  id: string,
+  body: unknown,
+): { request: { amountCents: number; message: string } } | { violations: Violation[] } {
+  const violations: Violation[] = [];
+  if (!/^[a-zA-Z0-9]{1,35}$/.test(id))
+    violations.push({ razao: 'Deve ter de 1 a 35 letras ou dígitos', propriedade: 'id', valor: id });
+  const asked = readObject(body, 'devolucao', ['valor', 'natureza', 'descricao'], violations) ?? {};
+  const { valor, natureza, descricao = '' } = asked;
+  const amountCents = fromReais(valor) ?? 0;
+  if (amountCents === 0) violations.push({ razao: 'Não respeita o schema', propriedade: 'devolucao.valor' });
+  if (natureza !== undefined && natureza !== 'ORIGINAL' && natureza !== 'RETIRADA')
+    violations.push({ razao: 'Não respeita o schema', propriedade: 'devolucao.natureza' });
+  if (typeof descricao !== 'string' || [...descricao].length > 140)
+    violations.push({ razao: 'Deve ter até 140 caracteres', propriedade: 'devolucao.descricao' });
+  if (violations.length > 0) return { violations };
+  return { request: { amountCents, message: descricao as string } };
+}
+
+export function invalidRefund(violations: Violation[]): Reply {
+  return problem(
+    400,
+    'PixDevolucaoInvalida',
+    'Devolução inválida.',
+    'A presente requisição de devolução não respeita o schema ou não faz sentido semanticamente.',
+    violations,
+  );
+}
+
+export function refundNotFound(): Reply {
+  return problem(
+    404,
+    'PixDevolucaoNaoEncontrada',
+    'Devolução não encontrada',
+    'Não há devolução com o id informado para o e2eid informado.',
+  );
 }
 
 export function chargeStatusWord(charge: Charge, now: number): 'open' | 'paid' | 'removed' | 'expired' {

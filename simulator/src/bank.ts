@@ -1,4 +1,11 @@
-import { type Behaviour, behaviourOfKey, defaultBehaviour } from './behaviour.ts';
+import { hash } from 'node:crypto';
+import {
+  type Behaviour,
+  behaviourOfKey,
+  behaviourOfMessage,
+  defaultBehaviour,
+  refusalOfKey,
+} from './behaviour.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
 import {
   type Delivery,
@@ -28,6 +35,8 @@ export type Bank = {
   /** In order of creation, as the other lists: a page of a list is a slice between two binary searches. */
   chargeList: Charge[];
   payments: Map<string, Payment>;
+  /** By the provider's id, in order of opening. */
+  disputes: Map<string, Dispute>;
   paymentList: Payment[];
   /** Every id that was ever seen. */
   payouts: Map<string, Payout>;
@@ -42,7 +51,7 @@ export type Bank = {
   reports: Map<string, Report>;
   behaviour: Behaviour;
   outbox: Outbox;
-  due: DueList<{ payout: Payout } | { arrival: Arrival }>;
+  due: DueList<{ payout: Payout } | { arrival: Arrival } | { payment: Payment; refund: PixReturn }>;
   counts: Counts;
   /** What payers paid less completed payouts that were not returned. It limits nothing. */
   balanceCents: number;
@@ -53,6 +62,8 @@ export type Bank = {
   returnReports: number;
   /** Signs the access tokens; kept, so that they survive a restart. */
   tokenSecret: string;
+  /** PEM. Signs deliveries where the protocol has a published key; made when it is first needed, and kept. */
+  signingKey: string;
 };
 
 export type Charge = {
@@ -89,8 +100,10 @@ export type Payment = {
   n: number;
   /** Its place in the statement, as that of a completed payout and of a return. */
   line: number;
-  /** What went back to the payer. */
+  /** What went back to the payer, or was asked to. */
   returns: PixReturn[];
+  /** How often each refund was asked for, by its id, also where the request was lost. */
+  asked?: Record<string, number>;
 };
 
 export type PayoutRequest = {
@@ -116,15 +129,42 @@ export type Payout = PayoutRequest & {
   line: number | undefined;
   refusal: Refusal | undefined;
   returns: PixReturn[];
+  /** It waits for a person's approval: the answer to its creation was a refusal. */
+  held?: true;
 };
 
 export type Refusal = { code: string; reason: string };
 /** The party that returns the Pix chooses `id`, which is unique only within one Pix; `rtrId` is unique. */
-export type PixReturn = { id: string; rtrId: string; amountCents: number; at: number; line: number };
+export type PixReturn = {
+  id: string;
+  rtrId: string;
+  amountCents: number;
+  at: number;
+  /** Its place in the statement; none while it has not moved. */
+  line?: number;
+  /** Of a refund that the receiver asked for. Absent: it has moved. */
+  state?: 'pending' | 'failed';
+  /** When a pending one settles by itself, and how. */
+  settleAt?: number;
+  settleAs?: 'completed' | 'failed';
+  message?: string;
+};
+/** A dispute (MED) of a received Pix. */
+export type Dispute = {
+  id: string;
+  endToEnd: string;
+  amountCents: number;
+  status: 'ABERTA' | 'EM_DEFESA' | 'ACEITA' | 'REJEITADA' | 'CANCELADA_EFI';
+  reason: string;
+  openedAt: number;
+  deadlineAt: number;
+  endedAt?: number;
+};
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
 export type Client = { id: string; secret: string };
-export type Webhook = { key: string; url: string; clientId: string; createdAt: number };
+/** `events`: for protocols in which an address is registered for each of them. */
+export type Webhook = { key: string; url: string; clientId: string; createdAt: number; events?: string[] };
 /** A report of a closed day, as it was requested. */
 export type Report = { id: string; day: string; kinds: string[]; requestedAt: number };
 export type Counts = { queries: number; webhooksSent: number };
@@ -142,6 +182,7 @@ export type StatementLine = {
 export type Entry =
   | ['charge', Charge]
   | ['payment', Payment]
+  | ['dispute', Dispute]
   | ['payout', Payout]
   | ['arrival', Arrival]
   | ['arrived', number]
@@ -152,7 +193,8 @@ export type Entry =
   | ['notification', Notification]
   | ['notified', number[]]
   | ['counts', Counts]
-  | ['token-secret', string];
+  | ['token-secret', string]
+  | ['signing-key', string];
 
 /** What the socket of a request gets: an answer made from `answer`, the end of the connection, nothing, nonsense. */
 export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 'garbage' | 'error-500' };
@@ -171,6 +213,7 @@ export function emptyBank(): Bank {
   return {
     charges: new Map(),
     chargeList: [],
+    disputes: new Map(),
     payments: new Map(),
     paymentList: [],
     payouts: new Map(),
@@ -190,6 +233,7 @@ export function emptyBank(): Bank {
     nextArrival: 1,
     returnReports: 0,
     tokenSecret: '',
+    signingKey: '',
   };
 }
 
@@ -387,6 +431,7 @@ export function requestPayout(
     }
   }
   accept(bank, world, payout, behaviour);
+  if (behaviour === 'hold-for-approval') payout.held = true;
   const writes: Entry[] = [['payout', payout]];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
@@ -418,7 +463,7 @@ function seenPayout(idEnvio: string): Payout {
 function accept(bank: Bank, world: World, payout: Payout, behaviour: string): void {
   decide(bank, world, payout, 'pending');
   payout.accepted = true;
-  if (behaviour === 'stay-pending') return;
+  if (behaviour === 'stay-pending' || behaviour === 'hold-for-approval') return;
   payout.settleAs = behaviour === 'refuse-later' ? 'refused' : 'completed';
   payout.settleAt = payout.createdAt + bank.behaviour.settleAfterMs;
   addDue(bank.due, payout.settleAt, { payout });
@@ -458,13 +503,12 @@ export function settlePayout(
   bank: Bank,
   world: World,
   idEnvio: string,
-  as: 'completed' | { reason?: string },
+  as: 'completed' | Partial<Refusal>,
 ): { answer: 'done' | 'not-found' | 'not-pending'; writes: Entry[] } {
   const payout = bank.payouts.get(idEnvio);
   if (payout === undefined || payout.status === 'seen') return { answer: 'not-found', writes: [] };
   if (payout.status !== 'pending') return { answer: 'not-pending', writes: [] };
-  const outcome =
-    as === 'completed' ? as : { code: refusedLater.code, reason: as.reason ?? refusedLater.reason };
+  const outcome = as === 'completed' ? as : { ...refusedLater, ...as };
   return { answer: 'done', writes: settle(bank, world, payout, outcome) };
 }
 
@@ -531,6 +575,145 @@ export function returnPayment(
   };
 }
 
+const defenceMs = 3 * 24 * 3_600_000;
+
+const uuidOf = (letters: string): string =>
+  hash('sha256', letters).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, '$1-$2-$3-$4-$5');
+
+/** A payer disputes a received Pix, in whole or in part. */
+export function openDispute(
+  bank: Bank,
+  world: World,
+  endToEnd: string,
+  amountCents?: number,
+): { answer: Dispute | 'not-found' | 'too-much'; writes: Entry[] } {
+  const payment = bank.payments.get(endToEnd);
+  if (payment === undefined) return { answer: 'not-found', writes: [] };
+  const cents = amountCents ?? payment.amountCents;
+  if (cents > payment.amountCents) return { answer: 'too-much', writes: [] };
+  const openedAt = moment(bank, world);
+  const dispute: Dispute = {
+    id: uuidOf(world.letters(32)),
+    endToEnd,
+    amountCents: cents,
+    status: 'ABERTA',
+    reason: 'golpe',
+    openedAt,
+    deadlineAt: openedAt + defenceMs,
+  };
+  bank.disputes.set(dispute.id, dispute);
+  return { answer: dispute, writes: [['dispute', dispute]] };
+}
+
+export const disputeActions = {
+  open: 'ABERTA',
+  defend: 'EM_DEFESA',
+  accept: 'ACEITA',
+  reject: 'REJEITADA',
+  cancel: 'CANCELADA_EFI',
+} as const;
+
+/** The provider moves a dispute. Whether and when it takes the money is another call: `returnPayment`. */
+export function moveDispute(
+  bank: Bank,
+  world: World,
+  id: string,
+  action: keyof typeof disputeActions,
+): { answer: Dispute | 'not-found'; writes: Entry[] } {
+  const dispute = bank.disputes.get(id);
+  if (dispute === undefined) return { answer: 'not-found', writes: [] };
+  dispute.status = disputeActions[action];
+  if (action === 'open' || action === 'defend') delete dispute.endedAt;
+  else dispute.endedAt = moment(bank, world);
+  return { answer: dispute, writes: [['dispute', dispute]] };
+}
+
+/** What disputes that are not decided keep back. */
+export function disputedCents(bank: Bank): number {
+  let cents = 0;
+  for (const { status, amountCents } of bank.disputes.values())
+    if (status === 'ABERTA' || status === 'EM_DEFESA') cents += amountCents;
+  return cents;
+}
+
+export type RefundRequest = { amountCents: number; message: string };
+
+export type RefundAnswer =
+  | { accepted: PixReturn }
+  | 'not-found'
+  | 'duplicate'
+  | 'malformed'
+  | 'too-much'
+  | 'refused'
+  | 'unlisted';
+
+/**
+ * A request to give a received Pix back. An id that exists gets the duplicate answer, whatever is set (`request` undefined: it does not
+ * respect the schema).
+ */
+export function requestRefund(
+  bank: Bank,
+  world: World,
+  endToEnd: string,
+  id: string,
+  request: RefundRequest | undefined,
+): Fate<RefundAnswer> & { writes: Entry[] } {
+  const payment = bank.payments.get(endToEnd);
+  if (payment === undefined) return { fate: 'answer', answer: 'not-found', writes: [] };
+  payment.asked = { ...payment.asked, [id]: (payment.asked?.[id] ?? 0) + 1 };
+  const writes: Entry[] = [['payment', payment]];
+  const answered = (answer: RefundAnswer) => ({ fate: 'answer' as const, answer, writes });
+  if (payment.returns.some((one) => one.id === id)) return answered('duplicate');
+  const behaviour = (request && behaviourOfMessage(request.message)) ?? bank.behaviour.refund;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes };
+  if (request === undefined) return answered('malformed');
+  if (behaviour === 'refuse-in-answer') return answered('refused');
+  if (behaviour === 'refuse-unlisted') return answered('unlisted');
+  if (request.amountCents > payment.amountCents - returnedCents(payment)) return answered('too-much');
+  const at = moment(bank, world);
+  const rtrId = endToEndAt(world, at, 'D');
+  const { amountCents, message } = request;
+  const refund: PixReturn = { id, rtrId, amountCents, at, state: 'pending', message };
+  payment.returns.push(refund);
+  if (behaviour !== 'stay-pending') {
+    refund.settleAs = behaviour === 'refuse-later' ? 'failed' : 'completed';
+    refund.settleAt = at + bank.behaviour.settleAfterMs;
+    addDue(bank.due, refund.settleAt, { payment, refund });
+  }
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
+  if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
+  return answered({ accepted: refund });
+}
+
+/** Decides a pending refund. */
+export function settleRefund(
+  bank: Bank,
+  world: World,
+  payment: Payment,
+  refund: PixReturn,
+  as: 'completed' | 'failed',
+): Entry[] {
+  if (refund.state !== 'pending') return [];
+  const at = moment(bank, world);
+  delete refund.settleAt;
+  delete refund.settleAs;
+  refund.at = at;
+  if (as === 'failed') refund.state = 'failed';
+  else {
+    delete refund.state;
+    refund.line = bank.statement.length;
+    bank.balanceCents -= refund.amountCents;
+    bank.statement.push(lineOfDebit(payment, refund));
+  }
+  const { key, endToEnd, returns } = payment;
+  return [
+    ['payment', payment],
+    ...report(bank, at, { key, kind: 'payment', id: endToEnd, returns: returns.length }),
+  ];
+}
+
 /** Adds a return to what is returned. All of its returns together are at most its amount, and each has an id of its own. */
 function returnOf(
   bank: Bank,
@@ -557,8 +740,9 @@ export function nextReturnForm(bank: Bank): ReturnForm {
   return turns[bank.returnReports++ % turns.length] as ReturnForm;
 }
 
+/** What went back, with what is on its way. */
 export function returnedCents({ returns }: { returns: readonly PixReturn[] }): number {
-  return returns.reduce((sum, one) => sum + one.amountCents, 0);
+  return returns.reduce((sum, one) => sum + (one.state === 'failed' ? 0 : one.amountCents), 0);
 }
 
 // ------------------------------------------------------------------------------ time, webhooks, settings
@@ -578,8 +762,14 @@ export function passTime(bank: Bank, world: World): { deliveries: Delivery[]; wr
   for (const what of takeDue(bank.due, now)) {
     if ('arrival' in what) {
       writes.push(...arrive(bank, world, what.arrival));
+    } else if ('refund' in what) {
+      if (what.refund.settleAt !== undefined)
+        writes.push(
+          ...settleRefund(bank, world, what.payment, what.refund, what.refund.settleAs ?? 'completed'),
+        );
     } else if (what.payout.status === 'pending' && what.payout.settleAt !== undefined) {
-      const as = what.payout.settleAs === 'refused' ? refusedLater : 'completed';
+      const as =
+        what.payout.settleAs === 'refused' ? (refusalOfKey(what.payout.pixKey) ?? refusedLater) : 'completed';
       writes.push(...settle(bank, world, what.payout, as));
     }
   }
@@ -706,6 +896,9 @@ export function restore(bank: Bank, entry: Entry): void {
       // Journals of earlier versions have no returns of received Pix.
       bank.payments.set(entry[1].endToEnd, { ...entry[1], returns: entry[1].returns ?? [] });
       break;
+    case 'dispute':
+      bank.disputes.set(entry[1].id, entry[1]);
+      break;
     case 'payout':
       bank.payouts.set(entry[1].idEnvio, entry[1]);
       break;
@@ -739,6 +932,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'token-secret':
       bank.tokenSecret = entry[1];
       break;
+    case 'signing-key':
+      bank.signingKey = entry[1];
+      break;
   }
 }
 
@@ -753,6 +949,8 @@ export function ready(bank: Bank): void {
     addPayment(bank, payment);
     lines.push({ line: payment.line, shown: lineOfPayment(payment) });
     for (const returned of payment.returns) {
+      if (returned.settleAt !== undefined) addDue(bank.due, returned.settleAt, { payment, refund: returned });
+      if (returned.line === undefined) continue;
       bank.balanceCents -= returned.amountCents;
       lines.push({ line: returned.line, shown: lineOfDebit(payment, returned) });
     }
@@ -766,6 +964,7 @@ export function ready(bank: Bank): void {
       lines.push({ line: payout.line, shown: lineOfPayout(payout, payout.settledAt) });
     }
     for (const returned of payout.returns) {
+      if (returned.line === undefined) continue;
       bank.balanceCents += returned.amountCents;
       lines.push({ line: returned.line, shown: lineOfReturn(payout, returned) });
     }
@@ -784,12 +983,14 @@ export function ready(bank: Bank): void {
 /** Every row once: what the journal is compacted to. */
 export function* snapshot(bank: Bank): Generator<Entry> {
   yield ['token-secret', bank.tokenSecret];
+  if (bank.signingKey !== '') yield ['signing-key', bank.signingKey];
   yield ['behaviour', bank.behaviour];
   yield ['counts', bank.counts];
   for (const client of bank.clients.values()) yield ['client', client];
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
+  for (const dispute of bank.disputes.values()) yield ['dispute', dispute];
   for (const payout of bank.payouts.values()) yield ['payout', payout];
   for (const arrival of bank.arrivals.values()) yield ['arrival', arrival];
   for (const notification of bank.outbox.waiting.values()) yield ['notification', notification];

@@ -3,6 +3,7 @@ export const choices = {
   payout: [
     'complete',
     'stay-pending',
+    'hold-for-approval',
     'refuse-in-answer',
     'refuse-unlisted',
     'refuse-later',
@@ -24,6 +25,19 @@ export const choices = {
     'hang',
     'no-code',
   ],
+  refund: [
+    'complete',
+    'stay-pending',
+    'refuse-in-answer',
+    'refuse-unlisted',
+    'refuse-later',
+    'lose-answer',
+    'lose-request',
+    'error-500',
+    'error-500-after-accepting',
+    'hang',
+    'garbage',
+  ],
   webhook: ['send', 'drop', 'duplicate', 'delay', 'reorder'],
   query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
   returnForm: ['both', 'rtrId', 'id', 'changing'],
@@ -31,9 +45,11 @@ export const choices = {
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
 export type ChargeBehaviour = (typeof choices.charge)[number];
+export type RefundBehaviour = (typeof choices.refund)[number];
 export type Behaviour = {
   payout: PayoutBehaviour;
   charge: ChargeBehaviour;
+  refund: RefundBehaviour;
   webhook: (typeof choices.webhook)[number];
   query: (typeof choices.query)[number];
   /** Under which names a return is reported. `changing`: under others in each report. */
@@ -45,6 +61,7 @@ export type Behaviour = {
 export const defaultBehaviour: Readonly<Behaviour> = {
   payout: 'complete',
   charge: 'create',
+  refund: 'complete',
   webhook: 'send',
   query: 'answer',
   returnForm: 'both',
@@ -78,10 +95,42 @@ export function mergeBehaviour(
   return { behaviour: merged as Behaviour };
 }
 
+/** Refusals of the payment system (SPI) that a provider passes on; the texts are ours. */
+export const paymentSystemCodes: Readonly<Record<string, string>> = {
+  AB03: 'O tempo da liquidação se esgotou',
+  AC03: 'Conta do recebedor inexistente ou inválida',
+  AC06: 'Conta do recebedor bloqueada',
+  AC07: 'Conta do recebedor encerrada',
+  AC14: 'Tipo de conta do recebedor incorreto',
+  AG03: 'Transação não permitida para esta conta',
+  AM02: 'Limite do recebedor excedido',
+  AM04: 'A instituição do pagador não tem saldo no SPI',
+  BE01: 'Documento não corresponde ao recebedor',
+  DS04: 'Recusado pela instituição do recebedor',
+  DUPL: 'Pagamento em duplicidade',
+  FRAD: 'Suspeita de fraude',
+  RR04: 'Recusado por regra regulatória',
+};
+
+/** The refusal with which a payout to `CODE@simulator.example` ends, as `ac06@simulator.example`. */
+export function refusalOfKey(pixKey: string): { code: string; reason: string } | undefined {
+  if (!pixKey.endsWith('@simulator.example')) return undefined;
+  const code = pixKey.slice(0, pixKey.indexOf('@')).toUpperCase();
+  const reason = Object.hasOwn(paymentSystemCodes, code) ? paymentSystemCodes[code] : undefined;
+  return reason === undefined ? undefined : { code, reason };
+}
+
 /** A single payout is steered by its key `VALUE@simulator.example`, whatever the setting is. */
 export function behaviourOfKey(pixKey: string): PayoutBehaviour | 'pix-key-not-found' | undefined {
   if (!pixKey.endsWith('@simulator.example')) return undefined;
   const value = pixKey.slice(0, pixKey.indexOf('@'));
   if (value === 'pix-key-not-found') return value;
+  if (refusalOfKey(pixKey) !== undefined) return 'refuse-later';
   return choices.payout.find((choice) => choice === value);
+}
+
+/** A single refund is steered by its message to the payer, `VALUE@simulator.example`, whatever the setting is. */
+export function behaviourOfMessage(message: string): RefundBehaviour | undefined {
+  if (!message.endsWith('@simulator.example')) return undefined;
+  return choices.refund.find((choice) => choice === message.slice(0, message.indexOf('@')));
 }

@@ -2,8 +2,11 @@ import { chargeStatusWord, copyPasteOf } from './api-pix.ts';
 import {
   type Charge,
   deadlineOf,
+  disputeActions,
   type Entry,
   expireCharge,
+  moveDispute,
+  openDispute,
   type Payment,
   type Payout,
   type PixReturn,
@@ -14,8 +17,9 @@ import {
   returnPayout,
   setBehaviour,
   settlePayout,
+  settleRefund,
 } from './bank.ts';
-import { defaultBehaviour, mergeBehaviour } from './behaviour.ts';
+import { defaultBehaviour, mergeBehaviour, paymentSystemCodes } from './behaviour.ts';
 import type { Desk, Request } from './desk.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
@@ -32,7 +36,9 @@ export function control(desk: Desk, request: Request): Reply {
   if (call === 'GET state' && id === undefined) return state(desk, request.query);
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
   if (call === 'POST charges' && id !== undefined) return charge(desk, plainId(id), action, request.body);
+  if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
   if (call === 'POST payouts' && id !== undefined) return payout(desk, plainId(id), action, request.body);
+  if (call === 'POST refunds' && id !== undefined) return refund(desk, plainId(id), action, request.body);
   return unknownCall();
 }
 
@@ -84,6 +90,7 @@ function readCents(given: Record<string, unknown>): { cents: number | undefined 
 
 function charge(desk: Desk, txid: string, action: string | undefined, body: string): Reply {
   if (action === 'return') return chargeReturn(desk, txid, body);
+  if (action === 'dispute') return chargeDispute(desk, txid, body);
   if (action !== 'pay' && action !== 'expire' && action !== 'remove') return unknownCall();
   const read = readBody(body, action === 'pay' ? ['amountCents'] : []);
   if ('refusal' in read) return read.refusal;
@@ -121,6 +128,50 @@ function chargeReturn(desk: Desk, txid: string, body: string): Reply {
   return returnReply(answer);
 }
 
+/** The payer disputes a Pix (MED): the last one that the charge received, unless another is named. */
+function chargeDispute(desk: Desk, txid: string, body: string): Reply {
+  const read = readBody(body, ['endToEnd', 'amountCents']);
+  if ('refusal' in read) return read.refusal;
+  const amount = readCents(read.given);
+  if ('refusal' in amount) return amount.refusal;
+  const received = desk.bank.charges.get(txid)?.payments ?? [];
+  const endToEnd = read.given.endToEnd ?? received.at(-1);
+  if (typeof endToEnd !== 'string' || !received.includes(endToEnd))
+    return failure(404, `no such Pix for charge ${txid}`);
+  const { answer, writes } = openDispute(desk.bank, desk.world, endToEnd, amount.cents);
+  desk.commit(writes);
+  if (answer === 'not-found') return failure(404, 'no such Pix');
+  if (answer === 'too-much') return failure(409, 'a dispute cannot exceed the amount of its Pix');
+  return json(200, answer);
+}
+
+/** The provider decides: `accept` alone takes no money, as the real one takes it later, by a return. */
+function dispute(desk: Desk, id: string, action: string | undefined, body: string): Reply {
+  if (action === undefined || !Object.hasOwn(disputeActions, action)) return unknownCall();
+  const read = readBody(body, []);
+  if ('refusal' in read) return read.refusal;
+  const { answer, writes } = moveDispute(desk.bank, desk.world, id, action as keyof typeof disputeActions);
+  desk.commit(writes);
+  return answer === 'not-found' ? failure(404, `no dispute ${id}`) : json(200, answer);
+}
+
+/** A pending refund is carried out, or is not. */
+function refund(desk: Desk, id: string, action: string | undefined, body: string): Reply {
+  if (action !== 'complete' && action !== 'refuse') return unknownCall();
+  const read = readBody(body, []);
+  if ('refusal' in read) return read.refusal;
+  for (const payment of desk.bank.paymentList) {
+    const found = payment.returns.find((one) => one.id === id);
+    if (found === undefined) continue;
+    if (found.state !== 'pending') return failure(409, 'the refund is not pending: its fate is decided');
+    desk.commit(
+      settleRefund(desk.bank, desk.world, payment, found, action === 'complete' ? 'completed' : 'failed'),
+    );
+    return json(200, { ok: true });
+  }
+  return failure(404, `no refund ${id}`);
+}
+
 /** `id` of a return: chosen by the party that returns the Pix. */
 function readReturnId({ id }: Record<string, unknown>): { id: string | undefined } | { refusal: Reply } {
   if (id === undefined || (typeof id === 'string' && /^[a-zA-Z0-9]{1,35}$/.test(id))) return { id };
@@ -139,7 +190,7 @@ function returnReply(answer: { returned: PixReturn } | 'not-found' | 'too-much' 
 
 const bodyOfPayoutCall: Record<string, string[]> = {
   complete: [],
-  refuse: ['reason'],
+  refuse: ['reason', 'code'],
   return: ['amountCents', 'id'],
 };
 
@@ -165,7 +216,12 @@ function payout(desk: Desk, idEnvio: string, action: string | undefined, body: s
   if (reason !== undefined && (typeof reason !== 'string' || reason.length > 140)) {
     return failure(400, 'reason must be a text of at most 140 characters');
   }
-  const as = action === 'complete' ? 'completed' : reason === undefined ? {} : { reason };
+  const { code } = read.given;
+  if (code !== undefined && (typeof code !== 'string' || !Object.hasOwn(paymentSystemCodes, code))) {
+    return failure(400, `code must be one of: ${Object.keys(paymentSystemCodes).join(', ')}`);
+  }
+  const named = code === undefined ? {} : { code, reason: paymentSystemCodes[code] as string };
+  const as = action === 'complete' ? 'completed' : { ...named, ...(reason === undefined ? {} : { reason }) };
   const { answer, writes } = settlePayout(desk.bank, desk.world, idEnvio, as);
   desk.commit(writes);
   if (answer === 'not-found') return failure(404, `no payout ${idEnvio}`);
@@ -249,6 +305,7 @@ function chargeState(desk: Desk, charge: Charge, now: number) {
     createdAt: new Date(charge.createdAt).toISOString(),
     ...(first === undefined ? {} : { paidAt: new Date(first.at).toISOString(), endToEnd: first.endToEnd }),
     ...(payments.length < 2 ? {} : { payments: payments.map(paymentState) }),
+    ...refundsState(payments),
     ...(payments.every((one) => one.returns.length === 0)
       ? {}
       : {
@@ -259,8 +316,28 @@ function chargeState(desk: Desk, charge: Charge, now: number) {
   };
 }
 
+/** What the receiver asked to give back, also what was lost on the way: that has no status. */
+function refundsState(payments: readonly Payment[]) {
+  const refunds = payments.flatMap(({ endToEnd, asked = {}, returns }) =>
+    Object.entries(asked).map(([id, timesReceived]) => {
+      const made = returns.find((one) => one.id === id);
+      return {
+        id,
+        endToEnd,
+        timesReceived,
+        timesAccepted: made ? 1 : 0,
+        ...(made && { amountCents: made.amountCents, status: made.state ?? 'completed' }),
+      };
+    }),
+  );
+  return refunds.length === 0 ? {} : { refunds };
+}
+
+/** What has moved. */
 const returnsState = ({ returns }: { returns: readonly PixReturn[] }) =>
-  returns.map(({ id, rtrId, amountCents }) => ({ id, rtrId, amountCents }));
+  returns
+    .filter(({ state }) => state === undefined)
+    .map(({ id, rtrId, amountCents }) => ({ id, rtrId, amountCents }));
 
 function paymentsOf(desk: Desk, charge: Charge): Payment[] {
   return charge.payments.flatMap((endToEnd) => desk.bank.payments.get(endToEnd) ?? []);

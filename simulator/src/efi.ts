@@ -1,5 +1,14 @@
 import { returnView } from './api-pix.ts';
-import type { Payout, PayoutRequest, PixReturn, Refusal, Report, ReturnForm, StatementLine } from './bank.ts';
+import type {
+  Dispute,
+  Payout,
+  PayoutRequest,
+  PixReturn,
+  Refusal,
+  Report,
+  ReturnForm,
+  StatementLine,
+} from './bank.ts';
 import { fromReais, isRecord, toReais } from './money.ts';
 import { json, problem, type Reply } from './reply.ts';
 
@@ -61,6 +70,35 @@ function unknownProperty(value: unknown, place: string, known: string[]): string
   if (!isRecord(value)) return `${place.slice(0, -1)} deve ser um objeto`;
   const name = Object.keys(value).find((one) => !known.includes(one));
   return name === undefined ? undefined : `propriedade desconhecida: ${place}${name}`;
+}
+
+/** An infraction in the list, in the fields that Efí documents. */
+export function disputeView(
+  { id, endToEnd, amountCents, status, reason, openedAt, deadlineAt, endedAt }: Dispute,
+  paidAt: number,
+) {
+  const time = (at: number) => new Date(at).toISOString();
+  const account = { conta: '10001', nome: 'Fulano de Tal', documento: '***.456.789-**' };
+  return {
+    idInfracao: id,
+    endToEndId: endToEnd,
+    protocolo: id.slice(0, 8),
+    dataTransacao: time(paidAt),
+    // The sample of the documentation has no decimals.
+    valor: amountCents % 100 === 0 ? String(amountCents / 100) : toReais(amountCents),
+    status,
+    razao: 'Solicitacao de devolução',
+    tipoSituacao: reason,
+    dadosAnalise: {
+      abertura: time(openedAt),
+      prazoFinalizacao: time(deadlineAt),
+      ...(endedAt === undefined ? {} : { finalizacao: time(endedAt) }),
+    },
+    origem: { nomeParticipante: 'BANCO XYZ', ...account },
+    destino: { nomeParticipante: 'Simulador', ...account },
+    criadoEm: time(openedAt),
+    atualizadoEm: time(endedAt ?? openedAt),
+  };
 }
 
 function isKey(value: unknown): value is string {

@@ -1,15 +1,11 @@
 #!/usr/bin/env node
-import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { resolve } from 'node:path';
-import { type Entry, emptyBank, endDelivery, nextTurnAt, passTime } from './bank.ts';
-import type { Desk } from './desk.ts';
-import { type Journal, openJournal } from './journal.ts';
+import { type Dialect, dialects, rootDialect } from './dialects.ts';
 import { clientRule } from './oauth.ts';
+import { type OpenDesk, openDesk } from './open-desk.ts';
 import { createHttpServer } from './server.ts';
-import { type Sender, startSender } from './webhooks.ts';
-import { realWorld } from './world.ts';
 
 export type SimulatorOptions = {
   /** Its control calls need no key: outside of this machine only in a network of its own, such as that of a compose file. */
@@ -31,75 +27,33 @@ export type SimulatorOptions = {
 export async function startSimulator(
   options: SimulatorOptions,
 ): Promise<{ url: string; stop(): Promise<void> }> {
-  const world = realWorld();
-  const bank = emptyBank();
-  let journal: Journal | undefined;
-  let sender: Sender | undefined;
-  let turn: NodeJS.Timeout | undefined;
-  let turnAt = Number.POSITIVE_INFINITY;
+  const isClient = clientRule(options.clientKey ?? null);
+  const desks = new Map<string, OpenDesk>();
+  const open = (name: string, dialect: Dialect): OpenDesk => {
+    const stateDir = resolve(options.stateDir, name);
+    const opened = openDesk({ stateDir, dialect, isClient, log: options.log });
+    desks.set(name, opened);
+    return opened;
+  };
   let stopped = false;
-  let failing = false;
-
-  const append = (writes: Entry[]) => journal?.append(writes);
-  const desk: Desk = {
-    bank,
-    world,
-    isClient: clientRule(options.clientKey ?? null),
-    commit(writes) {
-      append(writes);
-      wake();
-    },
-  };
-
-  /** Sets the one timer to the moment at which time alone brings something. */
-  const wake = () => {
-    const at = nextTurnAt(bank);
-    if (at === undefined || at >= turnAt || stopped) return;
-    clearTimeout(turn);
-    turnAt = at;
-    // setTimeout counts in 32 bits: what is further away is looked at again every day.
-    turn = setTimeout(takeTurn, Math.min(Math.max(0, at - world.now()), 86_400_000));
-  };
-
-  const takeTurn = () => {
-    turnAt = Number.POSITIVE_INFINITY;
-    const { deliveries, writes } = passTime(bank, world);
-    append(writes);
-    if (deliveries.length > 0) {
-      // What a webhook tells must be in the journal first, as with an answer.
-      journal?.whenWritten(() => {
-        for (const delivery of deliveries) sender?.send(delivery);
-      });
-    }
-    wake();
-  };
-
-  const server = createHttpServer(desk, {
+  const server = createHttpServer({
     hostNames: options.hostNames ?? [],
-    whenWritten: (callback) => journal?.whenWritten(callback),
+    // One that nobody speaks to has no state on disk.
+    deskAt(name) {
+      if (name === '') return desks.get('');
+      const dialect = Object.hasOwn(dialects, name) ? dialects[name] : undefined;
+      return dialect && (desks.get(name) ?? open(name, dialect));
+    },
   });
   // The port comes first: it also serves as the lock of its state directory.
   await listen(server, options.host, options.port);
   try {
-    journal = openJournal(resolve(options.stateDir), bank);
+    open('', rootDialect);
   } catch (error) {
     server.close();
     server.closeAllConnections();
     throw error;
   }
-  if (bank.tokenSecret === '') {
-    bank.tokenSecret = randomBytes(32).toString('base64url');
-    append([['token-secret', bank.tokenSecret]]);
-  }
-  sender = startSender(bank, world.now, (delivery, delivered, answers) => {
-    bank.counts.webhooksSent += answers;
-    desk.commit([['counts', bank.counts], ...endDelivery(bank, world, delivery, delivered)]);
-    if (delivered === failing) {
-      failing = !delivered;
-      options.log?.(failing ? 'webhooks are not taken; they are sent again' : 'webhooks are taken again');
-    }
-  });
-  wake();
 
   const { port } = server.address() as AddressInfo;
   const host = options.host.includes(':') ? `[${options.host}]` : options.host;
@@ -108,12 +62,11 @@ export async function startSimulator(
     async stop() {
       if (stopped) return;
       stopped = true;
-      clearTimeout(turn);
       const closed = new Promise((done) => server.close(done));
-      await sender?.stop();
+      await Promise.all([...desks.values()].map((one) => one.stop()));
       server.closeAllConnections();
       await closed;
-      journal?.close();
+      for (const one of desks.values()) one.close();
     },
   };
 }

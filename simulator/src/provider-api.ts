@@ -4,15 +4,20 @@ import {
   chargeView,
   duplicateTxid,
   invalidCharge,
+  invalidRefund,
   isTxid,
   paymentView,
   readCharge,
+  readRefund,
   readRevision,
   readWebhookUrl,
+  refundAnswer,
+  refundNotFound,
 } from './api-pix.ts';
 import {
   type Charge,
   createCharge,
+  disputedCents,
   type Fate,
   nextReturnForm,
   type Payment,
@@ -22,11 +27,13 @@ import {
   removeWebhook,
   reportMadeAfterMs,
   requestPayout,
+  requestRefund,
   requestReport,
   reviseCharge,
 } from './bank.ts';
 import type { Desk, Request } from './desk.ts';
 import {
+  disputeView,
   isIdEnvio,
   payoutAnswer,
   payoutNotFound,
@@ -47,7 +54,19 @@ import { garbage, internalError, json, problem, type Reply } from './reply.ts';
 export type Outcome = Reply | 'drop' | 'hang';
 
 const scopes =
-  'cob.read cob.write pix.read webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write';
+  'cob.read cob.write pix.read pix.write webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write gn.infractions.read';
+
+const fullBucket = {
+  capacidade: 1000,
+  fichasDisponiveis: 1000,
+  taxaDeReposicaoFichas: 50,
+  periodoReposicaoEmSegundos: 60,
+};
+/** No look-up of a key costs anything here. */
+const fullBuckets = {
+  baldeA: { tiposChave: ['cpf', 'cnpj', 'evp'], ...fullBucket },
+  baldeB: { tiposChave: ['telefone', 'email'], ...fullBucket },
+};
 
 // The CNPJ that the answers about a webhook demand; an example with right check digits.
 const ownCnpj = '11222333000181';
@@ -78,6 +97,10 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
       if (method === 'GET') return getCharge(desk, second, request.query);
       return undefined;
     case 'pix':
+      if (third === 'devolucao' && second !== undefined && fourth !== undefined && path.length === 5) {
+        if (method === 'PUT') return putRefund(desk, second, fourth, request.body);
+        return method === 'GET' ? getRefund(desk, second, fourth) : undefined;
+      }
       if (method !== 'GET') return undefined;
       if (path.length === 2) return listPayments(desk, request.query);
       return path.length === 3 && second !== undefined ? getPayment(desk, second) : undefined;
@@ -92,6 +115,8 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
       }
       if (method !== 'GET') return undefined;
       if (second === 'saldo' && path.length === 3) return balance(desk, request.query);
+      if (second === 'chaves' && third === 'balde' && path.length === 4) return json(200, fullBuckets);
+      if (second === 'infracoes' && path.length === 3) return listDisputes(desk, request.query);
       if (second !== 'pix' || third !== 'enviados') return undefined;
       if (path.length === 4) return listPayouts(desk, request.query);
       if (fourth === 'id-envio' && fifth !== undefined && path.length === 6) {
@@ -106,12 +131,13 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
 // --------------------------------------------------------------------------------------- who is calling
 
 function token(desk: Desk, request: Request): Reply {
-  const client = readBasic(request.headers.authorization);
+  const form = isForm(request) ? new URLSearchParams(request.body) : undefined;
+  const client = readBasic(request.headers.authorization) ?? (form && clientInForm(form));
   if (client === undefined || !desk.isClient(client)) {
     return json(401, { error: 'invalid_client', error_description: 'Credenciais inválidas ou ausentes' });
   }
-  const grant = isForm(request)
-    ? new URLSearchParams(request.body).get('grant_type')
+  const grant = form
+    ? (form.get('grant_type') ?? request.query.get('grant_type'))
     : (parsed(request.body) as { grant_type?: unknown } | undefined)?.grant_type;
   if (grant !== 'client_credentials') {
     return json(400, {
@@ -126,6 +152,12 @@ function token(desk: Desk, request: Request): Reply {
     expires_in: tokenLifeSeconds,
     scope: scopes,
   });
+}
+
+/** Some banks ask for id and secret in the form; one knows its clients by their certificate alone. */
+function clientInForm(form: URLSearchParams): { id: string; secret: string } | undefined {
+  const id = form.get('client_id');
+  return id === null || id === '' ? undefined : { id, secret: form.get('client_secret') ?? id };
 }
 
 function isForm(request: Request): boolean {
@@ -154,7 +186,7 @@ function unauthorized(): Reply {
   return { ...reply, headers: { 'www-authenticate': 'Bearer' } };
 }
 
-function parsed(body: string): unknown {
+export function parsed(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
@@ -162,14 +194,18 @@ function parsed(body: string): unknown {
   }
 }
 
-function outcomeOf<A>(fated: Fate<A>, answer: (a: A) => Reply): Outcome {
+export function outcomeOf<A>(
+  fated: Fate<A>,
+  answer: (a: A) => Reply,
+  failed: () => Reply = internalError,
+): Outcome {
   switch (fated.fate) {
     case 'answer':
       return answer(fated.answer);
     case 'garbage':
       return garbage();
     case 'error-500':
-      return internalError();
+      return failed();
     default:
       return fated.fate;
   }
@@ -178,7 +214,12 @@ function outcomeOf<A>(fated: Fate<A>, answer: (a: A) => Reply): Outcome {
 // ----------------------------------------------------------------------------------------------- queries
 
 /** A query as the set behaviour lets it end. Each counts, whatever it brings. */
-function queried(desk: Desk, notFound: () => Reply, answer: (stale: boolean) => Reply): Outcome {
+export function queried(
+  desk: Desk,
+  notFound: () => Reply,
+  answer: (stale: boolean) => Reply,
+  failed: () => Reply = internalError,
+): Outcome {
   const { counts, behaviour } = desk.bank;
   counts.queries++;
   desk.commit([['counts', counts]]);
@@ -186,7 +227,7 @@ function queried(desk: Desk, notFound: () => Reply, answer: (stale: boolean) => 
     case 'hang':
       return 'hang';
     case 'error-500':
-      return internalError();
+      return failed();
     case 'not-found':
       return notFound();
     default:
@@ -288,6 +329,47 @@ function getPayment(desk: Desk, endToEnd: string): Outcome {
   });
 }
 
+function putRefund(desk: Desk, endToEnd: string, id: string, body: string): Outcome {
+  const read = readRefund(id, parsed(body));
+  const { writes, ...fated } = requestRefund(
+    desk.bank,
+    desk.world,
+    endToEnd,
+    id,
+    'request' in read ? read.request : undefined,
+  );
+  desk.commit(writes);
+  return outcomeOf(fated, (answer) => {
+    switch (answer) {
+      case 'not-found':
+        return paymentNotFound();
+      case 'malformed':
+        return invalidRefund('violations' in read ? read.violations : []);
+      case 'duplicate':
+        return invalidRefund([
+          { razao: 'O id já foi utilizado por outra devolução deste Pix', propriedade: 'id', valor: id },
+        ]);
+      case 'too-much':
+        return invalidRefund([
+          { razao: 'A soma das devoluções excede o valor do Pix', propriedade: 'devolucao.valor' },
+        ]);
+      case 'refused':
+        return invalidRefund([{ razao: 'Recusada pelo simulador', propriedade: 'devolucao.valor' }]);
+      case 'unlisted':
+        return problem(422, 'DevolucaoRecusaNaoDocumentada', 'Recusada', 'Recusa que nenhuma tabela contém');
+      default:
+        return json(201, refundAnswer(answer.accepted));
+    }
+  });
+}
+
+function getRefund(desk: Desk, endToEnd: string, id: string): Outcome {
+  return queried(desk, refundNotFound, (stale) => {
+    const refund = desk.bank.payments.get(endToEnd)?.returns.find((one) => one.id === id);
+    return refund === undefined || stale ? refundNotFound() : json(200, refundAnswer(refund));
+  });
+}
+
 function listPayments(desk: Desk, query: URLSearchParams): Outcome {
   const txid = query.get('txid');
   const all: Payment[] = desk.bank.paymentList;
@@ -360,13 +442,27 @@ function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
 }
 
 function balance(desk: Desk, query: URLSearchParams): Outcome {
-  const blocked = { judicial: '0.00', med: '0.00', total: '0.00' };
+  const med = toReais(disputedCents(desk.bank));
+  const blocked = { judicial: '0.00', med, total: med };
   const answer = () =>
     json(200, {
       saldo: toReais(desk.bank.balanceCents),
       ...(query.get('bloqueios') === 'true' ? { bloqueios: blocked } : {}),
     });
   return queried(desk, answer, answer);
+}
+
+function listDisputes(desk: Desk, query: URLSearchParams): Outcome {
+  return queriedList(desk, query, 'InfracaoConsultaInvalida', (list, _stale, nothing) => {
+    const all = nothing ? [] : [...desk.bank.disputes.values()];
+    const { parametros, items } = pageOf(all, (dispute) => dispute.openedAt, list);
+    return {
+      parametros,
+      infracoes: items.map((one) =>
+        disputeView(one, desk.bank.payments.get(one.endToEnd)?.at ?? one.openedAt),
+      ),
+    };
+  });
 }
 
 // ----------------------------------------------------------------------------------------------- reports

@@ -4,17 +4,22 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { control, pageCharge, pageData } from './control.ts';
 import type { Desk, Request } from './desk.ts';
-import { type Outcome, providerApi, unknownCall, unreadable } from './provider-api.ts';
+import type { OpenDesk } from './open-desk.ts';
+import { type Outcome, unknownCall, unreadable } from './provider-api.ts';
 import type { Reply } from './reply.ts';
 
 /**
  * The HTTP edge on node:http alone. A framework's routing, schemas and replies cost about as much per request as
  * everything that happens here, and this server shares its two cores with the benchmark that uses it.
  */
-export function createHttpServer(
-  desk: Desk,
-  { hostNames, whenWritten }: { hostNames: readonly string[]; whenWritten: (callback: () => void) => void },
-): Server {
+export function createHttpServer({
+  hostNames,
+  deskAt,
+}: {
+  hostNames: readonly string[];
+  /** The provider at the root, or the one whose name a path begins with; undefined when there is none. */
+  deskAt: (name: string) => OpenDesk | undefined;
+}): Server {
   const ownNames = new Set(['localhost', '127.0.0.1', '[::1]', ...hostNames]);
   const server = createServer((incoming, response) => {
     // Another site's name may be made to point here (DNS rebinding): its pages could pay and read everything.
@@ -23,11 +28,10 @@ export function createHttpServer(
       return;
     }
     readBody(incoming, (body) => {
-      const outcome =
-        body === undefined ? unreadable('O corpo é grande demais.', 413) : answer(desk, incoming, body);
+      const { outcome, asked } = answer(deskAt, incoming, body);
       if (outcome === 'hang') return;
       // Nothing goes out, not even the end of the connection, before what it tells is in the journal.
-      whenWritten(() => {
+      (asked?.whenWritten ?? atOnce)(() => {
         if (outcome === 'drop') incoming.socket.destroy();
         else send(response, outcome);
       });
@@ -61,11 +65,28 @@ function readBody(incoming: IncomingMessage, done: (body: string | undefined) =>
   incoming.on('error', () => {});
 }
 
-function answer(desk: Desk, incoming: IncomingMessage, body: string): Outcome {
+const atOnce = (callback: () => void): void => callback();
+
+/** The outcome, and the provider that was asked. */
+function answer(
+  deskAt: (name: string) => OpenDesk | undefined,
+  incoming: IncomingMessage,
+  body: string | undefined,
+): { outcome: Outcome; asked?: OpenDesk } {
+  if (body === undefined) return { outcome: unreadable('O corpo é grande demais.', 413) };
   const request = readRequest(incoming, body);
-  if (request === undefined) return unreadable('O endereço não pode ser lido.');
+  if (request === undefined) return { outcome: unreadable('O endereço não pode ser lido.') };
+  const [first = '', ...rest] = request.path;
+  const named = first === '' ? undefined : deskAt(first);
+  const asked = named ?? deskAt('');
+  if (asked === undefined) return { outcome: unknownCall() };
+  const below = named === undefined ? request : { ...request, path: rest };
+  return { outcome: answerOf(asked, below, named === undefined), asked };
+}
+
+function answerOf({ desk, dialect }: OpenDesk, request: Request, isRoot: boolean): Outcome {
   if (request.path[0] === 'control') return control(desk, request);
-  return providerApi(desk, request) ?? page(desk, request) ?? unknownCall();
+  return dialect.api(desk, request) ?? (isRoot ? page(desk, request) : undefined) ?? unknownCall();
 }
 
 function readRequest(incoming: IncomingMessage, body: string): Request | undefined {

@@ -5,10 +5,16 @@ import { type Bank, nextReturnForm } from './bank.ts';
 import { payoutNotice } from './efi.ts';
 import type { Delivery } from './outbox.ts';
 
+/** One request of a delivery. */
+export type Post = { address: URL; headers: Record<string, string>; body: string };
+
 /**
- * Posts deliveries to the address that is registered for their key, `/pix` appended, signed with the secret of the
- * client that registered it. What is delivered, again and when, is the outbox's business.
+ * The requests that a delivery consists of, in the form of a protocol. None: the registration was removed in the meantime, so there is
+ * no address to send to.
  */
+export type PostsOf = (bank: Bank, delivery: Delivery, now: number) => Post[];
+
+/** Posts deliveries. What is delivered, again and when, is the outbox's business. */
 export type Sender = {
   /** Queues a delivery; `ended` is called once for it, `answered` once for every answer that came. */
   send(delivery: Delivery): void;
@@ -21,6 +27,7 @@ const timeoutMs = 10_000;
 export function startSender(
   bank: Bank,
   now: () => number,
+  postsOf: PostsOf,
   ended: (delivery: Delivery, delivered: boolean, answers: number) => void,
 ): Sender {
   const agent = new Agent({
@@ -44,36 +51,27 @@ export function startSender(
   const deliver = async (delivery: Delivery) => {
     let delivered = false;
     let answers = 0;
-    const webhook = bank.webhooks.get(delivery.key);
-    if (webhook === undefined) {
-      // The registration was removed in the meantime, so there is no address to send to.
-      delivered = true;
-    } else {
-      const body = deliveryBody(bank, delivery);
-      const address = callbackAddress(webhook.url);
-      const secret = bank.clients.get(webhook.clientId)?.secret ?? '';
-      try {
-        for (let copy = 0; copy < delivery.copies; copy++) {
+    try {
+      for (let copy = 0; copy < delivery.copies; copy++) {
+        delivered = true;
+        for (const { address, headers, body } of postsOf(bank, delivery, now())) {
           const answer = await agent.request({
             origin: address.origin,
             path: address.pathname + address.search,
             method: 'POST',
-            headers: {
-              'content-type': 'application/json',
-              'x-simulator-signature': sign(secret, Math.floor(now() / 1000), body),
-            },
+            headers: { 'content-type': 'application/json', ...headers },
             body,
             signal: stopping.signal,
           });
           answers++;
           await answer.body.dump();
-          delivered = answer.statusCode >= 200 && answer.statusCode < 300;
-          if (!delivered) break;
+          delivered &&= answer.statusCode >= 200 && answer.statusCode < 300;
         }
-      } catch {
-        // Refused, reset, too late: the client did not take it, whatever it was.
-        delivered = false;
+        if (!delivered) break;
       }
+    } catch {
+      // Refused, reset, too late: the client did not take it, whatever it was.
+      delivered = false;
     }
     running--;
     if (stopping.signal.aborted) return;
@@ -92,6 +90,19 @@ export function startSender(
     },
   };
 }
+
+/**
+ * Efí's form: one request with all items, to the address that is registered for their key, `/pix` appended, signed with the secret of the
+ * client that registered it.
+ */
+export const efiPosts: PostsOf = (bank, delivery, now) => {
+  const webhook = bank.webhooks.get(delivery.key);
+  if (webhook === undefined) return [];
+  const body = deliveryBody(bank, delivery);
+  const secret = bank.clients.get(webhook.clientId)?.secret ?? '';
+  const signature = sign(secret, Math.floor(now / 1000), body);
+  return [{ address: callbackAddress(webhook.url), headers: { 'x-simulator-signature': signature }, body }];
+};
 
 function deliveryBody(bank: Bank, delivery: Delivery): string {
   const pix: unknown[] = [];

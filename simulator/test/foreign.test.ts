@@ -92,9 +92,19 @@ test('a charge', async () => {
   sentAs('api-pix/charge', (await provider.putCharge(newId())).body);
 });
 
+test('the disputes of received Pix', async () => {
+  const provider = await startProvider();
+  const txid = newId();
+  await provider.putCharge(txid);
+  await provider.control('POST', `/charges/${txid}/pay`);
+  await provider.control('POST', `/charges/${txid}/dispute`, { amountCents: 100 });
+  sentAs('efi/disputes', (await provider.call('GET', `/v2/gn/infracoes?${span}`)).body);
+});
+
 test('the balance with what is blocked', async () => {
   const provider = await startProvider();
   sentAs('efi/balance', (await provider.call('GET', '/v2/gn/saldo?bloqueios=true')).body);
+  sentAs('efi/buckets', (await provider.call('GET', '/v2/gn/chaves/balde')).body);
   expect((await provider.call('GET', '/v2/gn/saldo')).body).toEqual({ saldo: '0.00' });
 });
 

@@ -150,7 +150,7 @@ export function newId(): string {
 export async function until<T>(
   look: () => T | Promise<T>,
   good: (seen: T) => boolean,
-  waitMs = 4_000,
+  waitMs = 120_000,
 ): Promise<T> {
   const end = Date.now() + waitMs;
   for (;;) {

@@ -47,7 +47,7 @@ export async function openWindow(browser: Browser, width = 1280): Promise<Window
     timezoneId: 'America/New_York',
     reducedMotion: 'reduce',
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(120_000);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('console', (message) => {
@@ -62,7 +62,7 @@ export async function openWindow(browser: Browser, width = 1280): Promise<Window
 }
 
 /** For people to look at: every page at both widths. */
-export const screenshots = fileURLToPath(new URL('../../../panel/screenshots/', import.meta.url));
+export const screenshots = fileURLToPath(new URL('../../panel/screenshots/', import.meta.url));
 
 /** A page as it stands, at both widths: nothing beyond the edge, no violation of axe; a picture for people to look at. */
 export async function inspect(page: Page, name: string): Promise<void> {

@@ -52,10 +52,19 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     useCases: {
       createCharge: neverCalled,
       createTransfer: neverCalled,
+      createRefund: neverCalled,
       confirmDraft: neverCalled,
       cancelDraft: neverCalled,
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: { isOurAddress: neverCalled, receive: neverCalled },
+    },
+    testCalls: {
+      simulate: neverCalled,
+      simulateDispute: neverCalled,
+      showClock: neverCalled,
+      startClock: neverCalled,
+      advanceClock: neverCalled,
+      reset: neverCalled,
     },
     subscribed: subscribedTypes(runtime),
     addresses: createAddresses(

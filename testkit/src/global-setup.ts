@@ -24,7 +24,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const bin = process.env.TEST_POSTGRES_BIN;
   if (bin) {
     const server = await startInstalled(bin);
-    await migrate({ url: server.url, clock: systemClock, log: createLog('silent'), embedded: true });
+    await migrate({ url: server.url, clock: systemClock, log: createLog('silent') });
     await asTemplate(server.url);
     project.provide('templateUrl', server.url);
     return server.stop;
@@ -34,7 +34,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   await chmod(dataDir, 0o711);
   const log = createLog('silent');
   const server = await startEmbedded({ dataDir, log, say: () => {} });
-  await migrate({ url: server.url, clock: systemClock, log, embedded: true });
+  await migrate({ url: server.url, clock: systemClock, log });
   await asTemplate(server.url);
   project.provide('templateUrl', server.url);
   return async () => {

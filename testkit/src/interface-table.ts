@@ -203,7 +203,7 @@ export const interfaceTable: readonly Sentence[] = [
   {
     part: '2.1, 2.2',
     says: '`checkoutUrl`, `releaseAt`, `cardSettlementStatus`, `card` (closed, with its six members) for cards.',
-    shownBy: { [guide]: ['every error, field error, reason, state and field stands on the page'] },
+    shownBy: { [guide]: ['every error, field error, reason, state and field stands in'] },
     remark: 'In the schema; card checkout is not offered, so no payment carries them.',
   },
   {
@@ -248,7 +248,7 @@ export const interfaceTable: readonly Sentence[] = [
     says: 'States: draft, unknown, pending, paid, completed, failed, expired, cancelled, with their meanings.',
     shownBy: {
       [state]: ['a draft', 'any sequence of reports'],
-      [guide]: ['every error, field error, reason, state and field stands on the page'],
+      [guide]: ['every error, field error, reason, state and field stands in'],
     },
   },
   {
@@ -435,7 +435,8 @@ export const interfaceTable: readonly Sentence[] = [
       [rules]: [
         'queries the provider when its next query is overdue, once for any number of lookups',
         'sends no query before it is due, and lists never send one',
-        'never fails for the provider (%s), and waits two seconds at most',
+        'never fails for the provider (%s)',
+        'waits two seconds for a provider that never answers',
       ],
     },
   },

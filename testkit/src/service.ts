@@ -4,9 +4,10 @@ import { join } from 'node:path';
 import { startSimulator } from '@vintem/simulator';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
-import { openRuntime, type Runtime } from '../../server/src/compose/runtime.ts';
+import { openRuntime, providersOf, type Runtime } from '../../server/src/compose/runtime.ts';
 import { runWorker, type Worker } from '../../server/src/compose/worker.ts';
 import { claimSecret } from '../../server/src/db/installation-secret.ts';
+import { openPool } from '../../server/src/db/pool.ts';
 import { readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
@@ -15,6 +16,8 @@ import { createKey } from '../../server/src/keys/keys.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import { adapters } from '../../server/src/provider/adapters.ts';
+import type { Provider } from '../../server/src/provider/provider.ts';
 import { type Outgoing, runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
 import { defaultBehaviour } from '../../simulator/src/behaviour.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
@@ -30,7 +33,7 @@ export interface Service {
   database: TestDatabase;
   simulator: Simulator;
   /** A test account with a key of every permission, unless told otherwise. */
-  newMerchant(): Promise<Merchant>;
+  newMerchant(cell?: Runtime): Promise<Merchant>;
   newKey(ownerId: string, held?: readonly Permission[]): Promise<string>;
   /** A caller with another key of an account. */
   as(key: string): Call;
@@ -76,12 +79,23 @@ export interface ServiceOptions {
   worker?: boolean;
   /** The database of another service, which removes it. */
   database?: TestDatabase;
+  /** Which protocol test accounts are served in, and which of the simulator's truths is looked at. */
+  dialect?: Dialect;
 }
+
+export type Dialect = keyof typeof dialects;
+
+/** How the connection of test accounts is made in each protocol. The secret is that of the simulator's only client. */
+const dialects = {
+  efi: null,
+  woovi: (secret: string) => ({ appId: Buffer.from(`vintem:${secret}`).toString('base64') }),
+} satisfies Record<string, ((secret: string) => Record<string, string>) | null>;
 
 export async function openService({
   env = {},
   worker = true,
   database: given,
+  dialect = 'efi',
 }: ServiceOptions = {}): Promise<Service> {
   const database = given ?? (await createDatabase({ live: false }));
   const stateDir = await mkdtemp(join(tmpdir(), 'vintem-service-'));
@@ -101,13 +115,19 @@ export async function openService({
   const draining = new AbortController();
   const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), config.secretPrevious);
   await claimSecret({ sql: database.sql, secrets });
-  const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log };
-  const runtime = await openRuntime(ground, draining.signal);
+  const openCell = (cell: string) => openPool({ url: database.url, log, name: 'vintem test', size: 3, cell });
+  const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log, openCell };
+  const runtime = await openRuntime(ground, draining.signal, providersIn(dialect, ground));
   const working: Worker | null = worker ? runWorker(runtime) : null;
-  const outgoing: Outgoing | null = worker ? runDeliveries(runtime, () => true) : null;
-  if (outgoing) runtime.eventsWritten.listen(outgoing.written);
+  const outgoing: Outgoing[] = [];
+  if (worker)
+    runtime.cells.each((cell) => {
+      const one = runDeliveries(cell, () => true);
+      outgoing.push(one);
+      cell.eventsWritten.listen(one.written);
+    });
   const api: Api = await runApi(runtime, config);
-  const simulator = simulatorAt(bank.url);
+  const simulator = simulatorAt(bank.url + adapters[dialect].simulatorPath);
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
     (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
@@ -120,8 +140,8 @@ export async function openService({
     simulator,
     newKey,
     as,
-    newMerchant: async () => {
-      const { ownerId, operationId } = await createAccount(runtime, {
+    newMerchant: async (cell = runtime) => {
+      const { ownerId, operationId } = await createAccount(cell, {
         name: 'Loja',
         test: true,
         connection: 'simulator',
@@ -132,13 +152,30 @@ export async function openService({
     close: async () => {
       draining.abort();
       await api.stop();
-      await Promise.all([working?.stop(), outgoing?.stop()]);
+      await Promise.all([working?.stop(), ...outgoing.map((one) => one.stop())]);
+      await runtime.cells.close();
       await net.close();
       await bank.stop();
       if (!given) await database.drop();
       await rm(stateDir, { recursive: true, force: true });
     },
   };
+}
+
+function providersIn(dialect: Dialect, ground: Parameters<typeof openRuntime>[0]): Map<string, Provider> {
+  const providers = providersOf(ground);
+  const credentialsOf = dialects[dialect];
+  if (credentialsOf === null) return providers;
+  const secret = ground.secrets.derive('simulator client').toString('hex');
+  const settings = {
+    name: 'simulator',
+    test: true,
+    simulated: true,
+    url: ground.config.simulatorUrl + adapters[dialect].simulatorPath,
+    credentials: credentialsOf(secret),
+    certificate: null,
+  };
+  return providers.set(settings.name, adapters[dialect].create(settings, ground));
 }
 
 export function merchantOf(
@@ -225,7 +262,7 @@ export const callWith =
 const isJson = (type: string | null): boolean => type?.includes('json') ?? false;
 
 /** Looks at the real state until it is so; fails when it is not within `withinMs`. */
-export async function until(holds: () => Promise<boolean>, withinMs = 10_000): Promise<void> {
+export async function until(holds: () => Promise<boolean>, withinMs = 120_000): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`it did not become so within ${withinMs} ms`);

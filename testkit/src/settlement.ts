@@ -45,6 +45,7 @@ export async function callerOf(service: Service, merchant: Merchant): Promise<Ca
     keyId: row?.key ?? '',
     permissions: new Set(permissions),
     test: true,
+    connection: 'simulator',
     requestId: 'test',
   };
 }

@@ -43,7 +43,7 @@ export interface Told {
 
 /** A command that posts one movement, once per subject. */
 export function posting(chain: ChainKey, movement: Movement, told: Told = {}): Command<'posted' | 'already'> {
-  const { subject = ids.uuid(), event = eventKinds.credit, withinMs = 8_000, looks = true } = told;
+  const { subject = ids.uuid(), event = eventKinds.credit, withinMs = 120_000, looks = true } = told;
   const ref = { accountId: chain.accountId, subject, event, reference: '' };
   return {
     token: ids.uuid(),
@@ -53,7 +53,10 @@ export function posting(chain: ChainKey, movement: Movement, told: Told = {}): C
     deadlineMs: clock.monotonicMs() + withinMs,
     decide: (view) => {
       if (looks && view.posted(ref)) return { answer: 'already' };
-      return { answer: 'posted', postings: [{ ...ref, chain, movement, effectiveAt: clock.now() }] };
+      return {
+        answer: 'posted',
+        postings: [{ ...ref, chain, movement, effectiveAt: clock.now(), connection: 'simulator' }],
+      };
     },
   };
 }
@@ -92,6 +95,7 @@ export function create(chain: ChainKey, id: string): Command<'created' | 'repeat
           pixKey: null,
           pixKeyType: null,
           command: token,
+          connection: 'simulator',
         },
         'unknown',
         now,
@@ -157,7 +161,8 @@ const selectJournals: Statement = {
   text: `SELECT account_id AS "accountId", chain_id AS "chainId", seq, template, subject, event, reference, available, reserved,
       held, receivable, clearing, fee_revenue AS "feeRevenue", provider_cost AS "providerCost", suspense, adjustments,
       available_after AS "availableAfter", reserved_after AS "reservedAfter", held_after AS "heldAfter",
-      receivable_after AS "receivableAfter", effective_at AS "effectiveAt", posted_at AS "postedAt", command, version, previous, hash
+      receivable_after AS "receivableAfter", effective_at AS "effectiveAt", posted_at AS "postedAt", command, version, previous, hash,
+      connection
     FROM journal WHERE account_id = ANY ($1::uuid[]) ORDER BY account_id, chain_id, seq`,
 };
 

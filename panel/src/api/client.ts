@@ -6,6 +6,9 @@ export type Payment = Schemas['Payment'];
 export type RecordView = Schemas['Record'];
 export type Overview = Answer<'/overview'>;
 export type Detail = Answer<'/records/{id}'>;
+export type Refunds = Answer<'/records/{id}/refunds'>;
+export type MerchantProfile = Answer<'/merchant-profile'>;
+export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
 export type Session = Answer<'/session'>;
 
 type Answer<Path extends keyof paths> = paths[Path] extends {

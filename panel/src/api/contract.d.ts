@@ -792,6 +792,138 @@ export interface paths {
         patch: operations["patchKeysById"];
         trace?: never;
     };
+    "/records/{id}/refunds": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The refunds of a charge, and what may still be refunded
+         * @description Needs the permission `read`.
+         */
+        get: operations["getRecordsByIdRefunds"];
+        put?: never;
+        /**
+         * Give a paid charge back to its payer, in whole or in part
+         * @description Needs the permission `refunds`.
+         */
+        post: operations["postRecordsByIdRefunds"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/merchant-profile": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How the merchant shows itself
+         * @description Needs the permission `read`.
+         */
+        get: operations["getMerchant-profile"];
+        put?: never;
+        /**
+         * Replace name, CNPJ and colour; what is left out is none
+         * @description Needs the permission `read`.
+         */
+        post: operations["postMerchant-profile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/merchant-profile/logo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Change the logo
+         * @description Needs the permission `read`.
+         */
+        post: operations["postMerchant-profileLogo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/merchant-profile/logo/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take the logo away
+         * @description Needs the permission `read`.
+         */
+        post: operations["postMerchant-profileLogoRemove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/receivers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Saved receivers, by name
+         * @description Needs the permission `transfers`.
+         */
+        get: operations["getReceivers"];
+        put?: never;
+        /**
+         * Save a receiver
+         * @description Needs the permission `transfers`.
+         */
+        post: operations["postReceivers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/receivers/{id}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Forget a receiver
+         * @description Needs the permission `transfers`.
+         */
+        post: operations["postReceiversByIdRemove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/overview": {
         parameters: {
             query?: never;
@@ -860,10 +992,70 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Ledger of an operation
+         * What changed the balance of an operation
          * @description Needs the permission `read`.
          */
         get: operations["getStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/journal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Journal of an operation
+         * @description Needs the permission `read`.
+         */
+        get: operations["getJournal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/closes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Closed days of an operation
+         * @description Needs the permission `read`.
+         */
+        get: operations["getCloses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/operation-disputes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Disputes (MED) of an operation
+         * @description Needs the permission `read`.
+         */
+        get: operations["getOperation-disputes"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1024,7 +1216,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Sign-ins, factors, passwords, keys, webhooks, people, refusals and exports
+         * Sign-ins, factors, passwords, keys, webhooks, people, operations, transfers, refusals and exports
          * @description Needs the permission `read`.
          */
         get: operations["getSecurity-events"];
@@ -1090,6 +1282,146 @@ export interface paths {
         get: operations["getRequests"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/pay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A payer pays the charge
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdPay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/expire": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The charge reaches its deadline
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdExpire"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/remove": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The provider removes the charge
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdRemove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/complete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A transfer that waits is completed
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdComplete"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/refuse": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The receiver's institution refuses a transfer that waits
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdRefuse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/return": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What was received or sent goes back, in whole or in part
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdReturn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/test/payments/{id}/dispute": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The payer disputes what the charge received (MED), in whole or in part
+         * @description Needs the permission `simulate`.
+         */
+        post: operations["postTestPaymentsByIdDispute"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1219,6 +1551,8 @@ export interface components {
             debitAmountCents?: number;
             /** @description Gross minus account fee */
             expectedNetAmountCents?: number;
+            /** @description What refunds have given back of a paid charge; left out while nothing was */
+            refundedCents?: number;
             /**
              * Format: date-time
              * @description Instant of the payer's Pix
@@ -1256,6 +1590,16 @@ export interface components {
              * @description Key of the request that created it; not in lists
              */
             requestKey?: string;
+            /**
+             * @description As the request that created it gave them; absent when there are none
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
         };
         /**
          * @example {
@@ -1587,12 +1931,12 @@ export interface components {
             schemaVersion: number;
             /** @description false: of a test account, or a sample */
             livemode: boolean;
-            /** @description The state that was left and the one that was entered; only for payments */
+            /** @description The state that was left and the one that was entered; only for payments, refunds and disputes */
             change?: {
                 from?: string | null;
                 to?: string;
             } | null;
-            /** @description The payment or business operation as it was then; always carries `operationId` */
+            /** @description The payment, refund, dispute or business operation as it was then; always carries `operationId` */
             data: {
                 /** Format: uuid */
                 operationId: string;
@@ -1668,6 +2012,8 @@ export interface components {
             debitAmountCents?: number;
             /** @description Gross minus account fee */
             expectedNetAmountCents?: number;
+            /** @description What refunds have given back of a paid charge; left out while nothing was */
+            refundedCents?: number;
             /**
              * Format: date-time
              * @description Instant of the payer's Pix
@@ -1705,6 +2051,16 @@ export interface components {
              * @description As the caller gave it
              */
             requestKey: string;
+            /**
+             * @description As the request that created it gave them; absent when there are none
+             * @example {
+             *       "orderId": "1042",
+             *       "store": "centro"
+             *     }
+             */
+            metadata?: {
+                [key: string]: string;
+            };
             /** @description Payer of a charge */
             payerName: string | null;
             /** @description Receiver of a transfer; masked for developers and viewers */
@@ -1713,9 +2069,141 @@ export interface components {
             pixKeyType: string | null;
             description: string;
         };
+        /**
+         * @example {
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "day": "2026-11-20",
+         *       "openingCents": 10000,
+         *       "inCents": 5000,
+         *       "outCents": 2000,
+         *       "feeCents": 50,
+         *       "refundCents": 0,
+         *       "holdCents": 0,
+         *       "closingCents": 12950,
+         *       "reservedCents": 0,
+         *       "heldCents": 0,
+         *       "lastSeq": 17,
+         *       "head": "5f70bf18a086007016e948b04aed3b82103a36bea41755b6cddfaf10ace3c6ef",
+         *       "closedAt": "2026-11-21T03:10:04.000Z"
+         *     }
+         */
+        Close: {
+            /**
+             * Format: uuid
+             * @description Business operation
+             */
+            operationId: string;
+            /**
+             * Format: date
+             * @description Day in São Paulo
+             */
+            day: string;
+            /** @description Balance at the beginning of the day; what is owed counts as negative */
+            openingCents: number;
+            /** @description What came in: paid charges, returned transfers */
+            inCents: number;
+            /** @description What went out, without fees; a cancelled transfer is taken off */
+            outCents: number;
+            /** @description Fees of charges and transfers */
+            feeCents: number;
+            /** @description What was refunded; a failed refund is taken off */
+            refundCents: number;
+            /** @description What holds took, less what they freed */
+            holdCents: number;
+            /** @description Balance at the end: opening + in − out − fees − refunds − holds */
+            closingCents: number;
+            /** @description Set aside for open transfers and refunds at the end of the day */
+            reservedCents: number;
+            /** @description Held at the end of the day */
+            heldCents: number;
+            /** @description The last journal of the day */
+            lastSeq: number;
+            /** @description Hash of that journal, SHA-256 in hex */
+            head: string;
+            /**
+             * Format: date-time
+             * @description When it was written; it never changes
+             */
+            closedAt: string;
+        };
+        /**
+         * @example {
+         *       "id": "01939f3a-7c00-7000-8000-000000000007",
+         *       "paymentId": "00c0ffee-7f0e-8a31-9c1d-2b8f7d1a5e42",
+         *       "operationId": "01939f3a-7a00-7000-8000-000000000003",
+         *       "status": "open",
+         *       "amountCents": 1000,
+         *       "heldCents": 1000,
+         *       "debitedCents": 0,
+         *       "endToEnd": "E12345678202611202044a1b2c3d4e5f",
+         *       "reason": "golpe",
+         *       "openedAt": "2026-11-21T12:00:00.000Z",
+         *       "deadlineAt": "2026-11-24T12:00:00.000Z",
+         *       "endedAt": null,
+         *       "createdAt": "2026-11-21T12:04:10.000Z",
+         *       "updatedAt": "2026-11-21T12:04:10.000Z"
+         *     }
+         */
+        Dispute: {
+            /**
+             * Format: uuid
+             * @description Id of the dispute
+             */
+            id: string;
+            /**
+             * Format: uuid
+             * @description The charge whose Pix is disputed
+             */
+            paymentId: string;
+            /**
+             * Format: uuid
+             * @description Business operation that owns the charge
+             */
+            operationId: string;
+            /**
+             * @description State; decided by the settlement provider alone
+             * @enum {string}
+             */
+            status: "open" | "defending" | "accepted" | "rejected" | "cancelled";
+            /** @description What is disputed */
+            amountCents: number;
+            /** @description What is held for it at this moment; later credits fill it up */
+            heldCents: number;
+            /** @description What the provider has taken of it */
+            debitedCents: number;
+            /** @description End-to-end id of the disputed Pix */
+            endToEnd: string;
+            /** @description The provider's word for why */
+            reason: string | null;
+            /**
+             * Format: date-time
+             * @description When it was opened at the provider
+             */
+            openedAt: string;
+            /**
+             * Format: date-time
+             * @description The provider's deadline for the defence; null when it gives none
+             */
+            deadlineAt: string | null;
+            /**
+             * Format: date-time
+             * @description When its end was seen
+             */
+            endedAt: string | null;
+            /**
+             * Format: date-time
+             * @description When it was seen first
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description Last change; strictly increasing per dispute
+             */
+            updatedAt: string;
+        };
     };
     responses: {
-        /** @description `validation_failed`, `malformed_json`, `invalid_id`, `invalid_cursor`, `statement_too_large`, `invalid_operation_header`, `amount_below_fee`, `amount_out_of_limits`, `insufficient_balance`, `idempotency_conflict`, `request_key_consumed`, `pix_key_not_found`, `recipient_refused`, `provider_refused`, `operation_limit_reached`, `operation_has_balance`, `operation_on_hold`, `operation_has_unfinished_payments`, `balance_not_confirmed`, `last_operation`, `not_a_draft`, `invalid_code`, `code_expired`, `webhook_url_not_allowed`, `webhook_limit_reached`, `webhook_disabled`, `replay_window_too_long`, `rotation_in_progress`, `malformed_request` */
+        /** @description `validation_failed`, `malformed_json`, `invalid_id`, `invalid_cursor`, `statement_too_large`, `invalid_operation_header`, `amount_below_fee`, `amount_out_of_limits`, `insufficient_balance`, `idempotency_conflict`, `request_key_consumed`, `pix_key_not_found`, `recipient_refused`, `provider_refused`, `not_offered_by_provider`, `payment_not_refundable`, `refund_window_closed`, `refund_exceeds`, `refund_already_booked`, `operation_limit_reached`, `operation_has_balance`, `operation_on_hold`, `operation_has_unfinished_payments`, `balance_not_confirmed`, `last_operation`, `not_a_draft`, `invalid_code`, `code_expired`, `webhook_url_not_allowed`, `webhook_limit_reached`, `webhook_disabled`, `replay_window_too_long`, `rotation_in_progress`, `test_clock_advancing`, `simulation_refused`, `malformed_request` */
         Error400: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1735,7 +2223,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `permission_denied`, `tls_required`, `ip_not_allowed`, `account_disabled`, `withdrawals_blocked`, `card_not_enabled` */
+        /** @description `permission_denied`, `tls_required`, `ip_not_allowed`, `account_disabled`, `withdrawals_blocked`, `test_account_required`, `card_not_enabled` */
         Error403: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1745,7 +2233,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `route_not_found`, `payment_not_found`, `operation_not_found`, `webhook_not_found`, `delivery_not_found`, `event_not_found` */
+        /** @description `route_not_found`, `refund_not_found`, `payment_not_found`, `dispute_not_found`, `operation_not_found`, `webhook_not_found`, `delivery_not_found`, `event_not_found` */
         Error404: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -1816,7 +2304,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description `processing_unavailable`, `provider_unavailable`, `provider_not_configured`, `request_in_progress`, `withdrawals_paused`, `ledger_divergence`, `maintenance`, `overloaded` */
+        /** @description `processing_unavailable`, `provider_unavailable`, `simulator_unavailable`, `provider_not_configured`, `request_in_progress`, `withdrawals_paused`, `ledger_divergence`, `maintenance`, `overloaded` */
         Error503: {
             headers: {
                 "X-Request-Id": components["headers"]["RequestId"];
@@ -2534,6 +3022,16 @@ export interface operations {
                      * @description Made by the caller, once per charge; repeat it, never replace it, after a timeout
                      */
                     requestKey: string;
+                    /**
+                     * @description Up to 20 pairs of your own, kept with the payment. Names: a letter, then letters, digits, `_`, `.` or `-`, at most 40 characters
+                     * @example {
+                     *       "orderId": "1042",
+                     *       "store": "centro"
+                     *     }
+                     */
+                    metadata?: {
+                        [key: string]: string;
+                    };
                 };
             };
         };
@@ -2619,6 +3117,8 @@ export interface operations {
                 requestKey?: string;
                 /** @description Only with this end-to-end id */
                 endToEnd?: string;
+                /** @description Only with this pair, as `name:value`; the value whole */
+                metadata?: string;
             };
             header?: {
                 /** @description The business operation; without it the main one */
@@ -2933,7 +3433,7 @@ export interface operations {
                     /** @description Address that events are sent to: https, a public name */
                     url: string;
                     /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-                    events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+                    events: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
                     /** @description A name for people */
                     description?: string | null;
                     /** @description Only events of these business operations; null: of all, later ones included */
@@ -3111,7 +3611,7 @@ export interface operations {
                     /** @description Address that events are sent to: https, a public name */
                     url?: string;
                     /** @description Which events; `["*"]` includes types that are added later, a list never grows by itself */
-                    events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+                    events?: ("*" | "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
                     /** @description A name for people */
                     description?: string | null;
                     /** @description Only events of these business operations; null: of all, later ones included */
@@ -3228,7 +3728,7 @@ export interface operations {
                      * @description A sample of this type instead of `webhook.test`
                      * @enum {string}
                      */
-                    type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+                    type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test";
                 };
             };
         };
@@ -3432,7 +3932,7 @@ export interface operations {
                      * @description Events created before; default: now
                      */
                     to?: string;
-                    types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+                    types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
                     /**
                      * @description Only what failed or was skipped; false: everything again
                      * @default true
@@ -3477,7 +3977,7 @@ export interface operations {
                 /** @description `nextCursor` of the page before */
                 cursor?: string;
                 /** @description Only this type */
-                type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test";
+                type?: "charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test";
                 /** @description Only of this payment */
                 paymentId?: string;
                 /** @description Created at or after; RFC 3339 with an offset or Z */
@@ -3527,7 +4027,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only these types, separated by commas */
-                types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "operation.created" | "operation.updated" | "operation.deleted" | "webhook.test")[];
+                types?: ("charge.created" | "charge.paid" | "charge.expired" | "charge.failed" | "charge.unexpected_payment" | "transfer.created" | "transfer.completed" | "transfer.cancelled" | "transfer.returned" | "transfer.unknown" | "dispute.opened" | "dispute.defending" | "dispute.accepted" | "dispute.rejected" | "dispute.cancelled" | "charge.refunded" | "refund.completed" | "refund.failed" | "operation.created" | "operation.updated" | "operation.deleted" | "close.completed" | "webhook.test")[];
             };
             header?: {
                 /** @description The business operation; without it the main one */
@@ -3626,6 +4126,16 @@ export interface operations {
                      * @description Made by the caller, once per transfer; repeat it, never replace it, after a timeout
                      */
                     requestKey: string;
+                    /**
+                     * @description Up to 20 pairs of your own, kept with the payment. Names: a letter, then letters, digits, `_`, `.` or `-`, at most 40 characters
+                     * @example {
+                     *       "orderId": "1042",
+                     *       "store": "centro"
+                     *     }
+                     */
+                    metadata?: {
+                        [key: string]: string;
+                    };
                 };
             };
         };
@@ -3812,7 +4322,7 @@ export interface operations {
                             id: string;
                             name: string;
                             /** @description What the key may do */
-                            permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks")[];
+                            permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks" | "simulate" | "refunds")[];
                             /** @description Addresses and networks; empty: from everywhere */
                             ips: string[];
                             /**
@@ -3873,7 +4383,7 @@ export interface operations {
                 "application/json": {
                     /** @description Name */
                     name: string;
-                    permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks")[];
+                    permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks" | "simulate" | "refunds")[];
                     /** @description Default: for ever */
                     expiresInDays?: number;
                     /** @description Addresses and networks; default: everywhere */
@@ -4019,8 +4529,606 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @description What is left: some of those that it has */
-                    permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks")[];
+                    permissions: ("read" | "charges" | "transfers" | "operations" | "webhooks" | "simulate" | "refunds")[];
                 };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getRecordsByIdRefunds: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Oldest first */
+                        refunds: {
+                            /**
+                             * Format: uuid
+                             * @description Id of the refund
+                             */
+                            id: string;
+                            /**
+                             * Format: uuid
+                             * @description The charge
+                             */
+                            paymentId: string;
+                            /**
+                             * Format: uuid
+                             * @description Business operation that owns the charge
+                             */
+                            operationId: string;
+                            /** @description Amount that goes back to the payer */
+                            amountCents: number;
+                            /**
+                             * @description unknown: not confirmed yet; pending: the provider has it; completed: the payer has the money; failed: refused, the amount is back in the balance
+                             * @enum {string}
+                             */
+                            status: "unknown" | "pending" | "completed" | "failed";
+                            /** @description Why it was made; more may be added */
+                            reason: string;
+                            /** @description Message to the payer; may be empty */
+                            description: string;
+                            /**
+                             * Format: date-time
+                             * @description Creation
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description Last change; strictly increasing per refund
+                             */
+                            updatedAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When the completion was posted
+                             */
+                            settledAt: string | null;
+                            /**
+                             * Format: uuid
+                             * @description Key of the request that created it
+                             */
+                            requestKey: string;
+                            /** @description Id of the return in the payment system (`D…`) */
+                            endToEnd?: string;
+                            /** @description Why it failed; more codes may be added */
+                            reasonCode?: string;
+                            madeBy: {
+                                by: string;
+                                id: string;
+                                /** @description Name of the API key, person or operator */
+                                name: string | null;
+                                /**
+                                 * @description What the name names
+                                 * @enum {string|null}
+                                 */
+                                actor: "key" | "person" | "operator" | null;
+                            };
+                        }[];
+                        /** @description What may still be refunded */
+                        leftCents: number;
+                        /**
+                         * Format: date-time
+                         * @description Until when; null: nothing was received
+                         */
+                        until: string | null;
+                        /**
+                         * @description Why no refund may be asked for; null: one may
+                         * @enum {string|null}
+                         */
+                        closed: "not_received" | "not_offered" | "too_late" | "nothing_left" | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postRecordsByIdRefunds: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Amount to give back; default: all that is left of the charge */
+                    amountCents?: number;
+                    /** @description Message to the payer */
+                    description?: string;
+                    /**
+                     * Format: uuid
+                     * @description Made by the caller, once per refund; repeat it, never replace it, after a timeout
+                     */
+                    requestKey: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Oldest first */
+                        refunds: {
+                            /**
+                             * Format: uuid
+                             * @description Id of the refund
+                             */
+                            id: string;
+                            /**
+                             * Format: uuid
+                             * @description The charge
+                             */
+                            paymentId: string;
+                            /**
+                             * Format: uuid
+                             * @description Business operation that owns the charge
+                             */
+                            operationId: string;
+                            /** @description Amount that goes back to the payer */
+                            amountCents: number;
+                            /**
+                             * @description unknown: not confirmed yet; pending: the provider has it; completed: the payer has the money; failed: refused, the amount is back in the balance
+                             * @enum {string}
+                             */
+                            status: "unknown" | "pending" | "completed" | "failed";
+                            /** @description Why it was made; more may be added */
+                            reason: string;
+                            /** @description Message to the payer; may be empty */
+                            description: string;
+                            /**
+                             * Format: date-time
+                             * @description Creation
+                             */
+                            createdAt: string;
+                            /**
+                             * Format: date-time
+                             * @description Last change; strictly increasing per refund
+                             */
+                            updatedAt: string;
+                            /**
+                             * Format: date-time
+                             * @description When the completion was posted
+                             */
+                            settledAt: string | null;
+                            /**
+                             * Format: uuid
+                             * @description Key of the request that created it
+                             */
+                            requestKey: string;
+                            /** @description Id of the return in the payment system (`D…`) */
+                            endToEnd?: string;
+                            /** @description Why it failed; more codes may be added */
+                            reasonCode?: string;
+                            madeBy: {
+                                by: string;
+                                id: string;
+                                /** @description Name of the API key, person or operator */
+                                name: string | null;
+                                /**
+                                 * @description What the name names
+                                 * @enum {string|null}
+                                 */
+                                actor: "key" | "person" | "operator" | null;
+                            };
+                        }[];
+                        /** @description What may still be refunded */
+                        leftCents: number;
+                        /**
+                         * Format: date-time
+                         * @description Until when; null: nothing was received
+                         */
+                        until: string | null;
+                        /**
+                         * @description Why no refund may be asked for; null: one may
+                         * @enum {string|null}
+                         */
+                        closed: "not_received" | "not_offered" | "too_late" | "nothing_left" | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "getMerchant-profile": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Name on receipts, in mails and to payers; null: the name of the account */
+                        displayName: string | null;
+                        /** @description 14 characters */
+                        cnpj: string | null;
+                        /** @description `#rrggbb` */
+                        colour: string | null;
+                        /** @description Changes with the logo; null: there is none */
+                        logoVersion: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "postMerchant-profile": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Name on receipts, in mails and to payers */
+                    displayName?: string;
+                    /** @description With or without points; letters as of 2026 */
+                    cnpj?: string;
+                    /** @description Dark enough for white text */
+                    colour?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Name on receipts, in mails and to payers; null: the name of the account */
+                        displayName: string | null;
+                        /** @description 14 characters */
+                        cnpj: string | null;
+                        /** @description `#rrggbb` */
+                        colour: string | null;
+                        /** @description Changes with the logo; null: there is none */
+                        logoVersion: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "postMerchant-profileLogo": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description PNG in Base64: at most 480 × 160, 64 KiB */
+                    png: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "postMerchant-profileLogoRemove": {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getReceivers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        receivers: {
+                            /**
+                             * Format: uuid
+                             * @description Saved receiver
+                             */
+                            id: string;
+                            /** @description What people call the receiver */
+                            name: string;
+                            /**
+                             * @description Type of the key
+                             * @enum {string}
+                             */
+                            pixKeyType: "EMAIL" | "CPF" | "CNPJ" | "PHONE" | "RANDOM";
+                            /** @description Pix key */
+                            pixKey: string;
+                            /**
+                             * Format: date-time
+                             * @description When it was saved
+                             */
+                            createdAt: string;
+                        }[];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postReceivers: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description What people call the receiver */
+                    name: string;
+                    /**
+                     * @description Type of the key
+                     * @enum {string}
+                     */
+                    pixKeyType: "EMAIL" | "CPF" | "CNPJ" | "PHONE" | "RANDOM";
+                    /** @description Pix key */
+                    pixKey: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /**
+                         * Format: uuid
+                         * @description Saved receiver
+                         */
+                        id: string;
+                        /** @description What people call the receiver */
+                        name: string;
+                        /**
+                         * @description Type of the key
+                         * @enum {string}
+                         */
+                        pixKeyType: "EMAIL" | "CPF" | "CNPJ" | "PHONE" | "RANDOM";
+                        /** @description Pix key */
+                        pixKey: string;
+                        /**
+                         * Format: date-time
+                         * @description When it was saved
+                         */
+                        createdAt: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postReceiversByIdRemove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Receiver */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
             };
         };
         responses: {
@@ -4056,7 +5164,7 @@ export interface operations {
             query?: {
                 /** @description Only this operation */
                 operationId?: string;
-                /** @description Days of the chart */
+                /** @description Days of the chart, today included */
                 days?: number;
             };
             header?: {
@@ -4194,10 +5302,36 @@ export interface operations {
                                 description: string;
                             };
                         }[];
+                        /** @description The oldest 20 */
+                        holds: {
+                            /**
+                             * Format: uuid
+                             * @description Operation
+                             */
+                            operationId: string;
+                            /** @description What the operator wants kept back */
+                            wantedCents: number;
+                            /** @description As the operator wrote it */
+                            reason: string;
+                            /**
+                             * Format: date-time
+                             * @description Since
+                             */
+                            placedAt: string;
+                        }[];
                         restrictions: {
                             withdrawalsPaused: boolean;
                             withdrawalsBlocked: boolean;
                             enabled: boolean;
+                        };
+                        /** @description What a new account has done; null: it is not new any more */
+                        firstSteps: null | {
+                            key: boolean;
+                            webhook: boolean;
+                            /** @description One was paid */
+                            charge: boolean;
+                            /** @description One was completed */
+                            transfer: boolean;
                         };
                         /**
                          * Format: date-time
@@ -4230,7 +5364,7 @@ export interface operations {
                 from?: string;
                 /** @description Created before */
                 to?: string;
-                /** @description An id, requestKey, end-to-end id or whole Pix key; else part of description or payer */
+                /** @description An id, requestKey, end-to-end id or whole Pix key; else part of description, payer or a metadata value */
                 search?: string;
                 minimumCents?: number;
                 maximumCents?: number;
@@ -4376,6 +5510,100 @@ export interface operations {
             query: {
                 /** @description Operation */
                 operationId: string;
+                /** @description First day in São Paulo, YYYY-MM-DD */
+                from?: string;
+                /** @description Last day, which is included */
+                to?: string;
+                /** @description Entries before this one */
+                below?: number;
+                /** @description Entries of a page */
+                limit?: number;
+            };
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Newest first */
+                        lines: {
+                            /** @description Unique in the operation */
+                            id: string;
+                            /**
+                             * Format: date-time
+                             * @description When it was posted
+                             */
+                            at: string;
+                            /**
+                             * @description What it is
+                             * @enum {string}
+                             */
+                            kind: "charge" | "charge_fee" | "unexpected_payment" | "transfer" | "transfer_fee" | "transfer_cancelled" | "transfer_fee_cancelled" | "transfer_returned" | "refund" | "refund_failed" | "debit" | "debt_forgiven" | "hold" | "hold_released" | "correction";
+                            /** @description What the balance changed by: negative is out */
+                            amountCents: number;
+                            /** @description Balance after this line */
+                            balanceCents: number;
+                            /** @description Its payment */
+                            paymentId: string | null;
+                            /** @description The payment; null: there is none, or its operation was deleted */
+                            payment: null | {
+                                /**
+                                 * @description Kind
+                                 * @enum {string}
+                                 */
+                                kind: "deposit" | "transfer";
+                                /** @description Payer of a charge */
+                                payerName: string | null;
+                                /** @description Receiver of a transfer; masked for developers and viewers */
+                                pixKey: string | null;
+                                /** @description Type of the key */
+                                pixKeyType: string | null;
+                                description: string;
+                            };
+                        }[];
+                        /** @description Before the period */
+                        openingBalanceCents: number;
+                        /** @description After the period */
+                        closingBalanceCents: number;
+                        /** @description Of the whole period; null: a later page, or the period is too long to be summed up */
+                        totals: null | {
+                            /** @description In */
+                            inCents: number;
+                            /** @description Out */
+                            outCents: number;
+                        };
+                        nextBelow: number | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getJournal: {
+        parameters: {
+            query: {
+                /** @description Operation */
+                operationId: string;
                 /** @description Lines before this one */
                 below?: number;
                 limit?: number;
@@ -4437,6 +5665,98 @@ export interface operations {
                             };
                         }[];
                         nextBelow: number | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getCloses: {
+        parameters: {
+            query: {
+                /** @description Operation */
+                operationId: string;
+                /** @description Days before this one */
+                before?: string;
+                /** @description Days of a page */
+                limit?: number;
+            };
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Newest first */
+                        closes: components["schemas"]["Close"][];
+                        /** Format: date */
+                        nextBefore: string | null;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    "getOperation-disputes": {
+        parameters: {
+            query: {
+                /** @description Operation */
+                operationId: string;
+                /** @description Disputes before this one */
+                below?: string;
+                /** @description Disputes of a page */
+                limit?: number;
+            };
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @description Newest first */
+                        disputes: components["schemas"]["Dispute"][];
+                        /** @description For the next page */
+                        nextBelow: string | null;
                     };
                 };
             };
@@ -4886,6 +6206,16 @@ export interface operations {
     "getSecurity-events": {
         parameters: {
             query?: {
+                /** @description Only events of this group */
+                group?: "access" | "factors" | "keys" | "webhooks" | "people" | "operations" | "transfers" | "profile" | "exports";
+                /** @description Only these */
+                outcome?: "ok" | "refused";
+                /** @description Only what this person did */
+                userId?: string;
+                /** @description First day in São Paulo */
+                from?: string;
+                /** @description Last day, which is included */
+                to?: string;
                 /** @description Events before this one */
                 below?: string;
                 limit?: number;
@@ -4924,7 +6254,7 @@ export interface operations {
                              * @description What
                              * @enum {string}
                              */
-                            kind: "sign_in" | "sign_out" | "factor.code" | "factor.enrolled" | "factor.removed" | "factor.backup_codes" | "factor.grace" | "password.checked" | "password.changed" | "password.reset_asked" | "password.reset" | "email.change_asked" | "email.change_cancelled" | "email.changed" | "session.ended" | "key.created" | "key.rolled" | "key.narrowed" | "key.revoked" | "webhook.changed" | "member.invited" | "member.invitation_withdrawn" | "member.joined" | "member.role" | "member.removed" | "draft.created" | "draft.confirmed" | "export.downloaded" | "access.refused";
+                            kind: "sign_in" | "sign_out" | "factor.code" | "factor.enrolled" | "factor.removed" | "factor.backup_codes" | "factor.grace" | "password.checked" | "password.changed" | "password.reset_asked" | "password.reset" | "email.change_asked" | "email.change_cancelled" | "email.changed" | "session.ended" | "key.created" | "key.rolled" | "key.narrowed" | "key.revoked" | "webhook.changed" | "member.invited" | "member.invitation_withdrawn" | "member.joined" | "member.role" | "member.removed" | "draft.created" | "draft.confirmed" | "refund.created" | "receiver.saved" | "receiver.removed" | "profile.changed" | "operation.changed" | "export.downloaded" | "access.refused";
                             /**
                              * @description Whether it happened
                              * @enum {string}
@@ -5188,6 +6518,12 @@ export interface operations {
                 keyId?: string;
                 /** @description Only about this payment */
                 paymentId?: string;
+                /** @description X-Request-Id of the answer or of the request */
+                requestId?: string;
+                /** @description First day in São Paulo */
+                from?: string;
+                /** @description Last day, which is included */
+                to?: string;
                 cursor?: string;
                 limit?: number;
             };
@@ -5264,6 +6600,340 @@ export interface operations {
             403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             414: components["responses"]["Error414"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdPay: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Default: the whole amount of a charge or of the Pix that is disputed, or what is left to return */
+                    amountCents?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdExpire: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdRemove: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdComplete: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdRefuse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Of the payment system, as `AC03` (default), `AM04` or `FRAD`; the guide lists them */
+                    code?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdReturn: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Default: the whole amount of a charge or of the Pix that is disputed, or what is left to return */
+                    amountCents?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
+            429: components["responses"]["Error429"];
+            500: components["responses"]["Error500"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    postTestPaymentsByIdDispute: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The business operation; without it the main one */
+                "X-Service-Operation"?: components["parameters"]["ServiceOperation"];
+            };
+            path: {
+                /** @description Id of a payment of a test account */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Default: the whole amount of a charge or of the Pix that is disputed, or what is left to return */
+                    amountCents?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        ok: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            404: components["responses"]["Error404"];
+            413: components["responses"]["Error413"];
+            414: components["responses"]["Error414"];
+            415: components["responses"]["Error415"];
             429: components["responses"]["Error429"];
             500: components["responses"]["Error500"];
             503: components["responses"]["Error503"];

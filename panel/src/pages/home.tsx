@@ -1,11 +1,11 @@
 import { Alert, Button, Skeleton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask, type Overview, type RecordView } from '../api/client.ts';
 import { money, shortDateTime, time } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { DayChart } from '../ui/chart.tsx';
+import { DayChart, periods } from '../ui/chart.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
@@ -13,7 +13,10 @@ import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When 
 export function Home() {
   const { words, language } = useText();
   const { account, operationId, may } = useScope();
-  const { data, error, refetch } = useOverview();
+  const { dias } = useSearch({ strict: false }) as { dias?: string };
+  const navigate = useNavigate();
+  const count = periods.find((one) => String(one) === dias) ?? 30;
+  const { data, error, refetch } = useOverview(false, 2 * count);
   const shown = data?.operations.filter((one) => operationId === null || one.id === operationId) ?? [];
   return (
     <>
@@ -39,12 +42,18 @@ export function Home() {
       ) : (
         <div className="stack">
           <Warnings data={data} />
+          <FirstSteps data={data} />
           <Balances operations={shown} />
+          <Holds data={data} operations={shown} />
           <div className="soft" style={{ fontSize: 13, marginTop: -8 }}>
             {words.common.updatedAt(time(data.at, language))}. {words.home.stale}
           </div>
           <Attention data={data} />
-          <DayChart days={data.days} />
+          <DayChart
+            days={data.days}
+            count={count}
+            choose={(days) => void navigate({ to: '/', search: { dias: String(days) }, replace: true })}
+          />
           {operationId === null && data.operations.length > 1 && <ByOperation operations={data.operations} />}
           <Recent />
         </div>
@@ -99,6 +108,72 @@ function Balances({ operations }: { operations: Operation[] }) {
         <dd className="about">{words.home.heldAbout}</dd>
       </div>
     </dl>
+  );
+}
+
+/** What a new account does first; each step ticks itself off, and with the last one the guide is gone. */
+function FirstSteps({ data }: { data: Overview }) {
+  const words = useWords();
+  const { may } = useScope();
+  const { firstSteps } = data;
+  if (firstSteps === null) return null;
+  const steps = [
+    ...(may('keys') ? [{ name: 'key', to: '/integracoes/chaves' } as const] : []),
+    ...(may('charges') ? [{ name: 'charge', to: '/cobrancas/nova' } as const] : []),
+    ...(may('webhooks') ? [{ name: 'webhook', to: '/integracoes/webhooks' } as const] : []),
+    ...(may('transfers') ? [{ name: 'transfer', to: '/transferencias/nova' } as const] : []),
+  ];
+  const done = steps.filter(({ name }) => firstSteps[name]).length;
+  if (done === steps.length) return null;
+  return (
+    <section className="card" aria-labelledby="first-steps">
+      <div className="cardhead">
+        <h2 id="first-steps">{words.home.firstSteps}</h2>
+        <span className="soft">{words.home.stepsDone(done, steps.length)}</span>
+      </div>
+      <ol className="steps">
+        {steps.map(({ name, to }) => (
+          <li key={name}>
+            <span className={firstSteps[name] ? 'plus' : 'soft'}>
+              <Icon name={firstSteps[name] ? 'check' : 'clock'} size={18} />
+            </span>
+            {firstSteps[name] ? (
+              <span className="soft">
+                {words.home.steps[name]} <span className="visuallyhidden">({words.home.stepDone})</span>
+              </span>
+            ) : (
+              <Link to={to}>{words.home.steps[name]}</Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+/** Why amounts are held: what the operator wrote, beside each. */
+function Holds({ data, operations }: { data: Overview; operations: Operation[] }) {
+  const words = useWords();
+  if (data.holds.length === 0) return null;
+  const names = new Map(operations.map(({ id, name }) => [id, name]));
+  return (
+    <section className="card" aria-labelledby="holds">
+      <h2 id="holds">{words.home.holdsTitle}</h2>
+      <ul className="moves">
+        {data.holds.map((one) => (
+          <li key={`${one.operationId}${one.placedAt}`} className="keyrow">
+            <span style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
+              {one.reason}
+              <span className="soft" style={{ display: 'block', fontSize: 13 }}>
+                {operations.length > 1 && `${names.get(one.operationId) ?? ''} · `}
+                <When at={one.placedAt} />
+              </span>
+            </span>
+            <Money cents={one.wantedCents} />
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 
@@ -227,7 +302,13 @@ function Recent() {
   });
   return (
     <section className="card" aria-labelledby="recent">
-      <h2 id="recent">{words.home.recent}</h2>
+      <div className="cardhead">
+        <h2 id="recent">{words.home.recent}</h2>
+        <span className="end" style={{ display: 'flex', gap: 14 }}>
+          <Link to="/cobrancas">{words.home.allCharges}</Link>
+          <Link to="/transferencias">{words.home.allTransfers}</Link>
+        </span>
+      </div>
       {error ? (
         <Trouble error={error} />
       ) : !data ? (

@@ -20,7 +20,15 @@ import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
 
-const permissions = ['read', 'charges', 'transfers', 'operations', 'webhooks'] as const;
+const permissions = [
+  'read',
+  'charges',
+  'transfers',
+  'refunds',
+  'operations',
+  'webhooks',
+  'simulate',
+] as const;
 type Permission = (typeof permissions)[number];
 
 interface Key {
@@ -224,15 +232,17 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
         />
         <Checkbox.Group label={words.keys.permissions} value={chosen} onChange={setChosen}>
           <div className="stack" style={{ gap: 10, marginTop: 8 }}>
-            {permissions.map((one) => (
-              <Checkbox
-                key={one}
-                value={one}
-                disabled={one === 'transfers' && !may('transfers')}
-                label={words.keys.permissionNames[one]}
-                description={words.keys.permissionAbout[one]}
-              />
-            ))}
+            {permissions
+              .filter((one) => one !== 'simulate' || account.test)
+              .map((one) => (
+                <Checkbox
+                  key={one}
+                  value={one}
+                  disabled={one === 'transfers' && !may('transfers')}
+                  label={words.keys.permissionNames[one]}
+                  description={words.keys.permissionAbout[one]}
+                />
+              ))}
           </div>
         </Checkbox.Group>
         {moves && (

@@ -46,7 +46,7 @@ export function NewCharge() {
   if (made) {
     return (
       <>
-        <PageHead title={words.detail.charge} />
+        <PageHead title={words.detail.charge} back={{ to: '/cobrancas', label: words.charges.title }} />
         <div className="card narrow">
           <ChargeCode id={made.id} />
           <div
@@ -77,7 +77,7 @@ export function NewCharge() {
     : ' ';
   return (
     <>
-      <PageHead title={words.charges.new} />
+      <PageHead title={words.charges.new} back={{ to: '/cobrancas', label: words.charges.title }} />
       <form className="card stack narrow" onSubmit={create.submit}>
         <MoneyInput
           label={words.common.amount}

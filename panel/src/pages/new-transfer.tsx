@@ -1,8 +1,9 @@
-import { Alert, Button, PinInput, Select, TextInput } from '@mantine/core';
+import { Alert, Button, PinInput, SegmentedControl, Select, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate, useParams } from '@tanstack/react-router';
+import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ask, Problem } from '../api/client.ts';
+import { ask, Problem, type RecordView } from '../api/client.ts';
+import { feeOf, grossFor } from '../fee.ts';
 import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
 import { useOverview, useScope } from '../session.tsx';
@@ -11,33 +12,50 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
+import { ChooseReceiver, type Receiver, SaveReceiver } from '../ui/receivers.tsx';
 import { useDetail } from './payment.tsx';
 
+/** A new transfer; `?repetir=` begins with what another one was made of. */
 export function NewTransfer() {
+  const { repetir } = useSearch({ strict: false }) as { repetir?: string };
+  return repetir === undefined ? <TransferForm /> : <Repeated id={repetir} />;
+}
+
+function Repeated({ id }: { id: string }) {
+  const { data, error, refetch } = useDetail(id);
+  if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
+  if (!data) return <Rows />;
+  return <TransferForm like={data.record} />;
+}
+
+function TransferForm({ like }: { like?: RecordView }) {
   const { words, language } = useText();
   const { api, account, session, operationId } = useScope();
   const navigate = useNavigate();
   const start = useStartOperation(operationId);
   const overview = useOverview(true);
-  const [chosen, setChosen] = useState<string | null>(null);
+  const [chosen, setChosen] = useState<string | null>(like?.operationId ?? null);
   const operation = chosen ?? start;
-  const [type, setType] = useState<PixKeyType>('CPF');
-  const [typeChosen, setTypeChosen] = useState(false);
-  const [keyText, setKeyText] = useState('');
-  const [cents, setCents] = useState(0);
-  const [description, setDescription] = useState('');
+  const [type, setType] = useState<PixKeyType>((like?.pixKeyType as PixKeyType | null) ?? 'CPF');
+  const [typeChosen, setTypeChosen] = useState(like !== undefined);
+  const [keyText, setKeyText] = useState(like?.pixKey ? pixKeyText(like.pixKeyType, like.pixKey) : '');
+  const [typed, setTyped] = useState(like?.amountCents ?? 0);
+  const [exact, setExact] = useState(false);
+  const [description, setDescription] = useState(like?.description ?? '');
   const [requestKey] = useState(() => crypto.randomUUID());
-  const { data: limits } = useQuery({
+  const asked = useQuery({
     queryKey: [account.id, 'account', operation],
     enabled: operation !== '',
     queryFn: () => ask(() => api.GET('/account', { headers: { 'x-service-operation': operation } })),
   });
 
+  const limits = asked.data;
+  const cents = typed === 0 || !exact ? typed : limits ? grossFor(typed, limits) : 0;
   const pixKey = cleanPixKey(type, keyText);
   const keyFits = isPixKey(type, pixKey);
   const balance = overview.data?.operations.find((one) => one.id === operation);
   const available = balance ? balance.availableCents - balance.receivableCents : 0;
-  const fee = limits ? limits.feeCents + Math.floor((cents * limits.withdrawalFeeBps + 5000) / 10_000) : 0;
+  const fee = limits ? feeOf(cents, limits) : 0;
   const outside = limits && (cents < limits.minimumWithdrawalCents || cents > limits.maximumWithdrawalCents);
   const amountError =
     cents === 0 || !limits
@@ -58,10 +76,19 @@ export function NewTransfer() {
     if (guess) setType(guess);
   }
 
+  function chooseReceiver({ pixKey: key, pixKeyType }: Receiver) {
+    setType(pixKeyType);
+    setTypeChosen(true);
+    setKeyText(pixKeyText(pixKeyType, key));
+  }
+
   const create = useAction(async () => {
+    // What was typed before the account's fees had arrived waits for them here.
+    const known = limits ?? (await asked.refetch({ throwOnError: true })).data;
+    const amountCents = exact && known ? grossFor(typed, known) : typed;
     const draft = await ask(() =>
       api.POST('/drafts', {
-        body: { amountCents: cents, pixKey, pixKeyType: type, description, requestKey },
+        body: { amountCents, pixKey, pixKeyType: type, description, requestKey },
         headers: { 'x-service-operation': operation },
       }),
     );
@@ -71,7 +98,10 @@ export function NewTransfer() {
   if (session.frozenUntil) {
     return (
       <>
-        <PageHead title={words.transfers.new} />
+        <PageHead
+          title={words.transfers.new}
+          back={{ to: '/transferencias', label: words.transfers.title }}
+        />
         <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
           {words.transfers.frozenUntil(dateTime(session.frozenUntil, language))}
         </Alert>
@@ -81,7 +111,10 @@ export function NewTransfer() {
   if (!account.test && !session.secondFactor) {
     return (
       <>
-        <PageHead title={words.transfers.new} />
+        <PageHead
+          title={words.transfers.new}
+          back={{ to: '/transferencias', label: words.transfers.title }}
+        />
         <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
           <p>
             {session.passkeys > 0 || session.twoFactorEnabled
@@ -97,7 +130,7 @@ export function NewTransfer() {
   }
   return (
     <>
-      <PageHead title={words.transfers.new} />
+      <PageHead title={words.transfers.new} back={{ to: '/transferencias', label: words.transfers.title }} />
       <form className="card stack narrow" onSubmit={create.submit}>
         <OperationField
           label={words.transfers.chooseOperation}
@@ -105,6 +138,7 @@ export function NewTransfer() {
           onValue={setChosen}
           withBalance
         />
+        {!like && <ChooseReceiver choose={chooseReceiver} />}
         <div style={{ display: 'grid', gap: 12, gridTemplateColumns: 'minmax(112px, 140px) minmax(0, 1fr)' }}>
           <Select
             label={words.transfers.keyType}
@@ -141,8 +175,8 @@ export function NewTransfer() {
         <MoneyInput
           label={words.common.amount}
           description={balance ? words.transfers.balance(money(available)) : ' '}
-          cents={cents}
-          onCents={setCents}
+          cents={typed}
+          onCents={setTyped}
           error={amountError}
         />
         <TextInput
@@ -152,6 +186,17 @@ export function NewTransfer() {
           autoComplete="off"
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
+        />
+        <SegmentedControl
+          aria-label={words.transfers.amountMode}
+          fullWidth
+          size="xs"
+          data={[
+            { value: 'gross', label: words.transfers.debited },
+            { value: 'net', label: words.transfers.exact },
+          ]}
+          value={exact ? 'net' : 'gross'}
+          onChange={(mode) => setExact(mode === 'net')}
         />
         <dl className="sum" aria-live="polite">
           <dt>{words.transfers.gross}</dt>
@@ -167,12 +212,13 @@ export function NewTransfer() {
             <Money cents={Math.max(0, cents === 0 ? 0 : cents - fee)} />
           </dd>
         </dl>
+        {keyFits && <SaveReceiver pixKey={pixKey} pixKeyType={type} />}
         <FormError error={create.error} />
         <Button
           type="submit"
           size="md"
           loading={create.busy}
-          disabled={!keyFits || cents === 0 || amountError !== null || operation === ''}
+          disabled={!keyFits || typed === 0 || amountError !== null}
         >
           {words.transfers.continue}
         </Button>
@@ -256,6 +302,12 @@ export function TransferCode() {
               <Money cents={record.expectedNetAmountCents ?? 0} />
             </strong>
           </dd>
+          {record.description && (
+            <>
+              <dt>{words.common.description}</dt>
+              <dd>{record.description}</dd>
+            </>
+          )}
           <dt>{words.common.operation}</dt>
           <dd>{data.operationName}</dd>
         </dl>
@@ -274,7 +326,8 @@ export function TransferCode() {
           value={code}
           onChange={setCode}
         />
-        {notice && (
+        {/* Only when the form accepts Enter again: a person types the code as soon as this is shown. */}
+        {notice && !doing.busy && (
           <Alert color="mata" role="status">
             {notice}
           </Alert>
@@ -360,10 +413,19 @@ function Outcome({
         {ended && <p className="soft">{words.transfers.cancelledLead}</p>}
         {status === 'unknown' && <p className="soft">{words.transfers.unknownLead}</p>}
         <div style={{ display: 'flex', gap: 10, justifyContent: 'center', marginTop: 20, flexWrap: 'wrap' }}>
+          {good && (
+            <Button
+              component={Link}
+              to={`/pagamentos/${id}/comprovante`}
+              leftSection={<Icon name="print" size={18} />}
+            >
+              {words.detail.receipt}
+            </Button>
+          )}
           <Button component={Link} to={`/pagamentos/${id}`} variant="default">
             {words.charges.detail}
           </Button>
-          <Button component={Link} to="/transferencias/nova">
+          <Button component={Link} to="/transferencias/nova" {...(good && { variant: 'default' })}>
             {words.transfers.newOne}
           </Button>
         </div>

@@ -1,6 +1,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { ask, type Detail, Problem } from '../api/client.ts';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
@@ -19,6 +20,9 @@ import {
   Trouble,
   When,
 } from '../ui/parts.tsx';
+import { lastFiltersOf } from '../ui/records.tsx';
+import { RefundsOf } from '../ui/refunds.tsx';
+import { TestMode } from '../ui/test-mode.tsx';
 import { NotFound } from './not-found.tsx';
 
 export function useDetail(id: string) {
@@ -35,6 +39,7 @@ export function useDetail(id: string) {
 
 export function PaymentPage() {
   const words = useWords();
+  const { may } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error, refetch } = useDetail(id);
   if (error && !data) {
@@ -47,7 +52,14 @@ export function PaymentPage() {
   const settled = record.status === 'paid' || record.status === 'completed';
   return (
     <>
-      <PageHead title={charge ? words.detail.charge : words.detail.transfer}>
+      <PageHead
+        title={charge ? words.detail.charge : words.detail.transfer}
+        back={{
+          to: charge ? '/cobrancas' : '/transferencias',
+          label: charge ? words.charges.title : words.transfers.title,
+          search: lastFiltersOf(record.kind),
+        }}
+      >
         {settled && (
           <Button
             component={Link}
@@ -56,6 +68,14 @@ export function PaymentPage() {
             leftSection={<Icon name="print" size={18} />}
           >
             {words.detail.receipt}
+          </Button>
+        )}
+        {!charge && record.status !== 'draft' && may('transfers') && record.pixKey !== null && (
+          <Button
+            renderRoot={(props) => <Link to="/transferencias/nova" search={{ repetir: id }} {...props} />}
+            variant="default"
+          >
+            {words.transfers.repeat}
           </Button>
         )}
         {record.status === 'draft' && (
@@ -82,6 +102,12 @@ export function PaymentPage() {
               </dd>
               <dt>{words.detail.requestKey}</dt>
               <dd className="mono">{record.requestKey}</dd>
+              {Object.entries(record.metadata ?? {}).map(([name, value]) => (
+                <Fragment key={name}>
+                  <dt className="mono">{name}</dt>
+                  <dd>{value}</dd>
+                </Fragment>
+              ))}
             </TechnicalIds>
           </section>
           <section className="card" aria-labelledby="timeline">
@@ -95,6 +121,8 @@ export function PaymentPage() {
               <ChargeCode id={id} />
             </section>
           )}
+          {charge && <RefundsOf charge={record} />}
+          <TestMode payment={record} />
           <Ledger data={data} />
           <section className="card" aria-labelledby="events">
             <div className="cardhead">
@@ -183,6 +211,14 @@ function Facts({ data }: { data: Detail }) {
           <dt>{words.common.net}</dt>
           <dd>
             <Money cents={net} />
+          </dd>
+        </>
+      )}
+      {record.refundedCents !== undefined && (
+        <>
+          <dt>{words.refund.refunded}</dt>
+          <dd>
+            <Money cents={record.refundedCents} />
           </dd>
         </>
       )}

@@ -4,8 +4,13 @@ import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText } from '../text/text.tsx';
 import { Icon } from '../ui/icons.tsx';
+import { Letterhead, useMerchantProfile } from '../ui/merchant.tsx';
 import { PageHead, Rows, Trouble } from '../ui/parts.tsx';
+import { useRefunds } from '../ui/refunds.tsx';
+import { NotFound } from './not-found.tsx';
 import { useDetail } from './payment.tsx';
+
+type Row = [label: string, value: string | null | undefined];
 
 /** A page to print; the same as a PDF comes from the server. */
 export function Receipt() {
@@ -20,28 +25,89 @@ export function Receipt() {
   if (record.status !== 'paid' && record.status !== 'completed') {
     return <p className="soft">{words.receipt.notYet}</p>;
   }
-  const rows: [string, string | null | undefined][] = [
-    [words.receipt.when, when && dateTimeSeconds(when, language)],
-    [words.receipt.from, record.payerName],
-    [words.receipt.to, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
-    [words.common.description, record.description],
-    [words.receipt.account, `${account.name} · ${data.operationName}`],
-    [
-      words.common.fee,
-      record.kind === 'transfer' ? money(record.providerFeeCents ?? record.feeCents ?? 0) : null,
-    ],
-    [words.detail.endToEnd, record.endToEnd],
-    [words.detail.id, record.id],
-  ];
-  const shown =
-    record.kind === 'transfer' ? (record.netAmountCents ?? record.amountCents) : record.amountCents;
+  const transfer = record.kind === 'transfer';
+  return (
+    <Sheet
+      what={words.receipt.of[record.kind]}
+      cents={transfer ? (record.netAmountCents ?? record.amountCents) : record.amountCents}
+      rows={[
+        [words.receipt.when, when && dateTimeSeconds(when, language)],
+        [words.receipt.from, record.payerName],
+        [words.receipt.to, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
+        [words.common.description, record.description],
+        [words.receipt.account, `${account.name} · ${data.operationName}`],
+        [words.common.fee, transfer ? money(record.providerFeeCents ?? record.feeCents ?? 0) : null],
+        [words.detail.endToEnd, record.endToEnd],
+        [words.detail.id, record.id],
+      ]}
+      endToEnd={record.endToEnd}
+      back={{
+        to: `/pagamentos/${record.id}`,
+        label: transfer ? words.detail.transfer : words.detail.charge,
+      }}
+      file={`records/${record.id}/receipt.pdf`}
+    />
+  );
+}
+
+export function RefundReceipt() {
+  const { words, language } = useText();
+  const { account } = useScope();
+  const { id, refund: refundId } = useParams({ strict: false }) as { id: string; refund: string };
+  const { data, error } = useDetail(id);
+  const refunds = useRefunds(id, true);
+  if ((error && !data) || (refunds.error && !refunds.data)) return <Trouble error={error ?? refunds.error} />;
+  if (!data || !refunds.data) return <Rows />;
+  const refund = refunds.data.refunds.find((one) => one.id === refundId);
+  if (!refund) return <NotFound />;
+  if (refund.status !== 'completed') return <p className="soft">{words.receipt.notYet}</p>;
+  return (
+    <Sheet
+      what={words.refund.receiptOf}
+      cents={refund.amountCents}
+      rows={[
+        [words.receipt.when, refund.settledAt && dateTimeSeconds(refund.settledAt, language)],
+        [words.refund.payee, data.record.payerName],
+        [words.refund.message, refund.description],
+        [words.receipt.account, `${account.name} · ${data.operationName}`],
+        [words.refund.original, data.record.endToEnd],
+        [words.detail.endToEnd, refund.endToEnd],
+        [words.detail.id, refund.id],
+      ]}
+      endToEnd={refund.endToEnd}
+      back={{ to: `/pagamentos/${id}`, label: words.detail.charge }}
+      file={`records/${id}/refunds/${refund.id}/receipt.pdf`}
+    />
+  );
+}
+
+function Sheet({
+  what,
+  cents,
+  rows,
+  endToEnd,
+  back,
+  file,
+}: {
+  what: string;
+  cents: number;
+  rows: readonly Row[];
+  endToEnd: string | undefined;
+  back: { to: string; label: string };
+  /** Below the account. */
+  file: string;
+}) {
+  const { words, language } = useText();
+  const { account } = useScope();
+  const { data: profile } = useMerchantProfile();
+  const ids: readonly string[] = [words.detail.endToEnd, words.detail.id, words.refund.original];
   return (
     <>
       <div className="noprint">
-        <PageHead title={words.receipt.title}>
+        <PageHead title={words.receipt.title} back={back}>
           <Button
             component="a"
-            href={`/panel/api/accounts/${account.id}/records/${record.id}/receipt.pdf?language=${language}`}
+            href={`/panel/api/accounts/${account.id}/${file}?language=${language}`}
             leftSection={<Icon name="download" size={18} />}
           >
             {words.receipt.pdf}
@@ -56,15 +122,12 @@ export function Receipt() {
         </PageHead>
       </div>
       <article className="receipt">
-        <div className="brand">
-          <img src="/vintem.svg" alt="" width="30" height="30" />
-          vintem
-        </div>
+        <Letterhead profile={profile} />
         <h2 style={{ fontSize: 15, fontWeight: 600, margin: 0 }} className="soft">
-          {words.receipt.of[record.kind]}
+          {what}
         </h2>
         <p className="big num" style={{ margin: '2px 0 20px' }}>
-          {money(shown)}
+          {money(cents)}
         </p>
         <dl className="facts">
           {rows
@@ -72,13 +135,11 @@ export function Receipt() {
             .map(([label, value]) => (
               <div key={label} style={{ display: 'contents' }}>
                 <dt>{label}</dt>
-                <dd className={label === words.detail.endToEnd || label === words.detail.id ? 'mono' : ''}>
-                  {value}
-                </dd>
+                <dd className={ids.includes(label) ? 'mono' : ''}>{value}</dd>
               </div>
             ))}
         </dl>
-        {record.endToEnd && (
+        {endToEnd && (
           <p className="soft" style={{ fontSize: 13, margin: '20px 0 0' }}>
             {words.receipt.authentic}
           </p>

@@ -1,4 +1,5 @@
-import { Select } from '@mantine/core';
+import { Select, TextInput } from '@mantine/core';
+import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -9,8 +10,10 @@ import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
+import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
-export interface RequestFilters {
+export interface RequestFilters extends PeriodSearch {
+  id?: string;
   metodo?: string;
   resposta?: string;
   chave?: string;
@@ -32,11 +35,15 @@ export function Requests() {
   const filters = useSearch({ strict: false }) as RequestFilters;
   const navigate = useNavigate();
   const [chosen, setChosen] = useState<string | null>(null);
+  const days = daysOf(filters, null);
   const query: Query = {
     ...(filters.metodo && { method: filters.metodo as (typeof methods)[number] }),
     ...(filters.resposta && { status: filters.resposta as (typeof classes)[number] }),
     ...(filters.chave && { keyId: filters.chave }),
     ...(filters.pagamento && { paymentId: filters.pagamento }),
+    ...(filters.id && { requestId: filters.id }),
+    ...(days.de && { from: days.de }),
+    ...(days.ate && { to: days.ate }),
   };
   const pages = useInfiniteQuery({
     queryKey: [account.id, 'requests', query],
@@ -96,6 +103,16 @@ export function Requests() {
             className="wide"
             miw={180}
           />
+          <RequestId
+            key={filters.id ? 'some' : 'none'}
+            value={filters.id ?? ''}
+            onValue={(id) => choose({ id })}
+          />
+          <PeriodField
+            search={filters}
+            fallback={null}
+            onSearch={(period) => choose({ periodo: '', de: '', ate: '', ...period })}
+          />
         </LogFilters>
         <Listed
           pages={pages}
@@ -133,6 +150,24 @@ export function Requests() {
         </Listed>
       </div>
     </>
+  );
+}
+
+function RequestId({ value, onValue }: { value: string; onValue: (id: string) => void }) {
+  const [text, setText] = useState(value);
+  const later = useDebouncedCallback((id: string) => onValue(id.trim()), 350);
+  return (
+    <TextInput
+      className="grow"
+      type="search"
+      label="X-Request-Id"
+      value={text}
+      maxLength={200}
+      onChange={(event) => {
+        setText(event.currentTarget.value);
+        later(event.currentTarget.value);
+      }}
+    />
   );
 }
 

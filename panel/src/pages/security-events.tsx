@@ -1,39 +1,122 @@
-import { Button } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { Button, Select } from '@mantine/core';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText } from '../text/text.tsx';
-import { Listed } from '../ui/listed.tsx';
+import { Listed, ListFoot } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
+import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
 type Event =
   paths['/security-events']['get']['responses'][200]['content']['application/json']['events'][number];
 
-/** What happened to the access of this account in the last year, newest first. */
+type Query = NonNullable<paths['/security-events']['get']['parameters']['query']>;
+
+export interface ActivityFilters extends PeriodSearch {
+  assunto?: string;
+  pessoa?: string;
+  resultado?: string;
+}
+
+/** Who did what in this account in the last year, newest first. What is asked for stands in the address. */
 export function SecurityEvents() {
   const { words, language } = useText();
   const { api, account } = useScope();
+  const filters = useSearch({ strict: false }) as ActivityFilters;
+  const navigate = useNavigate();
+  const show = (search: ActivityFilters) =>
+    void navigate({ to: '/seguranca/registro', search, replace: true });
+  const { de, ate } = daysOf(filters, null);
+  const query: Query = {
+    ...(filters.assunto &&
+      filters.assunto in words.securityEvents.groups && {
+        group: filters.assunto as NonNullable<Query['group']>,
+      }),
+    ...((filters.resultado === 'ok' || filters.resultado === 'refused') && { outcome: filters.resultado }),
+    ...(filters.pessoa && { userId: filters.pessoa }),
+    ...(de && { from: de }),
+    ...(ate && { to: ate }),
+  };
+  const people = useQuery({
+    queryKey: [account.id, 'members'],
+    queryFn: () => ask(() => api.GET('/members')),
+  });
   const pages = useInfiniteQuery({
-    queryKey: [account.id, 'security-events'],
+    queryKey: [account.id, 'security-events', query],
     queryFn: ({ pageParam }) =>
       ask(() =>
         api.GET('/security-events', {
-          params: { query: { limit: 50, ...(pageParam && { below: pageParam }) } },
+          params: { query: { ...query, limit: 50, ...(pageParam && { below: pageParam }) } },
         }),
       ),
     initialPageParam: null as string | null,
     getNextPageParam: (last) => last.nextBelow,
   });
+  const filtered = Object.keys(query).length > 0;
+  const { assunto, pessoa, resultado, ...period } = filters;
   const events = pages.data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <>
       <PageHead title={words.securityEvents.title} lead={words.securityEvents.lead} />
+      <section className="card" aria-label={words.common.search} style={{ marginBottom: 18 }}>
+        <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
+          <Select
+            label={words.securityEvents.group}
+            data={[
+              { value: '', label: words.common.any },
+              ...Object.entries(words.securityEvents.groups).map(([value, label]) => ({ value, label })),
+            ]}
+            value={assunto ?? ''}
+            onChange={(value) => show({ ...filters, assunto: value || undefined } as ActivityFilters)}
+            allowDeselect={false}
+          />
+          <Select
+            label={words.securityEvents.person}
+            data={[
+              { value: '', label: words.common.any },
+              ...(people.data?.members ?? []).map(({ userId, name }) => ({ value: userId, label: name })),
+            ]}
+            value={pessoa ?? ''}
+            onChange={(value) => show({ ...filters, pessoa: value || undefined } as ActivityFilters)}
+            allowDeselect={false}
+          />
+          <Select
+            label={words.securityEvents.outcome}
+            data={[
+              { value: '', label: words.common.any },
+              { value: 'ok', label: words.securityEvents.outcomes.ok },
+              { value: 'refused', label: words.securityEvents.outcomes.refused },
+            ]}
+            value={resultado ?? ''}
+            onChange={(value) => show({ ...filters, resultado: value || undefined } as ActivityFilters)}
+            allowDeselect={false}
+          />
+          <PeriodField
+            search={period}
+            fallback={null}
+            onSearch={(next) =>
+              show({
+                ...(assunto && { assunto }),
+                ...(pessoa && { pessoa }),
+                ...(resultado && { resultado }),
+                ...next,
+              })
+            }
+          />
+          {filtered && (
+            <Button className="wide" variant="subtle" onClick={() => show({})}>
+              {words.common.clear}
+            </Button>
+          )}
+        </form>
+      </section>
       <Listed
         pages={pages}
-        count={events.length}
-        noMatch={null}
+        count={events.length + (pages.hasNextPage ? 1 : 0)}
+        noMatch={filtered ? words.securityEvents.noMatch : null}
         empty={
           <div className="card">
             <Empty icon="shield" title={words.securityEvents.empty} lead={words.securityEvents.lead} />
@@ -59,15 +142,7 @@ export function SecurityEvents() {
               </li>
             ))}
           </ul>
-          {pages.hasNextPage && (
-            <Button
-              variant="default"
-              loading={pages.isFetchingNextPage}
-              onClick={() => void pages.fetchNextPage()}
-            >
-              {words.securityEvents.more}
-            </Button>
-          )}
+          <ListFoot file="security-events.csv" filters={query} pages={pages} />
         </section>
       </Listed>
     </>

@@ -478,7 +478,7 @@ function Sessions() {
                 {words.security.endOthers}
               </Button>
             )}
-            <Button variant="default" c="red.8" loading={endAll.busy} onClick={() => endAll.run()}>
+            <Button variant="default" c="var(--bad)" loading={endAll.busy} onClick={() => endAll.run()}>
               {words.security.endAll}
             </Button>
           </div>

@@ -1,129 +1,220 @@
-import { Select } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
-import { money } from '../format.ts';
-import { useOverview, useScope } from '../session.tsx';
-import { useWords } from '../text/text.tsx';
-import { Listed, ListFoot } from '../ui/listed.tsx';
+import { money, plainDay } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { FileLink, Listed, MoreButton } from '../ui/listed.tsx';
 import { partyOf } from '../ui/names.tsx';
+import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
+import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
+/** What changed the balance in a period, as people who do the books read it. */
 export function Statement() {
   const words = useWords();
-  const { api, account, operationId } = useScope();
-  const overview = useOverview(true);
-  const { operacao } = useSearch({ strict: false }) as { operacao?: string };
+  const { api, account } = useScope();
+  const search = useSearch({ strict: false }) as PeriodSearch;
   const navigate = useNavigate();
-  const operations = overview.data?.operations ?? [];
-  const chosen =
-    operations.find((one) => one.id === (operacao ?? operationId))?.id ??
-    operations.find((one) => one.isDefault)?.id ??
-    null;
+  const operation = useShownOperation();
+  const { de, ate } = daysOf(search, 'mes');
+  const query = {
+    operationId: operation?.id ?? '',
+    ...(de && { from: de }),
+    ...(ate && { to: ate }),
+  };
   const pages = useInfiniteQuery({
-    queryKey: [account.id, 'statement', chosen],
-    enabled: chosen !== null,
+    queryKey: [account.id, 'statement', query],
+    enabled: operation !== undefined,
     queryFn: ({ pageParam }) =>
       ask(() =>
         api.GET('/statement', {
-          params: {
-            query: { operationId: chosen as string, limit: 50, ...(pageParam && { below: pageParam }) },
-          },
+          params: { query: { ...query, limit: 50, ...(pageParam && { below: pageParam }) } },
         }),
       ),
     initialPageParam: null as number | null,
     getNextPageParam: (last) => last.nextBelow,
   });
+  const first = pages.data?.pages[0];
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
   return (
     <>
       <PageHead title={words.statement.title} lead={words.statement.lead}>
-        {operations.length > 1 && (
-          <Select
-            label={words.statement.choose}
-            data={operations.map(({ id, name }) => ({ value: id, label: name }))}
-            value={chosen}
-            onChange={(id) =>
-              id && void navigate({ to: '/extrato', search: { operacao: id }, replace: true })
-            }
-            allowDeselect={false}
-          />
-        )}
+        <ShownOperation />
+        <Button component={Link} to="/extrato/fechamentos" variant="default">
+          {words.closes.title}
+        </Button>
+        <Button component={Link} to="/extrato/lancamentos" variant="default">
+          {words.statement.openJournal}
+        </Button>
       </PageHead>
-      <section className="card">
-        <Listed
-          pages={pages}
-          count={lines.length}
-          noMatch={null}
-          empty={<Empty icon="statement" title={words.statement.empty} />}
-        >
-          <table className="table folding">
-            <thead>
-              <tr>
-                <th scope="col">{words.detail.line}</th>
-                <th scope="col">{words.statement.party}</th>
-                <th scope="col" className="right">
-                  {words.detail.available}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.reserved}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.held}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.balanceAfter}
-                </th>
-                <th scope="col" className="right">
-                  {words.common.date}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {lines.map((line) => (
-                <tr key={line.seq} {...(line.payment && { className: 'link' })}>
-                  <td>
-                    {line.payment === null ? (
-                      (words.detail.lines[line.template] ?? line.template)
-                    ) : (
-                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
-                        {words.detail.lines[line.template] ?? line.template}
-                      </Link>
-                    )}
-                  </td>
-                  <td className="wide">
-                    {line.payment && partyOf(line.payment)}
-                    {line.payment?.description && (
-                      <div className="soft" style={{ fontSize: 14 }}>
-                        {line.payment.description}
-                      </div>
-                    )}
-                  </td>
-                  <td className="right">
-                    <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
-                      {line.availableCents > 0 ? '+' : ''}
-                      {money(line.availableCents)}
-                    </span>
-                  </td>
-                  <td className="right off">
-                    <Money cents={line.reservedCents} />
-                  </td>
-                  <td className="right off">
-                    <Money cents={line.heldCents} />
-                  </td>
-                  <td className="right">
-                    <strong className="num">{money(line.balanceAfterCents)}</strong>
-                  </td>
-                  <td className="right soft">
-                    <When at={line.postedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-          <ListFoot file="statement.csv" filters={{ operationId: chosen }} pages={pages} />
-        </Listed>
-      </section>
+      <div className="stack">
+        <section className="card" aria-label={words.period.label}>
+          <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
+            <PeriodField
+              search={search}
+              fallback="mes"
+              onSearch={(period) => void navigate({ to: '/extrato', search: period, replace: true })}
+            />
+            <div className="files wide">
+              <FileLink file="statement.pdf" filters={query}>
+                PDF
+              </FileLink>
+              <FileLink file="statement.ofx" filters={query}>
+                OFX
+              </FileLink>
+              <FileLink file="statement.csv" filters={query}>
+                {words.common.exportCsv}
+              </FileLink>
+            </div>
+          </form>
+          {first && <Sums page={first} de={de} ate={ate} />}
+        </section>
+        <section className="card" aria-label={words.statement.title}>
+          <Listed
+            pages={pages}
+            count={lines.length}
+            noMatch={null}
+            empty={
+              pages.hasNextPage ? (
+                <MoreButton pages={pages} />
+              ) : (
+                <Empty icon="statement" title={words.statement.empty} />
+              )
+            }
+          >
+            <Lines lines={lines} />
+            {pages.hasNextPage && (
+              <div className="listfoot">
+                <MoreButton pages={pages} />
+              </div>
+            )}
+          </Listed>
+        </section>
+      </div>
     </>
+  );
+}
+
+function Sums({
+  page,
+  de,
+  ate,
+}: {
+  page: {
+    openingBalanceCents: number;
+    closingBalanceCents: number;
+    totals: { inCents: number; outCents: number } | null;
+  };
+  de: string | undefined;
+  ate: string | undefined;
+}) {
+  const { words } = useText();
+  const { totals } = page;
+  return (
+    <>
+      <dl className="figures">
+        <div>
+          <dt>{de ? words.statement.openingOn(plainDay(de)) : words.statement.opening}</dt>
+          <dd>
+            <Money cents={page.openingBalanceCents} />
+          </dd>
+        </div>
+        <div>
+          <dt>{words.statement.came}</dt>
+          <dd className="plus">{totals ? <Money cents={totals.inCents} /> : '–'}</dd>
+        </div>
+        <div>
+          <dt>{words.statement.went}</dt>
+          <dd>{totals ? <Money cents={0 - totals.outCents} /> : '–'}</dd>
+        </div>
+        <div>
+          <dt>{ate ? words.statement.closingOn(plainDay(ate)) : words.statement.closing}</dt>
+          <dd className="strong">
+            <Money cents={page.closingBalanceCents} />
+          </dd>
+        </div>
+      </dl>
+      {totals === null && <p className="soft">{words.statement.tooLong}</p>}
+    </>
+  );
+}
+
+interface Line {
+  id: string;
+  at: string;
+  kind: string;
+  amountCents: number;
+  balanceCents: number;
+  paymentId: string | null;
+  payment: Parameters<typeof partyOf>[0] | null;
+}
+
+function Lines({ lines }: { lines: readonly Line[] }) {
+  const words = useWords();
+  return (
+    <table className="table folding statement">
+      <thead>
+        <tr>
+          <th scope="col">{words.detail.line}</th>
+          <th scope="col">{words.statement.party}</th>
+          <th scope="col" className="right">
+            {words.common.amount}
+          </th>
+          <th scope="col" className="right">
+            {words.detail.balanceAfter}
+          </th>
+          <th scope="col" className="right">
+            {words.common.date}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <LineRow key={line.id} line={line} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+/** A fee says nothing more than what it is: the line beside it says whose it was. */
+function LineRow({ line }: { line: Line }) {
+  const words = useWords();
+  const isFee = /_fee(_cancelled)?$/.test(line.kind);
+  const name = words.statement.kinds[line.kind as keyof typeof words.statement.kinds] ?? line.kind;
+  return (
+    <tr {...(line.paymentId && { className: 'link' })}>
+      <td>
+        {line.paymentId === null ? (
+          name
+        ) : (
+          <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className={isFee ? 'row fee' : 'row'}>
+            {name}
+          </Link>
+        )}
+      </td>
+      <td className="wide">
+        {!isFee && line.payment && partyOf(line.payment)}
+        {!isFee && line.payment?.description && (
+          <div className="soft" style={{ fontSize: 14 }}>
+            {line.payment.description}
+          </div>
+        )}
+      </td>
+      <td className="right">
+        <span className={`num ${line.amountCents > 0 ? 'plus' : ''}`}>
+          {line.amountCents > 0 ? '+' : ''}
+          {money(line.amountCents)}
+        </span>
+      </td>
+      <td className="right">
+        <strong className="num">{money(line.balanceCents)}</strong>
+      </td>
+      <td className="right soft">
+        <When at={line.at} />
+      </td>
+    </tr>
   );
 }

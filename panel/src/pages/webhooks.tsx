@@ -224,7 +224,11 @@ export function Deliveries() {
   const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
   return (
     <>
-      <PageHead title={endpoint?.description || words.webhooks.deliveries} lead={endpoint?.url ?? ' '}>
+      <PageHead
+        title={endpoint?.description || words.webhooks.deliveries}
+        lead={endpoint?.url ?? ' '}
+        back={{ to: '/integracoes/webhooks', label: words.webhooks.title }}
+      >
         <Button
           loading={doing.busy}
           onClick={() =>

@@ -1,24 +1,40 @@
-import { Button } from '@mantine/core';
+import { Button, SegmentedControl } from '@mantine/core';
 import { useState } from 'react';
 import type { Overview } from '../api/client.ts';
 import { dayOf, money, roughMoney, shortDay } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { Money } from './parts.tsx';
+import { addDays } from './period.tsx';
 
 type Day = Overview['days'][number];
+
+/** Days of the chart; the one before is read as well. */
+export const periods = [7, 30, 90] as const;
 
 const width = 900;
 const height = 200;
 const left = 0;
 const bottom = 6;
 
-/** What came in and went out by day: bars beside each other, and the same as a table. */
-export function DayChart({ days }: { days: Day[] }) {
+/** What came in and went out by day: bars beside each other, and the same as a table; and beside the period before. */
+export function DayChart({
+  days: given,
+  count,
+  choose,
+}: {
+  /** Of twice as many days: those before are what the period is compared with. */
+  days: Day[];
+  count: number;
+  choose: (count: number) => void;
+}) {
   const { language, words } = useText();
   const [table, setTable] = useState(false);
-  const known = new Map(days.map((day) => [day.day, day]));
-  const all = Array.from({ length: 30 }, (_, at) => {
-    const day = dayOf(new Date(Date.now() - (29 - at) * 24 * 3600 * 1000));
+  const known = new Map(given.map((day) => [day.day, day]));
+  const first = addDays(dayOf(new Date()), 1 - count);
+  const days = given.filter(({ day }) => day >= first);
+  const before = given.filter(({ day }) => day < first);
+  const all = Array.from({ length: count }, (_, at) => {
+    const day = addDays(first, at);
     return known.get(day) ?? { day, inCents: 0, outCents: 0, incoming: 0, outgoing: 0 };
   });
   const top = niceTop(Math.max(...all.map((day) => Math.max(day.inCents, day.outCents)), 100));
@@ -30,15 +46,27 @@ export function DayChart({ days }: { days: Day[] }) {
       <div className="cardhead">
         <h2 id="by-day">{words.home.chartTitle}</h2>
         <span className="soft">{words.home.chartAbout}</span>
+        <SegmentedControl
+          className="end"
+          size="xs"
+          aria-label={words.period.label}
+          data={periods.map((value) => ({ value: String(value), label: words.home.lastDays(value) }))}
+          value={String(count)}
+          onChange={(value) => choose(Number(value))}
+        />
         {!empty && (
-          <Button className="end" variant="subtle" size="compact-sm" onClick={() => setTable(!table)}>
+          <Button variant="subtle" size="compact-sm" onClick={() => setTable(!table)}>
             {table ? words.home.asChart : words.home.asTable}
           </Button>
         )}
       </div>
+      <dl className="figures" style={{ border: 0, margin: '0 0 14px', padding: 0 }}>
+        <Compared label={words.home.in} field="inCents" days={days} before={before} count={count} />
+        <Compared label={words.home.out} field="outCents" days={days} before={before} count={count} />
+      </dl>
       {empty ? (
         <p className="soft" style={{ margin: '28px 0', textAlign: 'center' }}>
-          {words.home.chartEmpty}
+          {words.home.chartEmpty(count)}
         </p>
       ) : table ? (
         <div className="scroll">
@@ -125,8 +153,8 @@ export function DayChart({ days }: { days: Day[] }) {
           </div>
           <div className="axis" aria-hidden="true">
             <span>{shortDay(all[0]?.day ?? '', language)}</span>
-            <span>{shortDay(all[15]?.day ?? '', language)}</span>
-            <span>{shortDay(all[29]?.day ?? '', language)}</span>
+            <span>{shortDay(all[Math.floor(count / 2)]?.day ?? '', language)}</span>
+            <span>{shortDay(all[count - 1]?.day ?? '', language)}</span>
           </div>
           <div className="legend">
             <span>
@@ -142,6 +170,44 @@ export function DayChart({ days }: { days: Day[] }) {
       )}
     </section>
   );
+}
+
+/** A sum, and how it compares with the period before; nothing to compare with says so. */
+function Compared({
+  label,
+  field,
+  days,
+  before,
+  count,
+}: {
+  label: string;
+  field: 'inCents' | 'outCents';
+  days: Day[];
+  before: Day[];
+  count: number;
+}) {
+  const { words } = useText();
+  const sumOf = (some: Day[]) => some.reduce((sum, day) => sum + day[field], 0);
+  const [now, then] = [sumOf(days), sumOf(before)];
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>
+        <Money cents={now} />
+      </dd>
+      <dd className="soft" style={{ fontSize: 13, fontWeight: 400 }}>
+        {then === 0
+          ? words.home.nothingBefore(count)
+          : words.home.compared(percent(now / then - 1), money(then), count)}
+      </dd>
+    </div>
+  );
+}
+
+/** `+12%`, `−3%`, `0%`. */
+function percent(share: number): string {
+  const whole = Math.round(share * 100);
+  return `${whole > 0 ? '+' : ''}${whole}%`.replace('-', '−');
 }
 
 /** 1, 2 or 5 times a power of ten. */

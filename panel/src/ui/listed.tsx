@@ -117,6 +117,55 @@ export function Panes<One extends { id: string }>({
   );
 }
 
+/** A file of the account, in the language of the panel, for spreadsheets in the form that they want. */
+export function FileLink({
+  file,
+  filters = {},
+  children,
+}: {
+  /** Below the account, as `records.csv`. */
+  file: string;
+  filters?: Record<string, unknown>;
+  children: ReactNode;
+}) {
+  const { language } = useText();
+  const { account } = useScope();
+  const query = new URLSearchParams({
+    language,
+    separator: language === 'en' ? 'comma' : 'semicolon',
+    bom: 'yes',
+  });
+  for (const [name, value] of Object.entries(filters)) query.set(name, String(value));
+  return (
+    <Button
+      component="a"
+      href={`/panel/api/accounts/${account.id}/${file}?${query}`}
+      download
+      variant="subtle"
+      leftSection={<Icon name="down" size={18} />}
+    >
+      {children}
+    </Button>
+  );
+}
+
+/** The next page of a list; nothing when this is the last one. */
+export function MoreButton({
+  pages,
+  label,
+}: {
+  pages: Pick<Pages, 'hasNextPage' | 'isFetchingNextPage' | 'fetchNextPage'>;
+  label?: string | undefined;
+}) {
+  const words = useWords();
+  if (!pages.hasNextPage) return null;
+  return (
+    <Button variant="default" loading={pages.isFetchingNextPage} onClick={() => void pages.fetchNextPage()}>
+      {label ?? words.common.more}
+    </Button>
+  );
+}
+
 /** Below a list: the next page of it, and the whole of it as a file for spreadsheets. */
 export function ListFoot({
   file,
@@ -131,35 +180,15 @@ export function ListFoot({
   /** What the button for the next page says. */
   more?: string;
 }) {
-  const { words, language } = useText();
-  const { account } = useScope();
-  const query = new URLSearchParams({
-    language,
-    separator: language === 'en' ? 'comma' : 'semicolon',
-    bom: 'yes',
-  });
-  for (const [name, value] of Object.entries(filters)) query.set(name, String(value));
+  const words = useWords();
   return (
     <div className="listfoot">
-      {pages?.hasNextPage && (
-        <Button
-          variant="default"
-          loading={pages.isFetchingNextPage}
-          onClick={() => void pages.fetchNextPage()}
-        >
-          {more ?? words.common.more}
-        </Button>
-      )}
-      <Button
-        component="a"
-        href={`/panel/api/accounts/${account.id}/${file}?${query}`}
-        download
-        variant="subtle"
-        leftSection={<Icon name="down" size={18} />}
-        style={{ marginLeft: 'auto' }}
-      >
-        {words.common.exportCsv}
-      </Button>
+      {pages && <MoreButton pages={pages} label={more} />}
+      <span style={{ marginLeft: 'auto' }}>
+        <FileLink file={file} filters={filters}>
+          {words.common.exportCsv}
+        </FileLink>
+      </span>
     </div>
   );
 }

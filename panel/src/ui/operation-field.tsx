@@ -1,6 +1,8 @@
 import { Select } from '@mantine/core';
+import { useSearch } from '@tanstack/react-router';
+import { useEffect } from 'react';
 import { money } from '../format.ts';
-import { useOverview } from '../session.tsx';
+import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 
 /** Which operation a form is for; shown when there is a choice. */
@@ -30,6 +32,32 @@ export function OperationField({
       allowDeselect={false}
     />
   );
+}
+
+/**
+ * The operation that a page of one operation shows: the one chosen at the top, else the main one. An address may name another
+ * (`?operacao=`), which is then the chosen one: there is one selector.
+ */
+export function useShownOperation() {
+  const { operationId, chooseOperation } = useScope();
+  const { operacao } = useSearch({ strict: false }) as { operacao?: string };
+  const operations = useOverview(true).data?.operations ?? [];
+  const named = operations.find((one) => one.id === operacao);
+  const isNamed = named !== undefined && named.id !== operationId;
+  useEffect(() => {
+    if (isNamed) chooseOperation(named.id);
+  }, [isNamed, named, chooseOperation]);
+  return named ?? operations.find((one) => one.id === operationId) ?? operations.find((one) => one.isDefault);
+}
+
+/** Says which operation is shown where all of them are chosen. */
+export function ShownOperation() {
+  const words = useWords();
+  const { operationId } = useScope();
+  const operations = useOverview(true).data?.operations ?? [];
+  const shown = useShownOperation();
+  if (operationId !== null || operations.length < 2 || !shown) return null;
+  return <p className="soft">{words.statement.onlyOf(shown.name)}</p>;
 }
 
 /** The operation that a form begins with: the one looked at, else the main one. */

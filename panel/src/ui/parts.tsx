@@ -1,4 +1,5 @@
 import { Alert, Button, CopyButton, Skeleton, TextInput, type TextInputProps } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect } from 'react';
 import { Problem } from '../api/client.ts';
 import { dateTime, money, plainMoney } from '../format.ts';
@@ -27,7 +28,14 @@ const moods: Record<string, string> = {
   failed: 'bad',
   expired: 'rest',
   cancelled: 'rest',
+  open: 'ask',
+  defending: 'wait',
+  accepted: 'bad',
+  rejected: 'good',
 };
+
+/** The colour of a state. */
+export const moodOf = (status: string): string => moods[status] ?? 'rest';
 
 /** Nothing was sent or received, and no fee was taken. */
 export const endedWithoutMoney = (status: string): boolean =>
@@ -37,20 +45,37 @@ export function Status({ status, kind }: { status: string; kind: string }) {
   const words = useWords();
   const name = status === 'pending' && kind === 'transfer' ? 'processing' : status;
   return (
-    <span className={`status ${moods[status] ?? 'rest'}`}>
+    <span className={`status ${moodOf(status)}`}>
       {words.status[name as keyof typeof words.status] ?? status}
     </span>
   );
 }
 
 /** The head of a page; its title is the document's. */
-export function PageHead({ title, lead, children }: { title: string; lead?: string; children?: ReactNode }) {
+export function PageHead({
+  title,
+  lead,
+  back,
+  children,
+}: {
+  title: string;
+  lead?: string;
+  /** Where the reader came from. */
+  back?: { to: string; label: string; search?: object };
+  children?: ReactNode;
+}) {
   useEffect(() => {
     document.title = `${title} · vintem`;
   }, [title]);
   return (
     <div className="pagehead">
       <div className="grow">
+        {back && (
+          <Link to={back.to} {...(back.search && { search: back.search as never })} className="backlink">
+            <Icon name="back" size={16} />
+            {back.label}
+          </Link>
+        )}
         <h1>{title}</h1>
         {lead && <p>{lead}</p>}
       </div>

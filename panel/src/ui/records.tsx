@@ -2,7 +2,7 @@ import { Button, Select, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useEffect, useState } from 'react';
 import { ask, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
@@ -11,13 +11,16 @@ import { Icon } from './icons.tsx';
 import { Listed, ListFoot } from './listed.tsx';
 import { partyOf } from './names.tsx';
 import { endedWithoutMoney, Money, Status, When } from './parts.tsx';
+import { daysOf, PeriodField, type PeriodSearch } from './period.tsx';
 
-export interface Filters {
+export interface Filters extends PeriodSearch {
   q?: string;
   status?: string;
-  de?: string;
-  ate?: string;
 }
+
+/** What a list was last asked for, so that the way back from a payment leads to it. */
+const lastFilters: { [Kind in 'deposit' | 'transfer']?: Filters } = {};
+export const lastFiltersOf = (kind: 'deposit' | 'transfer'): Filters => lastFilters[kind] ?? {};
 
 type State = RecordView['status'];
 
@@ -42,13 +45,18 @@ export function RecordList({
   const { words, language } = useText();
   const { api, account, operationId } = useScope();
   const cents = amountOf(filters.q ?? '');
+  const days = daysOf(filters, null);
+  const [open, setOpen] = useState(false);
+  useEffect(() => {
+    lastFilters[kind] = filters;
+  }, [kind, filters]);
   const query = {
     kind,
     ...(operationId && { operationId }),
     ...(cents !== null ? { minimumCents: cents, maximumCents: cents } : filters.q && { search: filters.q }),
     ...(filters.status && { status: [filters.status as State] }),
-    ...(filters.de && { from: startOfDay(filters.de) }),
-    ...(filters.ate && { to: endOfDay(filters.ate) }),
+    ...(days.de && { from: startOfDay(days.de) }),
+    ...(days.ate && { to: endOfDay(days.ate) }),
   };
   const pages = useInfiniteQuery({
     queryKey: [account.id, 'records', query],
@@ -64,13 +72,18 @@ export function RecordList({
   });
   const searchedTo = pages.data?.pages.at(-1)?.searchedTo ?? null;
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
-  const filtered = Boolean(filters.q || filters.status || filters.de || filters.ate);
+  const folded = [filters.status, filters.periodo ?? filters.de ?? filters.ate].filter(Boolean).length;
+  const filtered = Boolean(filters.q) || folded > 0;
   const names = new Map(useOverview(true).data?.operations.map((one) => [one.id, one.name]));
 
   return (
     <section className="card">
-      <form className="filters" onSubmit={(event) => event.preventDefault()}>
+      <form className={`filters ${open ? '' : 'folded'}`} onSubmit={(event) => event.preventDefault()}>
         <Search key={filters.q ? 'some' : 'none'} filters={filters} onFilters={onFilters} hint={searchHint} />
+        <Button className="wide unfold" variant="default" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? words.common.fewerFilters : words.common.filters}
+          {folded > 0 && ` (${folded})`}
+        </Button>
         <Select
           label={words.common.status}
           data={[
@@ -86,17 +99,16 @@ export function RecordList({
           className="wide"
           miw={150}
         />
-        <TextInput
-          type="date"
-          label={words.common.from}
-          value={filters.de ?? ''}
-          onChange={(event) => onFilters({ ...filters, ...without(event.currentTarget.value, 'de') })}
-        />
-        <TextInput
-          type="date"
-          label={words.common.to}
-          value={filters.ate ?? ''}
-          onChange={(event) => onFilters({ ...filters, ...without(event.currentTarget.value, 'ate') })}
+        <PeriodField
+          search={filters}
+          fallback={null}
+          onSearch={(period) =>
+            onFilters({
+              ...(filters.q && { q: filters.q }),
+              ...(filters.status && { status: filters.status }),
+              ...period,
+            })
+          }
         />
         {filtered && (
           <Button className="wide" variant="subtle" onClick={() => onFilters({})}>

@@ -1,4 +1,13 @@
-import { ActionIcon, Alert, Anchor, Button, Drawer, Menu, Select } from '@mantine/core';
+import {
+  ActionIcon,
+  Alert,
+  Anchor,
+  Button,
+  Drawer,
+  Menu,
+  Select,
+  useMantineColorScheme,
+} from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -52,7 +61,10 @@ function Navigation() {
         <NavItem to="/extrato" icon="statement">
           {words.nav.statement}
         </NavItem>
-        <NavItem to="/conciliacao" icon="check">
+        <NavItem to="/contestacoes" icon="warning">
+          {words.nav.disputes}
+        </NavItem>
+        <NavItem to="/conciliacao" icon="scale">
           {words.nav.reconciliation}
         </NavItem>
       </ul>
@@ -69,18 +81,27 @@ function Navigation() {
         <NavItem to="/integracoes/requisicoes" icon="code">
           {words.nav.requests}
         </NavItem>
-        <NavItem to="/integracoes/eventos" icon="clock">
+        <NavItem to="/integracoes/eventos" icon="bell">
           {words.nav.events}
         </NavItem>
         <li>
-          <a href="/docs" className="navlink" target="_blank" rel="noreferrer">
+          <a href={words.nav.guidesAt} className="navlink" target="_blank" rel="noreferrer">
             <Icon name="book" />
+            {words.nav.guides}
+          </a>
+        </li>
+        <li>
+          <a href="/docs/reference" className="navlink" target="_blank" rel="noreferrer">
+            <Icon name="link" />
             {words.nav.reference}
           </a>
         </li>
       </ul>
       <p className="navhead">{words.nav.settings}</p>
       <ul className="navlist">
+        <NavItem to="/empresa" icon="company">
+          {words.nav.company}
+        </NavItem>
         {may('members') && (
           <NavItem to="/pessoas" icon="people">
             {words.nav.people}
@@ -90,7 +111,7 @@ function Navigation() {
           {words.nav.security}
         </NavItem>
         {may('audit') && (
-          <NavItem to="/seguranca/registro" icon="clock">
+          <NavItem to="/seguranca/registro" icon="history">
             {words.nav.securityEvents}
           </NavItem>
         )}
@@ -152,6 +173,7 @@ function PersonMenu() {
   const { session, account, chooseAccount } = useScope();
   const queries = useQueryClient();
   const navigate = useNavigate();
+  const { colorScheme, setColorScheme } = useMantineColorScheme();
   const other: Language = language === 'en' ? 'pt-BR' : 'en';
   return (
     <Menu position="bottom-end" width={250}>
@@ -181,6 +203,19 @@ function PersonMenu() {
             ))}
           </>
         )}
+        <Menu.Divider />
+        <Menu.Label>{words.common.look}</Menu.Label>
+        {(['auto', 'light', 'dark'] as const).map((scheme) => (
+          <Menu.Item
+            key={scheme}
+            role="menuitemradio"
+            aria-checked={colorScheme === scheme}
+            onClick={() => setColorScheme(scheme)}
+            rightSection={colorScheme === scheme ? <Icon name="check" size={16} /> : null}
+          >
+            {words.common.looks[scheme]}
+          </Menu.Item>
+        ))}
         <Menu.Divider />
         <Menu.Item
           onClick={() => {
@@ -253,13 +288,20 @@ export function Shell() {
           </header>
           {account.test && (
             <section className="banner" aria-label={words.common.testAccount}>
-              <span>{words.common.testBanner}</span>
+              <span className="wideonly">{words.common.testBanner}</span>
+              <span className="phoneonly">{words.common.testAccount}</span>
               {session.simulatorUrl && (
                 <a href={session.simulatorUrl} target="_blank" rel="noreferrer">
-                  {words.common.openSimulator}
+                  <span className="wideonly">{words.common.openSimulator}</span>
+                  <span className="phoneonly">{words.common.simulatorShort}</span>
                 </a>
               )}
-              {session.mailbox && <Link to="/mailbox">{words.common.openMailbox}</Link>}
+              {session.mailbox && (
+                <Link to="/mailbox">
+                  <span className="wideonly">{words.common.openMailbox}</span>
+                  <span className="phoneonly">{words.common.mailboxShort}</span>
+                </Link>
+              )}
             </section>
           )}
           <main id="conteudo" ref={main} tabIndex={-1}>

@@ -1,5 +1,6 @@
 import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import type { DisputeStatus } from '../provider/provider.ts';
 
 const claimUnknown: Statement = {
   name: 'alert_claim_unknown',
@@ -44,6 +45,49 @@ export const endUnknownAlerts = (
   accountId: string,
   paymentIds: readonly string[],
 ): Promise<unknown> => sql.run(endUnknown, [accountId, paymentIds]);
+
+const claimDisputes: Statement = {
+  name: 'alert_claim_disputes',
+  text: `UPDATE dispute d SET mail_due_at = $2
+    FROM (SELECT account_id, id FROM dispute WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+      JOIN account a ON a.id = due.account_id
+    WHERE d.account_id = due.account_id AND d.id = due.id
+    RETURNING d.account_id AS "accountId", a.name AS "accountName", d.id, d.payment_id AS "paymentId",
+      d.amount_cents AS "amountCents", d.status, d.deadline_at AS "deadlineAt"`,
+};
+
+export interface DisputeAlert {
+  accountId: string;
+  accountName: string;
+  id: string;
+  paymentId: string;
+  amountCents: number;
+  status: DisputeStatus;
+  deadlineAt: number | null;
+}
+
+/** Disputes that have moved since the last mail; out of sight of the others until `untilMs`. */
+export const claimDisputeAlerts = (
+  sql: Queries,
+  nowMs: number,
+  untilMs: number,
+  most: number,
+): Promise<DisputeAlert[]> =>
+  sql.run<DisputeAlert>(claimDisputes, [timestamp(nowMs), timestamp(untilMs), most]);
+
+const endDispute: Statement = {
+  name: 'alert_end_dispute',
+  text: `UPDATE dispute d SET mail_due_at = NULL FROM unnest($1::uuid[], $2::uuid[], $3::text[]) AS k (account_id, id, status)
+    WHERE d.account_id = k.account_id AND d.id = k.id AND d.status = k.status`,
+};
+
+/** Not for one that has moved on meanwhile: that is mailed again. */
+export const endDisputeAlerts = (sql: Queries, told: readonly DisputeAlert[]): Promise<unknown> =>
+  sql.run(endDispute, [
+    told.map(({ accountId }) => accountId),
+    told.map(({ id }) => id),
+    told.map(({ status }) => status),
+  ]);
 
 const claimIncidents: Statement = {
   name: 'alert_claim_incidents',

@@ -5,8 +5,11 @@ import { priceOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import {
+  claimDisputeAlerts,
   claimIncidentAlerts,
   claimUnknownAlerts,
+  type DisputeAlert,
+  endDisputeAlerts,
   endIncidentAlerts,
   endUnknownAlerts,
   type IncidentAlert,
@@ -44,6 +47,12 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
     await endIncidentAlerts(sql, alerts);
   }
 
+  async function tellDisputes(accountId: string, alerts: readonly DisputeAlert[]): Promise<void> {
+    const people = await findPeople(sql, accountId, 'money');
+    for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...disputeLetter(alerts) });
+    await endDisputeAlerts(sql, alerts);
+  }
+
   const attempt = (work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.error({ err: error }, 'failed to send alert'));
 
@@ -56,7 +65,10 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
       const byAccount = Map.groupBy(unknown, ({ accountId }) => accountId);
       for (const [accountId, alerts] of byAccount) await attempt(tellUnknown(accountId, alerts));
       if (incidents.length > 0) await attempt(tellIncidents(incidents));
-      return unknown.length === most || incidents.length === most;
+      const disputes = await claimDisputeAlerts(sql, now, now + againMs, most);
+      const disputesOf = Map.groupBy(disputes, ({ accountId }) => accountId);
+      for (const [accountId, alerts] of disputesOf) await attempt(tellDisputes(accountId, alerts));
+      return [unknown, incidents, disputes].some((alerts) => alerts.length === most);
     },
   };
 }
@@ -92,6 +104,57 @@ The provider has not confirmed these transfers. The Pix may have been sent: do n
 The service queries the provider by itself, and each transfer ends completed or cancelled.
 
 ${lines.join('\n')}
+`,
+    },
+  };
+}
+
+const disputeWords: Record<Language, Record<DisputeAlert['status'], string>> = {
+  'pt-BR': {
+    open: 'aberta: o valor está bloqueado',
+    defending: 'em defesa',
+    accepted: 'aceita: o valor será debitado',
+    rejected: 'rejeitada: o valor foi liberado',
+    cancelled: 'cancelada: o valor foi liberado',
+  },
+  en: {
+    open: 'open: the amount is held',
+    defending: 'being defended',
+    accepted: 'accepted: the amount will be taken',
+    rejected: 'rejected: the amount is free again',
+    cancelled: 'cancelled: the amount is free again',
+  },
+};
+
+function disputeLetter(alerts: readonly DisputeAlert[]): Omit<Letter, 'to'> {
+  const [first] = alerts as [DisputeAlert];
+  const lines = (language: Language, deadline: string) =>
+    alerts
+      .map(({ id, paymentId, amountCents, status, deadlineAt }) =>
+        [
+          `${id}  ${priceOf(amountCents)}  ${disputeWords[language][status]}`,
+          `  ${say[language].payment} ${paymentId}${deadlineAt === null ? '' : `, ${deadline} ${utc(deadlineAt)}`}`,
+        ].join('\n'),
+      )
+      .join('\n');
+  const one = alerts.length === 1;
+  return {
+    'pt-BR': {
+      subject: `vintem: ${alerts.length} ${one ? 'contestação' : 'contestações'} de Pix (MED)`,
+      text: `Conta: ${first.accountName}
+
+${lines('pt-BR', 'prazo da defesa')}
+
+Só o provedor decide uma contestação. A defesa é enviada a ele dentro do prazo.
+`,
+    },
+    en: {
+      subject: `vintem: ${alerts.length} Pix ${one ? 'dispute' : 'disputes'} (MED)`,
+      text: `Account: ${first.accountName}
+
+${lines('en', 'defence until')}
+
+The provider alone decides a dispute. The defence goes to it before the deadline.
 `,
     },
   };

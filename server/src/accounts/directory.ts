@@ -1,7 +1,9 @@
+import { requireFree } from '../connections/connections.ts';
 import { timestamp } from '../db/pool.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { type Queries, type Sql, sqlState, type Transaction } from '../ports/sql.ts';
+import { isOfEnvironment } from '../provider/provider.ts';
 
 interface Needs {
   sql: Sql;
@@ -12,9 +14,9 @@ interface Needs {
 export interface NewAccount {
   /** 2 to 64 characters. */
   name: string;
-  /** Bound to the simulator: no money moves. */
+  /** No money moves: as its connection is. */
   test: boolean;
-  connection: 'simulator' | 'live';
+  connection: string;
 }
 
 export interface CreatedAccount {
@@ -23,9 +25,17 @@ export interface CreatedAccount {
   operationId: string;
 }
 
-/** An account with its main operation and both of its chains. */
+/**
+ * An account with its main operation and both of its chains.
+ * @throws OperatorRefused the connection takes no account, or not this one
+ */
 export function createAccount(needs: Needs, account: NewAccount): Promise<CreatedAccount> {
-  return drawNumbers(() => needs.sql.tx((tx) => insertAccount(tx, needs, account)));
+  return drawNumbers(() =>
+    needs.sql.tx(async (tx) => {
+      if (!isOfEnvironment(account.connection)) await requireFree(tx, account.connection, account.test);
+      return insertAccount(tx, needs, account);
+    }),
+  );
 }
 
 /** The name of the test account that a first start makes. */
@@ -102,10 +112,21 @@ async function insertAccount(
   await tx.run(
     {
       name: 'account.insert',
-      text: `INSERT INTO account (id, number, name, test, connection, created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+      text: `INSERT INTO account (id, number, name, test, connection, created_at, cell) VALUES ($1, $2, $3, $4, $5, $6, current_schema())`,
     },
     [ownerId, number, name, test, connection, now],
   );
+  await insertBooks(tx, { ownerId, operationId }, clock.now());
+  return { ownerId, operationId };
+}
+
+/** The main operation of a new account, and both of its chains. */
+export async function insertBooks(
+  tx: Transaction,
+  { ownerId, operationId }: CreatedAccount,
+  nowMs: number,
+): Promise<void> {
+  const now = timestamp(nowMs);
   await tx.run(
     {
       name: 'account.insert.operation',
@@ -122,11 +143,10 @@ async function insertAccount(
     },
     [ownerId, operationId, Buffer.alloc(32), now],
   );
-  return { ownerId, operationId };
 }
 
 /** Payment ids begin with the account's number, so two accounts never have the same: drawn again when it is taken. */
-async function drawNumbers<Result>(attempt: () => Promise<Result>): Promise<Result> {
+export async function drawNumbers<Result>(attempt: () => Promise<Result>): Promise<Result> {
   for (;;) {
     try {
       return await attempt();

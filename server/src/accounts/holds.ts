@@ -1,11 +1,28 @@
-import type { Readable } from '../db/table.ts';
 import type { Movement } from '../ledger/decide.ts';
 import { type EventKind, eventKinds } from '../ledger/journal.ts';
-import { type ChainKey, type Command, createTill, type Posting, put, read } from '../ledger/till.ts';
+import {
+  type ChainKey,
+  type Command,
+  createTill,
+  type Posting,
+  put,
+  read,
+  type View,
+  type Write,
+} from '../ledger/till.ts';
 import { idsOf } from '../ports/ids.ts';
+import {
+  findAccountOf,
+  findHold,
+  findHolds,
+  type Hold,
+  holds,
+  openHolds,
+  openHoldsAfter,
+  sharesOf,
+} from '../settlement/holds/holds.sql.ts';
 import { audits } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../settlement/operator/operator.ts';
-import { findAccountOf, findHold, findHolds, type Hold, holds, readOpenHolds } from './holds.sql.ts';
 
 /**
  * Administrative holds: an operator blocks a part of an operation's balance.
@@ -73,7 +90,7 @@ export function buildHold(input: HoldInput): Command<HoldView> {
     token: id,
     deadlineMs,
     chains: [chain],
-    reads: [read(holds, accountId + id)],
+    reads: [read(holds, accountId + id), read(openHolds, accountId + operationId)],
     eventRefs: [],
     decide: (view, now) => {
       const balance = view.balance(chain);
@@ -93,10 +110,15 @@ export function buildHold(input: HoldInput): Command<HoldView> {
       return {
         answer: viewOf(hold, Math.min(balance.available, amountCents)),
         postings: [posting(chain, id, eventKinds.hold, { kind: 'hold', amountCents }, now)],
-        writes: [put(holds, hold), put(audits, { ...audit, reason, detail })],
+        writes: [put(holds, hold), ...openAfter(view, hold), put(audits, { ...audit, reason, detail })],
       };
     },
   };
+}
+
+function openAfter(view: View, hold: Hold): Write[] {
+  const open = view.get(openHolds, hold.accountId + hold.operationId);
+  return open ? [put(openHolds, openHoldsAfter(open, hold))] : [];
 }
 
 const posting = (
@@ -160,7 +182,11 @@ export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
         postings: [
           posting(chain, id, eventKinds.unhold, { kind: 'unhold', capturedCents, wantedCents }, now),
         ],
-        writes: [put(holds, released), put(audits, { ...audit, subject: id, reason: null, detail })],
+        writes: [
+          put(holds, released),
+          ...openAfter(view, released),
+          put(audits, { ...audit, subject: id, reason: null, detail }),
+        ],
       };
     },
   };
@@ -178,38 +204,6 @@ export async function listHolds(operator: Pick<Operator, 'sql'>, operationId: st
   const shares = sharesOf(open, rows[0]?.held ?? 0);
   return rows.map((row) => viewOf(row, shares.get(row.id) ?? 0));
 }
-
-/** The oldest hold captures first. */
-function sharesOf(
-  open: readonly { id: string; wantedCents: number }[],
-  heldCents: number,
-): Map<string, number> {
-  const shares = new Map<string, number>();
-  let left = heldCents;
-  for (const { id, wantedCents } of open) {
-    const captured = Math.min(left, wantedCents);
-    shares.set(id, captured);
-    left -= captured;
-  }
-  return shares;
-}
-
-/** Keyed by account and operation. */
-const openHolds: Readable<{
-  accountId: string;
-  operationId: string;
-  holds: { id: string; wantedCents: number }[];
-}> = {
-  name: 'hold_open',
-  keyOf: (row) => row.accountId + row.operationId,
-  read: (tx, keys) =>
-    Promise.all(
-      keys.map(async (key) => {
-        const [accountId, operationId] = [key.slice(0, 36), key.slice(36)];
-        return { accountId, operationId, holds: await readOpenHolds(tx, accountId, operationId) };
-      }),
-    ),
-};
 
 const viewOf = (hold: Hold, capturedCents: number): HoldView => ({
   id: hold.id,

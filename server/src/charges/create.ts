@@ -1,6 +1,7 @@
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
 import type { Caller } from '../http/auth.ts';
+import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import type { ChargeRequest } from './schema.ts';
@@ -11,14 +12,16 @@ import type { ChargeRequest } from './schema.ts';
  */
 export function createCharge(deps: AcceptDeps, caller: Caller, request: ChargeRequest): Promise<Accepted> {
   const { amountCents, payerName, description, requestKey } = request;
+  const metadata = metadataOf(request.metadata);
   return acceptPayment(deps, caller, {
     kind: 'deposit',
     amountCents,
     requestKey,
     description,
+    metadata,
     payerName,
     pixKey: null,
-    asked: { amountCents, payerName, description },
+    asked: { amountCents, payerName, description, ...askedMetadata(metadata) },
     refusedAs: null,
     waitMs: deps.settings.chargeWaitMs,
     feeCents: (account) => {

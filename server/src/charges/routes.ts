@@ -37,9 +37,15 @@ export function chargeRoutes(
       },
     },
     async (request, reply) => {
-      const { amountCents, payerName, description = '', requestKey } = request.body;
+      const { amountCents, payerName, description = '', requestKey, metadata } = request.body;
       const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
-        deps.createCharge(caller, { amountCents, payerName, description, requestKey }),
+        deps.createCharge(caller, {
+          amountCents,
+          payerName,
+          description,
+          requestKey,
+          ...(metadata && { metadata }),
+        }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(await viewWithCode(payment, request.language));

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, Text, Uuid } from '../http/schema.ts';
+import { type Metadata, MetadataBody } from '../payments/metadata.ts';
 
 export const ChargeBody = Body(
   {
@@ -7,6 +8,7 @@ export const ChargeBody = Body(
     payerName: Text('Name of the payer', { minLength: 2, maxLength: 100, 'x-trim': true }),
     description: Type.Optional(Text('May be empty', { minLength: 0, maxLength: 200 })),
     requestKey: Uuid('Made by the caller, once per charge; repeat it, never replace it, after a timeout'),
+    metadata: Type.Optional(MetadataBody),
   },
   {
     examples: [
@@ -25,4 +27,5 @@ export interface ChargeRequest {
   payerName: string;
   description: string;
   requestKey: string;
+  metadata?: Metadata;
 }

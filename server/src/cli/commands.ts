@@ -1,6 +1,7 @@
 import { userInfo } from 'node:os';
 import { createAccount, listAccounts } from '../accounts/directory.ts';
 import { ratesOf, setRates, withDefaults } from '../accounts/rates.ts';
+import { type ReturnRule, returnOddMoney, returnRuleOf, setReturnRule } from '../accounts/return-rule.ts';
 import {
   type Edge,
   migrateAlone,
@@ -10,17 +11,32 @@ import {
   startPart,
   startSimulator,
 } from '../compose/start.ts';
+import { showConnection } from '../connections/connections.ts';
 import type { PendingMigration } from '../db/migrate.ts';
 import { isPermission, permissions } from '../ground/permissions.ts';
 import { isPrintable } from '../ground/printable.ts';
 import { parseQuotas } from '../ground/quotas.ts';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../keys/keys.ts';
+import { OperatorRefused } from '../settlement/operator/operator.ts';
 import { draftOfCommand } from '../transfers/draft-command.ts';
 import { checkCommand } from './check-command.ts';
-import { type Command, instant, required, table, UsageFault, uuid } from './command.ts';
+import { closeCommand } from './close-command.ts';
+import {
+  type Command,
+  type CommandInput,
+  instant,
+  integer,
+  required,
+  table,
+  UsageFault,
+  uuid,
+} from './command.ts';
+import { connectionCommands } from './connection-commands.ts';
+import { doctorCommand } from './doctor-command.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { secretCommands } from './secret-commands.ts';
+import { subjectCommands } from './subject-commands.ts';
 import { webhookCommands } from './webhook-commands.ts';
 
 /** Every command: to add one is to add an entry. */
@@ -55,20 +71,31 @@ export const commands: Command[] = [
     },
   },
   checkCommand,
+  doctorCommand,
+  closeCommand,
   {
     name: 'account create',
-    usage: '--name NAME [--test]',
+    usage: '--name NAME [--test | --connection N]',
     about: 'an account with its main operation; --test binds it to the simulator',
-    options: { name: { type: 'string' }, test: { type: 'boolean' } },
+    options: { name: { type: 'string' }, test: { type: 'boolean' }, connection: { type: 'string' } },
     run: async (edge, { values }) => {
       const name = required(values, 'name').normalize('NFC').trim();
       if ([...name].length < 2 || [...name].length > 64 || !isPrintable(name)) {
         throw new UsageFault('--name takes 2 to 64 characters');
       }
+      const named = typeof values.connection === 'string' ? values.connection : null;
       const test = values.test === true;
+      if (named !== null) {
+        const made = await onDatabase(edge, 'account create', async (context) => {
+          const row = await showConnection(context, named);
+          if (test && !row.test) throw new OperatorRefused(`${named} moves money: leave --test out`);
+          return createAccount(context, { name, test: row.test, connection: named });
+        });
+        return { json: made, text: `account ${made.ownerId}\noperation ${made.operationId}` };
+      }
       if (!test && edge.config.provider === null) {
         throw new UsageFault(
-          'without a live provider (PROVIDER) only test accounts can be created: add --test',
+          'without a live provider (PROVIDER) only test accounts can be created: add --test, or name a connection (--connection)',
         );
       }
       const connection = test ? 'simulator' : 'live';
@@ -96,6 +123,24 @@ export const commands: Command[] = [
           'no accounts',
         ),
       };
+    },
+  },
+  {
+    name: 'account returns',
+    usage: `OWNER_ID [--odd-money ${returnOddMoney.join('|')}] [--after-minutes N]`,
+    about: 'which money in suspense goes back to its payers by itself, and after how long',
+    options: { 'odd-money': { type: 'string' }, 'after-minutes': { type: 'string' } },
+    operands: ['OWNER_ID'],
+    run: async (edge, { values, operands }) => {
+      const accountId = uuid(operands[0] as string, 'OWNER_ID');
+      const change = returnRuleFrom(values);
+      const rule = await onDatabase(edge, 'account returns', (context) =>
+        Object.keys(change).length > 0
+          ? setReturnRule({ ...context, actor: userInfo().username }, accountId, change)
+          : returnRuleOf(context, accountId),
+      );
+      const after = rule.returnOddMoney === 'never' ? '' : ` after ${rule.afterMinutes} minutes`;
+      return { json: { ownerId: accountId, ...rule }, text: `${rule.returnOddMoney}${after}` };
     },
   },
   {
@@ -248,7 +293,9 @@ export const commands: Command[] = [
   },
   ...operatorCommands,
   ...memberCommands,
+  ...connectionCommands,
   ...secretCommands,
+  ...subjectCommands,
   ...webhookCommands,
 ];
 
@@ -272,6 +319,16 @@ function lasting(
       await run(edge, ending);
       return undefined;
     },
+  };
+}
+
+function returnRuleFrom(values: CommandInput['values']): Partial<ReturnRule> {
+  const { 'odd-money': wanted, 'after-minutes': minutes } = values;
+  const rule = returnOddMoney.find((one) => one === wanted);
+  if (wanted !== undefined && !rule) throw new UsageFault(`--odd-money takes ${returnOddMoney.join(', ')}`);
+  return {
+    ...(rule && { returnOddMoney: rule }),
+    ...(typeof minutes === 'string' && { afterMinutes: integer(minutes, '--after-minutes') }),
   };
 }
 

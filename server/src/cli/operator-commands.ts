@@ -10,6 +10,7 @@ import { divergencesOf, recordDivergences } from '../settlement/incidents/diverg
 import { type Action, actions, isAction } from '../settlement/incidents/endings.ts';
 import {
   type IncidentView,
+  keepIncident,
   listIncidents,
   resolveIncident,
   showIncident,
@@ -202,6 +203,20 @@ export const operatorCommands: Command[] = [
     },
   },
   {
+    name: 'incident keep',
+    usage: 'ID --reason R',
+    about: 'keeps the money of an open incident from the account’s rule, until somebody resolves it',
+    options: { reason: { type: 'string' } },
+    operands: ['ID'],
+    run: async (edge, { values, operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      const reason = required(values, 'reason');
+      return incidentAnswer(
+        await asOperator(edge, 'incident keep', (operator) => keepIncident(operator, id, reason)),
+      );
+    },
+  },
+  {
     name: 'reconcile',
     usage: '[--account OWNER_ID] [--since TIME]',
     about: "compares with the provider's lists and posts what was missing; ends the pause after a restore",
@@ -373,7 +388,7 @@ function userName(): string {
 }
 
 /** For what needs the providers themselves. */
-const atProviders = <T>(
+export const atProviders = <T>(
   edge: Edge,
   command: string,
   work: (runtime: Runtime, operator: Operator) => Promise<T>,
@@ -454,6 +469,7 @@ const shownIncident = (incident: IncidentView) => ({
   ...incident,
   openedAt: instant(incident.openedAt),
   resolvedAt: instant(incident.resolvedAt),
+  keptAt: instant(incident.keptAt),
 });
 
 function incidentAnswer(incident: IncidentView): Answer {

@@ -1,5 +1,6 @@
 import { type Context, onDatabase } from '../compose/start.ts';
 import { rotateSecrets, type SealedUnder, statusOfSecrets } from '../db/installation-secret.ts';
+import { dropRetiredLogins } from '../db/service-login.ts';
 import { audits, installationId } from '../settlement/operator/audit.sql.ts';
 import { type Answer, type Command, table } from './command.ts';
 import { operatorOf } from './operator-commands.ts';
@@ -21,11 +22,19 @@ export const secretCommands: Command[] = [
         await onDatabase(edge, 'secret rotate', async (context) => {
           const status = await rotateSecrets(context);
           await recordRotation(context, status);
+          await dropLoginsOfBefore(context);
           return status;
         }),
       ),
   },
 ];
+
+/** Those of the secrets that are not needed any more, on a PostgreSQL of the operator's. */
+async function dropLoginsOfBefore({ config, secrets, log }: Context): Promise<void> {
+  const { databaseUrl: url, migrationDatabaseUrl } = config;
+  if (url === null) return;
+  await dropRetiredLogins({ url, migrationUrl: migrationDatabaseUrl ?? undefined }, secrets, log);
+}
 
 async function recordRotation(context: Context, { current, sealed }: SealedUnder): Promise<void> {
   const { sql, ids, clock, actor } = operatorOf(context);

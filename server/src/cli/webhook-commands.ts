@@ -8,13 +8,13 @@ import type { Log } from '../ground/log.ts';
 import { permissions } from '../ground/permissions.ts';
 import { eraseKey } from '../keys/keys.sql.ts';
 import { createKey } from '../keys/keys.ts';
-import type { Triggered } from '../webhooks/trigger.ts';
+import { canTrigger, type Triggered } from '../webhooks/trigger.ts';
 import { type Command, type CommandInput, UsageFault } from './command.ts';
 
 const apiUrlOf = (config: Config, given: string | boolean | undefined): string =>
   `${(typeof given === 'string' ? given : config.publicUrl).replace(/\/{1,9}$/, '')}/api/v1/public`;
 
-const triggered = (Object.keys(eventTypes) as EventType[]).filter((type) => type !== 'transfer.unknown');
+const triggered = (Object.keys(eventTypes) as EventType[]).filter(canTrigger);
 
 const keyOptions = { key: { type: 'string' }, 'key-file': { type: 'string' } } as const;
 

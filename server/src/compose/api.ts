@@ -1,21 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
 import { createLargeTransfers } from '../accounts/large-transfers.ts';
 import { createCharge } from '../charges/create.ts';
-import { watchClock } from '../db/clock-offset.ts';
+import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import { createLoad } from '../http/load.ts';
 import { buildServer, type UseCases } from '../http/server.ts';
+import { keyIdOf } from '../keys/key.ts';
 import { emptyCommand } from '../ledger/till.ts';
 import { mountPanel } from '../panel/panel.ts';
 import type { Provider } from '../provider/provider.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
-import { createRequestLog } from '../request-log/request-log.ts';
+import { createRequestLog, type RequestLog } from '../request-log/request-log.ts';
+import { acceptRefund } from '../settlement/dispatch/send-refund.ts';
 import { refreshIfOverdue } from '../settlement/tracking/follow-up.ts';
 import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
-import { createInbound } from '../settlement/tracking/inbound.ts';
+import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
+import { advanceClock, showClock, startClock } from '../test-mode/clock.ts';
+import { resetAccount } from '../test-mode/reset.ts';
+import type { TestCalls } from '../test-mode/routes.ts';
+import { simulate, simulateDispute } from '../test-mode/simulate.ts';
 import { createTransfer } from '../transfers/create.ts';
 import { cancelDraft, confirmDraft } from '../transfers/draft.ts';
+import type { Cells } from './cells.ts';
 import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -30,44 +39,30 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const stopping = new AbortController();
   const clockOffset = watchClock(runtime, stopping.signal);
   const inbound = createInbound(runtime);
-  const largeTransfers = createLargeTransfers(runtime);
-  const useCases: UseCases = {
-    createCharge: (caller, request) => createCharge(runtime, caller, request),
-    createTransfer: async (caller, request) => {
-      const accepted = await createTransfer(runtime, caller, request);
-      if (!accepted.replayed) largeTransfers.note(accepted.payment);
-      return accepted;
-    },
-    confirmDraft: (caller, id, code) => confirmDraft(runtime, caller, id, code),
-    cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
-    // A query takes from limits that all processes share: not on a machine whose clock is wrong.
-    refreshIfOverdue: async (payment) =>
-      clockOffset.isTolerable() ? refreshIfOverdue(runtime, payment) : payment,
-    receiveWebhook: inbound,
+  const served = new Map<string, ServedCell>();
+  const serve = (cell: Runtime): ServedCell => {
+    let one = served.get(cell.cell);
+    if (!one) {
+      one = serveCell(cell, config, clockOffset, inbound);
+      served.set(cell.cell, one);
+    }
+    return one;
   };
-  const requestLog = createRequestLog({
-    ...runtime,
-    paymentIdOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
-  });
-  const server = buildServer({
-    ...runtime,
-    config,
-    mayShare: clockOffset.isTolerable,
-    useCases,
-    requestLog,
-    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
-    readiness: createReadiness(runtime, clockOffset),
-  });
-  mountPanel(server, { ...runtime, config, mayShare: clockOffset.isTolerable }, useCases);
+  const { server, requestLog } = serve(runtime);
   await clockOffset.measured;
+  routeToCells(server, runtime, (cell) => serve(cell).server);
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
   const answered = new AbortController();
-  const logging = requestLog.run(answered.signal);
-  const tried = [...runtime.providers.values()].map(
-    (provider) =>
-      new Promise<void>((done) => void register(runtime, provider, config.publicUrl, stopping.signal, done)),
-  );
+  const logging = [requestLog.run(answered.signal)];
+  const tried: Promise<void>[] = [];
+  const endEach = runtime.connections.each((provider) => {
+    const told = new Promise<void>(
+      (done) => void register(runtime, provider, config.publicUrl, stopping.signal, done),
+    );
+    tried.push(told);
+  });
+  const taking = takeUpConnections(runtime, stopping.signal);
   // Registers before "ready", so that payments right after it arrive by webhook. A slow or failed provider delays the start only briefly.
   await inTime(
     runtime.clock,
@@ -78,18 +73,127 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     url: `http://${reachableHost(config.host)}:${port}`,
     stop: async () => {
       stopping.abort();
+      endEach();
+      await taking;
       await server.close();
+      for (const one of served.values()) if (one.server !== server) await one.server.close();
       answered.abort();
-      await logging;
+      await Promise.all(logging);
       await inbound.idle();
-      await runtime.till.idle();
+      await Promise.all(runtime.cells.all().map((cell) => cell.till.idle()));
     },
   };
+}
+
+interface ServedCell {
+  server: FastifyInstance;
+  requestLog: RequestLog;
+}
+
+/** The calls of one cell's accounts. */
+function serveCell(runtime: Runtime, config: Config, clockOffset: ClockOffset, inbound: Inbound): ServedCell {
+  const largeTransfers = createLargeTransfers(runtime);
+  const useCases: UseCases = {
+    createCharge: (caller, request) => createCharge(runtime, caller, request),
+    createTransfer: async (caller, request) => {
+      const accepted = await createTransfer(runtime, caller, request);
+      if (!accepted.replayed) largeTransfers.note(accepted.payment);
+      return accepted;
+    },
+    createRefund: (caller, order) => acceptRefund(runtime, caller, order),
+    confirmDraft: (caller, id, code) => confirmDraft(runtime, caller, id, code),
+    cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
+    // A query takes from limits that all processes share: not on a machine whose clock is wrong.
+    refreshIfOverdue: async (payment) =>
+      clockOffset.isTolerable() ? refreshIfOverdue(runtime, payment) : payment,
+    receiveWebhook: inbound,
+  };
+  const testCalls: TestCalls = {
+    simulate: (caller, id, act, given) => simulate(runtime, caller, id, act, given),
+    simulateDispute: (caller, id, act) => simulateDispute(runtime, caller, id, act),
+    showClock: (holder) => showClock(runtime, holder),
+    startClock: (holder) => startClock(runtime, holder),
+    advanceClock: (holder, to) => advanceClock(runtime, holder, to),
+    reset: (holder) => resetAccount(runtime, holder),
+  };
+  const requestLog = createRequestLog({
+    ...runtime,
+    paymentIdOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
+  });
+  const server = buildServer({
+    ...runtime,
+    config,
+    mayShare: clockOffset.isTolerable,
+    useCases,
+    testCalls,
+    requestLog,
+    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
+    readiness: createReadiness(runtime, clockOffset),
+  });
+  mountPanel(server, { ...runtime, config, mayShare: clockOffset.isTolerable }, { ...useCases, testCalls });
+  return { server, requestLog };
+}
+
+/**
+ * Sends each request to the cell of its account, by its key or by the account in the panel's address. Everything else, as sign-in and what
+ * providers deliver, belongs to the directory and is served beside the first cell.
+ */
+function routeToCells(
+  home: FastifyInstance,
+  { cells, log }: Pick<Runtime, 'cells' | 'log'>,
+  serverOf: (cell: Runtime) => FastifyInstance,
+): void {
+  const [listener] = home.server.listeners('request') as [
+    (request: IncomingMessage, response: ServerResponse) => void,
+  ];
+  home.server.removeAllListeners('request');
+  home.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    if (cells.all().length < 2) return listener(request, response);
+    cellOfRequest(cells, request)
+      .then(async (cell) => {
+        if (!cell || cell === cells.all()[0]) return listener(request, response);
+        const server = serverOf(cell);
+        await server.ready();
+        server.routing(request, response);
+      })
+      .catch((error: unknown) => {
+        // The first cell's server answers: the database is away, or what fails there fails with an answer.
+        log.warn({ err: error }, 'the cell of a request was not found');
+        listener(request, response);
+      });
+  });
+}
+
+async function cellOfRequest(
+  cells: Cells<Runtime>,
+  { headers, url = '' }: IncomingMessage,
+): Promise<Runtime | undefined> {
+  const account = /^\/panel\/api\/accounts\/([0-9a-f-]{36})(?:[/?]|$)/.exec(url)?.[1];
+  if (account !== undefined) return cells.ofAccount(account);
+  const key = /^bearer +([^\s]+)\s*$/i.exec(headers.authorization ?? '')?.[1];
+  const id = key === undefined ? null : keyIdOf(key);
+  return id === null ? undefined : cells.ofKey(id);
 }
 
 /** Resolves when a command submitted now would be decided by the till. */
 export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' | 'clock'>): Promise<void> =>
   till.submit(emptyCommand(ids.uuid(), clock.monotonicMs() + answerWithinMs));
+
+/** How soon a connection that was made or changed is used here. */
+const connectionLookMs = 2_000;
+
+async function takeUpConnections(
+  { connections, clock, log }: Pick<Runtime, 'connections' | 'clock' | 'log'>,
+  stopping: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    await clock.sleep(connectionLookMs, stopping);
+    if (stopping.aborted) return;
+    await connections
+      .refresh()
+      .catch((error: unknown) => log.warn({ err: error }, 'connections were not compared'));
+  }
+}
 
 /** No start waits longer for its providers; they are asked again until they answer. */
 const startsWithinMs = 2_000;

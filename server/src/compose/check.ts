@@ -1,17 +1,21 @@
-import { findTestAccount } from '../accounts/directory.ts';
+import { listConnectionRows } from '../connections/connections.sql.ts';
+import { decisiveFaults, sentenceOf } from '../connections/connections.ts';
+import { providerOfRow } from '../connections/credentials.ts';
 import { missingSecrets } from '../db/installation-secret.ts';
 import { planMigrations } from '../db/migrate.ts';
 import { databaseOfCommand, type OpenDatabase } from '../db/open.ts';
 import { openPool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
+import { checkMaker } from '../db/service-login.ts';
 import { createWriteProbe } from '../db/writes.ts';
-import { isTrial, reachableHost } from '../ground/config.ts';
+import { reachableHost } from '../ground/config.ts';
 import { checkMail } from '../ground/mail.ts';
 import { hasSecret, loadSecrets, secretProblem } from '../ground/secrets.ts';
 import type { Sql } from '../ports/sql.ts';
 import { createUndiciNet } from '../ports/undici-net.ts';
-import { providersOf } from './runtime.ts';
-import { type Edge, migrateOptions } from './start.ts';
+import type { Provider } from '../provider/provider.ts';
+import { examinedOfEnvironment } from './runtime.ts';
+import { type Edge, migrateOptions, withServiceLogin } from './start.ts';
 
 export interface Check {
   name: string;
@@ -62,10 +66,12 @@ export async function checkLive({ config }: Pick<Edge, 'config'>): Promise<Check
 /** Image and probes give a check 5 s. */
 const liveWithinMs = 3_000;
 
-async function checkInside(edge: Edge, { url, embedded }: OpenDatabase): Promise<Check[]> {
+async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
   const { config, log } = edge;
-  // The service's own login: a process that serves has no other.
-  const options = migrateOptions(edge, { url, migrationUrl: undefined, embedded });
+  // The service's own login: a process that serves has no other. Where it is missing, the first start makes it.
+  const found = await withServiceLogin(edge, given);
+  const { url, own } = found ?? given;
+  const options = migrateOptions(edge, { url, migrationUrl: undefined });
   const migrations = await checkOf('migrations', async () => {
     const pending = (await planMigrations(options)).map(({ name }) => name);
     if (pending.length > 0) throw new Error(`run \`vintem migrate\`: ${pending.join(', ')} must be applied`);
@@ -74,7 +80,8 @@ async function checkInside(edge: Edge, { url, embedded }: OpenDatabase): Promise
   const sql = openPool({ url, log, name: 'vintem check', size: 2 });
   try {
     const rights = await checkOf('rights', async () => {
-      await checkServiceRole(sql, { log, embedded });
+      await checkServiceRole(sql, { log, own });
+      if (found === null) await checkMaker(given);
       if (!(await createWriteProbe({ sql, clock: edge.clock })()))
         throw new Error('the database cannot write');
       return 'the service can write, and cannot change journals';
@@ -90,27 +97,28 @@ async function checkInside(edge: Edge, { url, embedded }: OpenDatabase): Promise
     const net = createUndiciNet();
     try {
       const secrets = await loadSecrets(ids, config);
-      const usesSimulator = isTrial(config) || (await findTestAccount(sql)) !== null;
-      const used = [...providersOf({ config, clock, net, secrets, log }).values()].filter(
-        ({ connection }) => connection !== 'simulator' || usesSimulator,
-      );
-      return await Promise.all(
-        used.map((provider) =>
-          checkOf(`connection ${provider.connection}`, async () => {
-            try {
-              await provider.balance();
-            } catch (error) {
-              // The credentials are good, and the balance is nothing that payments need.
-              if (!(error as Error).message.includes('insufficient_scope')) throw error;
-              return 'the provider accepts the credentials; the permission to read the balance is missing';
-            }
-            return 'the provider accepts the credentials';
-          }),
-        ),
-      );
+      const ground = { config, clock, net, secrets, log, sql };
+      const ofEnvironment = await examinedOfEnvironment(ground);
+      const rows = (await listConnectionRows(sql)).filter((row) => row.adapter && row.state === 'active');
+      return await Promise.all([
+        ...[...ofEnvironment].map(([name, { provider }]) => checkConnection(name, async () => provider)),
+        ...rows.map((row) => checkConnection(row.name, async () => providerOfRow(ground, row))),
+      ]);
     } finally {
       await net.close();
     }
+  }
+
+  function checkConnection(name: string, open: () => Promise<Provider>): Promise<Check> {
+    return checkOf(`connection ${name}`, async () => {
+      const provider = await open();
+      const findings = await provider.diagnose({ webhookUrl: config.publicUrl });
+      const [fault] = decisiveFaults(findings);
+      if (fault) throw new Error(sentenceOf(fault));
+      const scopes = findings.find(({ check, ok }) => check === 'scopes' && !ok);
+      const accepts = 'the provider accepts the credentials';
+      return scopes ? `${accepts}; ${scopes.message}` : accepts;
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { homeCell } from '../db/cells.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
-import { openPool } from '../db/pool.ts';
+import { openPool, type Pool } from '../db/pool.ts';
 import { readConfig } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { createMail } from '../ground/mail.ts';
@@ -10,7 +11,7 @@ import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import { createUndiciNet } from '../ports/undici-net.ts';
 import { addressRulesOf, createAddresses } from '../webhooks/address.ts';
-import { runDeliveries } from '../webhooks/delivery-loop.ts';
+import { type Outgoing, runDeliveries } from '../webhooks/delivery-loop.ts';
 import type { DeliveryMessage, DeliveryThreadOptions } from './delivery-thread.ts';
 
 /** The body of the thread that `outgoing.ts` starts. */
@@ -25,29 +26,60 @@ const { clock, measured } = databaseClock({ sql, clock: systemClock, log }, stop
 const ids = systemIds(clock);
 const clockOffset = watchClock({ sql, clock, log }, stopping.signal);
 await measured;
-const outgoing = runDeliveries(
-  {
-    sql,
-    clock,
-    ids,
-    net,
-    log,
-    secrets: await loadSecrets(ids, config),
-    measures: { deliveries: deliveryMeasuresOver(memory) },
-    addresses: createAddresses(addressRulesOf(config), net),
-    mail: createMail(config, { clock, ids, sql }),
-  },
-  clockOffset.isTolerable,
-);
+// Of this thread: it shares no memory with the others.
+const traces = config.tracing && (await import('./tracing.ts')).createTraces(config.tracing);
+const secrets = await loadSecrets(ids, config);
+const shared = {
+  clock,
+  ids,
+  net,
+  log,
+  secrets,
+  traces,
+  addresses: createAddresses(addressRulesOf(config), net),
+};
+const measures = { deliveries: deliveryMeasuresOver(memory) };
+const mail = createMail(config, { clock, ids, sql });
+
+interface CellOut {
+  outgoing: Outgoing;
+  close(): Promise<void>;
+}
+const cells = new Map<string, CellOut>();
+const begin = (cell: string, pool: Pool): void => {
+  const outgoing = runDeliveries({ ...shared, sql: pool, measures, mail }, clockOffset.isTolerable);
+  cells.set(cell, { outgoing, close: pool.close });
+};
+begin(homeCell, sql);
+
+/** Also those that are made while it runs. */
+const cellLookMs = 2_000;
+const looking = (async () => {
+  while (!stopping.signal.aborted) {
+    try {
+      const list = { name: 'delivery_cells', text: 'SELECT name FROM cell ORDER BY created_at, name' };
+      for (const { name } of await sql.run<{ name: string }>(list)) {
+        if (cells.has(name)) continue;
+        begin(name, openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 2, cell: name }));
+      }
+    } catch (error) {
+      log.warn({ err: error }, 'the cells were not read');
+    }
+    await clock.sleep(cellLookMs, stopping.signal);
+  }
+})();
+
 port.on('message', (message: DeliveryMessage) => {
-  if (message === 'written') outgoing.written();
+  if (message === 'written') for (const { outgoing } of cells.values()) outgoing.written();
   else void stop();
 });
 
 async function stop(): Promise<void> {
   stopping.abort();
-  await outgoing.stop();
-  await sql.close();
+  await looking;
+  await Promise.all([...cells.values()].map(({ outgoing }) => outgoing.stop()));
+  await traces?.stop();
+  await Promise.all([...cells.values()].map(({ close }) => close()));
   // Of a thread this ends the thread. Attempts that are still under way are cut, and made again.
   process.exit();
 }

@@ -7,6 +7,7 @@ import type { PanelDeps } from '../panel/deps.ts';
 import { mountPanel, panelPath } from '../panel/panel.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
+import type { TestCalls } from '../test-mode/routes.ts';
 
 /**
  * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it.
@@ -37,7 +38,7 @@ async function panelDocument(): Promise<string> {
     },
     draining: new AbortController().signal,
   } as unknown as PanelDeps;
-  mountPanel(app, runtime, {} as UseCases);
+  mountPanel(app, runtime, { testCalls: {} } as UseCases & { testCalls: TestCalls });
   const answer = await app.inject({ url: `${panelPath}/openapi.json` });
   await app.close();
   return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;

@@ -1,24 +1,31 @@
+import { findTestAccount } from '../accounts/directory.ts';
+import type { Examined } from '../connections/doctor.ts';
+import { type Connections, keepConnections } from '../connections/keep.ts';
+import { homeCell } from '../db/cells.ts';
+import type { Pool } from '../db/pool.ts';
 import { type SubscribedTypes, subscribedTypes } from '../events/subscribed-types.ts';
-import type { Config } from '../ground/config.ts';
+import { type Config, isTrial } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { createMail, type Mail } from '../ground/mail.ts';
 import { createMeasures, type Measures } from '../ground/measures.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
 import { createSignal, type Signal } from '../ground/signal.ts';
+import type { Traces } from '../ground/traces.ts';
 import { createTill, type Till } from '../ledger/till.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Net } from '../ports/net.ts';
 import type { Sql } from '../ports/sql.ts';
-import { createEfiProvider } from '../provider/efi.ts';
+import type { ConnectionSettings } from '../provider/adapter.ts';
+import { type AdapterName, adapters } from '../provider/adapters.ts';
 import { measured } from '../provider/measured.ts';
 import type { Provider } from '../provider/provider.ts';
 import { type Breakers, createBreakers } from '../settlement/dispatch/breaker.ts';
-import { prepareLimits } from '../settlement/dispatch/limit.ts';
 import type { Sender } from '../settlement/dispatch/send.ts';
 import { createOutcomeWatch, type OutcomeWatch } from '../settlement/tracking/outcome-watch.ts';
 import { type Addresses, addressRulesOf, createAddresses } from '../webhooks/address.ts';
+import { type Cells, createCells } from './cells.ts';
 
 /** What the world hands to a process: settings and the ports. */
 export interface Ground {
@@ -29,20 +36,32 @@ export interface Ground {
   net: Net;
   secrets: Secrets;
   log: Log;
+  /** Absent: this process works on the first cell alone. */
+  openCell?: OpenCell;
 }
 
 /** What the use cases and the settlement stand on. One per process, shared by its `api` and its `worker`. */
 export interface Runtime extends Omit<Ground, 'config'> {
+  /** The schema of its accounts; what is here of the database works on them alone. */
+  cell: string;
+  /** All of them. */
+  cells: Cells<Runtime>;
   till: Till;
   measures: Measures;
+  /** Null: switched off. */
+  traces: Traces | null;
   /** The installation's identity secret: payment ids and fingerprints. */
   identity: Buffer;
-  /** By connection: `simulator`, `live`. */
+  /** By connection. */
   providers: ReadonlyMap<string, Provider>;
+  /** The same, and those that come while the process runs. */
+  connections: Connections;
   breakers: Breakers;
   settings: Settings;
   /** Which events are written of an account. */
   subscribed: RefreshingCache<SubscribedTypes>;
+  /** Where the provider of test accounts listens. */
+  simulatorUrl: string;
   /** Where merchants' webhooks may go. */
   addresses: Addresses;
   mail: Mail;
@@ -72,8 +91,19 @@ export interface Settings {
 /** The receiving key of every test account. */
 const simulatorPixKey = 'vintem@simulator.example';
 
-/** Puts a process together over a migrated database. */
-export async function openRuntime(ground: Ground, draining: AbortSignal): Promise<Runtime> {
+/** Opens a pool on a cell. */
+export type OpenCell = (cell: string) => Pick<Pool, keyof Sql | 'close'>;
+
+/**
+ * Puts a process together over a migrated database.
+ * @param unmeasured by connection
+ * @returns the runtime of the first cell; `cells` has those of the others
+ */
+export async function openRuntime(
+  ground: Ground,
+  draining: AbortSignal,
+  unmeasured: ReadonlyMap<string, Provider> = providersOf(ground),
+): Promise<Runtime> {
   const { config, sql, clock, log } = ground;
   const [installation] = await sql.run<{ identity: Buffer }>({
     name: 'installation_identity',
@@ -81,18 +111,22 @@ export async function openRuntime(ground: Ground, draining: AbortSignal): Promis
   });
   if (!installation) throw new Error('the installation has no row: its migrations have not run');
   const measures = createMeasures();
-  const providers = new Map(
-    [...providersOf(ground)].map(([name, provider]) => [name, measured(provider, { clock, measures })]),
-  );
-  for (const { connection, capabilities } of providers.values()) {
-    await prepareLimits(sql, connection, capabilities.maxParallelSends);
-  }
-  return {
+  // The packages are read only where there is a collector.
+  const traces = config.tracing && (await import('./tracing.ts')).createTraces(config.tracing);
+  const wrap = (provider: Provider): Provider => measured(provider, { clock, measures, traces });
+  const ofEnvironment = new Map([...unmeasured].map(([name, provider]) => [name, wrap(provider)]));
+  const connections = keepConnections({ ...ground, wrap }, ofEnvironment);
+  await connections.refresh();
+  const cells = createCells<Runtime>(sql);
+  const home: Runtime = {
     ...ground,
+    cells,
+    ...partsOfCell({ ...ground, measures, traces }, homeCell, sql),
     measures,
-    till: createTill({ sql, clock, log, measures }),
+    traces,
     identity: installation.identity,
-    providers,
+    providers: connections.providers,
+    connections,
     breakers: createBreakers({ sql, clock, log }),
     settings: {
       transferWaitMs: config.transferWaitMs,
@@ -100,65 +134,102 @@ export async function openRuntime(ground: Ground, draining: AbortSignal): Promis
       chargeExpirySeconds: config.chargeExpirySeconds,
     },
     draining,
-    subscribed: subscribedTypes(ground),
+    simulatorUrl: config.simulatorUrl,
     addresses: createAddresses(addressRulesOf(config), ground.net),
     mail: createMail(config, ground),
-    senders: new Map(),
-    deferredPending: new Set(),
-    outcomes: createOutcomeWatch(ground),
+  };
+  cells.begin(home, (cell) => {
+    if (!ground.openCell) throw new Error(`this process cannot work on ${cell}`);
+    const pool = ground.openCell(cell);
+    return { runtime: { ...home, ...partsOfCell(home, cell, pool) }, close: pool.close };
+  });
+  await cells.refresh();
+  return home;
+}
+
+/** What each cell has of its own. */
+function partsOfCell(
+  { clock, log, measures, traces }: Pick<Runtime, 'clock' | 'log' | 'measures' | 'traces'>,
+  cell: string,
+  sql: Sql,
+) {
+  return {
+    cell,
+    sql,
+    till: createTill({ sql, clock, log, measures, traces }),
+    subscribed: subscribedTypes({ sql, clock }),
+    senders: new Map<string, Sender>(),
+    deferredPending: new Set<string>(),
+    outcomes: createOutcomeWatch({ sql, clock, log }),
     wake: createSignal(),
     eventsWritten: createSignal(),
   };
 }
 
-/** By connection. Opens no connection before the first call. */
-export function providersOf({
+/** Those that the settings of the environment make, by connection. Opens no connection before the first call. */
+export function providersOf(ground: Omit<Ground, 'sql' | 'ids'>): Map<string, Provider> {
+  return new Map(
+    settingsOfEnvironment(ground).map(({ adapter, settings }) => [
+      settings.name,
+      adapters[adapter].create(settings, ground),
+    ]),
+  );
+}
+
+/** The same as they are examined; the simulator's only where its accounts are in use. */
+export async function examinedOfEnvironment(
+  ground: Omit<Ground, 'ids'>,
+): Promise<ReadonlyMap<string, Examined>> {
+  const usesSimulator = isTrial(ground.config) || (await findTestAccount(ground.sql)) !== null;
+  return new Map(
+    settingsOfEnvironment(ground)
+      .filter(({ settings }) => settings.name !== 'simulator' || usesSimulator)
+      .map(({ adapter, settings }) => [
+        settings.name,
+        { provider: adapters[adapter].create(settings, ground), certificate: settings.certificate },
+      ]),
+  );
+}
+
+function settingsOfEnvironment({
   config,
-  net,
-  clock,
-  log,
   secrets,
-}: Omit<Ground, 'sql' | 'ids'>): Map<string, Provider> {
-  const providers = new Map<string, Provider>();
-  const simulatorSecret = secrets.derive('simulator client').toString('hex');
-  const simulator = createEfiProvider({
-    connection: 'simulator',
-    baseUrl: config.simulatorUrl,
-    clientId: 'vintem',
-    clientSecret: simulatorSecret,
-    pixKey: simulatorPixKey,
-    webhook: { trust: 'signed', secret: simulatorSecret },
-    net,
-    clock,
-    log,
-  });
-  providers.set(simulator.connection, simulator);
+}: Pick<Ground, 'config' | 'secrets'>): { adapter: AdapterName; settings: ConnectionSettings }[] {
+  const simulator: ConnectionSettings = {
+    name: 'simulator',
+    test: true,
+    simulated: true,
+    url: config.simulatorUrl,
+    credentials: {
+      clientId: 'vintem',
+      clientSecret: secrets.derive('simulator client').toString('hex'),
+      pixKey: simulatorPixKey,
+    },
+    certificate: null,
+  };
+  const made: { adapter: AdapterName; settings: ConnectionSettings }[] = [
+    { adapter: 'efi', settings: simulator },
+  ];
   const live = config.provider;
-  if (live) {
-    const { certificate, certificatePassphrase, webhookTrust, webhookSecret } = live;
-    const provider = createEfiProvider({
-      connection: 'live',
-      baseUrl: live.url,
-      clientId: live.clientId,
-      clientSecret: live.clientSecret,
-      pixKey: live.pixKey,
-      ...(certificate
-        ? {
-            certificate: {
-              pfx: certificate,
-              ...(certificatePassphrase ? { passphrase: certificatePassphrase } : {}),
-            },
-          }
-        : {}),
-      webhook:
-        webhookTrust === 'signed'
-          ? { trust: webhookTrust, secret: webhookSecret ?? '', header: 'x-provider-signature' }
-          : { trust: webhookTrust },
-      net,
-      clock,
-      log,
-    });
-    providers.set(provider.connection, provider);
-  }
-  return providers;
+  if (live === null) return made;
+  const { adapter, url, clientId, clientSecret, pixKey, webhookTrust, webhookSecret } = live;
+  const passphrase = live.certificatePassphrase;
+  const settings: ConnectionSettings = {
+    name: 'live',
+    test: false,
+    simulated: false,
+    url,
+    credentials: {
+      clientId,
+      clientSecret,
+      pixKey,
+      webhookTrust,
+      ...(webhookSecret === null ? {} : { webhookSecret }),
+    },
+    certificate: live.certificate && {
+      pfx: live.certificate,
+      ...(passphrase === null ? {} : { passphrase }),
+    },
+  };
+  return [...made, { adapter, settings }];
 }

@@ -8,9 +8,10 @@ import {
   findFirstTestAccount,
   findTestAccount,
 } from '../accounts/directory.ts';
+import { hasLiveConnection } from '../connections/connections.sql.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
-import { claimSecret, keepInUse } from '../db/installation-secret.ts';
+import { claimSecret, keepInUse, missingSecrets } from '../db/installation-secret.ts';
 import { waitForLock } from '../db/lock.ts';
 import {
   type MigrateOptions,
@@ -28,6 +29,7 @@ import {
 } from '../db/open.ts';
 import { openPool, type Pool } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
+import { checkMaker, findServiceLogin, makeServiceLogin, mayMakeLogin } from '../db/service-login.ts';
 import { type Config, isTrial, reachableHost, SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { hasSecret, loadSecrets } from '../ground/secrets.ts';
@@ -49,6 +51,8 @@ export interface Edge {
 /** What every command stands on once its database is there. */
 export interface Context extends Omit<Ground, 'net'> {
   sql: Pool;
+  /** With the login that the service's own connections use. */
+  databaseUrl: string;
 }
 
 /** Aborted when the process shall end. */
@@ -72,10 +76,17 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     }
     const database = await databaseOfStart(edge, running);
     const context = await prepare(edge, database, running);
-    await (isTrial(config) ? greet(context, say) : endTrial(context));
-    if (!isTrial(config) && config.simulatorPort !== null && (await findTestAccount(context.sql)) !== null) {
+    const trial = isTrial(config) && !(await hasLiveConnection(context.sql));
+    await (trial ? greet(context, say) : endTrial(context));
+    const simulates = trial || (await findTestAccount(context.sql)) !== null;
+    if (simulates && !running.simulator && config.simulatorPort !== null) {
       await requireFree('SIMULATOR_PORT', '127.0.0.1', config.simulatorPort);
       running.simulator = keepSimulator(edge, config.simulatorPort, await simulatorClientKey(edge));
+    }
+    if (!simulates && running.simulator) {
+      // It was begun beside the database, which says only now that money moves here.
+      await running.simulator.stop(2_000);
+      delete running.simulator;
     }
     await running.simulator?.ready;
     const service = await parts;
@@ -84,10 +95,11 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     running.worker = service.runWorker(runtime);
     const api = await service.runApi(runtime, config);
     running.api = api;
-    running.outgoing = runDeliveries(service, runtime, database.url);
+    running.outgoing = runDeliveries(service, runtime, context.databaseUrl);
     if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
     const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
-    if (hasMailbox({ config })) say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
+    if (trial && hasMailbox({ config }))
+      say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
@@ -113,7 +125,7 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       say(`vintem api ready ${api.url}`);
     } else {
       running.worker = service.runWorker(runtime);
-      running.outgoing = runDeliveries(service, runtime, database.url);
+      running.outgoing = runDeliveries(service, runtime, context.databaseUrl);
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -146,7 +158,9 @@ export async function startSimulator(edge: Edge, ending: Ending): Promise<void> 
 export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
   const database = await databaseOfCommand(edge, 'migrate');
   try {
-    return await migrate(migrateOptions(edge, database));
+    const done = await migrate(migrateOptions(edge, database));
+    await prepareServiceLogin(edge, database);
+    return done;
   } finally {
     await database.close();
   }
@@ -185,8 +199,16 @@ async function openRunning(
 ): Promise<Runtime> {
   const net = service.createUndiciNet();
   running.net = { stop: net.close };
-  const runtime = await service.openRuntime({ ...context, net }, ending);
-  running.till = { stop: async () => runtime.till.close() };
+  const openCell = (cell: string) =>
+    openPool({ url: context.databaseUrl, log: context.log, name: 'vintem', size: 5, cell });
+  const runtime = await service.openRuntime({ ...context, net, openCell }, ending);
+  running.till = {
+    stop: async () => {
+      for (const cell of runtime.cells.all()) cell.till.close();
+    },
+  };
+  running.cells = { stop: runtime.cells.close };
+  running.traces = { stop: async () => runtime.traces?.stop() };
   void keepInUse(context, ending);
   const { host, metricsPort } = context.config;
   if (metricsPort !== null) {
@@ -211,7 +233,7 @@ function runDeliveries(service: ServiceParts, runtime: Runtime, databaseUrl: str
     databaseUrl,
     memory: runtime.measures.deliveries.memory,
   });
-  runtime.eventsWritten.listen(outgoing.written);
+  runtime.cells.each((cell) => cell.eventsWritten.listen(outgoing.written));
   return outgoing;
 }
 
@@ -254,8 +276,10 @@ interface Running {
   till?: Stoppable;
   simulator?: Stoppable & { ready: Promise<void> };
   metrics?: Stoppable;
+  traces?: Stoppable;
   net?: Stoppable;
   clock?: Stoppable;
+  cells?: Stoppable;
   pool?: Stoppable;
   database?: Stoppable;
   lock?: Stoppable;
@@ -272,8 +296,10 @@ const ENDS_MS: Record<keyof Running, number> = {
   till: 6_500,
   simulator: 7_000,
   metrics: 7_100,
+  traces: 7_150,
   net: 7_200,
   clock: 7_300,
+  cells: 7_400,
   pool: 7_500,
   database: 9_500,
   lock: 9_700,
@@ -346,28 +372,73 @@ type Database = Omit<OpenDatabase, 'close'>;
 
 export const migrateOptions = (
   { clock, log }: Edge,
-  { url, migrationUrl, embedded }: Database,
-): MigrateOptions => ({
-  url,
-  migrationUrl,
-  clock,
-  log,
-  embedded,
-});
+  { url, migrationUrl }: Pick<Database, 'url' | 'migrationUrl'>,
+): MigrateOptions => ({ url, migrationUrl, clock, log });
 
-/** Migrated, with the rows that every installation has, behind a pool whose role was checked. */
+/** Migrated, with the rows that every installation has, behind a pool whose login and role were checked. */
 async function prepare(
   edge: Edge,
   database: Database,
   running: Running,
-  { anySecret = false }: OnDatabaseOptions = {},
+  options: OnDatabaseOptions = {},
+): Promise<Context> {
+  const { applied } = await migrate(migrateOptions(edge, database));
+  if (applied.length > 0) edge.log.info({ applied }, 'migrated');
+  const found = await withServiceLogin(edge, database);
+  if (found !== null) return openContext(edge, found, running, options);
+  // A secret that cannot open everything makes no login: looking needs none.
+  if (options.anySecret) return openContext(edge, database, running, options);
+  await checkMaker(database);
+  const before: Running = {};
+  try {
+    // Claims the secret: a start that is refused for another one leaves no login behind.
+    const { clock, ids, secrets } = await openContext(edge, database, before, options);
+    const { name, url } = await makeServiceLogin({ clock, ids, secrets }, database);
+    edge.log.info({ login: name }, 'made a login for the service, which can do nothing else');
+    database = { ...database, url, own: name };
+  } finally {
+    await drain(before, edge.clock, edge.log);
+  }
+  return openContext(edge, database, running, options);
+}
+
+/** With the login that the service shall use; null: it has to be made. Changes nothing. */
+export async function withServiceLogin(edge: Edge, database: Database): Promise<Database | null> {
+  if (database.embedded) return database;
+  const secrets = (await hasSecret(edge.config)) ? await loadSecrets(edge.ids, edge.config) : null;
+  const found = await findServiceLogin(database, secrets);
+  if (found.kind === 'missing') return null;
+  return found.kind === 'own' ? { ...database, url: found.url, own: found.name } : database;
+}
+
+/**
+ * After `migrate`, whose login often may make roles where that of a later `start` may not. Without a secret, with another one than the
+ * installation's, or without the right to make roles it is left to the start, which says what is missing.
+ */
+async function prepareServiceLogin(edge: Edge, database: Database): Promise<void> {
+  const { config, clock, ids, log } = edge;
+  if (!(await hasSecret(config)) || (await withServiceLogin(edge, database)) !== null) return;
+  const secrets = await loadSecrets(ids, config);
+  const sql = openPool({ url: database.url, log, name: 'vintem login', size: 1 });
+  try {
+    if ((await missingSecrets({ sql, secrets })).length > 0) return;
+  } finally {
+    await sql.close();
+  }
+  if (await mayMakeLogin(database)) await makeServiceLogin({ clock, ids, secrets }, database);
+}
+
+/** What every command stands on, over a database that is migrated. */
+async function openContext(
+  edge: Edge,
+  database: Database,
+  running: Running,
+  { anySecret = false }: OnDatabaseOptions,
 ): Promise<Context> {
   const { config, log } = edge;
-  const { applied } = await migrate(migrateOptions(edge, database));
-  if (applied.length > 0) log.info({ applied }, 'migrated');
   const sql = openPool({ url: database.url, log, name: 'vintem' });
   running.pool = { stop: sql.close };
-  await checkServiceRole(sql, { log, embedded: database.embedded });
+  await checkServiceRole(sql, { log, own: database.own });
   // From here on every time and every id follows the database's clock.
   const clockEnds = new AbortController();
   const { clock, measured } = databaseClock({ sql, clock: edge.clock, log }, clockEnds.signal);
@@ -377,13 +448,13 @@ async function prepare(
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   if (!anySecret) await claimSecret({ sql, secrets });
-  return { config, sql, clock, ids, log, secrets };
+  return { config, sql, databaseUrl: database.url, clock, ids, log, secrets };
 }
 
 async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {
   const { databaseUrl, migrationDatabaseUrl } = edge.config;
   if (databaseUrl !== null) {
-    return { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
+    return { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false, own: null };
   }
   const database = await keepDatabase(edge);
   running.database = database;

@@ -1,16 +1,20 @@
 import { createAlerts } from '../accounts/alerts.ts';
+import { stepCloses } from '../closes/step.ts';
 import { watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
+import { stepDisputes } from '../settlement/disputes/poll.ts';
+import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
 import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
-import { createFollowUp } from '../settlement/tracking/follow-up.ts';
+import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
 import { createInbound } from '../settlement/tracking/inbound.ts';
 import { stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-transfer-alerts.ts';
+import { stepTestClocks } from '../test-mode/clock.ts';
 import { expireDrafts } from '../transfers/draft.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -28,78 +32,121 @@ const restMs = {
   unknown: 10_000,
   drafts: 5_000,
   retention: 10_000,
+  payerReturns: 10_000,
   statement: 10_000,
   statementLines: 10_000,
   dayReports: 10_000,
+  disputes: 2_000,
   unusedKeys: 10_000,
   alerts: 10_000,
   requestLog: 10_000,
   attempts: 10_000,
   securityEvents: 10_000,
+  testClocks: 500,
+  closes: 10_000,
+  connections: 2_000,
 };
 
-export function runWorker(runtime: Runtime): Worker {
+export function runWorker(home: Runtime): Worker {
   const stopping = new AbortController();
-  const clockOffset = watchClock(runtime, stopping.signal);
-  const followUps = [...runtime.providers.values()].map((provider) => createFollowUp(runtime, provider));
-  for (const { connection, sender } of followUps) runtime.senders.set(connection, sender);
-  const inbound = createInbound(runtime);
-  let rest = new AbortController();
-  runtime.wake.listen(() => {
-    rest.abort();
-    rest = new AbortController();
-  });
+  const clockOffset = watchClock(home, stopping.signal);
+  const inbound = createInbound(home);
+  const loops: Promise<void>[] = [];
+  const followUps: FollowUp[] = [];
+  const ends: (() => void)[] = [];
 
-  /** Runs steps until `stop`; after a failed step it rests longer and continues. */
-  async function loop(name: keyof typeof restMs, step: () => Promise<boolean>): Promise<void> {
+  /** Runs steps until `stop`; after a failed step it rests longer and continues. `rest` cuts one short. */
+  async function loop(name: keyof typeof restMs, step: () => Promise<boolean>, rest?: Rest): Promise<void> {
     let failures = 0;
-    const isWoken = name === 'sends' || name === 'queries';
     await clockOffset.measured;
     while (!stopping.signal.aborted) {
       let more = false;
       // Before the step: what wakes it while it runs cuts the rest behind it.
-      const cut = isWoken ? AbortSignal.any([rest.signal, stopping.signal]) : stopping.signal;
+      const cut = rest ? AbortSignal.any([rest.now(), stopping.signal]) : stopping.signal;
       try {
         more = clockOffset.isTolerable() && (await step());
         failures = 0;
       } catch (error) {
         failures++;
-        runtime.log.error({ err: error, step: name }, 'a step of the worker failed');
+        home.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
       if (more) continue;
       const waitMs = Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
-      await runtime.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
+      await home.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
     }
   }
 
-  const loops = [
-    // One loop per connection, so that a slow provider does not delay the payments of another.
-    ...followUps.flatMap(({ stepSends, stepQueries }) => [
-      loop('sends', stepSends),
-      loop('queries', stepQueries),
-    ]),
+  // What concerns the directory, or a connection with all of its accounts: once, whatever the number of cells.
+  loops.push(
     loop('deliveries', inbound.stepLeft),
-    loop('unknown', createUnknownTransferAlerts(runtime).step),
-    loop('drafts', () => expireDrafts(runtime)),
-    ...[...runtime.providers.values()].flatMap((provider) => [
-      loop('statement', () => stepStatement(runtime, provider)),
-      loop('statementLines', () => stepStatementLines(runtime, provider)),
-      loop('dayReports', () => stepDayReport(runtime, provider)),
-    ]),
-    loop('retention', () => stepRetention(runtime)),
-    loop('unusedKeys', createUnusedKeys(runtime).step),
-    loop('alerts', createAlerts(runtime).step),
-    loop('requestLog', () => stepRequestPruning(runtime)),
-    loop('attempts', () => stepAttemptPruning(runtime)),
-    loop('securityEvents', () => stepSecurityEventPruning(runtime)),
-  ];
+    loop('retention', () => stepRetention(home)),
+    loop('unusedKeys', createUnusedKeys(home).step),
+    loop('attempts', () => stepAttemptPruning(home)),
+    loop('securityEvents', () => stepSecurityEventPruning(home)),
+    loop('closes', () => stepCloses(home)),
+    loop('connections', async () => {
+      await home.connections.refresh();
+      await home.cells.refresh();
+      return false;
+    }),
+  );
+  ends.push(
+    home.connections.each((provider) => {
+      loops.push(
+        loop('statement', () => stepStatement(home, provider)),
+        loop('statementLines', () => stepStatementLines(home, provider)),
+        loop('dayReports', () => stepDayReport(home, provider)),
+        loop('disputes', () => stepDisputes(home, provider)),
+      );
+    }),
+  );
+
+  // What concerns payments: for each cell.
+  ends.push(
+    home.cells.each((opened) => {
+      // The first one as it was given, with what was put in the place of its parts.
+      const cell = opened.cell === home.cell ? home : opened;
+      const woken = restUntil(cell.wake);
+      loops.push(
+        loop('unknown', createUnknownTransferAlerts(cell).step),
+        loop('drafts', () => expireDrafts(cell)),
+        loop('payerReturns', () => stepPayerReturns(cell)),
+        loop('alerts', createAlerts(cell).step),
+        loop('requestLog', () => stepRequestPruning(cell)),
+        loop('testClocks', () => stepTestClocks(cell)),
+      );
+      // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
+      const end = cell.connections.each((provider) => {
+        const followUp = createFollowUp(cell, provider);
+        followUps.push(followUp);
+        cell.senders.set(followUp.connection, followUp.sender);
+        loops.push(loop('sends', followUp.stepSends, woken), loop('queries', followUp.stepQueries, woken));
+      });
+      ends.push(end);
+    }),
+  );
   return {
     stop: async () => {
       stopping.abort();
-      runtime.senders.clear();
+      for (const end of ends) end();
+      for (const cell of [home, ...home.cells.all()]) cell.senders.clear();
       await Promise.all(loops);
       await Promise.all(followUps.map((followUp) => followUp.idle()));
-      await runtime.till.idle();
+      await Promise.all(home.cells.all().map((cell) => cell.till.idle()));
     },
   };
+}
+
+interface Rest {
+  /** Aborted when something became due since this call. */
+  now(): AbortSignal;
+}
+
+function restUntil(wake: Runtime['wake']): Rest {
+  let rest = new AbortController();
+  wake.listen(() => {
+    rest.abort();
+    rest = new AbortController();
+  });
+  return { now: () => rest.signal };
 }

@@ -23,6 +23,7 @@ import type { Log } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { canReach, copyBinaries, findPackage, linkLibraries, type SystemUser } from './binaries.ts';
 import { processExists } from './lock.ts';
+import { scramVerifier } from './service-login.ts';
 
 /**
  * The embedded PostgreSQL: the npm package's binaries, run by ourselves on a cluster in `DATA_DIR`. It listens on loopback
@@ -583,7 +584,7 @@ async function prepareServiceLogin(url: string, dataDir: string): Promise<string
     const { rowCount } = await client.query('SELECT FROM pg_roles WHERE rolname = $1', [SERVICE]);
     await client.query(
       `${rowCount === 0 ? 'CREATE' : 'ALTER'} ROLE ${SERVICE} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS
-         PASSWORD ${client.escapeLiteral(password)}`,
+         PASSWORD ${client.escapeLiteral(scramVerifier(password, randomBytes(16)))}`,
     );
   } finally {
     await client.end();

@@ -35,6 +35,8 @@ export class LockHeld extends Error {
   }
 }
 
+let takes = 0;
+
 /**
  * Takes `dataDir/lock.json`, also over from an owner that is gone.
  * @throws LockHeld
@@ -46,7 +48,9 @@ export async function takeLock(
   const path = join(dataDir, 'lock.json');
   const owner: Owner = { pid: process.pid, startedAt: startOf(process.pid), command, port };
   let own = `${JSON.stringify(owner)}\n`;
-  const part = `${path}.part-${process.pid}`;
+  // Of this take alone: of two at once, one would remove the file that the other is about to link.
+  const mine = `${process.pid}-${++takes}`;
+  const part = `${path}.part-${mine}`;
   await writeFile(part, own, { mode: 0o600 });
   try {
     // Links a file that is already complete, so that no process reads half of one. Fails when the name exists.
@@ -56,7 +60,7 @@ export async function takeLock(
       const other = parseOwner(found);
       if (other && isAlive(other)) throw new LockHeld(dataDir, other);
       // Two processes may find the same stale file: what one of them moves away must still be what it judged.
-      const aside = `${path}.stale-${process.pid}`;
+      const aside = `${path}.stale-${mine}`;
       const moved = await rename(path, aside).then(
         () => true,
         () => false,

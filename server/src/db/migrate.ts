@@ -1,9 +1,10 @@
 import { readdir, readFile } from 'node:fs/promises';
-import pg from 'pg';
+import type pg from 'pg';
 import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { connectAlone } from './client.ts';
 import {
   headerOf,
   indexStatementsOf,
@@ -12,8 +13,8 @@ import {
   type Migration,
   sha256Of,
 } from './migration-file.ts';
-import { timestamp, withSessionOptions } from './pool.ts';
-import { APP, isSuperuser, missingRights, OWNER, prepareRoles, RACES } from './roles.ts';
+import { timestamp } from './pool.ts';
+import { APP, missingRights, OWNER, prepareRoles, RACES } from './roles.ts';
 
 const FOLDER = new URL('../../sql/', import.meta.url);
 const PACKAGE = new URL('../../package.json', import.meta.url);
@@ -25,8 +26,6 @@ export interface MigrateOptions {
   migrationUrl?: string | undefined;
   clock: Clock;
   log: Log;
-  /** The embedded server's only login is its superuser, whose password is ours alone: not worth a warning. */
-  embedded?: boolean;
   /** Other migrations than those of `server/sql`. */
   migrations?: Migration[];
   /** Another version of the program than that of `package.json`. */
@@ -92,7 +91,8 @@ export async function planMigrations(options: MigrateOptions): Promise<PendingMi
       locks: locksOf(migration, (index) => tables.get(index) ?? null).map(
         ({ table, mode }) => `${table}: ${mode}`,
       ),
-      ...headerOf(migration),
+      concurrent: headerOf(migration).concurrent,
+      compatibleFrom: headerOf(migration).compatibleFrom,
     }));
   } finally {
     await client.end();
@@ -131,7 +131,8 @@ async function migrateOver(
   const { owns } = await prepareRoles(client, serviceLogin);
   await client.query(`SET ROLE ${owns ? OWNER : APP}`);
   const pending = pendingOf(program, await readApplied(client));
-  if (pending.length === 0) return { applied: [] };
+  const behind = await cellsBehind(client, program);
+  if (pending.length === 0 && behind.length === 0) return { applied: [] };
   if (!owns) throw missingRights(serviceLogin, serviceLogin);
   await client.query('BEGIN');
   await client.query(
@@ -146,7 +147,62 @@ async function migrateOver(
     if (await (concurrent ? applyConcurrently : apply)(client, migration, needs))
       applied.push(migration.name);
   }
+  for (const { cell, migration } of await cellsBehind(client, program)) {
+    const name = `${cell}: ${migration.name}`;
+    if (await applyInCell(client, cell, migration, needs)) applied.push(name);
+  }
   return { applied };
+}
+
+/** What the other cells lack, by cell and in order: a migration that was interrupted goes on where it ended. */
+async function cellsBehind(
+  client: pg.Client,
+  { migrations }: Program,
+): Promise<{ cell: string; migration: Migration }[]> {
+  const { rows: tables } = await client.query<{ present: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = 'vintem' AND c.relname = 'cell_migration') AS present`,
+  );
+  if (!tables[0]?.present) return [];
+  const ofCells = migrations.filter((migration) => headerOf(migration).cells);
+  const { rows } = await client.query<{ cell: string; name: string }>(
+    `SELECT c.name AS cell, k.name FROM vintem.cell c, unnest($1::text[]) WITH ORDINALITY AS k (name, place)
+      WHERE c.name <> 'vintem' AND NOT EXISTS (SELECT FROM vintem.cell_migration m WHERE m.cell = c.name AND m.name = k.name)
+      ORDER BY c.created_at, c.name, k.place`,
+    [ofCells.map(({ name }) => name)],
+  );
+  return rows.map(({ cell, name }) => ({
+    cell,
+    migration: ofCells.find((migration) => migration.name === name) as Migration,
+  }));
+}
+
+/** @returns false: another process was first */
+async function applyInCell(
+  client: pg.Client,
+  cell: string,
+  migration: Migration,
+  { clock }: Needs,
+): Promise<boolean> {
+  await client.query('BEGIN');
+  try {
+    await client.query('LOCK TABLE vintem.migration IN SHARE ROW EXCLUSIVE MODE');
+    const { rowCount } = await client.query(
+      `INSERT INTO vintem.cell_migration (cell, name, applied_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+      [cell, migration.name, timestamp(clock.now())],
+    );
+    if (rowCount === 1) {
+      await client.query(`SET LOCAL lock_timeout = '10s'`);
+      // Nothing of the first cell can be meant: what the cell lacks is an error.
+      await client.query(`SET LOCAL search_path = ${cell}`);
+      await client.query(migration.text);
+    }
+    await client.query('COMMIT');
+    return rowCount === 1;
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw named(migration, error);
+  }
 }
 
 interface Needs {
@@ -306,44 +362,15 @@ function isPending(migration: Migration, applied: Map<string, Applied>): boolean
   return before === undefined;
 }
 
-async function connect(url: string): Promise<pg.Client> {
-  const session = withSessionOptions(url, {
-    search_path: 'vintem',
-    lock_timeout: '0',
-    statement_timeout: '0',
-  });
-  const client = new pg.Client({
-    ...session,
-    application_name: 'vintem migrate',
-    connectionTimeoutMillis: 10_000,
-  });
-  client.on('error', () => {});
-  try {
-    await client.connect();
-    return client;
-  } catch (error) {
-    const { host, pathname } = new URL(url);
-    // Two addresses of one name fail together, in an error without a message.
-    const { message, code } = error as NodeJS.ErrnoException;
-    throw new Error(`no connection to PostgreSQL at ${host}${pathname}: ${message || code}`, {
-      cause: error,
-    });
-  }
-}
+const connect = (url: string): Promise<pg.Client> =>
+  connectAlone(url, 'vintem migrate', { search_path: 'vintem', lock_timeout: '0', statement_timeout: '0' });
 
-/** The login of `DATABASE_URL`; warns when it could leave the role that protects the ledger. */
-async function loginOfService(client: pg.Client, options: MigrateOptions): Promise<string> {
-  const service = options.migrationUrl ? await connect(options.url) : client;
+/** The login of `DATABASE_URL`, which serves where it can do no more than it should. */
+async function loginOfService(client: pg.Client, { url, migrationUrl }: MigrateOptions): Promise<string> {
+  const service = migrationUrl ? await connect(url) : client;
   try {
     const { rows } = await service.query<{ login: string }>('SELECT session_user::text AS login');
-    const login = (rows[0] as { login: string }).login;
-    if (!options.embedded && (await isSuperuser(service))) {
-      options.log.warn(
-        { login, role: APP },
-        'DATABASE_URL logs in as a superuser: the service works under a role with fewer rights, but this login can leave that role and change the ledger',
-      );
-    }
-    return login;
+    return (rows[0] as { login: string }).login;
   } finally {
     if (service !== client) await service.end();
   }
@@ -398,8 +425,8 @@ export async function prepareInstallation(
       await tx.run(
         {
           name: 'installation.connection',
-          text: `INSERT INTO connection (id, webhook_token, query_bucket_at)
-                 VALUES ($1, $2, $3) ON CONFLICT DO NOTHING`,
+          text: `INSERT INTO connection (id, webhook_token, query_bucket_at, test)
+                 VALUES ($1, $2, $3, $1 = 'simulator') ON CONFLICT DO NOTHING`,
         },
         [id, ids.bytes(24).toString('base64url'), now],
       );

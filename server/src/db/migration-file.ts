@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
  *
  *     -- compatibleFrom: 0.1.0
  *     -- concurrent
+ *     -- cells
  *
  * `compatibleFrom` is the oldest version of the program that works on the schema after this migration. During an update, and after a
  * rollback, such a program starts beside the newer schema. A file that says nothing only works with programs that contain it.
@@ -12,6 +13,9 @@ import { createHash } from 'node:crypto';
  * `concurrent` marks a file that holds nothing but CREATE INDEX and DROP INDEX: they run one by one as … CONCURRENTLY, outside a
  * transaction, so that a large table stays writable meanwhile. The file itself omits the word, so that it also runs unchanged inside a
  * transaction on a schema that is not in use yet.
+ *
+ * `cells` marks a file about tables of accounts: it runs in the first cell with all others, and then in every other cell. From 0041 on a file is
+ * either about such tables or about the directory.
  */
 export interface Migration {
   /** The file's name without `.sql`. */
@@ -23,10 +27,11 @@ export interface MigrationHeader {
   /** Version of the program; null: only programs that contain the file. */
   compatibleFrom: string | null;
   concurrent: boolean;
+  cells: boolean;
 }
 
 export function headerOf({ name, text }: Migration): MigrationHeader {
-  const header: MigrationHeader = { compatibleFrom: null, concurrent: false };
+  const header: MigrationHeader = { compatibleFrom: null, concurrent: false, cells: false };
   for (const line of text.split('\n')) {
     if (!line.startsWith('--')) break;
     const version = /^-- compatibleFrom:(.*)$/.exec(line)?.[1]?.trim();
@@ -36,6 +41,7 @@ export function headerOf({ name, text }: Migration): MigrationHeader {
       header.compatibleFrom = version;
     }
     if (line === '-- concurrent') header.concurrent = true;
+    if (line === '-- cells') header.cells = true;
   }
   return header;
 }

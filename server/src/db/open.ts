@@ -26,6 +26,8 @@ export interface OpenDatabase {
   migrationUrl: string | undefined;
   /** Ours alone, and not a PostgreSQL of the operator's. */
   embedded: boolean;
+  /** The name of the login in `url` where vintem made it for itself; null: `url` is as the operator gave it. */
+  own: string | null;
   close(): Promise<void>;
 }
 
@@ -138,6 +140,7 @@ const given = (
   url,
   migrationUrl: migrationDatabaseUrl ?? undefined,
   embedded: false,
+  own: null,
   close: async () => {},
 });
 
@@ -146,6 +149,7 @@ export const loginsOf = ({ url, serviceUrl }: Pick<EmbeddedPostgres, 'url' | 'se
   url: serviceUrl,
   migrationUrl: url,
   embedded: true,
+  own: new URL(serviceUrl).username,
 });
 
 /** Another command may have found the server that this one started. */

@@ -39,212 +39,59 @@ export interface PoolOptions {
   size?: number;
   /** The role that every connection works as, from its first moment. */
   role?: string;
+  /** The schema of the accounts whose rows it reads and writes, in front of the directory; the first cell by default. */
+  cell?: string;
 }
 
 const LOCK_TIMEOUT_MS = 2_000;
 const STATEMENT_TIMEOUT_MS = 5_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 3_000;
+/** What every statement of the service relies on, as `pg_settings` shows it. A pooler between may drop it: `checkServiceRole` looks. */
+export const sessionSettings = {
+  search_path: 'vintem',
+  // A BEGIN that fails (a cancel may hit it) would leave the statements issued behind it outside of any transaction,
+  // each committing by itself. So outside of BEGIN … READ WRITE nothing can be written.
+  default_transaction_read_only: 'on',
+  // Every statement reads by a key. For arrays of one element PostgreSQL would plan each execution again, for a plan a few percent
+  // better than the generic one: half of the database's cost of a lone transfer.
+  plan_cache_mode: 'force_generic_plan',
+  // A plan that was made while a table was empty is kept until the table is analyzed, a minute later at best.
+  enable_seqscan: 'off',
+  lock_timeout: `${LOCK_TIMEOUT_MS}`,
+  statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
+  idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
+} as const;
 /** Waiting for a free or a new connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Without any answer for this long the server's machine is gone: the server itself gives up after 5 s. */
 const ANSWER_TIMEOUT_MS = 8_000;
 
-export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: PoolOptions): Pool {
-  const { connectionString, options } = withSessionOptions(url, {
-    role,
-    search_path: 'vintem',
-    // A BEGIN that fails (a cancel may hit it) would leave the statements issued behind it outside of any transaction,
-    // each committing by itself. So outside of BEGIN … READ WRITE nothing can be written.
-    default_transaction_read_only: 'on',
-    // Every statement reads by a key. For arrays of one element PostgreSQL would plan each execution again, for a plan a few percent
-    // better than the generic one: half of the database's cost of a lone transfer.
-    plan_cache_mode: 'force_generic_plan',
-    // A plan that was made while a table was empty is kept until the table is analyzed, a minute later at best.
-    enable_seqscan: 'off',
-    lock_timeout: `${LOCK_TIMEOUT_MS}`,
-    statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
-    idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
-    tcp_keepalives_idle: '10',
-    tcp_keepalives_interval: '5',
-    tcp_keepalives_count: '3',
-  });
-  const pool = new pg.Pool({
-    connectionString,
-    options,
-    application_name: name,
-    max: size,
-    pipeline: true,
-    keepAlive: true,
-    keepAliveInitialDelayMillis: 10_000,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    query_timeout: ANSWER_TIMEOUT_MS,
-    idleTimeoutMillis: 60_000,
-  });
+export function openPool(options: PoolOptions): Pool {
+  const { log } = options;
+  const pool = openDriverPool(options);
   // Without listeners a backend that dies would end the process: on idle connections through the pool, on those that
   // are taken through the client itself.
   let closing = false;
   pool.on('error', (error) => {
     if (!closing) log.warn({ err: error }, 'an idle database connection was lost');
   });
-  const lost = new WeakSet<pg.PoolClient>();
-  pool.on('connect', (client) => {
-    client.on('error', () => lost.add(client));
-    client.on('end', () => lost.add(client));
-  });
-
-  async function take(): Promise<pg.PoolClient> {
-    try {
-      const client = await pool.connect();
-      makePlansAnew(client);
-      return client;
-    } catch (error) {
-      throw connectionLost('no connection to PostgreSQL', error);
-    }
-  }
-
-  const timesTaken = new WeakMap<pg.PoolClient, number>();
-
-  /**
-   * Kept plans are those for the tables as they were then. On empty ones any index is as good as another, and until the first ANALYZE, a
-   * minute later, a payment was looked up through all of its account (5 ms for thirty, at 10,000 payments). So they are made again
-   * whenever a connection has been taken twice as often.
-   */
-  function makePlansAnew(client: pg.PoolClient): void {
-    const times = (timesTaken.get(client) ?? 0) + 1;
-    timesTaken.set(client, times);
-    // By itself: in front of BEGIN in a round trip it would begin a transaction of its own.
-    if (times > 2 && Number.isInteger(Math.log2(times))) client.query('DISCARD PLANS', () => {});
-  }
-
-  const leaving = new WeakMap<pg.PoolClient, Asked[]>();
-
-  /** Statements issued in one turn of the event loop leave as one round trip. Throws for values that cannot be sent: nothing is issued then. */
-  function issue(
-    client: pg.PoolClient,
-    statement: Statement,
-    values: readonly unknown[] = [],
-  ): Promise<Answer> {
-    const { name, text } = statement;
-    const sent = encoded(statement, values);
-    const answer = new Promise<Answer>((resolve, reject) => {
-      const failed = (error: Error) => {
-        if (!lost.has(client) && !endsConnection(error)) return reject(error);
-        lost.add(client);
-        reject(connectionLost('the database connection was lost', error));
-      };
-      const asked: Asked = { name, text, values: sent, answered: resolve, failed };
-      const others = leaving.get(client);
-      if (others) return void others.push(asked);
-      const together = [asked];
-      leaving.set(client, together);
-      process.nextTick(() => {
-        leaving.delete(client);
-        client.query(new RoundTrip(together, parserOf));
-      });
-    });
-    // Several statements are issued before the first is awaited. If that one throws, the others are never awaited.
-    answer.catch(() => {});
-    return answer;
-  }
-
-  async function begin(): Promise<Transaction> {
-    const client = await take();
-    let ended = false;
-    /** The first thing that went wrong: nothing of this transaction can be committed any more. */
-    let failure: unknown;
-    let failed = false;
-    const fail = (error: unknown) => {
-      if (failed) return;
-      failed = true;
-      failure = error;
-    };
-    issue(client, begins).catch(fail);
-
-    /** Ends whatever is open and gives the connection back, or throws it away. */
-    async function giveBack(): Promise<void> {
-      ended = true;
-      if (lost.has(client)) return client.release(true);
-      try {
-        await issue(client, rollsBack);
-        client.release();
-      } catch {
-        client.release(true);
-      }
-    }
-
-    return {
-      run: <Row>(statement: Statement, values: readonly unknown[] = []) => {
-        if (ended || failed) {
-          const refused = Promise.reject(failed ? failure : new Error('the transaction has ended'));
-          refused.catch(() => {});
-          return refused;
-        }
-        const rows = issue(client, statement, values).then(
-          (result) => result.rows as Row[],
-          (error) => {
-            fail(error);
-            throw error;
-          },
-        );
-        rows.catch(() => {});
-        return rows;
-      },
-      commit: async () => {
-        if (ended) throw failed ? failure : new Error('the transaction has ended');
-        if (failed || lost.has(client)) {
-          fail(connectionLost('the database connection was lost', undefined));
-          await giveBack();
-          throw failure;
-        }
-        ended = true;
-        let result: Answer;
-        try {
-          result = await issue(client, commits);
-        } catch (error) {
-          await giveBack();
-          // An error of the server, at COMMIT or at a statement before it, proves that nothing was committed. With the
-          // connection gone instead, COMMIT may have been read and carried out (a FATAL at COMMIT proves nothing either:
-          // waiting for a standby is cancelled after the local commit).
-          if (failed && !(failure instanceof ConnectionLost)) throw failure;
-          if (error instanceof ConnectionLost) {
-            throw new CommitUnknown('the answer to COMMIT was lost', { cause: error });
-          }
-          throw error;
-        }
-        client.release();
-        // COMMIT of a transaction in which something failed answers ROLLBACK.
-        if (result.completed !== 'COMMIT')
-          throw failed ? failure : new Error('the transaction was rolled back');
-      },
-      rollback: async () => {
-        if (!ended) await giveBack();
-      },
-    };
-  }
-
+  const connections = connectionsOf(pool);
+  const begin = () => beginOn(connections);
   return {
     begin,
 
     run: async <Row>(statement: Statement, values: readonly unknown[] = []) => {
-      if (!onlyReads(statement)) {
-        const tx = await begin();
-        try {
-          // Not awaited before COMMIT: both travel in one round trip.
-          const rows = tx.run<Row>(statement, values);
-          await tx.commit();
-          return rows;
-        } catch (error) {
-          // A value that cannot be encoded throws after BEGIN: without this the connection would stay taken.
-          await tx.rollback();
-          throw error;
-        }
-      }
-      const client = await take();
+      if (onlyReads(statement)) return readOn<Row>(connections, statement, values);
+      const tx = await begin();
       try {
-        const result = await issue(client, statement, values);
-        return result.rows as Row[];
-      } finally {
-        client.release(lost.has(client));
+        // Not awaited before COMMIT: both travel in one round trip.
+        const rows = tx.run<Row>(statement, values);
+        await tx.commit();
+        return rows;
+      } catch (error) {
+        // A value that cannot be encoded throws after BEGIN: without this the connection would stay taken.
+        await tx.rollback();
+        throw error;
       }
     },
 
@@ -265,6 +112,196 @@ export function openPool({ url, log, name, size = 10, role = 'vintem_app' }: Poo
     close: () => {
       closing = true;
       return pool.end();
+    },
+  };
+}
+
+function openDriverPool({
+  url,
+  name,
+  size = 10,
+  role = 'vintem_app',
+  cell = 'vintem',
+}: PoolOptions): pg.Pool {
+  const { connectionString, options } = withSessionOptions(url, {
+    role,
+    ...sessionSettings,
+    // The cell first: names of its tables exist in the first cell as well.
+    search_path: cell === 'vintem' ? 'vintem' : `${cell},vintem`,
+    tcp_keepalives_idle: '10',
+    tcp_keepalives_interval: '5',
+    tcp_keepalives_count: '3',
+  });
+  return new pg.Pool({
+    connectionString,
+    options,
+    application_name: name,
+    max: size,
+    pipeline: true,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: ANSWER_TIMEOUT_MS,
+    idleTimeoutMillis: 60_000,
+  });
+}
+
+/** The connections of a pool, as what is sent over them needs them. */
+interface Connections {
+  take(): Promise<pg.PoolClient>;
+  /** Statements issued in one turn of the event loop leave as one round trip. Throws for values that cannot be sent: nothing is issued then. */
+  issue(client: pg.PoolClient, statement: Statement, values?: readonly unknown[]): Promise<Answer>;
+  isLost(client: pg.PoolClient): boolean;
+}
+
+function connectionsOf(pool: pg.Pool): Connections {
+  const lost = new WeakSet<pg.PoolClient>();
+  pool.on('connect', (client) => {
+    client.on('error', () => lost.add(client));
+    client.on('end', () => lost.add(client));
+  });
+  const makePlansAnew = plansByUse();
+  const leaving = new WeakMap<pg.PoolClient, Asked[]>();
+  return {
+    take: async () => {
+      try {
+        const client = await pool.connect();
+        makePlansAnew(client);
+        return client;
+      } catch (error) {
+        throw connectionLost('no connection to PostgreSQL', error);
+      }
+    },
+
+    issue: (client, statement, values = []) => {
+      const { name, text } = statement;
+      const sent = encoded(statement, values);
+      const answer = new Promise<Answer>((resolve, reject) => {
+        const failed = (error: Error) => {
+          if (!lost.has(client) && !endsConnection(error)) return reject(error);
+          lost.add(client);
+          reject(connectionLost('the database connection was lost', error));
+        };
+        const asked: Asked = { name, text, values: sent, answered: resolve, failed };
+        const others = leaving.get(client);
+        if (others) return void others.push(asked);
+        const together = [asked];
+        leaving.set(client, together);
+        process.nextTick(() => {
+          leaving.delete(client);
+          client.query(new RoundTrip(together, parserOf));
+        });
+      });
+      // Several statements are issued before the first is awaited. If that one throws, the others are never awaited.
+      answer.catch(() => {});
+      return answer;
+    },
+
+    isLost: (client) => lost.has(client),
+  };
+}
+
+/**
+ * Kept plans are those for the tables as they were then. On empty ones any index is as good as another, and until the first ANALYZE, a
+ * minute later, a payment was looked up through all of its account (5 ms for thirty, at 10,000 payments). So they are made again
+ * whenever a connection has been taken twice as often.
+ */
+function plansByUse(): (client: pg.PoolClient) => void {
+  const timesTaken = new WeakMap<pg.PoolClient, number>();
+  return (client) => {
+    const times = (timesTaken.get(client) ?? 0) + 1;
+    timesTaken.set(client, times);
+    // By itself: in front of BEGIN in a round trip it would begin a transaction of its own.
+    if (times > 2 && Number.isInteger(Math.log2(times))) client.query('DISCARD PLANS', () => {});
+  };
+}
+
+/** A statement that changes nothing needs no transaction. */
+async function readOn<Row>(
+  { take, issue, isLost }: Connections,
+  statement: Statement,
+  values: readonly unknown[],
+): Promise<Row[]> {
+  const client = await take();
+  try {
+    const result = await issue(client, statement, values);
+    return result.rows as Row[];
+  } finally {
+    client.release(isLost(client));
+  }
+}
+
+async function beginOn({ take, issue, isLost }: Connections): Promise<Transaction> {
+  const client = await take();
+  let ended = false;
+  /** The first thing that went wrong: nothing of this transaction can be committed any more. */
+  let failure: unknown;
+  let failed = false;
+  const fail = (error: unknown) => {
+    if (failed) return;
+    failed = true;
+    failure = error;
+  };
+  issue(client, begins).catch(fail);
+
+  /** Ends whatever is open and gives the connection back, or throws it away. */
+  async function giveBack(): Promise<void> {
+    ended = true;
+    if (isLost(client)) return client.release(true);
+    try {
+      await issue(client, rollsBack);
+      client.release();
+    } catch {
+      client.release(true);
+    }
+  }
+
+  return {
+    run: <Row>(statement: Statement, values: readonly unknown[] = []) => {
+      if (ended || failed) {
+        const refused = Promise.reject(failed ? failure : new Error('the transaction has ended'));
+        refused.catch(() => {});
+        return refused;
+      }
+      const rows = issue(client, statement, values).then(
+        (result) => result.rows as Row[],
+        (error) => {
+          fail(error);
+          throw error;
+        },
+      );
+      rows.catch(() => {});
+      return rows;
+    },
+    commit: async () => {
+      if (ended) throw failed ? failure : new Error('the transaction has ended');
+      if (failed || isLost(client)) {
+        fail(connectionLost('the database connection was lost', undefined));
+        await giveBack();
+        throw failure;
+      }
+      ended = true;
+      let result: Answer;
+      try {
+        result = await issue(client, commits);
+      } catch (error) {
+        await giveBack();
+        // An error of the server, at COMMIT or at a statement before it, proves that nothing was committed. With the
+        // connection gone instead, COMMIT may have been read and carried out (a FATAL at COMMIT proves nothing either:
+        // waiting for a standby is cancelled after the local commit).
+        if (failed && !(failure instanceof ConnectionLost)) throw failure;
+        if (error instanceof ConnectionLost) {
+          throw new CommitUnknown('the answer to COMMIT was lost', { cause: error });
+        }
+        throw error;
+      }
+      client.release();
+      // COMMIT of a transaction in which something failed answers ROLLBACK.
+      if (result.completed !== 'COMMIT')
+        throw failed ? failure : new Error('the transaction was rolled back');
+    },
+    rollback: async () => {
+      if (!ended) await giveBack();
     },
   };
 }

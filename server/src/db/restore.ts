@@ -73,7 +73,7 @@ export async function restore(needs: Needs, file: string, asRestored: AsRestored
     try {
       if (config.databaseUrl !== null) {
         const { databaseUrl: url, migrationDatabaseUrl } = config;
-        const database = { url, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false };
+        const database = { url, migrationUrl: migrationDatabaseUrl ?? undefined };
         return await restoreInto(needs, database, opened, asRestored);
       }
       const server = await startEmbedded({ ...needs, dataDir: config.dataDir });
@@ -146,7 +146,7 @@ function checkSecret(secrets: Secrets | null, { secretIds }: Header): void {
 
 async function restoreInto(
   { clock, log }: Needs,
-  { url, migrationUrl, embedded }: Omit<OpenDatabase, 'close'>,
+  { url, migrationUrl }: Pick<OpenDatabase, 'url' | 'migrationUrl'>,
   copy: OpenedCopy,
   asRestored: AsRestored,
 ): Promise<Restored> {
@@ -160,7 +160,7 @@ async function restoreInto(
   }
   const wanted = new Set(header.migrations.map(({ name }) => name));
   const migrations = (await readMigrations()).filter(({ name }) => wanted.has(name));
-  await migrate({ url, migrationUrl, clock, log, embedded, migrations });
+  await migrate({ url, migrationUrl, clock, log, migrations });
 
   const client = await connect(migrationUrl ?? url, { role: OWNER });
   let rows: number;
@@ -175,7 +175,7 @@ async function restoreInto(
     // Without a COMMIT before it, this takes everything back.
     await client.end();
   }
-  const { applied } = await migrate({ url, migrationUrl, clock, log, embedded });
+  const { applied } = await migrate({ url, migrationUrl, clock, log });
   return { createdAt: header.createdAt, sha256: copy.sha256, rows, migrated: applied };
 }
 

@@ -2,6 +2,7 @@ import type pg from 'pg';
 import { SettingFault } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import type { Sql } from '../ports/sql.ts';
+import { sessionSettings } from './pool.ts';
 
 /**
  * Who may do what in the database. `vintem_owner` owns the schema and migrates it; `vintem_app` is what the service works
@@ -69,13 +70,15 @@ export const RACES = new Set([
 /**
  * The last wall before the ledger: what every service connection works as may not change or remove a journal, and its login
  * cannot leave that role for one that may.
- * @param embedded the embedded server: its login is ours, so one that could do more is a fault and not a matter of setup
+ * @param own the name of the login that vintem made for itself: another one, or one that could do more, is a fault and not a matter of
+ * setup
  * @throws SettingFault when it may
  */
 export async function checkServiceRole(
   sql: Sql,
-  { log, embedded }: { log: Log; embedded: boolean },
+  { log, own }: { log: Log; own: string | null },
 ): Promise<void> {
+  await checkSession(sql);
   const [row] = await sql.run<{
     role: string;
     login: string;
@@ -86,7 +89,7 @@ export async function checkServiceRole(
   }>({
     name: 'roles.check',
     text: `SELECT current_user::text AS role, session_user::text AS login,
-                  (SELECT rolsuper OR rolcreaterole FROM pg_roles WHERE rolname = session_user) AS superuser,
+                  (SELECT rolsuper OR rolcreaterole OR rolcreatedb OR rolreplication OR rolbypassrls FROM pg_roles WHERE rolname = session_user) AS superuser,
                   ARRAY(SELECT r.rolname::text FROM pg_roles r
                     WHERE r.rolname NOT IN ('${APP}', session_user) AND pg_has_role(session_user, r.oid, 'MEMBER')
                     ORDER BY 1) AS others,
@@ -104,12 +107,11 @@ export async function checkServiceRole(
       'DATABASE_URL: this PostgreSQL acknowledges commits that are not on disk (fsync or synchronous_commit is off)',
     );
   }
-  if (embedded && (row.superuser || row.others.length > 0)) {
+  if (own !== null && (row.login !== own || row.superuser || row.others.length > 0)) {
     throw new SettingFault(
-      `the embedded database lets its service login ${row.login} take other roles than ${APP}: revoke them`,
+      `the database lets the login of the service, ${own}, work as ${row.login} or take other roles than ${APP}: revoke them`,
     );
   }
-  // `migrate` warns about a superuser.
   if (!row.superuser && row.others.length > 0) {
     log.warn(
       { login: row.login, role: APP, others: row.others },
@@ -118,8 +120,23 @@ export async function checkServiceRole(
   }
 }
 
-export async function isSuperuser(client: pg.Client): Promise<boolean> {
-  return (await rightsOf(client)).superuser;
+/**
+ * The limits and the search path of a session travel as its start-up options, which a pooler (PgBouncer) refuses or drops. Without them
+ * a lock would be waited for without end.
+ */
+async function checkSession(sql: Sql): Promise<void> {
+  const lost = await sql.run<{ name: string }>(
+    {
+      name: 'roles.session',
+      text: `SELECT name FROM unnest($1::text[], $2::text[]) AS wanted (name, value)
+        JOIN pg_catalog.pg_settings USING (name) WHERE setting <> value ORDER BY name`,
+    },
+    [Object.keys(sessionSettings), Object.values(sessionSettings)],
+  );
+  if (lost.length === 0) return;
+  throw new SettingFault(
+    `DATABASE_URL: the connection has other settings than vintem asks for (${lost.map(({ name }) => name).join(', ')}): a pooler between drops the option "options"; give them to the login with ALTER ROLE (docs/operators/connections.md)`,
+  );
 }
 
 async function rightsOf(client: pg.Client): Promise<Rights> {

@@ -25,6 +25,7 @@ const byId = (type: 'uuid' | 'text') => [{ name: 'id', type }] as const;
 
 const sealedColumns: readonly SealedColumn[] = [
   { table: 'payment', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
+  { table: 'saved_receiver', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'draft', key: ofAccount('payment_id'), column: 'email', type: 'bytea', context: 'payment_id' },
   { table: 'inbound', key: byId('uuid'), column: 'body', type: 'bytea', context: 'id' },
   { table: 'webhook_endpoint', key: ofAccount('id'), column: 'secret', type: 'bytea', context: 'id' },
@@ -35,6 +36,7 @@ const sealedColumns: readonly SealedColumn[] = [
     type: 'bytea',
     context: 'id',
   },
+  { table: 'connection', key: byId('text'), column: 'credentials', type: 'bytea', context: 'id' },
   { table: 'retired_pepper', key: byId('text'), column: 'sealed', type: 'bytea', context: 'id' },
   { table: 'panel_two_factor', key: byId('uuid'), column: 'secret', type: 'text', context: 'id' },
   { table: 'panel_two_factor', key: byId('uuid'), column: 'backup_codes', type: 'text', context: 'id' },

@@ -31,12 +31,44 @@ export const eventTypes = {
     kept: true,
     description: 'The outcome of a transfer has been unknown for 15 minutes. Sent once per transfer.',
   },
+  'dispute.opened': {
+    kept: true,
+    description: 'The provider reports that a received Pix is disputed (MED); the amount is held.',
+  },
+  'dispute.defending': { kept: true, description: 'The defence of a dispute reached the provider.' },
+  'dispute.accepted': {
+    kept: true,
+    description: 'A dispute was accepted: the provider takes the money, and it stays held until then.',
+  },
+  'dispute.rejected': {
+    kept: true,
+    description: 'A dispute was rejected; what was held for it is free again.',
+  },
+  'dispute.cancelled': {
+    kept: true,
+    description: 'A dispute was cancelled; what was held for it is free again.',
+  },
+  'charge.refunded': {
+    kept: false,
+    description:
+      'A refund of a charge was completed; `refundedCents` says how much it has given back in all.',
+  },
+  'refund.completed': { kept: true, description: 'A refund reached the payer.' },
+  'refund.failed': {
+    kept: true,
+    description: 'A refund was refused; the whole amount is back in the balance.',
+  },
   'operation.created': { kept: true, description: 'A business operation was created.' },
   'operation.updated': {
     kept: true,
     description: 'A business operation was renamed or became the main one.',
   },
   'operation.deleted': { kept: true, description: 'A business operation was deleted.' },
+  'close.completed': {
+    kept: false,
+    description:
+      'A day of a business operation was closed: what it began with, what moved, what it ended with.',
+  },
   'webhook.test': { kept: false, description: 'Somebody asked for a test of this endpoint.' },
 } as const satisfies Record<string, { kept: boolean; description: string }>;
 

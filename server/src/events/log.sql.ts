@@ -141,7 +141,7 @@ export const findKeysInForce = async (
 
 const selectAccounts: Statement = {
   name: 'prune_accounts',
-  text: `SELECT id FROM account WHERE id > $1 ORDER BY id LIMIT $2`,
+  text: `SELECT id FROM account WHERE cell = current_schema() AND id > $1 ORDER BY id LIMIT $2`,
 };
 
 export const findAccountsAfter = async (sql: Queries, after: string, most: number): Promise<string[]> =>

@@ -16,12 +16,14 @@ export const EventSchema = Type.Unsafe<object>({
     livemode: { type: 'boolean', description: 'false: of a test account, or a sample' },
     change: {
       type: ['object', 'null'],
-      description: 'The state that was left and the one that was entered; only for payments',
+      description:
+        'The state that was left and the one that was entered; only for payments, refunds and disputes',
       properties: { from: { type: ['string', 'null'] }, to: { type: 'string' } },
     },
     data: {
       type: 'object',
-      description: 'The payment or business operation as it was then; always carries `operationId`',
+      description:
+        'The payment, refund, dispute or business operation as it was then; always carries `operationId`',
       additionalProperties: true,
       properties: { operationId: { type: 'string', format: 'uuid' } },
       required: ['operationId'],

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import { createSecureContext } from 'node:tls';
+import { certificateProblem } from './certificate.ts';
 import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './quotas.ts';
 
@@ -46,6 +46,15 @@ export interface Config {
   readonly webhookProxyUrl: string | null;
   /** Null: only test accounts can be created. */
   readonly provider: LiveProvider | null;
+  /** Null: no traces. */
+  readonly tracing: Tracing | null;
+}
+
+export interface Tracing {
+  /** Of the collector, without `/v1/traces`. */
+  readonly endpoint: string;
+  /** Of the traces that are kept, 0 to 1. */
+  readonly share: number;
 }
 
 export interface LiveProvider {
@@ -215,8 +224,15 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
       : (values.get('PROVIDER_CERTIFICATE') ?? null);
     const certificatePassphrase = line('PROVIDER_CERTIFICATE_PASSPHRASE');
-    const problem = certificate && certificateProblem(certificate, certificatePassphrase);
-    if (problem) fault('PROVIDER_CERTIFICATE', problem);
+    const passphrase = certificatePassphrase === null ? {} : { passphrase: certificatePassphrase };
+    const problem = certificate && certificateProblem({ pfx: certificate, ...passphrase });
+    if (problem)
+      fault(
+        'PROVIDER_CERTIFICATE',
+        problem.part === 'passphrase'
+          ? 'PROVIDER_CERTIFICATE_PASSPHRASE is not its passphrase'
+          : problem.text,
+      );
     const webhookSecret = line('PROVIDER_WEBHOOK_SECRET');
     const asked = line('PROVIDER_WEBHOOK_TRUST') ?? (webhookSecret === null ? 'path' : 'signed');
     const webhookTrust = TRUSTS.find((one) => one === asked);
@@ -236,6 +252,19 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       webhookTrust: webhookTrust ?? 'path',
       webhookSecret,
     };
+  }
+
+  function tracing(): Tracing | null {
+    const endpoint = setting(
+      'OTEL_EXPORTER_OTLP_ENDPOINT',
+      null,
+      'an http or https URL',
+      url(['http:', 'https:']),
+    );
+    const share = setting('OTEL_TRACES_SAMPLER_ARG', 0.1, 'a share from 0 to 1', (value) =>
+      /^(?:0(?:\.\d{1,6})?|1(?:\.0)?)$/.test(value) ? Number(value) : undefined,
+    );
+    return endpoint === null ? null : { endpoint, share };
   }
 
   const host = text('HOST') ?? '127.0.0.1';
@@ -301,6 +330,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
       setting('WEBHOOK_ALLOW_INSECURE_LOCAL', 'false', 'true or false', oneOf(['true', 'false'])) === 'true',
     webhookProxyUrl: setting('WEBHOOK_PROXY_URL', null, 'an http URL', url(['http:'])),
     provider: provider(),
+    tracing: tracing(),
   };
 
   if (config.simulatorPort === config.port) fault('SIMULATOR_PORT', `is ${config.port} as well as PORT`);
@@ -350,24 +380,6 @@ const injectedByKubernetes = /_(?:SERVICE_\w|PORT_\w|PORT$)/;
 
 /** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
 const servicePort = /^(?:tcp|udp|sctp):\/\//;
-
-/**
- * Why a client certificate cannot be used; null: it can. Without this look a wrong file shows only at the first call, where it
- * passes for a provider that is down.
- */
-function certificateProblem(pfx: Buffer, passphrase: string | null): string | null {
-  try {
-    createSecureContext({ pfx, ...(passphrase === null ? {} : { passphrase }) });
-    return null;
-  } catch (error) {
-    const { message } = error as Error;
-    if (/mac verify failure/i.test(message)) return 'PROVIDER_CERTIFICATE_PASSPHRASE is not its passphrase';
-    // OpenSSL 3 reads RC2-40, which Windows and OpenSSL 1 write, with its legacy provider only.
-    if (/unsupported/i.test(message))
-      return 'is encrypted in an old way: openssl pkcs12 -legacy -in OLD -nodes | openssl pkcs12 -export -out NEW';
-    return 'is not a PKCS #12 file with a certificate and its key';
-  }
-}
 
 function isAddressOrNetwork(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/');

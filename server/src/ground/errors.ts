@@ -76,6 +76,31 @@ export const catalogue = {
     en: 'The provider refused the Pix. Nothing was sent.',
     pt: 'O provedor recusou o Pix. Nada foi enviado.',
   },
+  not_offered_by_provider: {
+    status: 400,
+    en: "This account's settlement provider does not offer this.",
+    pt: 'O provedor de liquidação desta conta não oferece isso.',
+  },
+  payment_not_refundable: {
+    status: 400,
+    en: 'Only a paid Pix charge can be refunded.',
+    pt: 'Só uma cobrança Pix paga pode ser reembolsada.',
+  },
+  refund_window_closed: {
+    status: 400,
+    en: 'A Pix can be refunded for 90 days after it was paid.',
+    pt: 'Um Pix pode ser reembolsado até 90 dias depois do pagamento.',
+  },
+  refund_exceeds: {
+    status: 400,
+    en: 'The amount is more than what is left to refund of this charge ({left} cents).',
+    pt: 'O valor é maior do que resta reembolsar desta cobrança ({left} centavos).',
+  },
+  refund_already_booked: {
+    status: 400,
+    en: 'The Pix went back under this requestKey before the database was restored. The statement shows it.',
+    pt: 'O Pix foi devolvido com esta requestKey antes da restauração do banco de dados. O extrato mostra a devolução.',
+  },
   operation_limit_reached: {
     status: 400,
     en: 'An account holds at most 10 business operations.',
@@ -138,6 +163,16 @@ export const catalogue = {
     en: 'The secret is already being rotated.',
     pt: 'O segredo já está sendo trocado.',
   },
+  test_clock_advancing: {
+    status: 400,
+    en: 'The test clock is still being moved.',
+    pt: 'O relógio de teste ainda está avançando.',
+  },
+  simulation_refused: {
+    status: 400,
+    en: 'The simulator cannot do this to the payment in its state.',
+    pt: 'O simulador não pode fazer isto com o pagamento no estado em que está.',
+  },
   malformed_request: {
     status: 400,
     en: 'The request cannot be read.',
@@ -177,6 +212,11 @@ export const catalogue = {
     en: 'Withdrawals are blocked.',
     pt: 'Os saques estão bloqueados.',
   },
+  test_account_required: {
+    status: 403,
+    en: 'This call is only for test accounts.',
+    pt: 'Esta chamada é só para contas de teste.',
+  },
   card_not_enabled: {
     status: 403,
     en: 'Card payments are not enabled for this account.',
@@ -184,7 +224,9 @@ export const catalogue = {
   },
 
   route_not_found: { status: 404, en: 'There is no such call.', pt: 'Esta chamada não existe.' },
+  refund_not_found: { status: 404, en: 'Refund not found.', pt: 'Reembolso não encontrado.' },
   payment_not_found: { status: 404, en: 'Payment not found.', pt: 'Pagamento não encontrado.' },
+  dispute_not_found: { status: 404, en: 'Dispute not found.', pt: 'Contestação não encontrada.' },
   operation_not_found: {
     status: 404,
     en: 'Business operation not found.',
@@ -249,6 +291,11 @@ export const catalogue = {
     en: 'The settlement provider is unavailable. Nothing was recorded.',
     pt: 'O provedor de liquidação está indisponível. Nada foi registrado.',
   },
+  simulator_unavailable: {
+    status: 503,
+    en: 'The simulator does not answer. Look the payment up before you repeat the call.',
+    pt: 'O simulador não responde. Consulte o pagamento antes de repetir a chamada.',
+  },
   provider_not_configured: {
     status: 503,
     en: 'No settlement provider is configured for this account.',
@@ -287,6 +334,7 @@ const fieldCatalogue = {
   not_an_integer: { en: '{field} must be an integer', pt: '{field} deve ser um inteiro' },
   not_a_string: { en: '{field} must be a string', pt: '{field} deve ser um texto' },
   not_a_boolean: { en: '{field} must be true or false', pt: '{field} deve ser true ou false' },
+  not_an_object: { en: '{field} must be an object', pt: '{field} deve ser um objeto' },
   not_a_list: { en: '{field} must be a list', pt: '{field} deve ser uma lista' },
   out_of_count: {
     en: '{field} must have {min} to {max} entries',
@@ -315,6 +363,10 @@ const fieldCatalogue = {
     pt: '{field} deve ser um dia como 2026-11-21 ou um horário RFC 3339 com fuso ou Z',
   },
   not_after_from: { en: '{field} must be later than from', pt: '{field} deve ser posterior a from' },
+  not_ahead_of_test_clock: {
+    en: '{field} must be later than the test clock, by two years from now at most',
+    pt: '{field} deve ser posterior ao relógio de teste, no máximo dois anos à frente de agora',
+  },
   invalid_pix_key: {
     en: '{field} is not a Pix key of this type: {expected}',
     pt: '{field} não é uma chave Pix deste tipo: {expected}',

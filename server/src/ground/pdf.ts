@@ -47,6 +47,32 @@ export function wholeOf(page: Page): Promise<Buffer> {
   });
 }
 
+/** How a merchant shows itself at the top of a page of its own. */
+export interface Letterhead {
+  name: string;
+  /** A line under the name; null: none. */
+  detail: string | null;
+  /** `#rrggbb`, readable on white; null: ours. */
+  colour: string | null;
+  /** PNG of this program's own making. */
+  logo: Buffer | null;
+}
+
+/** The merchant's name, logo and colour at the top left, what it is at the top right. */
+export function drawLetterhead(page: Page, { name, detail, colour, logo }: Letterhead, title: string): void {
+  const ours = colour ?? colours.deep;
+  page.rect(0, 0, 595.28, 8).fill(ours);
+  if (logo !== null) page.image(logo, left, 62, { fit: [110, 40], valign: 'center' });
+  const from = logo === null ? left : left + 124;
+  const width = right - from - 110;
+  page.font('Helvetica-Bold').fontSize(14).fillColor(ours);
+  page.text(shown(name), from, detail === null ? 76 : 68, { width, height: 18, ellipsis: true });
+  page.font('Helvetica').fontSize(9.5).fillColor(colours.soft);
+  if (detail !== null) page.text(shown(detail), from, 88, { width });
+  page.fontSize(11).text(title, right - 104, 80, { width: 104, align: 'right' });
+  page.moveTo(left, 112).lineTo(right, 112).lineWidth(1).strokeColor(colours.line).stroke();
+}
+
 export function drawHead(page: Page, title: string): void {
   drawCoin(page);
   page

@@ -2,9 +2,20 @@
  * What a key may do. A key is given its permissions once; identifiers that are added later are never added to keys that
  * exist.
  */
-export const permissions = ['read', 'charges', 'transfers', 'operations', 'webhooks'] as const;
+export const permissions = [
+  'read',
+  'charges',
+  'transfers',
+  'operations',
+  'webhooks',
+  'simulate',
+  'refunds',
+] as const;
 
 export type Permission = (typeof permissions)[number];
+
+/** What keys of live accounts never carry: there is nobody to play but the simulator's payers. */
+export const onlyForTest: readonly Permission[] = ['simulate'];
 
 export const isPermission = (name: string): name is Permission =>
   (permissions as readonly string[]).includes(name);

@@ -6,8 +6,10 @@ import type { Permission } from '../ground/permissions.ts';
 export interface KeyHolder {
   accountId: string;
   accountNumber: number;
-  /** The account is bound to the simulator. */
+  /** No money of the account moves. */
   test: boolean;
+  /** The provider connection that the account is bound to. */
+  connection: string;
   /** Null: a person in the panel, whose session was checked when the request came in. */
   keyId: string | null;
   /** The person in the panel; absent: a key, or the command line. */

@@ -1,11 +1,13 @@
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
+import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { refuse } from '../ground/errors.ts';
 
 /**
- * The reference as a page: Swagger UI over our own document, served from its package. Nothing of it comes from another address,
- * and the policy lets nothing else run: no inline script or style, no other origin. It shows and does not call: a key has no place
- * in a browser, so there is no "Authorize" either.
+ * The documentation: the site that `site/build.js` makes of `docs/`, with the reference. Nothing of it comes from another address, and the
+ * policy lets nothing else run: no inline script or style, no other origin. The reference shows and does not call: a key has no place in a
+ * browser.
  */
 const policy = [
   "default-src 'none'",
@@ -18,51 +20,31 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-const page = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>vintem: API reference</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="/docs/swagger-ui.css">
-</head>
-<body>
-<div id="reference"></div>
-<script src="/docs/swagger-ui-bundle.js"></script>
-<script src="/docs/reference.js"></script>
-</body>
-</html>
-`;
+const site = fileURLToPath(new URL('../../../site/dist/', import.meta.url));
 
-const scriptOver = (documentPath: string): string => `SwaggerUIBundle({
-  url: ${JSON.stringify(documentPath)},
-  dom_id: '#reference',
-  deepLinking: true,
-  docExpansion: 'list',
-  defaultModelsExpandDepth: 0,
-  displayRequestDuration: false,
-  filter: true,
-  supportedSubmitMethods: [],
-  plugins: [() => ({ wrapComponents: { authorizeBtn: () => () => null, authorizeOperationBtn: () => () => null } })],
-  validatorUrl: null,
-});
-`;
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+};
 
-/** What is taken of the package, as it was published: it never changes while we run. */
-const files = { 'swagger-ui-bundle.js': 'text/javascript', 'swagger-ui.css': 'text/css' } as const;
+/** Every file of the site by its address below `/docs/`; none where it was not built. A name that is not in it reaches no disk. */
+async function siteFiles(): Promise<Map<string, string>> {
+  const names = await readdir(site, { recursive: true }).catch(() => []);
+  return new Map(
+    names
+      .map((name) => name.replaceAll('\\', '/'))
+      .filter((name) => extname(name) in types)
+      .map((name) => [name.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, ''), name]),
+  );
+}
 
-export function docsRoutes(app: FastifyInstance, documentPath: string): void {
-  const read = new Map<string, Promise<Buffer>>();
-  const fileOf = (name: string): Promise<Buffer> => {
-    const known = read.get(name);
-    if (known) return known;
-    const text = readFile(fileURLToPath(import.meta.resolve(`@fastify/swagger-ui/static/${name}`)));
-    read.set(name, text);
-    text.catch(() => read.delete(name));
-    return text;
-  };
+/** Large, of a package, and the same until the next update. */
+const isOfPackage = (name: string): boolean => name.startsWith('swagger-ui') || name === 'minisearch.js';
 
+export function docsRoutes(app: FastifyInstance): void {
   app.register(
     async (docs) => {
       docs.addHook('onSend', (_request, reply, payload, done) => {
@@ -71,18 +53,18 @@ export function docsRoutes(app: FastifyInstance, documentPath: string): void {
         reply.header('referrer-policy', 'no-referrer');
         done(null, payload);
       });
-      docs.get('/', (_request, reply) => reply.type('text/html; charset=utf-8').send(page));
-      docs.get('/reference.js', (_request, reply) =>
-        reply.type('text/javascript; charset=utf-8').send(scriptOver(documentPath)),
-      );
-      for (const [name, type] of Object.entries(files)) {
-        docs.get(`/${name}`, async (_request, reply) =>
-          reply
-            .type(`${type}; charset=utf-8`)
-            .header('cache-control', 'public, max-age=3600')
-            .send(await fileOf(name)),
-        );
-      }
+      let listing: Promise<Map<string, string>> | undefined;
+      const serve = async (request: FastifyRequest, reply: FastifyReply) => {
+        const [path = ''] = request.url.split('?', 1);
+        const address = path.replace(/^\/docs\/?/, '').replace(/\/$/, '');
+        listing ??= siteFiles();
+        const name = (await listing).get(address);
+        if (name === undefined) throw refuse('route_not_found');
+        if (isOfPackage(name)) reply.header('cache-control', 'public, max-age=3600');
+        return reply.type(types[extname(name)] ?? 'text/plain').send(await readFile(site + name));
+      };
+      docs.get('/', serve);
+      docs.get('/*', serve);
     },
     { prefix: '/docs' },
   );

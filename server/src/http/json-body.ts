@@ -40,17 +40,38 @@ export function jsonBodyOf(
     throw refuse('malformed_json');
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw refuse('malformed_json');
-  const names = memberNames(text);
-  if (names.length !== Object.keys(value).length) {
-    const twice = new Set(names.filter((name, at) => names.indexOf(name) !== at));
-    throw refuseFields([...twice].map((field) => ({ field, code: 'duplicate_property' })));
-  }
+  const { names, within } = memberNames(text);
+  const twice = new Set(
+    names.length === Object.keys(value).length
+      ? [...within]
+          .filter(([name, count]) => count !== namesWithin(value[name as keyof typeof value]))
+          .map(([name]) => name)
+      : names.filter((name, at) => names.indexOf(name) !== at),
+  );
+  if (twice.size > 0) throw refuseFields([...twice].map((field) => ({ field, code: 'duplicate_property' })));
   return value;
 }
 
-/** The names of the outermost object's members, as often as they stand there. `text` is valid JSON and an object. */
-function memberNames(text: string): string[] {
+/** How many members the objects in a value have. Not recursive: a body may be nested as deep as it is long. */
+function namesWithin(value: unknown): number {
+  let count = 0;
+  for (const open = [value]; open.length > 0; ) {
+    const one = open.pop();
+    if (typeof one !== 'object' || one === null) continue;
+    const items = Object.values(one);
+    if (!Array.isArray(one)) count += items.length;
+    open.push(...items);
+  }
+  return count;
+}
+
+/**
+ * The names of the outermost object's members, as often as they stand there, and how many names stand within each of them. `text` is
+ * valid JSON and an object.
+ */
+function memberNames(text: string): { names: string[]; within: Map<string, number> } {
   const names: string[] = [];
+  const within = new Map<string, number>();
   let depth = 0;
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -62,9 +83,13 @@ function memberNames(text: string): string[] {
         if (text.charCodeAt(at) === backslash) at++;
       }
       if (depth === 1 && isName(text, at + 1)) names.push(JSON.parse(text.slice(start, at + 1)));
+      else if (depth > 1 && isName(text, at + 1)) {
+        const outer = names.at(-1) as string;
+        within.set(outer, (within.get(outer) ?? 0) + 1);
+      }
     }
   }
-  return names;
+  return { names, within };
 }
 
 /** Whether a colon follows: the string before it was a name and not a value. */

@@ -44,6 +44,10 @@ export function openApiOf(
     events.map((event) => [event.type, { post: webhookOf(event, schemas) }]),
   );
   if (events.length > 0) schemas.Event = unionOf(events);
+  const used = new Set([
+    ...routes.flatMap(({ schema }) => schema.tags ?? []),
+    ...(events.length > 0 ? ['Notifications'] : []),
+  ]);
   return {
     openapi: '3.1.0',
     info: {
@@ -54,7 +58,7 @@ export function openApiOf(
     },
     servers: [{ url: address }],
     security: [{ apiKey: [] }],
-    tags,
+    tags: tags.filter(({ name }) => used.has(name)),
     paths,
     webhooks,
     components: {
@@ -110,6 +114,7 @@ New fields of answers, event types, codes and headers may be added at any time; 
 
 const tags = [
   { name: 'Charges', description: 'Payments received' },
+  { name: 'Refunds', description: 'Received Pix that go back to their payers, in whole or in part' },
   { name: 'Transfers', description: 'Payouts. The API key authorizes them: no code, no confirmation' },
   { name: 'Payments', description: 'Lookup of both; it never confirms anything' },
   { name: 'Account', description: 'Balance and conditions' },
@@ -118,6 +123,10 @@ const tags = [
   // A tag of its own: openapi-generator writes one file for each tag, and calls and webhooks overwrite each other's.
   { name: 'Notifications', description: 'The events as they are sent to an endpoint' },
   { name: 'Events', description: 'The log of what was sent' },
+  {
+    name: 'Test mode',
+    description: 'Test accounts alone: the part of the payer, of the receiver and of the provider',
+  },
 ];
 
 const webhookHeader = (name: string, description: string, schema: Json): Json => ({

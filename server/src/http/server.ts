@@ -8,6 +8,7 @@ import fastify, {
 } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
+import { disputeRoutes } from '../disputes/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
 import type { SubscribedTypes } from '../events/subscribed-types.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
@@ -17,6 +18,7 @@ import type { Measures } from '../ground/measures.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
+import type { RequestSpan, Traces } from '../ground/traces.ts';
 import { type KeyPeppers, keyring, type VerifiedKey } from '../keys/keys.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
@@ -25,15 +27,18 @@ import { paymentRoutes } from '../payments/routes.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { isUnavailable, type Sql } from '../ports/sql.ts';
+import { refundRoutes } from '../refunds/routes.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
+import type { CreateRefund } from '../settlement/dispatch/send-refund.ts';
 import { statementRoutes } from '../statement/routes.ts';
+import { type TestCalls, testRoutes } from '../test-mode/routes.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
 import type { Addresses } from '../webhooks/address.ts';
 import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { bearerOf, requirePermission } from './auth.ts';
 import { docsRoutes } from './docs.ts';
-import type { RouteFacts } from './edge.ts';
+import type { ApiScope, RouteFacts } from './edge.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
@@ -45,11 +50,14 @@ import { clientTraceOf } from './trace.ts';
 import { validatorCompiler } from './validation.ts';
 
 export const basePath = '/api/v1/public';
+/** Test accounts alone: the public API has no call that decides a payment. */
+export const testPath = '/api/v1/test';
 
 /** What the calls do once the edge has let them through. */
 export interface UseCases extends DraftCalls {
   createCharge: CreateCharge;
   createTransfer: CreateTransfer;
+  createRefund: CreateRefund;
   refreshIfOverdue: LookupDeps['refreshIfOverdue'];
   receiveWebhook: ReceiveWebhook;
 }
@@ -74,6 +82,8 @@ export interface EdgeParts {
   addresses: Addresses;
   subscribed: RefreshingCache<SubscribedTypes>;
   useCases: UseCases;
+  /** The calls of test accounts; absent: there are none. */
+  testCalls?: TestCalls;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;
   /** What keeps the process from being ready; empty: it is. */
@@ -82,6 +92,7 @@ export interface EdgeParts {
   requestLog?: Pick<RequestLog, 'note'>;
   /** Counts requests by route and status, and what was shed. */
   measures?: Pick<Measures, 'requests' | 'shed'>;
+  traces?: Traces | null;
   /** Sheds calls of the public API under overload; absent: nothing is shed. */
   load?: Load;
   /** From its abort on, new requests are refused and connections end with the answers under way. */
@@ -143,26 +154,43 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   app.decorateRequest('holder', null);
   app.decorateRequest('refusal', null);
 
+  const { traces } = parts;
+  const spans = new WeakMap<FastifyRequest, RequestSpan>();
   app.addHook('onRequest', (request, reply, done) => {
     request.arrivedMs = clock.monotonicMs();
     greet(request, reply);
     if (draining.aborted) return done(refuse('maintenance', { retryAfterSeconds: 1 }));
     if ((request.raw.url as string).length > maxUrlLength) return done(refuse('uri_too_long'));
-    done();
+    if (!traces) return done();
+    const span = traces.request(request.trace.traceparent);
+    spans.set(request, span);
+    span.run(done);
   });
+  // The body arrives in the socket's own context: what comes behind it would stand below no span.
+  if (traces)
+    app.addHook('preValidation', (request, _reply, done) => {
+      const span = spans.get(request);
+      if (span) span.run(done);
+      else done();
+    });
   app.addHook('onSend', (request, reply, payload, done) => {
     if (draining.aborted) reply.header('connection', 'close');
     // Not in `onResponse`: Fastify then watches each answer to its end, which cost every request 10 to 28 µs (two pairs of hot 64).
     parts.requestLog?.note(request, reply);
     if (parts.measures) measureRequest(parts.measures.requests, request, reply.statusCode);
+    if (traces)
+      spans.get(request)?.end({ route: routeOf(request), status: reply.statusCode, requestId: request.id });
     done(null, payload);
   });
 
   /** A stream is measured up to its first byte, as every answer is. */
   function measureRequest(requests: Measures['requests'], request: FastifyRequest, status: number): void {
-    // The pattern and never the path: paths hold ids and secrets.
-    const route = `${request.method} ${request.routeOptions.url ?? 'none'}`;
-    requests.of(route, String(status)).observe((clock.monotonicMs() - request.arrivedMs) / 1000);
+    requests.of(routeOf(request), String(status)).observe((clock.monotonicMs() - request.arrivedMs) / 1000);
+  }
+
+  /** The pattern and never the path: paths hold ids and secrets. */
+  function routeOf(request: FastifyRequest): string {
+    return `${request.method} ${request.routeOptions.url ?? 'none'}`;
   }
 
   const overTls = config.trustedProxies.length > 0 || config.publicUrl.startsWith('https:');
@@ -224,7 +252,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
 
   hookRoutes(app, parts.useCases.receiveWebhook);
-  docsRoutes(app as unknown as FastifyInstance, `${basePath}/openapi.json`);
+  docsRoutes(app as unknown as FastifyInstance);
 
   // --------------------------------------------------------------------------------------------------------- public API
 
@@ -293,6 +321,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         accountId: key.accountId,
         accountNumber: key.accountNumber,
         test: key.test,
+        connection: key.connection,
         keyId: key.id,
         permissions: key.permissions,
         requestId: request.id,
@@ -304,23 +333,45 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     };
   }
 
-  app.register(
-    async (scope) => {
-      const api = scope.withTypeProvider<TypeBoxTypeProvider>();
-      const described: DescribedRoute[] = [];
-      const methodsOf = new Map<string, string[]>();
-      api.addHook('onRoute', (route) => {
-        const facts = route.config?.api;
-        if (facts) route.onRequest = admit(facts);
-        if (route.method === 'HEAD') return;
-        const methods = methodsOf.get(route.routePath) ?? [];
-        methodsOf.set(route.routePath, [...methods, ...[route.method].flat()]);
-        if (facts && typeof route.method === 'string') {
-          described.push({ method: route.method, path: route.routePath, schema: route.schema ?? {}, facts });
-        }
-      });
+  /** Calls with a key below `prefix`, and the document that describes them. */
+  function mount(prefix: string, routes: (api: ApiScope) => void, events: typeof describedEvents): void {
+    app.register(
+      async (scope) => {
+        const api = scope.withTypeProvider<TypeBoxTypeProvider>();
+        const described: DescribedRoute[] = [];
+        const methodsOf = new Map<string, string[]>();
+        api.addHook('onRoute', (route) => {
+          const facts = route.config?.api;
+          if (facts) route.onRequest = admit(facts);
+          if (route.method === 'HEAD') return;
+          const methods = methodsOf.get(route.routePath) ?? [];
+          methodsOf.set(route.routePath, [...methods, ...[route.method].flat()]);
+          if (facts && typeof route.method === 'string') {
+            described.push({
+              method: route.method,
+              path: route.routePath,
+              schema: route.schema ?? {},
+              facts,
+            });
+          }
+        });
+        routes(api);
+        let document: string | undefined;
+        api.get('/openapi.json', (_request, reply) => {
+          document ??= JSON.stringify(openApiOf(described, config.publicUrl + prefix, events));
+          return reply.type('application/json; charset=utf-8').send(document);
+        });
+        for (const [path, methods] of [...methodsOf]) answerOtherMethods(scope, path, methods);
+      },
+      { prefix },
+    );
+  }
 
+  mount(
+    basePath,
+    (api) => {
       chargeRoutes(api, { createCharge: parts.useCases.createCharge, directory });
+      refundRoutes(api, { sql: parts.sql, createRefund: parts.useCases.createRefund, directory });
       transferRoutes(api, { ...parts.useCases, directory, limiter });
       paymentRoutes(api, {
         ...parts,
@@ -328,21 +379,16 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         refreshIfOverdue: parts.useCases.refreshIfOverdue,
       });
       accountRoutes(api, { sql: parts.sql, directory });
+      disputeRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors'), directory });
       statementRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors'), directory });
       operationRoutes(api, { ...parts, directory });
       webhookRoutes(api, { ...parts, directory });
       eventRoutes(api, { ...parts, cursorKey: parts.secrets.derive('cursors') });
-
-      let document: string | undefined;
-      api.get('/openapi.json', (_request, reply) => {
-        document ??= JSON.stringify(openApiOf(described, config.publicUrl + basePath, describedEvents));
-        return reply.type('application/json; charset=utf-8').send(document);
-      });
-
-      for (const [path, methods] of [...methodsOf]) answerOtherMethods(scope, path, methods);
     },
-    { prefix: basePath },
+    describedEvents,
   );
+  const { testCalls } = parts;
+  if (testCalls) mount(testPath, (api) => testRoutes(api, testCalls), []);
 
   if (log.isLevelEnabled('debug')) {
     app.addHook('onResponse', (request, reply, done) => {

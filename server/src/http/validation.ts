@@ -22,6 +22,10 @@ interface FieldSchema {
   minItems?: number;
   maxItems?: number;
   items?: FieldSchema;
+  /** Of an object with names of the caller's own. */
+  maxProperties?: number;
+  propertyNames?: { pattern: string; maxLength: number };
+  additionalProperties?: FieldSchema;
   'x-trim'?: boolean;
 }
 
@@ -52,6 +56,7 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
   const fields = Object.entries(schema.properties);
   const check = Compile(schema);
   const texts = fields.flatMap(([name, { pattern }]) => (pattern === printable ? [name] : []));
+  const maps = fields.flatMap(([name, { propertyNames }]) => (propertyNames ? [name] : []));
   const emptyIsFine = part === 'body' && (schema.required ?? []).length === 0;
   return (given) => {
     // Fastify hands null for an absent body; a body of `null` was refused when it was read.
@@ -62,8 +67,12 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
       const raw = record[name];
       if (typeof raw === 'string') record[name] = normalised(raw, field, part);
       else if (Array.isArray(raw)) record[name] = raw.map((item) => normalisedItem(item, field));
+      else if (field.propertyNames && isObject(raw)) record[name] = normalisedMap(raw);
     }
-    if (check.Check(record) && texts.every((name) => isWellFormed(record[name]))) return record;
+    const wellFormed =
+      texts.every((name) => isWellFormed(record[name])) &&
+      maps.every((name) => Object.values(record[name] ?? {}).every(isWellFormed));
+    if (wellFormed && check.Check(record)) return record;
     if (part === 'params') throw refuse('invalid_id');
     throw refuseFields(problemsOf(record, schema, part));
   };
@@ -71,6 +80,17 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
 
 /** What the pattern of a text cannot say: it holds no half of a surrogate pair. */
 const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || value.isWellFormed();
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const normalisedMap = (given: Record<string, unknown>): Record<string, unknown> =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value.normalize('NFC') : value,
+    ]),
+  );
 
 const normalisedItem = (item: unknown, { items }: FieldSchema): unknown =>
   typeof item === 'string' && items?.format === 'uuid' ? item.toLowerCase() : item;
@@ -99,12 +119,24 @@ function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part:
     }
     const problem = problemOf(value, field);
     if (problem) problems.push({ field: name, ...problem });
+    else if (field.propertyNames) problems.push(...problemsOfMap(name, value as object, field));
   }
   for (const name of Object.keys(record)) {
     if (Object.hasOwn(schema.properties, name)) continue;
     problems.push({ field: name, code: part === 'body' ? 'unknown_property' : 'unknown_parameter' });
   }
   return problems;
+}
+
+/** Names of the caller's own are not repeated where they may be anything. */
+function problemsOfMap(map: string, value: object, field: FieldSchema): FieldProblem[] {
+  const { pattern = '', maxLength = 0 } = field.propertyNames ?? {};
+  const name = new RegExp(pattern, 'u');
+  return Object.entries(value).flatMap(([own, item]) => {
+    if (own.length > maxLength || !name.test(own)) return [{ field: map, code: 'invalid_format' as const }];
+    const problem = problemOf(item, field.additionalProperties ?? {});
+    return problem ? [{ field: `${map}.${own}`, ...problem }] : [];
+  });
 }
 
 type Problem = Omit<FieldProblem, 'field'>;
@@ -121,6 +153,11 @@ function problemOf(value: unknown, field: FieldSchema): Problem | null {
     if (!Number.isInteger(value)) return wrongType(field);
     const number = value as number;
     return number < (field.minimum ?? number) || number > (field.maximum ?? number) ? range(field) : null;
+  }
+  if (type === 'object') {
+    if (!isObject(value)) return wrongType(field);
+    const { maxProperties: max = Number.MAX_SAFE_INTEGER } = field;
+    return Object.keys(value).length > max ? { code: 'out_of_count', min: 0, max } : null;
   }
   if (type === 'array') {
     if (!Array.isArray(value)) return wrongType(field);
@@ -159,6 +196,8 @@ function wrongType(field: FieldSchema): Problem {
       return { code: 'not_a_boolean' };
     case 'array':
       return { code: 'not_a_list' };
+    case 'object':
+      return { code: 'not_an_object' };
     default:
       return { code: 'not_a_string' };
   }

@@ -9,6 +9,7 @@ export interface StoredKey {
   accountId: string;
   accountNumber: number;
   test: boolean;
+  connection: string;
   permissions: Permission[];
   hash: Buffer;
   pepperId: string;
@@ -24,7 +25,7 @@ export interface StoredKey {
 
 const selectKey: Statement = {
   name: 'key_read',
-  text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, k.permissions, k.hash,
+  text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, a.connection, k.permissions, k.hash,
       k.pepper_id AS "pepperId", k.ips, k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
       k.last_used_at AS "lastUsedAt", k.woken_at AS "wokenAt", a.rate_quotas AS quotas
     FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`,

@@ -1,6 +1,6 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
 import type { Log } from '../ground/log.ts';
-import type { Permission } from '../ground/permissions.ts';
+import { onlyForTest, type Permission } from '../ground/permissions.ts';
 import { isPrintable } from '../ground/printable.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import { type RefreshingCache, refreshingCache } from '../ground/refreshing-cache.ts';
@@ -59,7 +59,7 @@ interface KeyDeps {
 
 /**
  * Makes a key. The answer is the only place where it can ever be read.
- * @throws KeyRefused no such account, a name that is taken or no name, no permission, 20 active keys, no address
+ * @throws KeyRefused no such account, a name that is taken or no name, no permission, one that is for test accounts, 20 active keys, no address
  */
 export async function createKey(deps: KeyDeps, wanted: WantedKey): Promise<{ id: string; key: string }> {
   const name = wanted.name.normalize('NFC').trim();
@@ -78,6 +78,9 @@ export async function createKey(deps: KeyDeps, wanted: WantedKey): Promise<{ id:
   return deps.sql.tx(async (tx) => {
     const account = await lockAccount(tx, wanted.accountId);
     if (!account) throw new KeyRefused('there is no such account');
+    if (!account.test && wanted.permissions.some((permission) => onlyForTest.includes(permission))) {
+      throw new KeyRefused(`${onlyForTest.join(', ')} is only for keys of test accounts`);
+    }
     const now = deps.clock.now();
     // One that was followed by another only ends its overlap: neither its place nor its name is kept for it.
     const active = (await selectKeys(tx, wanted.accountId)).filter(
@@ -258,7 +261,7 @@ export const rests = (
   key: Pick<ListedKey, 'permissions' | 'createdAt' | 'lastUsedAt' | 'wokenAt'>,
   now: number,
 ): boolean =>
-  key.permissions.includes('transfers') &&
+  key.permissions.some((one) => one === 'transfers' || one === 'refunds') &&
   now > restsAt(Math.max(key.createdAt, key.lastUsedAt ?? 0, key.wokenAt ?? 0));
 
 /** A key that was presented and fits. */
@@ -267,6 +270,7 @@ export interface VerifiedKey {
   accountId: string;
   accountNumber: number;
   test: boolean;
+  connection: string;
   permissions: ReadonlySet<Permission>;
   expiresAt: number | null;
   lastUsedAt: number | null;
@@ -319,6 +323,7 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       accountId: stored.accountId,
       accountNumber: stored.accountNumber,
       test: stored.test,
+      connection: stored.connection,
       permissions: new Set(stored.permissions),
       expiresAt: stored.expiresAt,
       lastUsedAt: stored.lastUsedAt,

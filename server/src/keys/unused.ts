@@ -56,7 +56,7 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
   const { accountName, accountId, id, name, permissions, usedAt } = key;
   const day = (at: number) => new Date(at).toISOString().slice(0, 10);
   const [used, rests] = [usedAt, restsAt(usedAt)].map(day) as [string, string];
-  const sends = permissions.includes('transfers');
+  const sends = permissions.some((one) => one === 'transfers' || one === 'refunds');
   return {
     'pt-BR': {
       subject: 'vintem: chave de API sem uso há 90 dias',

@@ -79,6 +79,42 @@ describe('a movement writes', () => {
   });
 });
 
+describe('a refund writes', () => {
+  const has = balance({ available: 600 });
+  const reserved = balance({ reserved: 600 });
+
+  it('for its reserve: the amount from available, and nothing while the operation owes or has less', () => {
+    expect(post(has, { kind: 'refundReserve', amountCents: 600 })).toEqual({
+      lines: { available: -600, reserved: 600 },
+      balance: reserved,
+    });
+    for (const before of [balance({ available: 599 }), balance({ available: 600, receivable: 1 })])
+      expect(decide(before, { kind: 'refundReserve', amountCents: 600 })).toEqual({
+        refused: 'insufficient_balance',
+      });
+  });
+
+  it('for its completion: out of the provider’s account, without a fee', () => {
+    expect(post(reserved, { kind: 'refundComplete', amountCents: 600 })).toEqual({
+      lines: { reserved: -600, clearing: 600 },
+      balance: emptyBalance,
+    });
+  });
+
+  it('for the reserve of a return to the payer and its release: between suspense and reserved, never available', () => {
+    expect(post(emptyBalance, { kind: 'suspenseReserve', amountCents: 600 })).toEqual({
+      lines: { suspense: -600, reserved: 600 },
+      balance: reserved,
+    });
+    // Neither a debt nor a hold takes of it.
+    const owes = { ...reserved, receivable: 50, holdWanted: 50 };
+    expect(post(owes, { kind: 'suspenseRelease', amountCents: 600 })).toEqual({
+      lines: { reserved: -600, suspense: 600 },
+      balance: { ...owes, reserved: 0 },
+    });
+  });
+});
+
 describe('a movement of an operator writes', () => {
   it('for a hold: what is there from available to held, and wants the rest', () => {
     expect(post(balance({ available: 300, reserved: 9 }), { kind: 'hold', amountCents: 1000 })).toEqual({
@@ -173,6 +209,7 @@ describe('what raises available', () => {
     { kind: 'credit', amountCents: 1030, feeCents: 30 },
     { kind: 'return', amountCents: 1000 },
     { kind: 'release', grossCents: 1000 },
+    { kind: 'refundRelease', amountCents: 1000 },
     { kind: 'settle', amountCents: 1030, feeCents: 30 },
     { kind: 'claim', amountCents: 1030, feeCents: 30 },
     { kind: 'reinstate', netCents: 975, feeCents: 25 },
@@ -229,6 +266,11 @@ describe('an amount', () => {
       { kind: 'return', amountCents: amount },
       { kind: 'debit', amountCents: amount },
       { kind: 'hold', amountCents: amount },
+      { kind: 'refundReserve', amountCents: amount },
+      { kind: 'refundComplete', amountCents: amount },
+      { kind: 'refundRelease', amountCents: amount },
+      { kind: 'suspenseReserve', amountCents: amount },
+      { kind: 'suspenseRelease', amountCents: amount },
       { kind: 'settle', amountCents: amount, feeCents: 0 },
       { kind: 'claim', amountCents: amount, feeCents: 0 },
       { kind: 'recover', netCents: amount, feeCents: 0 },

@@ -42,10 +42,24 @@ export type Movement =
   | { kind: 'release'; grossCents: number }
   /** A charge was paid. */
   | { kind: 'credit'; amountCents: number; feeCents: number }
+  /** What goes back to a payer is set aside before it is sent. */
+  | { kind: 'refundReserve'; amountCents: number }
+  /** The provider confirmed it: the payer has it. */
+  | { kind: 'refundComplete'; amountCents: number }
+  /** Refused: the amount goes back to the merchant. */
+  | { kind: 'refundRelease'; amountCents: number }
+  /** What stands in suspense is set aside before it is sent back to its payer; on the account's own chain. */
+  | { kind: 'suspenseReserve'; amountCents: number }
+  /** Refused: it stands in suspense again. */
+  | { kind: 'suspenseRelease'; amountCents: number }
   /** A completed transfer came back; the fee stays. */
   | { kind: 'return'; amountCents: number }
   /** The provider took money of its own accord (MED, reversal); what is missing becomes a debt. */
   | { kind: 'debit'; amountCents: number }
+  /**
+   * The same of money that a hold was placed for: out of what the hold has captured, then as a debit. The hold wants so much less.
+   */
+  | { kind: 'seize'; amountCents: number; capturedCents: number; wantedCents: number }
   /** Money without a live owner, in (positive) or out (negative), on the account's own chain. */
   | { kind: 'suspend'; amountCents: number }
   /** An administrative hold: takes what is there, and of what comes later until it has all that it wants. */
@@ -99,6 +113,28 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
     case 'release':
       lines.reserved = -cents(movement.grossCents);
       return raised(before, lines, movement.grossCents);
+    case 'refundReserve': {
+      const amount = cents(movement.amountCents);
+      if (before.receivable > 0 || before.available < amount) return { refused: 'insufficient_balance' };
+      lines.available = -amount;
+      lines.reserved = amount;
+      return posted(before, lines);
+    }
+    case 'refundComplete':
+      lines.reserved = -cents(movement.amountCents);
+      lines.clearing = movement.amountCents;
+      return posted(before, lines);
+    case 'refundRelease':
+      lines.reserved = -cents(movement.amountCents);
+      return raised(before, lines, movement.amountCents);
+    case 'suspenseReserve':
+      lines.suspense = -cents(movement.amountCents);
+      lines.reserved = movement.amountCents;
+      return posted(before, lines);
+    case 'suspenseRelease':
+      lines.reserved = -cents(movement.amountCents);
+      lines.suspense = movement.amountCents;
+      return posted(before, lines);
     case 'credit': {
       const amount = cents(movement.amountCents);
       const fee = cents(movement.feeCents, 0);
@@ -117,6 +153,21 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.available = -taken;
       lines.receivable = taken - amount;
       return posted(before, lines);
+    }
+    case 'seize': {
+      const amount = cents(movement.amountCents);
+      const captured = cents(movement.capturedCents, 0);
+      const wanted = cents(movement.wantedCents, 0);
+      if (captured > amount || captured > before.held || wanted > before.holdWanted)
+        throw new RangeError(`a hold of ${captured} + ${wanted} for ${amount}`);
+      const taken = Math.min(before.available, amount - captured);
+      lines.clearing = amount;
+      lines.held = -captured;
+      lines.available = -taken;
+      lines.receivable = taken + captured - amount;
+      const decision = posted(before, lines);
+      decision.balance.holdWanted -= wanted;
+      return decision;
     }
     case 'suspend': {
       const amount = movement.amountCents;

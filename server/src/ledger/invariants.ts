@@ -1,3 +1,4 @@
+import { headOf, type StoredConnectionClose, type StoredDayClose } from './day-closes.ts';
 import { accounts as lineAccounts } from './decide.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from './journal.ts';
 
@@ -20,7 +21,20 @@ export interface Invariant {
   chain?(chain: Chain, sums: ChainState): Fault;
   account?(account: StoredAccount): Fault;
   payment?(payment: StoredPayment, world: World): Fault;
-  everything?(total: ChainState, world: World): Fault;
+  /**
+   * @param sums up to the close's last journal
+   * @param before the close before it
+   * @param moved since that one; null where that was not summed
+   */
+  close?(
+    close: StoredDayClose,
+    sums: ChainState,
+    before: StoredDayClose | undefined,
+    moved: number | null,
+  ): Fault;
+  connectionClose?(close: StoredConnectionClose, before: StoredConnectionClose | undefined): Fault;
+  /** @param clearing by connection; of a full pass */
+  everything?(total: ChainState, world: World, clearing: ReadonlyMap<string, number>): Fault;
   payout?(truth: PayoutTruth, ours: StoredPayment | undefined): Fault;
   charge?(truth: ChargeTruth, ours: StoredPayment | undefined): Fault;
   notHere?: string;
@@ -60,6 +74,12 @@ export interface Chain {
 export interface StoredJournal extends Journal {
   /** The operation of the payment that the journal is about; null when it is about none. */
   paymentOperationId: string | null;
+  /** Of the payment that the journal is about; null when it is about none. */
+  paymentConnection: string | null;
+  /** Whose clearing account it moves, also where a journal of version 1 does not name it. */
+  clearingOf: string;
+  /** The payment that the journal is about; of a refund its charge. Null when it is about none. */
+  paymentId: string | null;
   /** For money in suspense: whether its incident exists. */
   hasIncident: boolean;
 }
@@ -70,6 +90,8 @@ export interface StoredAccount {
   operations: StoredOperation[];
   /** Request keys of operations whose operation is gone. */
   lostKeys: number;
+  /** Of the account's own chain, and the returns to payers that are `unknown` or `pending`, at the same moment. */
+  own: { reserved: number; openCents: number };
 }
 
 export interface StoredOperation {
@@ -86,7 +108,7 @@ export interface StoredOperation {
   holdWanted: number;
   frozen: boolean;
   openHoldCents: number;
-  /** Of transfers that are `unknown` or `pending`. */
+  /** Of transfers and refunds that are `unknown` or `pending`. */
   openTransferCents: number;
   /** Payments that are followed up. */
   unfinished: number;
@@ -109,6 +131,8 @@ export interface StoredPayment {
   providerFeeCents: number | null;
   netAmountCents: number | null;
   returnedCents: number;
+  /** What its refunds have given back, as it is stored with the charge. */
+  refundedCents: number;
   history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
   command: string;
   operationDeleted: boolean;
@@ -126,6 +150,23 @@ export interface StoredPayment {
   returns: PaymentReturn[];
   /** Of the kind that tells of the state it is in, written when it entered it. */
   events: number;
+  journals: PaymentJournal[];
+  refunds: StoredRefund[];
+}
+
+/** A refund of a charge. */
+export interface StoredRefund {
+  id: string;
+  operationId: string;
+  endToEnd: string;
+  reason: string;
+  status: string;
+  amountCents: number;
+  requestKey: string;
+  rtrId: string | null;
+  command: string;
+  history: { status: string; at: string; cause?: { by?: string; id?: string } }[];
+  intentState: string | null;
   journals: PaymentJournal[];
 }
 
@@ -154,6 +195,8 @@ export interface World {
   eventsSince: number;
   /** What the provider's account holds, where a rig can see it. */
   providerBalanceCents: number | null;
+  /** The same by connection, where there are several. */
+  providerBalances?: ReadonlyMap<string, number> | undefined;
 }
 
 export interface PayoutTruth {
@@ -318,10 +361,11 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 8,
-    name: 'the reserve is the sum of the unfinished transfers',
-    account: ({ operations }) =>
+    name: 'the reserve is the sum of the unfinished transfers and refunds',
+    account: ({ operations, own }) =>
       first(
         ...operations.map((one) => differs(`the reserve of ${one.id}`, one.reserved, one.openTransferCents)),
+        differs('the reserve for payers', own.reserved, own.openCents),
       ),
     payment: (payment) => {
       if (payment.kind === 'deposit') return null;
@@ -755,7 +799,218 @@ export const invariants: readonly Invariant[] = [
     charge: ({ received }, ours) =>
       first(...received.map(({ endToEnd, returns }) => unlike(returns, ours, endToEnd))),
   },
+  {
+    number: 52,
+    name: 'money moves on the connection of its payment',
+    journal: ({ seq, version, connection, lines, paymentConnection }) => {
+      const names = version > 1 && lines.clearing !== 0;
+      if ((connection !== null) !== names)
+        return names
+          ? `journal ${seq} names no connection`
+          : `journal ${seq} names a connection without moving it`;
+      return connection === null || paymentConnection === null || connection === paymentConnection
+        ? null
+        : `journal ${seq} moves ${connection}, its payment is on ${paymentConnection}`;
+    },
+    everything: (_total, { providerBalances }, clearing) => {
+      if (!providerBalances) return null;
+      const names = new Set([...clearing.keys(), ...providerBalances.keys()]);
+      return first(
+        ...[...names].map((name) =>
+          differs(`the account at ${name}`, -(clearing.get(name) ?? 0), providerBalances.get(name) ?? 0),
+        ),
+      );
+    },
+  },
+  {
+    number: 53,
+    name: 'a refund is reserved with its creation, and each of its endings has its one journal',
+    payment: ({ accountId, refunds }) => first(...refunds.map((one) => faultOfRefund(one, accountId))),
+  },
+  {
+    number: 54,
+    name: 'a charge gives back no more than it received, and says how much',
+    payment: ({ kind, status, netAmountCents, providerFeeCents, refunds, refundedCents }) => {
+      const sum = (of: readonly StoredRefund[]) => of.reduce((cents, one) => cents + one.amountCents, 0);
+      const asked = refunds.filter(({ reason }) => reason !== 'odd_money');
+      const alive = sum(asked.filter((one) => one.status !== 'failed'));
+      const received =
+        kind === 'deposit' && status === 'paid' ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
+      return first(
+        alive <= received ? null : `${alive} of ${received} are refunded`,
+        differs('what it gave back', refundedCents, sum(asked.filter((one) => one.status === 'completed'))),
+      );
+    },
+  },
+  {
+    number: 55,
+    name: 'every unfinished refund is followed up, and only those',
+    payment: ({ refunds }) =>
+      first(
+        ...refunds.map((one) =>
+          (one.intentState !== null) === isOpenRefund(one)
+            ? null
+            : `the refund ${one.id} is ${one.status}, its intent ${one.intentState ?? 'gone'}`,
+        ),
+      ),
+  },
+  {
+    number: 56,
+    name: 'no return of the provider is posted as a refund and as a debit',
+    payment: ({ refunds, returns }) => {
+      const names = new Set(
+        refunds.flatMap(({ id, endToEnd, rtrId }) => [
+          `${endToEnd}/${id.replaceAll('-', '')}`,
+          ...(rtrId === null ? [] : [rtrId]),
+        ]),
+      );
+      const twice = returns.find(
+        ({ id, rtrId, pix, posted }) =>
+          posted && (names.has(`${pix}/${id}`) || (rtrId !== null && names.has(rtrId))),
+      );
+      return twice ? `${twice.reference} is a refund and a debit` : null;
+    },
+  },
+  {
+    number: 57,
+    name: 'a closed day is what the journals up to its end say, and begins where the day before ended',
+    close: (close, sums, before, moved) =>
+      first(
+        close.head.equals(sums.head) ? null : `the close of ${close.day} names another journal`,
+        differs(`available at the end of ${close.day}`, close.available, sums.available),
+        differs(`reserved at the end of ${close.day}`, close.reserved, sums.reserved),
+        differs(`held at the end of ${close.day}`, close.held, sums.held),
+        differs(`receivable at the end of ${close.day}`, close.receivable, -sums.receivable),
+        differs(`the closing of ${close.day}`, close.closingCents, sums.available + sums.receivable),
+        differs(
+          `what led to the closing of ${close.day}`,
+          close.inCents - close.outCents - close.feeCents - close.refundCents - close.holdCents,
+          close.closingCents - close.openingCents,
+        ),
+        (before?.day ?? null) === close.previousDay
+          ? null
+          : `the close of ${close.day} does not follow ${before?.day ?? 'the beginning'}`,
+        before === undefined
+          ? null
+          : first(
+              differs(`the opening of ${close.day}`, close.openingCents, before.closingCents),
+              differs(`the first journal of ${close.day}`, close.openingSeq, before.closingSeq),
+            ),
+        moved === null ? null : differs(`what moved on ${close.day}`, close.movedCents, moved),
+      ),
+  },
+  {
+    number: 58,
+    name: 'a closed day of a connection is what its chains moved, and no new difference is without an incident',
+    connectionClose: (close, before) => {
+      const { day, connection, moved, differenceCents, incidentId } = close;
+      const carried = before?.differenceCents ?? 0;
+      const isNew = differenceCents !== null && differenceCents !== 0 && differenceCents !== carried;
+      return first(
+        close.head.equals(headOf(close, close.chains, before?.head ?? null))
+          ? null
+          : `the close of ${connection} on ${day} is not what was hashed`,
+        differs(
+          `the opening of ${connection} on ${day}`,
+          close.openingCents,
+          (before?.closingCents ?? 0) + moved.openingCents,
+        ),
+        differs(`what came in at ${connection} on ${day}`, close.inCents, moved.inCents),
+        differs(`what left ${connection} on ${day}`, close.outCents, moved.outCents),
+        differs(`what was given back at ${connection} on ${day}`, close.refundCents, moved.refundCents),
+        differs(`the fees at ${connection} on ${day}`, close.feeCents, moved.feeCents),
+        isNew === (incidentId !== null) && isNew === close.hasIncident
+          ? null
+          : isNew
+            ? `the difference of ${connection} on ${day} has no incident`
+            : `the close of ${connection} on ${day} has an incident without a new difference`,
+      );
+    },
+  },
+  {
+    number: 59,
+    name: 'a Pix in suspense goes back to its payer whole and once, and no more leaves suspense than came in',
+    payment: ({ journals, refunds }) => {
+      const returned = refunds.filter(({ reason }) => reason === 'odd_money');
+      if (returned.length === 0) return null;
+      const cameIn = (one: PaymentJournal): number =>
+        one.template === 'suspend' ? Math.max(0, one.suspense) : 0;
+      const left = [...journals, ...returned.flatMap((one) => one.journals)]
+        .filter((one) => one.event !== eventKinds.suspense && one.template !== 'suspend')
+        .filter((one) => one.suspense < 0 || one.template === 'suspenseRelease')
+        .reduce((sum, one) => sum - one.suspense, 0);
+      const stood = journals.reduce((sum, one) => sum + cameIn(one), 0);
+      return first(
+        ...returned.map((one) => faultOfReturn(one, returned, journals)),
+        left <= stood ? null : `${left} of ${stood} left suspense`,
+      );
+    },
+  },
 ];
+
+function faultOfReturn(
+  { id, endToEnd, amountCents, status }: StoredRefund,
+  all: readonly StoredRefund[],
+  journals: readonly PaymentJournal[],
+): Fault {
+  const suspended = journals.find(
+    ({ event, reference }) => event === eventKinds.suspense && reference === endToEnd,
+  );
+  const alive = all.filter((one) => one.endToEnd === endToEnd && one.status !== 'failed').length;
+  const fault = first(
+    differs('what stood in suspense', suspended?.suspense ?? 0, amountCents),
+    status === 'failed' || alive === 1 ? null : `one of ${alive} returns of its Pix`,
+  );
+  return fault === null ? null : `the return ${id}: ${fault}`;
+}
+
+const isOpenRefund = ({ status }: StoredRefund): boolean => status === 'unknown' || status === 'pending';
+
+const nextRefundStates: Readonly<Record<string, readonly string[]>> = {
+  unknown: ['pending', 'completed', 'failed'],
+  pending: ['completed', 'failed'],
+};
+
+function faultOfRefund(refund: StoredRefund, accountId: string): Fault {
+  const { id, reason, status, amountCents, operationId, command, history, journals } = refund;
+  // Money in suspense stands under the account, and its return comes out of it and nowhere else.
+  const isReturn = reason === 'odd_money';
+  const chainId = isReturn ? accountId : operationId;
+  const suspense = journals.reduce((sum, one) => sum + one.suspense, 0);
+  const of = (event: number) => journals.filter((one) => one.event === event);
+  const [reserves, completions, releases] = [
+    of(eventKinds.refundReserve),
+    of(eventKinds.refundComplete),
+    of(eventKinds.refundRelease),
+  ];
+  const states = history.map((step) => step.status);
+  const wrongStep = states
+    .slice(1)
+    .find((state, at) => !nextRefundStates[states[at] as string]?.includes(state));
+  const uncaused = history.find(
+    ({ status: entered, cause }) =>
+      !cause?.id || !causes.has(cause.by ?? '') || (cause.by === 'api' && entered !== 'unknown'),
+  );
+  const reserved = journals.reduce((sum, one) => sum + one.reserved, 0);
+  const fault = first(
+    differs('the number of reserves', reserves.length, 1),
+    reserves.every((one) => one.command === command) ? null : 'reserved by another command',
+    differs('what was reserved', reserves[0]?.reserved ?? 0, amountCents),
+    differs('its reserve', reserved, isOpenRefund(refund) ? amountCents : 0),
+    differs('the number of completions', completions.length, status === 'completed' ? 1 : 0),
+    differs('the number of releases', releases.length, status === 'failed' ? 1 : 0),
+    completions.every((one) => one.clearing === amountCents) ? null : 'completed with another amount',
+    journals.every((one) => one.chainId === chainId) ? null : 'posted to another chain',
+    differs('what it took out of suspense', -suspense, isReturn && status !== 'failed' ? amountCents : 0),
+    journals.every((one) => !isReturn || one.available === 0) ? null : 'posted to a balance',
+    states[0] === 'unknown' && states.at(-1) === status
+      ? null
+      : `is ${status}, its history is ${states.join()}`,
+    wrongStep === undefined ? null : `became ${wrongStep}`,
+    uncaused === undefined ? null : `${uncaused.status} without a cause`,
+  );
+  return fault === null ? null : `the refund ${id}: ${fault}`;
+}
 
 const dayMs = 24 * 3_600_000;
 
@@ -772,8 +1027,13 @@ function sharedName(returns: readonly PaymentReturn[]): Fault {
   return shared === undefined ? null : `two returns are named ${shared}`;
 }
 
-const knownOf = (ours: StoredPayment, pix: string): number[] =>
-  ours.returns.filter((one) => one.pix === pix).map(({ amountCents }) => amountCents);
+/** Returns of a Pix that are known, completed refunds included. */
+const knownOf = (ours: StoredPayment, pix: string): number[] => [
+  ...ours.returns.filter((one) => one.pix === pix).map(({ amountCents }) => amountCents),
+  ...ours.refunds
+    .filter(({ endToEnd, status }) => endToEnd === pix && status === 'completed')
+    .map(({ amountCents }) => amountCents),
+];
 
 /** More returns of an amount are known than the provider made. */
 function moreThan(truth: readonly number[], ours: StoredPayment | undefined, pix: string): Fault {
@@ -806,6 +1066,10 @@ export interface Evidence {
   start(chain: Chain): Promise<{ from: Readonly<ChainState>; kept: readonly ChainState[] }>;
   /** In order, those after `seq` up to the chain's. */
   journals(chain: Chain, seq: number): AsyncIterable<StoredJournal[]>;
+  /** Of a chain, in order: those that end at `seq` or later, and the one before them. */
+  closes(chain: Chain, seq: number): Promise<readonly StoredDayClose[]>;
+  /** Of all connections, each in order; none where one account is examined, since they speak of all. */
+  connectionCloses(): AsyncIterable<StoredConnectionClose>;
   /** All of them, page by page; null: those that the journals named, and the unfinished ones. */
   payments: (() => AsyncIterable<StoredPayment[]>) | null;
   openPayments(): AsyncIterable<StoredPayment[]>;
@@ -851,7 +1115,14 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   const checks = new Map<Invariant, Check>();
   for (const one of invariants) {
     if (one.notHere !== undefined) continue;
-    const ofRows = one.journal ?? one.chain ?? one.account ?? one.payment ?? one.everything;
+    const ofRows =
+      one.journal ??
+      one.chain ??
+      one.account ??
+      one.payment ??
+      one.everything ??
+      one.close ??
+      one.connectionClose;
     if (!ofRows && !evidence.provider) continue;
     checks.set(one, { number: one.number, name: one.name, ok: true, examined: 0, violations: [] });
   }
@@ -886,6 +1157,7 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   };
 
   const total: ChainState = { ...emptyChain };
+  const clearing = new Map<string, number>();
   const summed: Summed[] = [];
   const touched = new Map<string, Set<string>>();
   const flushTouched = async (least: number): Promise<void> => {
@@ -911,23 +1183,43 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
     const checkpoints = [...kept];
     let sound = true;
     let journals = 0;
+    const closes = await evidence.closes(chain, from.seq);
+    let closed = 0;
+    /** What had moved up to the close before. */
+    let movedBefore: number | null = closes[0]?.previousDay === null ? 0 : null;
+    const examineCloses = (): void => {
+      for (let close = closes[closed]; close && close.closingSeq <= sums.seq; close = closes[++closed]) {
+        // One from before the checkpoint is only compared with.
+        if (close.closingSeq < sums.seq) continue;
+        const before = closes[closed - 1];
+        const moved = movedBefore === null ? null : -sums.clearing - movedBefore;
+        movedBefore = -sums.clearing;
+        for (const one of all) {
+          if (one.close && !report(one, one.close(close, sums, before, moved), where)) sound = false;
+        }
+      }
+    };
+    examineCloses();
     for await (const page of evidence.journals(chain, from.seq)) {
       for (const journal of page) {
         for (const one of ofJournals) {
           if (!report(one, one.journal(journal, sums, chain), where)) sound = false;
         }
         for (const account of lineAccounts) sums[account] += journal.lines[account];
+        if (journal.lines.clearing !== 0)
+          clearing.set(journal.clearingOf, (clearing.get(journal.clearingOf) ?? 0) + journal.lines.clearing);
         sums.seq = journal.seq;
         sums.head = journal.hash;
         journals++;
+        examineCloses();
         const checkpoint = checkpoints[0]?.seq === journal.seq ? checkpoints.shift() : undefined;
         if (checkpoint && !sameState(checkpoint, sums)) {
           report(numbered(4), `the checkpoint at ${journal.seq} is not what the journals say`, where);
           sound = false;
         }
-        if (evidence.payments === null && journal.paymentOperationId !== null) {
+        if (evidence.payments === null && journal.paymentId !== null) {
           const ids = touched.get(accountId) ?? new Set();
-          touched.set(accountId, ids.add(journal.subject));
+          touched.set(accountId, ids.add(journal.paymentId));
         }
       }
       await flushTouched(paymentsPerPage);
@@ -947,7 +1239,15 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   for (const column of await evidence.floatColumns()) {
     report(numbered(9), `the column ${column} is no whole number`, nowhere);
   }
-  for (const one of all) if (one.everything) report(one, one.everything(total, world), nowhere);
+  let lastClose: StoredConnectionClose | undefined;
+  for await (const close of evidence.connectionCloses()) {
+    const before = lastClose?.connection === close.connection ? lastClose : undefined;
+    for (const one of all) {
+      if (one.connectionClose) report(one, one.connectionClose(close, before), nowhere);
+    }
+    lastClose = close;
+  }
+  for (const one of all) if (one.everything) report(one, one.everything(total, world, clearing), nowhere);
 
   for await (const page of (evidence.payments ?? evidence.openPayments)()) examinePayments(page);
 

@@ -27,6 +27,7 @@ const vector: Omit<Journal, 'hash'> = {
   effectiveAt: 1_795_200_000_123,
   postedAt: 1_795_200_000_456,
   command: '0193a000-0000-7000-8000-0000000000c3',
+  connection: 'loja-ação',
   version: canonicalVersion,
   previous: Buffer.from('ab'.repeat(32), 'hex'),
 };
@@ -57,20 +58,24 @@ function independently(journal: Omit<Journal, 'hash'>): string {
     int64(journal.effectiveAt),
     int64(journal.postedAt),
     uuid(journal.command),
+    ...(journal.version === 1 ? [] : [text(journal.connection ?? '')]),
     journal.previous,
   ]);
   return createHash('sha256').update(form).digest('hex');
 }
 
 describe('the canonical form', () => {
-  it('of the test vector has the hash that is written down', () => {
-    expect(hashOf(vector).toString('hex')).toBe(
+  it('of the test vector in version 1 has the hash that is written down', () => {
+    expect(hashOf({ ...vector, version: 1, connection: null }).toString('hex')).toBe(
       '0c6db5d66e6c378a311375ceb92b389687630e05a0e6c8c1e58118ee652bdfaf',
     );
   });
 
   it('is what its description says', () => {
     expect(hashOf(vector).toString('hex')).toBe(independently(vector));
+    expect(hashOf({ ...vector, connection: null }).toString('hex')).toBe(
+      independently({ ...vector, connection: null }),
+    );
     const smallest = { ...vector, template: '', reference: '', seq: 1, previous: chainStart };
     expect(hashOf(smallest).toString('hex')).toBe(independently(smallest));
   });
@@ -104,6 +109,7 @@ describe('the canonical form', () => {
     ['effectiveAt', { effectiveAt: vector.effectiveAt + 1 }],
     ['postedAt', { postedAt: vector.postedAt - 1 }],
     ['command', { command: otherId }],
+    ['connection', { connection: 'loja-acao' }],
     ['version', { version: canonicalVersion + 1 }],
     ['previous', { previous: Buffer.from(`${'ab'.repeat(31)}ac`, 'hex') }],
   ];
@@ -134,6 +140,9 @@ describe('the canonical form', () => {
       hold: 8,
       unhold: 9,
       resolution: 10,
+      refundReserve: 11,
+      refundComplete: 12,
+      refundRelease: 13,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

@@ -22,6 +22,8 @@ export interface Journal {
   effectiveAt: number;
   postedAt: number;
   command: string;
+  /** Of the clearing line; null where there is none, and in version 1. */
+  connection: string | null;
   version: number;
   previous: Buffer;
   hash: Buffer;
@@ -40,11 +42,15 @@ export const eventKinds = {
   unhold: 9,
   /** What a person decided about an incident; the reference names the incident. */
   resolution: 10,
+  /** Of a refund; the subject is the refund. */
+  refundReserve: 11,
+  refundComplete: 12,
+  refundRelease: 13,
 } as const;
 
 export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];
 
-export const canonicalVersion = 1;
+export const canonicalVersion = 2;
 
 /** The head of an empty chain. */
 export const chainStart: Buffer = Buffer.alloc(32);
@@ -52,15 +58,18 @@ export const chainStart: Buffer = Buffer.alloc(32);
 /**
  * The hash of a journal: SHA-256 over its canonical form.
  *
- * Canonical form, version 1, all integers big-endian: version (1 byte) · account id, chain id (16 bytes each) · seq (8) ·
+ * Canonical form, version 2, all integers big-endian: version (1 byte) · account id, chain id (16 bytes each) · seq (8) ·
  * template (length 2, UTF-8) · subject (16) · event (2) · reference (length 2, UTF-8) · the nine lines in the order of
  * `accounts` (8 each, two's complement) · available, reserved, held, receivable after (8 each) · effective at, posted at
- * (8 each, ms) · command (16) · hash of the journal before (32).
+ * (8 each, ms) · command (16) · connection of the clearing line (length 2, UTF-8; empty: there is none) · hash of the journal
+ * before (32). Version 1 is the same without the connection.
  */
 export function hashOf(journal: Omit<Journal, 'hash'>): Buffer {
   const template = Buffer.from(journal.template);
   const reference = Buffer.from(journal.reference);
-  const form = Buffer.allocUnsafe(231 + template.length + reference.length);
+  const connection = journal.version === 1 ? null : Buffer.from(journal.connection ?? '');
+  const ofConnection = connection === null ? 0 : 2 + connection.length;
+  const form = Buffer.allocUnsafe(231 + template.length + reference.length + ofConnection);
   let at = form.writeUInt8(journal.version, 0);
   at = writeUuid(form, journal.accountId, at);
   at = writeUuid(form, journal.chainId, at);
@@ -77,6 +86,7 @@ export function hashOf(journal: Omit<Journal, 'hash'>): Buffer {
   at = writeInteger(form, journal.effectiveAt, at);
   at = writeInteger(form, journal.postedAt, at);
   at = writeUuid(form, journal.command, at);
+  if (connection !== null) at = writeText(form, connection, at);
   at += journal.previous.copy(form, at);
   if (at !== form.length)
     throw new Error('the canonical form of a journal has another length than it should');

@@ -2,6 +2,7 @@ import type { Readable, Table } from '../db/table.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Measures } from '../ground/measures.ts';
+import type { TraceSpan, Traces } from '../ground/traces.ts';
 import type { Clock } from '../ports/clock.ts';
 import { CommitUnknown, ConnectionLost, type Queries, type Sql, sqlState } from '../ports/sql.ts';
 import { accounts, decide, type Movement } from './decide.ts';
@@ -29,7 +30,7 @@ import {
  * would stand in a language that the search and the simulation cannot run).
  *
  * **The fixed order of writes**, for all code that writes in a transaction: account · operation · balance (locks) · journal ·
- * balance · then tables by `rank`: payment 10 · known return 12 · draft 15 · intent 20 · incident 30 · event 40 · breaker 50 · hold 60 · audit 70. Correctness
+ * balance · then tables by `rank`: payment 10 · known return 12 · draft 15 · intent 20 · incident 30 · event 40 · hold 60 · closes 61 to 63 · audit 70. Correctness
  * rests on the row locks alone: any number of processes run tills over one database.
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with
@@ -109,6 +110,8 @@ export interface Posting {
   reference: string;
   movement: Movement;
   effectiveAt: number;
+  /** Whose clearing account moves; needed by every movement that has a clearing line. */
+  connection?: string;
 }
 
 export interface Read {
@@ -143,6 +146,8 @@ interface Pending {
   command: Command<unknown>;
   /** Monotonic. */
   since: number;
+  /** Of who asked, where traces are kept. */
+  span: TraceSpan | null;
   resolve(answer: unknown): void;
   reject(error: unknown): void;
 }
@@ -153,9 +158,10 @@ interface TillDeps {
   log: Log;
   /** Counts waits, flushes and their sizes. */
   measures?: Pick<Measures, 'tillWait' | 'tillFlush' | 'tillBatch'>;
+  traces?: Traces | null;
 }
 
-export function createTill({ sql, clock, log, measures }: TillDeps): Till {
+export function createTill({ sql, clock, log, measures, traces }: TillDeps): Till {
   let queue: Pending[] = [];
   let working: Promise<void> | null = null;
   /** By chain that somebody holds for long: what waits for it. */
@@ -261,8 +267,12 @@ export function createTill({ sql, clock, log, measures }: TillDeps): Till {
   }
 
   function measure(batch: readonly Pending[], began: number): void {
-    if (measures === undefined) return;
     const now = clock.monotonicMs();
+    if (traces) {
+      const waits = batch.flatMap(({ span, since }) => (span === null ? [] : [{ span, ms: now - since }]));
+      traces.flushed({ ms: now - began, commands: batch.length }, waits);
+    }
+    if (measures === undefined) return;
     measures.tillFlush.observe((now - began) / 1000);
     measures.tillBatch.observe(batch.length);
     for (const { since } of batch) measures.tillWait.observe((now - since) / 1000);
@@ -312,6 +322,7 @@ export function createTill({ sql, clock, log, measures }: TillDeps): Till {
         const pending: Pending = {
           command,
           since: clock.monotonicMs(),
+          span: traces?.current() ?? null,
           resolve: resolve as (answer: unknown) => void,
           reject,
         };
@@ -452,6 +463,8 @@ class Flush {
     const { lines, balance } = decision;
     // A hold that captures nothing yet moves no money: only what holds still want has changed.
     if (accounts.every((account) => lines[account] === 0)) return [null, { ...before, ...balance }];
+    if (lines.clearing !== 0 && posting.connection === undefined)
+      throw new Error(`a posting moves clearing and names no connection: ${posting.event}`);
     const postedAt = this.#clock.now();
     const unsealed: Omit<Journal, 'hash'> = {
       accountId: posting.chain.accountId,
@@ -466,6 +479,7 @@ class Flush {
       effectiveAt: posting.effectiveAt,
       postedAt,
       command,
+      connection: lines.clearing === 0 ? null : (posting.connection ?? null),
       version: canonicalVersion,
       previous: before.head,
     };

@@ -1,4 +1,5 @@
 import type { Queries, Sql, Statement } from '../ports/sql.ts';
+import type { StoredConnectionClose, StoredDayClose } from './day-closes.ts';
 import type {
   Chain,
   ChainState,
@@ -16,26 +17,24 @@ import type {
 /** No payment and no operation has it: only the installation has. */
 export const beforeAll = '00000000-0000-0000-0000-000000000000';
 
-const selectAccounts: Statement = {
-  name: 'verify_accounts',
-  text: `SELECT a.id, a.number,
+const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
       (SELECT count(*) FROM request_key k WHERE k.account_id = a.id AND k.resource = 'operation'
         AND NOT EXISTS (SELECT FROM operation o WHERE o.account_id = a.id AND o.id = k.resource_id)) AS "lostKeys"
-    FROM account a WHERE ($1::uuid IS NULL OR a.id > $1) ORDER BY a.id LIMIT $2`,
+    FROM account a WHERE ${condition}`;
+
+const selectAccounts: Statement = {
+  name: 'verify_accounts',
+  text: `${accountsWhere('a.cell = current_schema() AND ($1::uuid IS NULL OR a.id > $1)')} ORDER BY a.id LIMIT $2`,
 };
 
-const selectOneAccount: Statement = {
-  name: 'verify_account',
-  text: `${selectAccounts.text.split('WHERE ($1')[0]}WHERE a.id = $1`,
-};
+const selectOneAccount: Statement = { name: 'verify_account', text: accountsWhere('a.id = $1') };
 
-export const findAccounts = (
-  sql: Queries,
-  after: string | null,
-  most: number,
-): Promise<Omit<StoredAccount, 'operations'>[]> => sql.run(selectAccounts, [after, most]);
+export type AccountRow = Omit<StoredAccount, 'operations' | 'own'>;
 
-export const findAccount = (sql: Queries, accountId: string): Promise<Omit<StoredAccount, 'operations'>[]> =>
+export const findAccounts = (sql: Queries, after: string | null, most: number): Promise<AccountRow[]> =>
+  sql.run(selectAccounts, [after, most]);
+
+export const findAccount = (sql: Queries, accountId: string): Promise<AccountRow[]> =>
   sql.run(selectOneAccount, [accountId]);
 
 const selectOperations: Statement = {
@@ -53,6 +52,11 @@ const selectOperations: Statement = {
     WHERE o.account_id = $1`,
 };
 
+const selectOwn: Statement = {
+  name: 'verify_own_chain',
+  text: 'SELECT reserved FROM balance WHERE account_id = $1 AND operation_id = $1',
+};
+
 type OperationRow = Omit<StoredOperation, 'openTransferCents' | 'unfinished'>;
 
 const openPerPage = 5_000;
@@ -66,8 +70,10 @@ const selectOpenSums: Statement = {
   text: `WITH page AS MATERIALIZED (SELECT operation_id, payment_id FROM intent
       WHERE account_id = $1 AND payment_id > $2 ORDER BY payment_id LIMIT ${openPerPage})
     SELECT n.operation_id AS "operationId", count(*) AS unfinished, max(n.payment_id::text) AS last,
-      coalesce(sum(p.amount_cents) FILTER (WHERE p.kind = 'transfer' AND p.status IN ('unknown', 'pending')), 0) AS cents
-    FROM page n LEFT JOIN payment p ON p.account_id = $1 AND p.id = n.payment_id GROUP BY n.operation_id`,
+      (coalesce(sum(p.amount_cents) FILTER (WHERE p.kind = 'transfer' AND p.status IN ('unknown', 'pending')), 0)
+        + coalesce(sum(r.amount_cents) FILTER (WHERE r.status IN ('unknown', 'pending')), 0))::bigint AS cents
+    FROM page n LEFT JOIN payment p ON p.account_id = $1 AND p.id = n.payment_id
+      LEFT JOIN refund r ON r.account_id = $1 AND r.id = n.payment_id GROUP BY n.operation_id`,
 };
 
 const oneSnapshot: Statement = {
@@ -80,10 +86,14 @@ const oneSnapshot: Statement = {
  * millions of payments of one account: in one statement 2.5 million took longer than any statement may. The snapshot is held for all of
  * it, 37 s for two million: read at different moments, balances and what is open would differ without a fault.
  */
-export const findStoredOperations = (sql: Sql, accountId: string): Promise<StoredOperation[]> =>
+export const findStoredBooks = (
+  sql: Sql,
+  accountId: string,
+): Promise<Pick<StoredAccount, 'operations' | 'own'>> =>
   sql.tx(async (tx) => {
     void tx.run(oneSnapshot);
     const operations = tx.run<OperationRow>(selectOperations, [accountId]);
+    const own = tx.run<{ reserved: number }>(selectOwn, [accountId]);
     const open = new Map<string, { unfinished: number; cents: number }>();
     for (let after = beforeAll, full = true; full; ) {
       const sums = await tx.run<{ operationId: string; unfinished: number; cents: number; last: string }>(
@@ -99,11 +109,14 @@ export const findStoredOperations = (sql: Sql, accountId: string): Promise<Store
       }
       full = read === openPerPage;
     }
-    return (await operations).map((operation) => ({
-      ...operation,
-      openTransferCents: open.get(operation.id)?.cents ?? 0,
-      unfinished: open.get(operation.id)?.unfinished ?? 0,
-    }));
+    return {
+      operations: (await operations).map((operation) => ({
+        ...operation,
+        openTransferCents: open.get(operation.id)?.cents ?? 0,
+        unfinished: open.get(operation.id)?.unfinished ?? 0,
+      })),
+      own: { reserved: (await own)[0]?.reserved ?? 0, openCents: open.get(accountId)?.cents ?? 0 },
+    };
   });
 
 const selectChains: Statement = {
@@ -144,9 +157,13 @@ const selectJournals: Statement = {
   text: `SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
       j.available_after AS "availableAfter", j.reserved_after AS "reservedAfter", j.held_after AS "heldAfter",
       j.receivable_after AS "receivableAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
-      j.previous, j.hash, p.operation_id AS "paymentOperationId", i.id IS NOT NULL AS "hasIncident"
-    FROM journal j
+      j.previous, j.hash, j.connection, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
+      CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
+      coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
+      i.id IS NOT NULL AS "hasIncident"
+    FROM journal j JOIN account a ON a.id = j.account_id
       LEFT JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
+      LEFT JOIN refund r ON j.event IN (11, 12, 13) AND r.account_id = j.account_id AND r.id = j.subject
       LEFT JOIN incident i ON j.event = 7 AND i.account_id = j.account_id AND i.reference = CASE
         WHEN j.subject = j.account_id THEN 'unmatched:' || j.reference
         ELSE 'suspense:' || j.subject || ':' || j.reference END
@@ -204,7 +221,8 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
   SELECT p.account_id AS "accountId", a.number AS "accountNumber", p.id, p.operation_id AS "operationId", p.kind, p.status,
     p.amount_cents AS "amountCents", p.fee_cents AS "feeCents", p.request_key AS "requestKey", p.created_at AS "createdAt",
     p.updated_at AS "updatedAt", p.end_to_end AS "endToEnd", p.provider_fee_cents AS "providerFeeCents",
-    p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents", p.history, p.command,
+    p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
+    p.refunded_cents AS "refundedCents", p.history, p.command,
     o.deleted_at IS NOT NULL AS "operationDeleted", n.state AS "intentState", n.lease_until IS NOT NULL AS leased,
     p.expires_at AS "expiresAt", n.absent_since AS "undecidedSince", n.answered_at AS "answeredAt",
     CASE WHEN n.payment_id IS NULL THEN 0
@@ -221,7 +239,17 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
         'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
         'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
         'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
-      FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals
+      FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals,
+    (SELECT coalesce(json_agg(json_build_object('id', r.id, 'operationId', r.operation_id, 'endToEnd', r.end_to_end,
+        'reason', r.reason, 'status', r.status, 'amountCents', r.amount_cents, 'requestKey', r.request_key, 'rtrId', r.rtr_id, 'command', r.command,
+        'history', r.history, 'intentState', ri.state,
+        'journals', (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
+            'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
+            'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
+            'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
+          FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
+      FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
+      WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds
   FROM page p
     JOIN account a ON a.id = p.account_id
     JOIN operation o ON o.account_id = p.account_id AND o.id = p.operation_id
@@ -319,6 +347,55 @@ const selectFloats: Statement = {
 
 export const findFloatColumns = async (sql: Queries): Promise<string[]> =>
   (await sql.run<{ name: string }>(selectFloats)).map(({ name }) => name);
+
+// ------------------------------------------------------------------------------------------------------------------- closes
+
+const selectCloses: Statement = {
+  name: 'verify_closes',
+  text: `SELECT to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
+      c.opening_seq AS "openingSeq", c.closing_seq AS "closingSeq", c.head, c.opening_cents AS "openingCents", c.in_cents AS "inCents",
+      c.out_cents AS "outCents", c.fee_cents AS "feeCents", c.refund_cents AS "refundCents", c.hold_cents AS "holdCents",
+      c.closing_cents AS "closingCents", c.available, c.reserved, c.held, c.receivable,
+      coalesce((SELECT sum(m.opening_cents + m.in_cents - m.out_cents - m.refund_cents) FROM day_close_money m
+        WHERE m.account_id = c.account_id AND m.chain_id = c.chain_id AND m.day = c.day), 0)::bigint AS "movedCents"
+    FROM day_close c WHERE c.account_id = $1 AND c.chain_id = $2 AND c.day >= coalesce(
+      (SELECT max(l.day) FROM day_close l WHERE l.account_id = $1 AND l.chain_id = $2 AND l.closing_seq < $3), '-infinity')
+    ORDER BY c.day`,
+};
+
+/** Those that end at a journal or later, and the one before them. */
+export const findCloses = (
+  sql: Queries,
+  chain: { accountId: string; chainId: string },
+  seq: number,
+): Promise<StoredDayClose[]> => sql.run<StoredDayClose>(selectCloses, [chain.accountId, chain.chainId, seq]);
+
+/** The heads are read from the closes of the chains themselves, over the days since the connection's close before. */
+const selectConnectionCloses: Statement = {
+  name: 'verify_connection_closes',
+  text: `SELECT c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
+      c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
+      c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
+      c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
+      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, m.chains, m.moved,
+      EXISTS (SELECT FROM incident i WHERE i.id = c.incident_id AND i.kind = 'close_difference') AS "hasIncident"
+    FROM (SELECT * FROM connection_close WHERE (connection, day) > ($1, $2::date) ORDER BY connection, day LIMIT $3) c
+      CROSS JOIN LATERAL (SELECT
+          encode(sha256(coalesce(string_agg(d.head, ''::bytea ORDER BY d.account_id, d.chain_id, d.day), ''::bytea)), 'hex') AS chains,
+          json_build_object('openingCents', coalesce(sum(m.opening_cents), 0), 'inCents', coalesce(sum(m.in_cents), 0),
+            'outCents', coalesce(sum(m.out_cents), 0), 'refundCents', coalesce(sum(m.refund_cents), 0),
+            'feeCents', coalesce(sum(m.fee_cents), 0)) AS moved
+        FROM day_close_money m JOIN day_close d USING (account_id, chain_id, day)
+        WHERE m.connection = c.connection AND m.day > coalesce(c.previous_day, '-infinity') AND m.day <= c.day) m
+    ORDER BY c.connection, c.day`,
+};
+
+export const findConnectionCloses = (
+  sql: Queries,
+  after: { connection: string; day: string },
+  most: number,
+): Promise<StoredConnectionClose[]> =>
+  sql.run<StoredConnectionClose>(selectConnectionCloses, [after.connection, after.day, most]);
 
 // -------------------------------------------------------------------------------------------------------------- checkpoints
 

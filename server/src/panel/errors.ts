@@ -89,6 +89,26 @@ const catalogue = {
     en: 'An account has at most 20 active keys.',
     pt: 'Uma conta tem no máximo 20 chaves ativas.',
   },
+  cnpj_invalid: {
+    status: 400,
+    en: 'This is not a CNPJ: check its 14 characters.',
+    pt: 'Isto não é um CNPJ: confira os 14 caracteres.',
+  },
+  colour_too_light: {
+    status: 400,
+    en: 'The colour is too light: white text on it could not be read. Choose a darker one.',
+    pt: 'A cor é clara demais: um texto branco sobre ela não seria legível. Escolha uma mais escura.',
+  },
+  logo_refused: {
+    status: 400,
+    en: 'The logo is no plain PNG of at most 480 × 160 pixels and 64 KiB.',
+    pt: 'O logotipo não é um PNG simples de até 480 × 160 pixels e 64 KiB.',
+  },
+  receiver_limit_reached: {
+    status: 400,
+    en: 'An account has at most 500 saved receivers.',
+    pt: 'Uma conta tem no máximo 500 recebedores salvos.',
+  },
   not_found: { status: 404, en: 'There is nothing here.', pt: 'Não há nada aqui.' },
   too_many_attempts: {
     status: 429,

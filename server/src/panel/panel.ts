@@ -9,6 +9,7 @@ import type { UseCases } from '../http/server.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
+import { actRoutes, type TestCalls } from '../test-mode/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Attempts, attempts } from './auth/attempts.ts';
 import type { Auth } from './auth/auth.ts';
@@ -21,16 +22,22 @@ import { originsOf, type PanelDeps } from './deps.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { receiptRoutes } from './exports/receipt-routes.ts';
+import { statementFileRoutes } from './exports/statement-files.ts';
 import { memberRoutes } from './members/member-routes.ts';
 import { personRoutes } from './members/person-routes.ts';
+import { merchantProfileRoutes } from './merchant/profile-routes.ts';
+import { savedReceiverRoutes } from './merchant/receiver-routes.ts';
 import { pageRoutes } from './site/assets.ts';
 import { hasMailbox, mailboxRoutes } from './site/mailbox.ts';
 import { createUpdates } from './site/updates.ts';
 import { accountScopeRoutes } from './views/account-routes.ts';
+import { closeViewRoutes } from './views/close-routes.ts';
 import { draftRoutes } from './views/draft-routes.ts';
 import { keyRoutes } from './views/key-routes.ts';
 import { reconciliationRoutes } from './views/reconciliation-routes.ts';
+import { refundViewRoutes } from './views/refund-routes.ts';
 import { requestRoutes } from './views/request-routes.ts';
+import { statementViewRoutes } from './views/statement-routes.ts';
 
 export const panelPath = '/panel/api';
 
@@ -42,7 +49,9 @@ export const panelPath = '/panel/api';
 export function mountPanel(
   app: FastifyInstance,
   given: Omit<PanelDeps, 'origins'>,
-  useCases: Pick<UseCases, 'createCharge' | 'refreshIfOverdue'>,
+  useCases: Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIfOverdue'> & {
+    testCalls: TestCalls;
+  },
 ): void {
   const deps: PanelDeps = { ...given, origins: originsOf(given.config.publicUrl) };
   const counted = attempts(deps);
@@ -121,13 +130,25 @@ export function mountPanel(
           eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
           draftRoutes(account, deps, counted);
           keyRoutes(account, deps);
+          refundViewRoutes(account, deps, useCases.createRefund);
           receiptRoutes(account, deps);
+          merchantProfileRoutes(account, deps);
+          savedReceiverRoutes(account, deps);
           accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
+          statementViewRoutes(account, deps);
+          closeViewRoutes(account, deps);
+          statementFileRoutes(account, deps);
           memberRoutes(account, deps, counted);
           securityEventRoutes(account, deps);
           reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
           requestRoutes(account, deps);
           exportRoutes(account, { ...deps, directory });
+          account.register(
+            async (test) => actRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), useCases.testCalls),
+            {
+              prefix: '/test',
+            },
+          );
           const updates = createUpdates(deps);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
             updates.stream(request, reply);
@@ -147,15 +168,23 @@ export function mountPanel(
   pageRoutes(app, deps);
 }
 
-/** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks. */
+/** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks and operations. */
 async function recordAccess(deps: PanelDeps, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const route = request.routeOptions.url?.slice(`${panelPath}/accounts/:account`.length) ?? '';
-  const exported = /\.(csv|pdf)$/.test(route);
-  const changed = route.startsWith('/webhooks') && request.method !== 'GET' && request.method !== 'HEAD';
-  if (reply.statusCode >= 400 || !(exported || changed)) return;
+  const exported = /\.(csv|ofx|pdf)$/.test(route);
+  const writes = request.method !== 'GET' && request.method !== 'HEAD';
+  const changed = !writes
+    ? null
+    : route.startsWith('/webhooks')
+      ? 'webhook.changed'
+      : route.startsWith('/operations')
+        ? 'operation.changed'
+        : null;
+  const kind = exported ? 'export.downloaded' : changed;
+  if (reply.statusCode >= 400 || kind === null) return;
   const { id } = request.params as { id?: string };
   await recordSecurityEvent(deps, {
-    kind: exported ? 'export.downloaded' : 'webhook.changed',
+    kind,
     accountId: request.member.accountId,
     ...actorOf(request),
     detail: { method: request.method, route, ...(id !== undefined && { subject: id }) },

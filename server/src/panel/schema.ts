@@ -1,10 +1,14 @@
 import { type Static, Type } from 'typebox';
+import { CloseSchema } from '../closes/view.ts';
 import { EventQuerySchema } from '../events/schema.ts';
 import { permissions } from '../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
+import { RefundSchema } from '../payments/refund-view.ts';
 import { PaymentSchema } from '../payments/schema.ts';
+import { DisputeSchema } from '../settlement/disputes/view.ts';
+import { lineKinds } from '../statement/line.ts';
 import { passwordLength } from './auth/password-length.ts';
-import { securityEventKinds } from './auth/security-events.ts';
+import { activityGroups, securityEventKinds } from './auth/security-events.ts';
 import { emailForm, emailMost } from './members/members.ts';
 import { roles } from './members/roles.ts';
 
@@ -14,6 +18,7 @@ const NullableText = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
 const NullableUuid = (description: string) =>
   Type.Unsafe<string | null>({ type: ['string', 'null'], description });
+const Day = (description: string) => Type.String({ pattern: '^\\d{4}-\\d\\d-\\d\\d$', description });
 const Count = (description: string) => Type.Integer({ minimum: 0, description });
 const Role = OneOf(roles, 'Role in the account');
 const Permissions = Type.Array(OneOf(permissions, 'Permission'), { description: 'What the key may do' });
@@ -150,10 +155,31 @@ export const OverviewSchema = Type.Object({
   ),
   unknown: Type.Array(UnknownPayment),
   incidents: Type.Array(Type.Object(incidentFields)),
+  holds: Type.Array(
+    Type.Object({
+      operationId: Uuid('Operation'),
+      wantedCents: Cents('What the operator wants kept back'),
+      reason: Type.String({ description: 'As the operator wrote it' }),
+      placedAt: Time('Since'),
+    }),
+    { description: 'The oldest 20' },
+  ),
   restrictions: Type.Object({
     withdrawalsPaused: Type.Boolean(),
     withdrawalsBlocked: Type.Boolean(),
     enabled: Type.Boolean(),
+  }),
+  firstSteps: Type.Unsafe<null | { key: boolean; webhook: boolean; charge: boolean; transfer: boolean }>({
+    description: 'What a new account has done; null: it is not new any more',
+    anyOf: [
+      { type: 'null' },
+      Type.Object({
+        key: Type.Boolean(),
+        webhook: Type.Boolean(),
+        charge: Type.Boolean({ description: 'One was paid' }),
+        transfer: Type.Boolean({ description: 'One was completed' }),
+      }),
+    ],
   }),
   at: Time('When this was read'),
 });
@@ -162,7 +188,12 @@ export const OverviewQuery = Type.Object(
   {
     operationId: Type.Optional(Uuid('Only this operation')),
     days: Type.Optional(
-      Type.Integer({ minimum: 7, maximum: 90, default: 30, description: 'Days of the chart' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 180,
+        default: 30,
+        description: 'Days of the chart, today included',
+      }),
     ),
   },
   { additionalProperties: false },
@@ -197,10 +228,13 @@ const recordFilters = {
   from: Type.Optional(Time('Created at or after')),
   to: Type.Optional(Time('Created before')),
   search: Type.Optional(
-    Text('An id, requestKey, end-to-end id or whole Pix key; else part of description or payer', {
-      minLength: 1,
-      maxLength: 100,
-    }),
+    Text(
+      'An id, requestKey, end-to-end id or whole Pix key; else part of description, payer or a metadata value',
+      {
+        minLength: 1,
+        maxLength: 100,
+      },
+    ),
   ),
   minimumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
   maximumCents: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000_000 })),
@@ -241,30 +275,155 @@ const Line = Type.Object({
   balanceAfterCents: Type.Integer({ description: 'Available less what is owed, afterwards' }),
 });
 
+const ShownCause = Type.Object({
+  by: Type.String(),
+  id: Type.String(),
+  name: NullableText('Name of the API key, person or operator'),
+  actor: Type.Unsafe<'key' | 'person' | 'operator' | null>({
+    type: ['string', 'null'],
+    enum: ['key', 'person', 'operator', null],
+    description: 'What the name names',
+  }),
+});
+
 export const DetailSchema = Type.Object({
   record: RecordSchema,
   operationName: Type.String(),
-  history: Type.Array(
-    Type.Object({
-      status: Type.String(),
-      at: Time('Since'),
-      cause: Type.Object({
-        by: Type.String(),
-        id: Type.String(),
-        name: NullableText('Name of the API key, person or operator'),
-        actor: Type.Unsafe<'key' | 'person' | 'operator' | null>({
-          type: ['string', 'null'],
-          enum: ['key', 'person', 'operator', null],
-          description: 'What the name names',
-        }),
-      }),
-    }),
-  ),
+  history: Type.Array(Type.Object({ status: Type.String(), at: Time('Since'), cause: ShownCause })),
   lines: Type.Array(Line),
   events: Type.Array(Type.Object({ id: Uuid('Event'), type: Type.String(), createdAt: Time('Written') })),
 });
 
+export const MerchantProfileBody = Body({
+  displayName: Type.Optional(
+    Text('Name on receipts, in mails and to payers', { minLength: 2, maxLength: 60, 'x-trim': true }),
+  ),
+  cnpj: Type.Optional(
+    Type.String({ maxLength: 20, description: 'With or without points; letters as of 2026' }),
+  ),
+  colour: Type.Optional(
+    Type.String({ pattern: '^#[0-9a-fA-F]{6}$', description: 'Dark enough for white text' }),
+  ),
+});
+export const MerchantProfileSchema = Type.Object({
+  displayName: NullableText('Name on receipts, in mails and to payers; null: the name of the account'),
+  cnpj: NullableText('14 characters'),
+  colour: NullableText('`#rrggbb`'),
+  logoVersion: NullableText('Changes with the logo; null: there is none'),
+});
+export const LogoBody = Body({
+  png: Type.String({
+    minLength: 1,
+    maxLength: 88_000,
+    description: 'PNG in Base64: at most 480 × 160, 64 KiB',
+  }),
+});
+
+const receiver = {
+  name: Text('What people call the receiver', { minLength: 1, maxLength: 60, 'x-trim': true }),
+  pixKeyType: OneOf(['EMAIL', 'CPF', 'CNPJ', 'PHONE', 'RANDOM'], 'Type of the key'),
+};
+export const SavedReceiverBody = Body({
+  ...receiver,
+  pixKey: Type.String({ minLength: 3, maxLength: 150, description: 'Pix key' }),
+});
+export const SavedReceiverSchema = Type.Object({
+  id: Uuid('Saved receiver'),
+  ...receiver,
+  pixKey: Type.String({ description: 'Pix key' }),
+  createdAt: Time('When it was saved'),
+});
+export const SavedReceiverListSchema = Type.Object({ receivers: Type.Array(SavedReceiverSchema) });
+
+const refundClosed = ['not_received', 'not_offered', 'too_late', 'nothing_left'] as const;
+export type RefundClosed = (typeof refundClosed)[number];
+
+export const RefundsOfRecordSchema = Type.Object({
+  refunds: Type.Array(Type.Object({ ...RefundSchema.properties, madeBy: ShownCause }), {
+    description: 'Oldest first',
+  }),
+  leftCents: Cents('What may still be refunded'),
+  until: NullableTime('Until when; null: nothing was received'),
+  closed: Type.Unsafe<RefundClosed | null>({
+    type: ['string', 'null'],
+    enum: [...refundClosed, null],
+    description: 'Why no refund may be asked for; null: one may',
+  }),
+});
+
+const statementPeriod = {
+  operationId: Uuid('Operation'),
+  from: Type.Optional(Day('First day in São Paulo, YYYY-MM-DD')),
+  to: Type.Optional(Day('Last day, which is included')),
+};
+
 export const StatementQuery = Type.Object(
+  {
+    ...statementPeriod,
+    below: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 999_999_999, description: 'Entries before this one' }),
+    ),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Entries of a page' })),
+  },
+  { additionalProperties: false },
+);
+
+export const StatementFileQuery = Type.Object(
+  { ...statementPeriod, ...csvForm },
+  { additionalProperties: false },
+);
+
+export const StatementSchema = Type.Object({
+  lines: Type.Array(
+    Type.Object({
+      id: Type.String({ description: 'Unique in the operation' }),
+      at: Time('When it was posted'),
+      kind: OneOf(lineKinds, 'What it is'),
+      amountCents: Cents('What the balance changed by: negative is out'),
+      balanceCents: Cents('Balance after this line'),
+      paymentId: NullableUuid('Its payment'),
+      payment: PaymentNames,
+    }),
+    { description: 'Newest first' },
+  ),
+  openingBalanceCents: Cents('Before the period'),
+  closingBalanceCents: Cents('After the period'),
+  totals: Type.Unsafe<{ inCents: number; outCents: number } | null>({
+    description: 'Of the whole period; null: a later page, or the period is too long to be summed up',
+    anyOf: [{ type: 'null' }, Type.Object({ inCents: Cents('In'), outCents: Cents('Out') })],
+  }),
+  nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
+});
+
+export const ClosesQuery = Type.Object(
+  {
+    operationId: Uuid('Operation'),
+    before: Type.Optional(Type.String({ format: 'date', description: 'Days before this one' })),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Days of a page' })),
+  },
+  { additionalProperties: false },
+);
+
+export const ClosesSchema = Type.Object({
+  closes: Type.Array(CloseSchema, { description: 'Newest first' }),
+  nextBefore: Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'date' }),
+});
+
+export const DisputesQuery = Type.Object(
+  {
+    operationId: Uuid('Operation'),
+    below: Type.Optional(Uuid('Disputes before this one')),
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, description: 'Disputes of a page' })),
+  },
+  { additionalProperties: false },
+);
+
+export const DisputesSchema = Type.Object({
+  disputes: Type.Array(DisputeSchema, { description: 'Newest first' }),
+  nextBelow: NullableUuid('For the next page'),
+});
+
+export const JournalQuery = Type.Object(
   {
     operationId: Uuid('Operation'),
     below: Type.Optional(
@@ -275,7 +434,7 @@ export const StatementQuery = Type.Object(
   { additionalProperties: false },
 );
 
-export const StatementSchema = Type.Object({
+export const JournalSchema = Type.Object({
   lines: Type.Array(Type.Object({ ...Line.properties, payment: PaymentNames })),
   nextBelow: Type.Unsafe<number | null>({ type: ['integer', 'null'] }),
 });
@@ -329,6 +488,15 @@ const requestFilters = {
   status: Type.Optional(OneOf(['2xx', '4xx', '5xx'], 'Only answers of this class')),
   keyId: Type.Optional(Type.String({ pattern: '^[0-9A-Za-z]{12}$', description: 'Only with this key' })),
   paymentId: Type.Optional(Uuid('Only about this payment')),
+  requestId: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 200,
+      description: 'X-Request-Id of the answer or of the request',
+    }),
+  ),
+  from: Type.Optional(Day('First day in São Paulo')),
+  to: Type.Optional(Day('Last day, which is included')),
 };
 
 export const RequestQuery = Type.Object(
@@ -387,7 +555,7 @@ export const RequestListSchema = Type.Object({
 
 export const AskedSchema = Type.Object({ record: RecordSchema });
 
-export const StatementCsvQuery = Type.Object(
+export const JournalCsvQuery = Type.Object(
   { operationId: Uuid('Operation'), ...csvForm },
   { additionalProperties: false },
 );
@@ -514,8 +682,24 @@ export const SecurityEventListSchema = Type.Object({
   ),
   nextBelow: NullableUuid('Ask for what is below this id; null: that was all'),
 });
+export const activityFilters = {
+  group: Type.Optional(
+    OneOf(Object.keys(activityGroups) as (keyof typeof activityGroups)[], 'Only events of this group'),
+  ),
+  outcome: Type.Optional(OneOf(['ok', 'refused'], 'Only these')),
+  userId: Type.Optional(Uuid('Only what this person did')),
+  from: Type.Optional(Day('First day in São Paulo')),
+  to: Type.Optional(Day('Last day, which is included')),
+};
+
+export const SecurityEventFileQuery = Type.Object(
+  { ...activityFilters, ...csvForm },
+  { additionalProperties: false },
+);
+
 export const SecurityEventQuery = Type.Object(
   {
+    ...activityFilters,
     below: Type.Optional(Uuid('Events before this one')),
     limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
   },

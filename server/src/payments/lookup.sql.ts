@@ -23,7 +23,7 @@ const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p
   p.created_at AS "createdAt", p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt",
   p.expires_at AS "expiresAt", p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice,
   p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
-  p.request_key AS "requestKey"`;
+  p.request_key AS "requestKey", p.metadata, p.refunded_cents AS "refundedCents"`;
 
 const selectMany: Statement = {
   name: 'payment_lookups',
@@ -101,15 +101,20 @@ const selectFiltered: Statement = {
   name: 'payment_page_filtered',
   text: `SELECT ${shownColumns}
     FROM (SELECT * FROM payment p WHERE ${stretch} ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
+    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[]) AND ($11::text IS NULL OR p.metadata ->> $11 = $12)
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $10`,
 };
 
-/** Those of the first `scanned` payments of the stretch that have one of the kinds and states. */
+/** Those of the first `scanned` payments of the stretch that have one of the kinds and states, and the pair. */
 export const findFilteredPage = (
   sql: Queries,
   scope: Scope,
   within: Stretch,
-  filter: { kinds: readonly string[]; statuses: readonly string[] },
+  filter: {
+    kinds: readonly string[];
+    statuses: readonly string[];
+    pair: { name: string; value: string } | null;
+  },
   scanned: number,
   limit: number,
 ): Promise<ShownPayment[]> =>
@@ -119,6 +124,8 @@ export const findFilteredPage = (
     filter.kinds,
     filter.statuses,
     limit,
+    filter.pair?.name ?? null,
+    filter.pair?.value ?? null,
   ]);
 
 const selectPlace: Statement = {

@@ -13,6 +13,7 @@ import {
   findPlace,
   type Stretch,
 } from './lookup.sql.ts';
+import { pairOf } from './metadata.ts';
 import { type Payment, type PaymentKind, type PaymentStatus, paymentStatuses } from './payment.ts';
 import type { ShownPayment } from './view.ts';
 
@@ -38,6 +39,8 @@ export interface ListQuery {
   createdTo?: string;
   requestKey?: string;
   endToEnd?: string;
+  /** `name:value`. */
+  metadata?: string;
 }
 
 /**
@@ -84,11 +87,15 @@ export async function listPayments(
   const kinds = visibleKinds(caller).filter((kind) => query.kind === undefined || query.kind === kind);
   const from = timeOf('createdFrom', query.createdFrom);
   const to = timeOf('createdTo', query.createdTo);
+  const pair = query.metadata === undefined ? null : pairOf(query.metadata);
+  if (query.metadata !== undefined && pair === null)
+    throw refuseFields([{ field: 'metadata', code: 'invalid_format' }]);
   const fits = (payment: ShownPayment): boolean =>
     kinds.includes(payment.kind) &&
     (query.status === undefined || query.status.includes(payment.status)) &&
     (query.endToEnd === undefined || payment.endToEnd === query.endToEnd) &&
     (query.requestKey === undefined || payment.requestKey === query.requestKey) &&
+    (pair === null || payment.metadata?.[pair.name] === pair.value) &&
     (from === null || payment.createdAt >= from) &&
     (to === null || payment.createdAt < to);
 
@@ -120,13 +127,13 @@ export async function listPayments(
   const { limit = 100 } = query;
   const within: Stretch = { from, to, below };
   const cursorAt = (place: Place): string => cursorOf(deps.cursorKey, list, place, now);
-  const filtered = kinds.length < 2 || query.status !== undefined;
+  const filtered = kinds.length < 2 || query.status !== undefined || pair !== null;
   const payments = filtered
     ? await findFilteredPage(
         deps.sql,
         caller,
         within,
-        { kinds, statuses: query.status ?? paymentStatuses },
+        { kinds, statuses: query.status ?? paymentStatuses, pair },
         scannedAtMost,
         limit + 1,
       )

@@ -1,4 +1,5 @@
 import type { PixKeyType, ReasonCode } from '../provider/provider.ts';
+import type { Metadata } from './metadata.ts';
 
 export const paymentKinds = ['deposit', 'transfer'] as const;
 export type PaymentKind = (typeof paymentKinds)[number];
@@ -68,6 +69,8 @@ export interface Payment {
   requestKey: string;
   fingerprint: Buffer;
   description: string;
+  /** Null: none. */
+  metadata: Metadata | null;
   payerName: string | null;
   /** Encrypted at rest: `secrets.ts` opens it right before a send. */
   pixKey: Buffer | null;
@@ -84,9 +87,13 @@ export interface Payment {
   providerFeeCents: number | null;
   netAmountCents: number | null;
   returnedCents: number;
+  /** What refunds of a charge have given back. */
+  refundedCents: number;
   history: HistoryStep[];
   /** The token of the command that created it. */
   command: string;
+  /** Over which it is sent and followed; null: older than this field, so the account's first one. */
+  connection: string | null;
 }
 
 /** What a payment has from its first moment on. */
@@ -105,7 +112,9 @@ type Begun = Pick<
   | 'pixKey'
   | 'pixKeyType'
   | 'command'
->;
+  | 'connection'
+> &
+  Partial<Pick<Payment, 'metadata'>>;
 
 /** A payment in its first state; nothing is known from the provider yet. */
 export const newPayment = (
@@ -115,6 +124,7 @@ export const newPayment = (
   cause: Cause,
 ): Payment => ({
   ...begun,
+  metadata: begun.metadata ?? null,
   status,
   createdAt: now,
   updatedAt: now,
@@ -128,6 +138,7 @@ export const newPayment = (
   providerFeeCents: null,
   netAmountCents: null,
   returnedCents: 0,
+  refundedCents: 0,
   history: [{ status, at: new Date(now).toISOString(), cause }],
 });
 

@@ -9,7 +9,7 @@ export const paymentColumns = `p.account_id AS "accountId", p.id, p.operation_id
   p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt", p.expires_at AS "expiresAt",
   p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
   p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
-  p.history, p.command`;
+  p.refunded_cents AS "refundedCents", p.history, p.command, p.metadata, p.connection`;
 
 /** A payment's place in the till: 36 characters of account, 36 of payment. */
 export const paymentKey = (accountId: string, id: string): string => accountId + id;
@@ -25,14 +25,15 @@ const insert: Statement = {
   name: 'payment_insert',
   text: `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint,
       description, payer_name, pix_key, pix_key_type, created_at, updated_at, settled_at, paid_at, expires_at, copy_paste,
-      end_to_end, notice, reason_code, provider_fee_cents, net_amount_cents, returned_cents, history, command)
+      end_to_end, notice, reason_code, provider_fee_cents, net_amount_cents, returned_cents, history, command, metadata,
+      connection)
     SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::uuid[]), unnest($9::bytea[]), unnest($10::text[]),
       unnest($11::text[]), unnest($12::bytea[]), unnest($13::text[]), unnest($14::timestamptz[]),
       unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::timestamptz[]),
       unnest($18::timestamptz[]), unnest($19::text[]), unnest($20::text[]), unnest($21::text[]),
       unnest($22::text[]), unnest($23::bigint[]), unnest($24::bigint[]), unnest($25::bigint[]),
-      unnest($26::jsonb[]), unnest($27::uuid[])`,
+      unnest($26::jsonb[]), unnest($27::uuid[]), unnest($28::jsonb[]), unnest($29::text[])`,
 };
 
 /** Only what may change: amount, fee, operation, kind, request key and creation never do. */
@@ -41,14 +42,14 @@ const update: Statement = {
   text: `UPDATE payment p SET status = k.status, updated_at = k.updated_at, settled_at = k.settled_at, paid_at = k.paid_at,
       expires_at = k.expires_at, copy_paste = k.copy_paste, end_to_end = k.end_to_end, notice = k.notice,
       reason_code = k.reason_code, provider_fee_cents = k.provider_fee_cents, net_amount_cents = k.net_amount_cents,
-      returned_cents = k.returned_cents, history = k.history
+      returned_cents = k.returned_cents, history = k.history, connection = k.connection, refunded_cents = k.refunded_cents
     FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS id, unnest($3::text[]) AS status,
         unnest($4::timestamptz[]) AS updated_at, unnest($5::timestamptz[]) AS settled_at,
         unnest($6::timestamptz[]) AS paid_at, unnest($7::timestamptz[]) AS expires_at,
         unnest($8::text[]) AS copy_paste, unnest($9::text[]) AS end_to_end, unnest($10::text[]) AS notice,
         unnest($11::text[]) AS reason_code, unnest($12::bigint[]) AS provider_fee_cents,
         unnest($13::bigint[]) AS net_amount_cents, unnest($14::bigint[]) AS returned_cents,
-        unnest($15::jsonb[]) AS history) AS k
+        unnest($15::jsonb[]) AS history, unnest($16::text[]) AS connection, unnest($17::bigint[]) AS refunded_cents) AS k
     WHERE p.account_id = k.account_id AND p.id = k.id`,
 };
 
@@ -94,6 +95,8 @@ export const payments: Table<Payment> = {
           inserted.map((payment) => payment.returnedCents),
           inserted.map((payment) => json(payment.history)),
           inserted.map((payment) => payment.command),
+          inserted.map(({ metadata }) => metadata && JSON.stringify(metadata)),
+          inserted.map((payment) => payment.connection),
         ]),
       );
     }
@@ -115,6 +118,8 @@ export const payments: Table<Payment> = {
           updated.map((payment) => payment.netAmountCents),
           updated.map((payment) => payment.returnedCents),
           updated.map((payment) => json(payment.history)),
+          updated.map((payment) => payment.connection),
+          updated.map((payment) => payment.refundedCents),
         ]),
       );
     }
@@ -125,11 +130,11 @@ export const payments: Table<Payment> = {
 const owners: Statement = {
   name: 'payment_owners',
   text: `SELECT a.id AS "accountId", p.id, p.operation_id AS "operationId", p.kind, p.created_at AS "createdAt",
-      i.payment_id IS NOT NULL AS followed
+      p.end_to_end AS "endToEnd", i.payment_id IS NOT NULL AS followed
     FROM unnest($1::bigint[], $2::uuid[]) AS k (number, id) JOIN account a USING (number)
       JOIN payment p ON p.account_id = a.id AND p.id = k.id
       LEFT JOIN intent i ON i.account_id = a.id AND i.payment_id = k.id
-    WHERE a.connection = $3`,
+    WHERE coalesce(p.connection, a.first_connection, a.connection) = $3`,
 };
 
 export interface PaymentOwner {
@@ -139,6 +144,8 @@ export interface PaymentOwner {
   operationId: string;
   kind: PaymentKind;
   createdAt: number;
+  /** Never changes once it is known. */
+  endToEnd: string | null;
   /** It is still being sent or followed. */
   followed: boolean;
 }

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
+import { MetadataShown } from './metadata.ts';
 import { paymentKinds, paymentStatuses, reasonCodes } from './payment.ts';
 
 /** Closed on purpose: the interface allows no other properties here. */
@@ -73,12 +74,16 @@ export const PaymentSchema = Type.Object(
     netAmountCents: Type.Optional(Cents('Net amount confirmed by processing', { minimum: 0 })),
     debitAmountCents: Type.Optional(Cents('Gross debit of a withdrawal, fee included', { minimum: 1000 })),
     expectedNetAmountCents: Type.Optional(Cents('Gross minus account fee', { minimum: 1 })),
+    refundedCents: Type.Optional(
+      Cents('What refunds have given back of a paid charge; left out while nothing was', { minimum: 1 }),
+    ),
     paidAt: Type.Optional(Time("Instant of the payer's Pix")),
     checkoutUrl: Type.Optional(Type.String({ format: 'uri', description: 'Hosted checkout, card only' })),
     releaseAt: Type.Optional(Time('Release time reported by the settler')),
     cardSettlementStatus: Type.Optional(OneOf(['held', 'available'], 'Card only')),
     card: Type.Optional(Card),
     requestKey: Type.Optional(Uuid('Key of the request that created it; not in lists')),
+    metadata: Type.Optional(MetadataShown),
   },
   { title: 'Payment', examples: [paymentExample] },
 );
@@ -107,6 +112,9 @@ export const PaymentQuery = Type.Object(
     createdTo: Type.Optional(Time('Created before; RFC 3339 with an offset or Z')),
     requestKey: Type.Optional(Uuid('The payment created with this requestKey: one or none')),
     endToEnd: Type.Optional(Text('Only with this end-to-end id', { minLength: 1, maxLength: 64 })),
+    metadata: Type.Optional(
+      Text('Only with this pair, as `name:value`; the value whole', { minLength: 3, maxLength: 241 }),
+    ),
   },
   { additionalProperties: false },
 );

@@ -24,6 +24,7 @@ const base: Payment = newPayment(
     pixKey: null,
     pixKeyType: null,
     command: '0193a000-0000-7000-8000-0000000000c3',
+    connection: 'simulator',
   },
   'unknown',
   now - 10_000,

@@ -153,6 +153,14 @@ export type IncidentKind =
   | 'undecided'
   /** Money that matches nothing of ours. */
   | 'unmatched'
+  /** The provider reports a refund of ours with another amount. */
+  | 'refund_mismatch'
+  /** The provider contradicts the end of a refund. */
+  | 'refund_contradiction'
+  /** For a day the provider has answered queries, and the refund has not ended. */
+  | 'refund_undecided'
+  /** A Pix in suspense was to go back to its payer, and the provider refused it. */
+  | 'return_refused'
   /** A stored value cannot be opened with the secrets that are set. */
   | 'unreadable';
 

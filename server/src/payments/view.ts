@@ -67,6 +67,8 @@ export type ShownPayment = Pick<
   | 'netAmountCents'
   | 'paidAt'
   | 'requestKey'
+  | 'metadata'
+  | 'refundedCents'
 >;
 
 /** A payment as lists and events show it. What is not known is left out, but for the eleven fields that are always there. */
@@ -94,7 +96,9 @@ export function viewOf(payment: ShownPayment, language: Language): PaymentView {
     view.debitAmountCents = payment.amountCents;
     view.expectedNetAmountCents = payment.amountCents - payment.feeCents;
   }
+  if (payment.refundedCents > 0) view.refundedCents = payment.refundedCents;
   if (payment.paidAt !== null) view.paidAt = isoOf(payment.paidAt);
+  if (payment.metadata !== null) view.metadata = payment.metadata;
   return view;
 }
 

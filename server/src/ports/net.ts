@@ -31,11 +31,12 @@ export interface Route {
   connectionLifeMs: number;
 }
 
-export interface ClientCertificate {
-  /** PKCS #12, key included. */
-  pfx: Buffer;
-  passphrase?: string;
-}
+/** PKCS #12 with its key, or a PEM pair. */
+export type ClientCertificate = (
+  | { pfx: Buffer }
+  /** PEM; `cert` with its chain, where there is one. */
+  | { cert: Buffer; key: Buffer }
+) & { passphrase?: string };
 
 export interface NetAnswer {
   status: number;

@@ -8,6 +8,7 @@ import {
   isSuccess,
   outcomeOfSend,
   type Refusals,
+  type Reply,
   readList,
   traceOf,
   unclear,
@@ -22,12 +23,13 @@ import type {
   Provider,
   QueryOutcome,
   ReceivedPix,
+  RefundReport,
 } from './provider.ts';
 import { cut, timeOf } from './wire.ts';
 
 /**
- * Charges over the Central Bank's API Pix 2.9.0. It ends where the money has come in: sending is not standardised,
- * every provider adds calls of its own (see `efi.ts`).
+ * Charges and their refunds over the Central Bank's API Pix 2.9.0. It ends there: sending is not standardised, every
+ * provider adds calls of its own (see `efi.ts`).
  */
 export interface BacenOptions {
   exchange: Exchange;
@@ -37,11 +39,28 @@ export interface BacenOptions {
   log: Log;
   pageSize: number;
   maxPages: number;
-  /** For the creation of a charge. */
+  /** For the creation of a charge or a refund. */
   sendTimeoutMs: number;
+  form?: ApiPixForm;
 }
 
-export type Charges = Pick<Provider, 'createCharge' | 'queryCharge' | 'listCharges'> & {
+/** In what a provider's API Pix differs from the specification. */
+export interface ApiPixForm {
+  /** Before `/cob` and `/pix`, below the base address. */
+  prefix: string;
+  /** Where the text of the QR stands, in this order. */
+  codeFields: readonly string[];
+  /** Times of a window are asked for without milliseconds. */
+  wholeSeconds: boolean;
+}
+
+/** As the specification and Efí have it. */
+export const plainForm: ApiPixForm = { prefix: '/v2', codeFields: ['pixCopiaECola'], wholeSeconds: false };
+
+export type Charges = Pick<
+  Provider,
+  'createCharge' | 'queryCharge' | 'listCharges' | 'sendRefund' | 'queryRefund'
+> & {
   /** `GET /pix`: every Pix received in the window, by the time it came in. */
   listReceived(window: ListWindow): Promise<ListOutcome<ReceivedPix>>;
   /** `GET /pix/{e2eid}`. */
@@ -63,6 +82,23 @@ const refusals: Refusals = {
 /** API Pix lists no 409, and providers answer it all the same for a txid that was used. */
 const duplicates: ReadonlySet<string> = new Set(['409 txid_duplicado', '409 CobOperacaoInvalida']);
 
+/**
+ * Refusals of `PUT /pix/{e2eid}/devolucao/{id}` that are documented. `PixDevolucaoInvalida` stands for four causes: a malformed amount, a
+ * sum above the Pix, a Pix that is too old, and an id that was used. The last one says that the provider may have this very refund, so
+ * the name alone proves nothing: see `refusesRefund`.
+ */
+const refundRefusals: Refusals = {
+  '400 PixDevolucaoInvalida': 'provider_refused',
+  '400 RequisicaoInvalida': 'provider_refused',
+  '400 valor_invalido': 'provider_refused',
+};
+
+const refundDuplicates: ReadonlySet<string> = new Set([
+  '409 devolucao_id_duplicado',
+  '400 devolucao_id_duplicado',
+  '409 PixDevolucaoInvalida',
+]);
+
 /** API Pix allows 512 characters; beyond 2,331 bytes there is no QR (version 40, level M). */
 const longestCode = 2331;
 
@@ -70,13 +106,14 @@ const minute = 60_000;
 const threeHours = 180 * minute;
 
 export function bacenCharges(options: BacenOptions): Charges {
-  const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs } = options;
+  const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs, form = plainForm } = options;
+  const { prefix, wholeSeconds } = form;
   return {
     async createCharge(instruction) {
       const requestedAt = clock.now();
       const reply = await exchange({
         method: 'PUT',
-        path: `/v2/cob/${instruction.txid}`,
+        path: `${prefix}/cob/${instruction.txid}`,
         body: chargeBody(instruction, pixKey),
         timeoutMs: sendTimeoutMs,
         ...traceOf(instruction),
@@ -85,7 +122,7 @@ export function bacenCharges(options: BacenOptions): Charges {
         refusals,
         duplicates,
         read(body) {
-          const report = readCharge(body, requestedAt, log);
+          const report = readCharge(body, requestedAt, { log, form });
           if (report?.txid !== instruction.txid || report.amountCents !== instruction.amountCents)
             return null;
           return onOurClock(report, requestedAt, log);
@@ -94,10 +131,10 @@ export function bacenCharges(options: BacenOptions): Charges {
     },
 
     async queryCharge(txid, requestedAt) {
-      const reply = await exchange({ method: 'GET', path: `/v2/cob/${txid}` });
+      const reply = await exchange({ method: 'GET', path: `${prefix}/cob/${txid}` });
       if (reply.kind === 'answer') {
         if (isSuccess(reply.status)) {
-          const report = readCharge(reply.body, clock.now(), log);
+          const report = readCharge(reply.body, clock.now(), { log, form });
           if (report?.txid === txid) {
             return { outcome: 'found', report: notOlder(report, requestedAt, log) };
           }
@@ -110,10 +147,10 @@ export function bacenCharges(options: BacenOptions): Charges {
 
     async listCharges(window, requestedAts) {
       const listed = await readList(exchange, clock, {
-        path: (page) => `/v2/cob?${windowQuery(window, page, pageSize)}`,
+        path: (page) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => arrayIn(body, 'cobs'),
         read: (item) => {
-          const report = readCharge(item, clock.now(), log);
+          const report = readCharge(item, clock.now(), { log, form });
           return report && notOlder(report, requestedAts?.get(report.txid), log);
         },
         pageSize,
@@ -124,9 +161,40 @@ export function bacenCharges(options: BacenOptions): Charges {
       return listed;
     },
 
+    async sendRefund({ endToEnd, providerId, amountCents, description, traceparent }) {
+      const text = cut(description, 140);
+      const reply = await exchange({
+        method: 'PUT',
+        path: prefix + refundPath(endToEnd, providerId),
+        body: { valor: reaisOf(amountCents), ...(text === '' ? {} : { descricao: text }) },
+        timeoutMs: sendTimeoutMs,
+        ...traceOf({ traceparent }),
+      });
+      const known = refusesRefund(reply) ? refundRefusals : {};
+      return outcomeOfSend(reply, clock, {
+        refusals: known,
+        duplicates: refundDuplicates,
+        // Another amount than ours is read all the same: the state machine opens an incident about it.
+        read: (body) => readRefund(body, providerId),
+      });
+    },
+
+    async queryRefund(endToEnd, providerId) {
+      const reply = await exchange({ method: 'GET', path: prefix + refundPath(endToEnd, providerId) });
+      if (reply.kind === 'answer') {
+        if (isSuccess(reply.status)) {
+          const report = readRefund(reply.body, providerId);
+          if (report) return { outcome: 'found', report };
+        } else if (saysNotFound(reply.status, reply.body)) {
+          return { outcome: 'notFound' };
+        }
+      }
+      return unclear(reply, clock);
+    },
+
     listReceived: (window) =>
       readList(exchange, clock, {
-        path: (page) => `/v2/pix?${windowQuery(window, page, pageSize)}`,
+        path: (page) => `${prefix}/pix?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => arrayIn(body, 'pix'),
         read: (item) => readReceived(item, clock.now()),
         pageSize,
@@ -135,7 +203,7 @@ export function bacenCharges(options: BacenOptions): Charges {
       }),
 
     async queryReceived(endToEnd) {
-      const reply = await exchange({ method: 'GET', path: `/v2/pix/${encodeURIComponent(endToEnd)}` });
+      const reply = await exchange({ method: 'GET', path: `${prefix}/pix/${encodeURIComponent(endToEnd)}` });
       if (reply.kind === 'answer') {
         if (isSuccess(reply.status)) {
           const report = readReceived(reply.body, clock.now());
@@ -169,6 +237,44 @@ function chargeBody(instruction: ChargeInstruction, pixKey: string): unknown {
   };
 }
 
+const refundPath = (endToEnd: string, providerId: string): string =>
+  `/pix/${encodeURIComponent(endToEnd)}/devolucao/${providerId}`;
+
+/**
+ * Whether a refusal is about what was asked and not about an id that was used. Only `violacoes` tells: each must name something else
+ * than the id. Without any, the outcome is unclear and the refund is queried.
+ */
+function refusesRefund(reply: Reply): boolean {
+  if (reply.kind !== 'answer') return false;
+  const { violacoes } = (reply.body ?? {}) as { violacoes?: unknown };
+  if (errorNameOf(reply.body) !== 'PixDevolucaoInvalida') return true;
+  if (!Array.isArray(violacoes) || violacoes.length === 0) return false;
+  return violacoes.every((one) => {
+    const { razao, propriedade } = (one ?? {}) as { razao?: unknown; propriedade?: unknown };
+    return typeof propriedade === 'string' && !/(^|\.)\{?id\}?$/.test(propriedade) && !namesUsedId(razao);
+  });
+}
+
+const namesUsedId = (reason: unknown): boolean =>
+  typeof reason === 'string' && /utilizad|duplicad/i.test(reason);
+
+/** Devolucao; null when it cannot be read or is another one. */
+function readRefund(body: unknown, providerId: string): RefundReport | null {
+  const item = (body ?? {}) as Record<string, unknown>;
+  const amountCents = centsOf(item.valor);
+  if (item.id !== providerId || amountCents === null || typeof item.status !== 'string') return null;
+  const horario = (item.horario ?? {}) as { liquidacao?: unknown };
+  const status = returnStatusOf(item.status);
+  return {
+    providerId,
+    rtrId: nameOf(item.rtrId),
+    amountCents,
+    status: status === 'settled' ? 'completed' : status === 'failed' ? 'refused' : 'pending',
+    settledAt: status === 'settled' ? timeOf(horario.liquidacao) : null,
+    reason: status === 'failed' ? 'provider_refused' : null,
+  };
+}
+
 /** A 404, or Efí's 400, counts only with the error's name: a proxy's page says nothing about a payment. */
 export function saysNotFound(status: number, body: unknown): boolean {
   return (status === 404 || status === 400) && /nao_?encontrad[oa]$/i.test(errorNameOf(body));
@@ -178,16 +284,20 @@ export function saysNotFound(status: number, body: unknown): boolean {
  * CobGerada or CobCompleta; null when it is neither, or when any of its Pix cannot be read: no sum is guessed. `at`
  * stands in for a creation time that cannot be read; the deadline is then unknown.
  */
-function readCharge(body: unknown, at: number, log: Log): ChargeReport | null {
+function readCharge(
+  body: unknown,
+  at: number,
+  { log, form }: { log: Log; form: ApiPixForm },
+): ChargeReport | null {
   const cob = body as {
     txid?: unknown;
     status?: unknown;
     valor?: { original?: unknown } | null;
     calendario?: { criacao?: unknown; expiracao?: unknown } | null;
-    pixCopiaECola?: unknown;
     location?: unknown;
     loc?: { location?: unknown } | null;
     pix?: unknown;
+    [field: string]: unknown;
   } | null;
   const amountCents = centsOf(cob?.valor?.original);
   if (typeof cob?.txid !== 'string' || typeof cob.status !== 'string' || amountCents === null) return null;
@@ -212,7 +322,7 @@ function readCharge(body: unknown, at: number, log: Log): ChargeReport | null {
     status: statusOf(cob.status),
     createdAt: criacao ?? at,
     expiresAt: lives ? criacao + lifeSeconds * 1000 : null,
-    copyPaste: copyPasteOf(cob, amountCents, log),
+    copyPaste: copyPasteOf(cob, amountCents, { log, form }),
     received,
   };
 }
@@ -225,12 +335,14 @@ function statusOf(status: string): ChargeReport['status'] {
 }
 
 function copyPasteOf(
-  cob: { pixCopiaECola?: unknown; location?: unknown; loc?: { location?: unknown } | null },
+  cob: { location?: unknown; loc?: { location?: unknown } | null; [field: string]: unknown },
   amountCents: number,
-  log: Log,
+  { log, form }: { log: Log; form: ApiPixForm },
 ): string | null {
-  const code = cob.pixCopiaECola;
-  if (typeof code === 'string' && code !== '' && Buffer.byteLength(code) <= longestCode) return code;
+  for (const field of form.codeFields) {
+    const code = cob[field];
+    if (typeof code === 'string' && code !== '' && Buffer.byteLength(code) <= longestCode) return code;
+  }
   const location = [cob.location, cob.loc?.location].find((text) => typeof text === 'string' && text !== '');
   if (typeof location !== 'string') return null;
   try {

@@ -1,9 +1,12 @@
 import { centsOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { saysNotFound } from './bacen.ts';
+import type { Bucket } from './diagnosis.ts';
 import { type Exchange, isSuccess, type Reply, unclear } from './exchange.ts';
 import type {
   DayReportOutcome,
+  DisputeReport,
+  DisputeStatus,
   ListOutcome,
   ListWindow,
   PayoutReport,
@@ -13,6 +16,7 @@ import type {
   ReportedReturn,
   StatementLine,
 } from './provider.ts';
+import { cut, timeOf } from './wire.ts';
 
 /**
  * What Efí offers to see an account as a whole. There is no statement by API: what exists are the lists of received and sent Pix,
@@ -51,7 +55,13 @@ export async function statementOf(
   return { outcome: 'listed', reports, complete: false, parts };
 }
 
-function linesOfReceived({ endToEnd, amountCents, paidAt, txid, returns }: ReceivedPix): StatementLine[] {
+export function linesOfReceived({
+  endToEnd,
+  amountCents,
+  paidAt,
+  txid,
+  returns,
+}: ReceivedPix): StatementLine[] {
   return [
     { id: endToEnd, rtrId: null, at: paidAt, kind: 'received', amountCents, endToEnd, providerId: txid },
     ...returnLines('debited', endToEnd, txid, returns),
@@ -160,6 +170,42 @@ function amountOf(fields: readonly string[]): number | null {
   return amount === undefined ? null : centsOf(amount.replace(',', '.'));
 }
 
+const disputeStatuses: Readonly<Record<string, DisputeStatus>> = {
+  ABERTA: 'open',
+  EM_DEFESA: 'defending',
+  ACEITA: 'accepted',
+  REJEITADA: 'rejected',
+  CANCELADA_EFI: 'cancelled',
+};
+
+/**
+ * An infraction (MED) of `GET /v2/gn/infracoes`; null when it cannot be read. Its deadline is Efí's own, and never computed. The amount
+ * stands without decimals in the one published sample: it is read as reais, as in every other call. What is held for it is bounded by the
+ * Pix in any case.
+ */
+export function readDispute(item: unknown): DisputeReport | null {
+  const { idInfracao, endToEndId, valor, status, razao, tipoSituacao, dadosAnalise } = (item ?? {}) as Record<
+    string,
+    unknown
+  >;
+  const amountCents = centsOf(/^\d+$/.test(String(valor)) ? `${valor}.00` : valor);
+  const reason = [tipoSituacao, razao].find((text) => typeof text === 'string' && text !== '');
+  const known = disputeStatuses[String(status)];
+  const { abertura, prazoFinalizacao } = (dadosAnalise ?? {}) as Record<string, unknown>;
+  const openedAt = timeOf(abertura);
+  if (typeof idInfracao !== 'string' || idInfracao === '' || typeof endToEndId !== 'string') return null;
+  if (amountCents === null || amountCents < 1 || known === undefined || openedAt === null) return null;
+  return {
+    providerId: idInfracao,
+    endToEnd: endToEndId,
+    amountCents,
+    status: known,
+    reason: typeof reason === 'string' ? cut(reason, 200) : null,
+    openedAt,
+    deadlineAt: timeOf(prazoFinalizacao),
+  };
+}
+
 /** `saldo`, and `bloqueios` where they were asked for; null when there is no balance. */
 export function readBalance(body: unknown): ProviderBalance | null {
   const { saldo, bloqueios } = (body ?? {}) as {
@@ -172,7 +218,12 @@ export function readBalance(body: unknown): ProviderBalance | null {
   const medCents = centsOf(bloqueios?.med);
   const totalCents = centsOf(bloqueios?.total);
   const isWhole = judicialCents !== null && medCents !== null && totalCents !== null;
-  return { availableCents, blocked: isWhole ? { judicialCents, medCents, totalCents } : null };
+  // "Blocked money is in the account": `saldo` holds it too.
+  return {
+    availableCents,
+    totalCents: availableCents,
+    blocked: isWhole ? { judicialCents, medCents, totalCents } : null,
+  };
 }
 
 /** A balance may be below zero (a blocked amount that was taken). */
@@ -180,4 +231,25 @@ function signedCentsOf(text: unknown): number | null {
   if (typeof text !== 'string' || !text.startsWith('-')) return centsOf(text);
   const cents = centsOf(text.slice(1));
   return cents === null ? null : -cents;
+}
+
+/** `baldeA` (documents and random keys) and `baldeB` (phones and e-mails) of `GET /v2/gn/chaves/balde`; null when one cannot be read. */
+export function readBuckets(body: unknown): Bucket[] | null {
+  const { baldeA, baldeB } = (body ?? {}) as { baldeA?: unknown; baldeB?: unknown };
+  const buckets = [baldeA, baldeB].map(readBucket);
+  return buckets.every((bucket) => bucket !== null) ? buckets : null;
+}
+
+function readBucket(item: unknown): Bucket | null {
+  const { tiposChave, capacidade, fichasDisponiveis, taxaDeReposicaoFichas, periodoReposicaoEmSegundos } =
+    (item ?? {}) as Record<string, unknown>;
+  const [left, capacity, refill, seconds] = [
+    fichasDisponiveis,
+    capacidade,
+    taxaDeReposicaoFichas,
+    periodoReposicaoEmSegundos,
+  ].map((value) => (typeof value === 'number' && Number.isFinite(value) ? value : null));
+  if (left == null || capacity == null || refill == null || seconds == null || seconds <= 0) return null;
+  const name = Array.isArray(tiposChave) ? tiposChave.join(', ') : '';
+  return { name, left, capacity, least: 1, perMinute: (refill * 60) / seconds };
 }

@@ -3,8 +3,10 @@ import type { Log } from '../ground/log.ts';
 import { centsOf, reaisOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
+import { type Adapter, CredentialFault } from './adapter.ts';
 import { arrayIn, bacenCharges, readReceived, readReturns, saysNotFound } from './bacen.ts';
-import { dayReports, readBalance, type Sent, statementOf } from './efi-account.ts';
+import { balanceFinding, clockFindings, keyFindings, limitsFinding, tokenFindings } from './diagnosis.ts';
+import { dayReports, readBalance, readBuckets, readDispute, type Sent, statementOf } from './efi-account.ts';
 import {
   createExchange,
   type Exchange,
@@ -26,6 +28,7 @@ import type {
   QueryOutcome,
   ReasonCode,
   ReceivedPix,
+  WebhookContent,
   WebhookDelivery,
   WebhookNews,
 } from './provider.ts';
@@ -36,8 +39,9 @@ import { plain, timeOf } from './wire.ts';
  * speaks the same, so test accounts go through this adapter too.
  */
 export interface EfiOptions {
-  /** `simulator`, `live`. */
   connection: string;
+  /** No money moves. */
+  test: boolean;
   /** Everything before `/v2` and `/oauth`. */
   baseUrl: string;
   clientId: string;
@@ -79,15 +83,15 @@ export interface EfiLimits {
 
 /**
  * Efí asks for one send after the other, the next when the one before has ended: parallel ones collide over the
- * balance and fail. The simulator's balance limits nothing, so nothing limits its sends.
+ * balance and fail.
+ *
+ * It looks the receiver's key up at the central directory before it answers a payout, and public clients give it 15 to 60 s: with 5 s
+ * more payouts end unclear, and each of those costs a query.
  */
-const parallelSendsOf = (connection: string): number | null => (connection === 'simulator' ? null : 1);
+const efiLimits = { sendTimeoutMs: 15_000, maxParallelSends: 1 };
 
-/**
- * Efí looks the receiver's key up at the central directory before it answers a payout, and public clients give it 15 to 60 s: with 5 s
- * more payouts end unclear, and each of those costs a query. The simulator answers at once or not at all.
- */
-const liveSendTimeoutMs = 15_000;
+/** The simulator answers at once or not at all, and its balance limits nothing, so nothing limits its sends. */
+export const simulatorLimits = { sendTimeoutMs: 5_000, maxParallelSends: null };
 
 /** Efí calls the new address, once or twice, before it answers its registration. */
 const registrationTimeoutMs = 60_000;
@@ -103,10 +107,13 @@ const scopes: readonly { method: string; path: string; scope: string }[] = [
   { method: 'PUT', path: '/v2/cob', scope: 'cob.write' },
   { method: 'GET', path: '/v2/cob', scope: 'cob.read' },
   { method: 'GET', path: '/v2/pix', scope: 'pix.read' },
+  { method: 'PUT', path: '/v2/pix', scope: 'pix.write' },
   { method: 'PUT', path: '/v3/gn/pix', scope: 'pix.send' },
   { method: 'GET', path: '/v2/gn/pix/enviados', scope: 'gn.pix.send.read' },
   { method: 'PUT', path: '/v2/webhook', scope: 'webhook.write' },
+  { method: 'GET', path: '/v2/webhook', scope: 'webhook.read' },
   { method: 'GET', path: '/v2/gn/saldo', scope: 'gn.balance.read' },
+  { method: 'GET', path: '/v2/gn/infracoes', scope: 'gn.infractions.read' },
   { method: 'POST', path: '/v2/gn/relatorios', scope: 'gn.reports.write' },
   { method: 'GET', path: '/v2/gn/relatorios', scope: 'gn.reports.read' },
 ];
@@ -171,13 +178,76 @@ const reasons: Readonly<Record<string, ReasonCode>> = {
   chave_nao_pertence_ao_documento: 'recipient_refused',
 };
 
-export function createEfiProvider(options: EfiOptions): Provider {
+/**
+ * Where Efí's API is, and what its connections are made with. The name of the header is the simulator's own where it signs;
+ * elsewhere a proxy of the operator signs.
+ */
+export const efiAdapter: Adapter = {
+  members: {
+    clientId: {
+      required: true,
+      secret: false,
+      about: 'Client_Id of the application in the panel (API, Aplicações)',
+    },
+    clientSecret: { required: true, secret: true, about: 'Client_Secret of the same application' },
+    pixKey: {
+      required: true,
+      secret: false,
+      about: 'a Pix key of the account: charges are received under it',
+    },
+    webhookTrust: { required: false, secret: false, about: 'path (default), mtls or signed' },
+    webhookSecret: {
+      required: false,
+      secret: true,
+      about: 'for signed: what the proxy signs deliveries with',
+    },
+  },
+  certificate: 'required',
+  defaultUrl: 'https://pix.api.efipay.com.br',
+  simulatorPath: '',
+  create({ name, test, simulated, url, credentials, certificate }, world) {
+    const { clientId = '', clientSecret = '', pixKey = '' } = credentials;
+    return createEfiProvider({
+      connection: name,
+      test,
+      baseUrl: url,
+      clientId,
+      clientSecret,
+      pixKey,
+      ...(certificate === null ? {} : { certificate }),
+      webhook: trustOf(credentials, simulated),
+      ...(simulated ? { limits: simulatorLimits } : {}),
+      ...world,
+    });
+  },
+};
+
+function trustOf(
+  { webhookTrust, webhookSecret, clientSecret }: Readonly<Record<string, string>>,
+  simulated: boolean,
+): WebhookTrust {
+  // The simulator signs with the secret of the client that registered the address.
+  if (simulated && webhookTrust === undefined) return { trust: 'signed', secret: clientSecret ?? '' };
+  const trust = webhookTrust ?? (webhookSecret === undefined ? 'path' : 'signed');
+  if (trust !== 'signed' && webhookSecret !== undefined)
+    throw new CredentialFault(`webhookSecret: is of no use with webhookTrust ${trust}`);
+  if (trust === 'path' || trust === 'mtls') return { trust };
+  if (trust !== 'signed') throw new CredentialFault('webhookTrust: must be path, mtls or signed');
+  if (webhookSecret === undefined)
+    throw new CredentialFault('webhookSecret: is missing, and webhookTrust signed needs it');
+  return { trust, secret: webhookSecret, header: 'x-provider-signature' };
+}
+
+/** Whether a delivery is authentic shows in itself: nothing has to be asked for. */
+export interface EfiProvider extends Provider {
+  parseWebhook(delivery: WebhookDelivery): WebhookContent;
+}
+
+export function createEfiProvider(options: EfiOptions): EfiProvider {
   const { connection, pixKey, net, clock, log, webhook } = options;
-  const callTimeoutMs = options.limits?.callTimeoutMs ?? 5000;
   const limits: EfiLimits = {
-    callTimeoutMs,
-    sendTimeoutMs: connection === 'simulator' ? callTimeoutMs : liveSendTimeoutMs,
-    maxParallelSends: parallelSendsOf(connection),
+    callTimeoutMs: 5_000,
+    ...efiLimits,
     pageSize: 1000,
     maxPages: 10,
     ...options.limits,
@@ -187,23 +257,36 @@ export function createEfiProvider(options: EfiOptions): Provider {
     repeatIsSafe: true,
     refusalIsFinal: true,
     maxParallelSends: limits.maxParallelSends,
-    canList: true,
+    movesMoney: !options.test,
+    charges: true,
+    payouts: true,
+    queryPayoutByOwnId: true,
+    canListCharges: true,
+    canListPayouts: true,
+    canRefund: true,
+    canDispute: true,
+    hasBalance: true,
     webhookTrust: webhook.trust,
     callTimeoutMs: limits.callTimeoutMs,
     sendTimeoutMs: limits.sendTimeoutMs,
     statement: { lists: true, dayReports: { utcOffsetMs: brasiliaOffsetMs } },
   };
+  let granted: readonly string[] | null = null;
   const calls = createExchange({
     baseUrl: options.baseUrl,
-    clientId: options.clientId,
-    clientSecret: options.clientSecret,
+    credentials: {
+      type: 'oauth',
+      clientId: options.clientId,
+      clientSecret: options.clientSecret,
+      onScopes: (scopesOfToken) => {
+        granted = scopesOfToken;
+        const missing = scopes.map(({ scope }) => scope).filter((scope) => !scopesOfToken.includes(scope));
+        if (missing.length > 0)
+          log.warn({ connection, missing }, 'the provider credentials lack permissions (scopes)');
+      },
+    },
     ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
     callTimeoutMs: limits.callTimeoutMs,
-    onScopes: (granted) => {
-      const missing = scopes.map(({ scope }) => scope).filter((scope) => !granted.includes(scope));
-      if (missing.length > 0)
-        log.warn({ connection, missing }, 'the provider credentials lack permissions (scopes)');
-    },
     net,
     clock,
   });
@@ -339,6 +422,19 @@ export function createEfiProvider(options: EfiOptions): Provider {
       throw new Error(`the provider did not take our webhook address: ${describe(unclear(reply, clock))}`);
     },
 
+    async diagnose({ webhookUrl }) {
+      const path = `/v2/webhook/${encodeURIComponent(pixKey)}`;
+      const reply = await exchange({ method: 'GET', path });
+      const findings = tokenFindings(reply, { needed: scopes.map(({ scope }) => scope), granted });
+      if (reply.kind !== 'answer' || reply.status === 401) return findings;
+      findings.push(...clockFindings(reply, clock), ...keyFindings(reply, webhookUrl));
+      const balance = await exchange({ method: 'GET', path: '/v2/gn/saldo?bloqueios=true' });
+      findings.push(balanceFinding(balance, clock, (body) => readBalance(body)?.availableCents ?? null));
+      const limits = await exchange({ method: 'GET', path: '/v2/gn/chaves/balde' });
+      findings.push(limitsFinding(limits, readBuckets));
+      return findings;
+    },
+
     async balance() {
       const reply = await exchange({ method: 'GET', path: '/v2/gn/saldo?bloqueios=true' });
       const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;
@@ -348,6 +444,18 @@ export function createEfiProvider(options: EfiOptions): Provider {
 
     statement: (window) => statementOf(window, { listReceived, listSent: (one) => listSent(one, true) }),
     ...dayReports(exchange, clock),
+
+    disputes: {
+      list: (window) =>
+        readList(exchange, clock, {
+          path: (page) => `/v2/gn/infracoes?${windowQuery(window, page, pageSize)}`,
+          items: (body) => arrayIn(body, 'infracoes'),
+          read: readDispute,
+          pageSize,
+          maxPages,
+          wholeOnly: window.wholeOnly,
+        }),
+    },
 
     async findPix(endToEnd) {
       const received = await queryReceived(endToEnd);

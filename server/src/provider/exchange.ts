@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
-import { createTokens } from './oauth.ts';
+import { createTokens, type TokenForm, type Tokens } from './oauth.ts';
 import type { ListOutcome, ReasonCode, SendOutcome, Unclear, UnclearCause } from './provider.ts';
 
 /**
@@ -9,7 +9,7 @@ import type { ListOutcome, ReasonCode, SendOutcome, Unclear, UnclearCause } from
  */
 
 export interface Call {
-  method: 'GET' | 'POST' | 'PUT';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the base address, query included. */
   path: string;
   body?: unknown;
@@ -31,35 +31,64 @@ export type Reply =
 export type Exchange = (call: Call) => Promise<Reply>;
 
 export interface ExchangeOptions {
-  /** Where the API's paths begin: everything before `/v2` and `/oauth`. */
+  /** Where the API's paths begin. */
   baseUrl: string;
-  clientId: string;
-  clientSecret: string;
+  credentials: Credentials;
   certificate?: ClientCertificate;
+  /** On every call; asked for anew each time, since some providers want an id of their own on each. */
+  extraHeaders?: () => Record<string, string>;
+  /** At the end of every call's query, without `?` or `&` before it. */
+  extraQuery?: string;
   /** For a whole call, tokens and a second try included, in milliseconds. */
   callTimeoutMs: number;
-  /** Called with the scopes of every new token, where the provider names them. */
-  onScopes?: (granted: readonly string[]) => void;
   net: Net;
   clock: Clock;
 }
 
+export type Credentials =
+  /** One key, as it stands, in `authorization`. */
+  | { type: 'key'; value: string }
+  | {
+      type: 'oauth';
+      clientId: string;
+      clientSecret: string;
+      /** The whole address; default: `/oauth/token` below the base address. */
+      tokenUrl?: string;
+      form?: TokenForm;
+      /** Called with the scopes of every new token, where the provider names them. */
+      onScopes?: (granted: readonly string[]) => void;
+    };
+
 export function createExchange(options: ExchangeOptions): Exchange {
-  const { net, clock, callTimeoutMs } = options;
+  const { net, clock, callTimeoutMs, credentials, extraHeaders, extraQuery } = options;
   const base = options.baseUrl.replace(/\/{1,9}$/, '');
   const certified = options.certificate === undefined ? {} : { certificate: options.certificate };
   // Half the time for a token leaves the other half for the call itself, so that the whole keeps its limit.
   const tokenTimeoutMs = callTimeoutMs / 2;
-  const tokens = createTokens({ ...options, url: `${base}/oauth/token`, timeoutMs: tokenTimeoutMs });
+  const tokens: Tokens | null =
+    credentials.type === 'key'
+      ? null
+      : createTokens({
+          ...credentials,
+          ...certified,
+          ...(extraHeaders === undefined ? {} : { extraHeaders }),
+          url: credentials.tokenUrl ?? `${base}/oauth/token`,
+          timeoutMs: tokenTimeoutMs,
+          net,
+          clock,
+        });
+  const addressOf = (path: string): string =>
+    extraQuery === undefined ? base + path : `${base + path}${path.includes('?') ? '&' : '?'}${extraQuery}`;
 
-  async function send(call: Call, token: string, timeoutMs: number): Promise<Reply> {
+  async function send(call: Call, authorization: string, timeoutMs: number): Promise<Reply> {
     try {
       const answer = await net.request({
         method: call.method,
-        url: base + call.path,
+        url: addressOf(call.path),
         headers: {
-          authorization: `Bearer ${token}`,
+          authorization,
           ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...extraHeaders?.(),
           ...call.headers,
         },
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
@@ -75,6 +104,10 @@ export function createExchange(options: ExchangeOptions): Exchange {
     }
   }
 
+  if (tokens === null) {
+    const key = credentials.type === 'key' ? credentials.value : '';
+    return (call) => send(call, key, call.timeoutMs ?? callTimeoutMs);
+  }
   return async (call) => {
     const deadline = clock.monotonicMs() + (call.timeoutMs ?? callTimeoutMs);
     let token: string;
@@ -86,7 +119,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     }
     const leftMs = deadline - clock.monotonicMs();
     if (leftMs <= 0) return { kind: 'notSent', detail: 'the time was over before the call' };
-    const reply = await send(call, token, leftMs);
+    const reply = await send(call, `Bearer ${token}`, leftMs);
     // The next call gets a new token, so that a permission counts as soon as it is granted.
     if (lacksScope(reply)) tokens.drop(token);
     if (reply.kind !== 'answer' || reply.status !== 401) return reply;
@@ -99,7 +132,7 @@ export function createExchange(options: ExchangeOptions): Exchange {
     const second = await tokens.get().catch(() => null);
     const restMs = deadline - clock.monotonicMs();
     if (second === null || restMs <= 0) return reply;
-    const repeated = await send(call, second, restMs);
+    const repeated = await send(call, `Bearer ${second}`, restMs);
     if (repeated.kind === 'notSent') return reply;
     if (repeated.kind === 'answer' && repeated.status === 401) tokens.drop(second);
     return repeated;
@@ -212,10 +245,20 @@ export interface Listing<Report> {
   items: (body: unknown) => unknown[] | null;
   /** Null: cannot be read. `foreign`: none of ours, left out. */
   read: (item: unknown) => Report | null | 'foreign';
+  /** What a page says of the whole list; default: as API Pix says it. */
+  paging?: (body: unknown) => Paging;
   pageSize: number;
   maxPages: number;
   /** See `ListWindow`. */
   wholeOnly: boolean | undefined;
+}
+
+/** Null: the page does not say it. */
+export interface Paging {
+  pages: number | null;
+  total: number | null;
+  /** Whether another page follows. */
+  more: boolean | null;
 }
 
 /** Parts of a window are made so much smaller than would do: what happens does not happen evenly. */
@@ -251,9 +294,10 @@ export async function readList<Report>(
       else if (report !== 'foreign') reports.push(report);
     }
     seen += items.length;
-    const { pages, total } = pagesOf(reply.body);
+    const { pages, total, more } = (listing.paging ?? pagesOf)(reply.body);
     pagesThere = pages ?? (total === null ? null : Math.ceil(total / listing.pageSize));
-    const last = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
+    const isLast = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
+    const last = more === null ? isLast : !more;
     if (!last) {
       if (listing.wholeOnly && (pagesThere ?? 0) > listing.maxPages) return cutOff();
       continue;
@@ -264,19 +308,30 @@ export async function readList<Report>(
   }
 }
 
-function pagesOf(body: unknown): { pages: number | null; total: number | null } {
+function pagesOf(body: unknown): Paging {
   const paging = (body as { parametros?: { paginacao?: Record<string, unknown> | null } | null } | null)
     ?.parametros?.paginacao;
   const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
-  return { pages: count(paging?.quantidadeDePaginas), total: count(paging?.quantidadeTotalDeItens) };
+  return {
+    pages: count(paging?.quantidadeDePaginas),
+    total: count(paging?.quantidadeTotalDeItens),
+    more: null,
+  };
 }
 
-/** `inicio`, `fim` and the page, as API Pix names them. */
-export const windowQuery = (
-  window: { fromMs: number; toMs: number },
+/** `inicio`, `fim` and the page, as API Pix names them. `wholeSeconds`: the end is rounded up, so that nothing of the window is left out. */
+export function windowQuery(
+  { fromMs, toMs }: { fromMs: number; toMs: number },
   page: number,
   pageSize: number,
-): string =>
-  `inicio=${encodeURIComponent(new Date(window.fromMs).toISOString())}` +
-  `&fim=${encodeURIComponent(new Date(window.toMs).toISOString())}` +
-  `&paginacao.paginaAtual=${page}&paginacao.itensPorPagina=${pageSize}`;
+  wholeSeconds = false,
+): string {
+  const time = (ms: number): string => {
+    const text = new Date(ms).toISOString();
+    return encodeURIComponent(wholeSeconds ? text.replace('.000Z', 'Z') : text);
+  };
+  const [from, to] = wholeSeconds
+    ? [Math.floor(fromMs / 1000) * 1000, Math.ceil(toMs / 1000) * 1000]
+    : [fromMs, toMs];
+  return `inicio=${time(from)}&fim=${time(to)}&paginacao.paginaAtual=${page}&paginacao.itensPorPagina=${pageSize}`;
+}

@@ -1,22 +1,31 @@
 import type { Histograms } from '../ground/histogram.ts';
+import type { Traces } from '../ground/traces.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Provider } from './provider.ts';
 
 interface MeasuredDeps {
   clock: Pick<Clock, 'monotonicMs'>;
   measures: { providerCalls: Histograms };
+  traces?: Traces | null;
 }
 
 /** The same provider; how long each call took is counted by connection, call and outcome (`error`: it threw). */
-export function measured(provider: Provider, { clock, measures }: MeasuredDeps): Provider {
+export function measured(provider: Provider, { clock, measures, traces }: MeasuredDeps): Provider {
   const timed =
     <Args extends unknown[], Answer>(call: string, work: (...args: Args) => Promise<Answer>) =>
     async (...args: Args): Promise<Answer> => {
       const began = clock.monotonicMs();
       let outcome = 'error';
       try {
-        const answer = await work(...args);
-        outcome = (answer as { outcome?: string } | undefined)?.outcome ?? 'ok';
+        const answer = await (traces
+          ? traces.around(
+              'provider call',
+              { 'vintem.connection': provider.connection, 'vintem.call': call },
+              () => work(...args),
+              outcomeOf,
+            )
+          : work(...args));
+        outcome = outcomeOf(answer);
         return answer;
       } finally {
         const seconds = (clock.monotonicMs() - began) / 1000;
@@ -31,11 +40,16 @@ export function measured(provider: Provider, { clock, measures }: MeasuredDeps):
     sendPayout: timed('send_payout', provider.sendPayout),
     queryPayout: timed('query_payout', provider.queryPayout),
     listPayouts: timed('list_payouts', provider.listPayouts),
+    sendRefund: timed('send_refund', provider.sendRefund),
+    queryRefund: timed('query_refund', provider.queryRefund),
     registerWebhook: timed('register_webhook', provider.registerWebhook),
     balance: timed('balance', provider.balance),
     statement: timed('statement', provider.statement),
     requestDayReport: timed('request_day_report', provider.requestDayReport),
     readDayReport: timed('read_day_report', provider.readDayReport),
     findPix: timed('find_pix', provider.findPix),
+    ...(provider.disputes && { disputes: { list: timed('list_disputes', provider.disputes.list) } }),
   };
 }
+
+const outcomeOf = (answer: unknown): string => (answer as { outcome?: string } | undefined)?.outcome ?? 'ok';

@@ -6,7 +6,10 @@ export interface TokenOptions {
   url: string;
   clientId: string;
   clientSecret: string;
+  /** Default: Efí's, JSON and HTTP Basic. */
+  form?: TokenForm;
   certificate?: ClientCertificate;
+  extraHeaders?: () => Record<string, string>;
   /** For one token call, in milliseconds. */
   timeoutMs: number;
   /** Called with the scopes of every new token, where the answer names them. */
@@ -14,6 +17,18 @@ export interface TokenOptions {
   net: Net;
   clock: Clock;
 }
+
+/** How a provider wants to be asked for a token: RFC 6749, 4.4 says a form with HTTP Basic, and hardly two banks do the same. */
+export interface TokenForm {
+  /** Where `grant_type` and the rest stand. */
+  body: 'json' | 'form' | 'query';
+  /** `none`: the client certificate alone proves who asks, and the id stands in the body. */
+  client: 'basic' | 'body' | 'none';
+  /** Asked for, separated by spaces. */
+  scope?: string;
+}
+
+const efiForm: TokenForm = { body: 'json', client: 'basic' };
 
 export interface Tokens {
   /** @throws Error when there is no token that is still valid and none can be had; its message holds no secret. */
@@ -31,7 +46,7 @@ const defaultLifeSeconds = 300;
  */
 export function createTokens(options: TokenOptions): Tokens {
   const { net, clock } = options;
-  const basic = Buffer.from(`${options.clientId}:${options.clientSecret}`).toString('base64');
+  const asked = requestOf(options);
   let token: { value: string; refreshAt: number; expiresAt: number } | null = null;
   let underWay: Promise<string> | null = null;
   /** After a failure the old token serves this long before the next try: not every call asks again. */
@@ -41,9 +56,8 @@ export function createTokens(options: TokenOptions): Tokens {
     const askedAt = clock.monotonicMs();
     const answer = await net.request({
       method: 'POST',
-      url: options.url,
-      headers: { authorization: `Basic ${basic}`, 'content-type': 'application/json' },
-      body: '{"grant_type":"client_credentials"}',
+      ...asked,
+      headers: { ...asked.headers, ...options.extraHeaders?.() },
       timeoutMs: options.timeoutMs,
       maxBytes: 64 * 1024,
       ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
@@ -81,6 +95,35 @@ export function createTokens(options: TokenOptions): Tokens {
       if (token?.value === refused) token = null;
     },
   };
+}
+
+function requestOf({ url, clientId, clientSecret, form = efiForm }: TokenOptions) {
+  const client = {
+    basic: {},
+    body: { client_id: clientId, client_secret: clientSecret },
+    none: { client_id: clientId },
+  }[form.client];
+  const grant = { grant_type: 'client_credentials' };
+  const fields = { ...client, ...(form.scope === undefined ? {} : { scope: form.scope }) };
+  const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64');
+  const headers = {
+    'content-type': form.body === 'json' ? 'application/json' : 'application/x-www-form-urlencoded',
+    ...(form.client === 'basic' ? { authorization: `Basic ${basic}` } : {}),
+  };
+  switch (form.body) {
+    case 'json':
+      return { url, headers, body: JSON.stringify({ ...grant, ...fields }) };
+    case 'form':
+      return { url, headers, body: new URLSearchParams({ ...grant, ...fields }).toString() };
+    case 'query': {
+      // What is secret stays out of the address, which logs keep.
+      return {
+        url: `${url}?${new URLSearchParams(grant)}`,
+        headers,
+        body: new URLSearchParams(fields).toString(),
+      };
+    }
+  }
 }
 
 interface Fetched {

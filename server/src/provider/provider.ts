@@ -8,7 +8,7 @@
  * `notSent` is the one exception that is certain: no byte was handed to a connection.
  */
 export interface Provider {
-  /** `simulator`, `live`: the key under which limits, breaker and webhooks of this connection are kept. */
+  /** Its name: the key under which limits, breaker and webhooks of this connection are kept. */
   readonly connection: string;
   readonly capabilities: Capabilities;
   createCharge(instruction: ChargeInstruction): Promise<SendOutcome<ChargeReport>>;
@@ -23,14 +23,20 @@ export interface Provider {
     requestedAts?: ReadonlyMap<string, number>,
   ): Promise<ListOutcome<ChargeReport>>;
   sendPayout(instruction: PayoutInstruction): Promise<SendOutcome<PayoutReport>>;
-  queryPayout(providerId: string): Promise<QueryOutcome<PayoutReport>>;
+  /** `providerRef`: what the provider's first answer named it (`PayoutReport.providerRef`), where there was one. */
+  queryPayout(providerId: string, providerRef?: string | null): Promise<QueryOutcome<PayoutReport>>;
   listPayouts(window: ListWindow): Promise<ListOutcome<PayoutReport>>;
-  /** What a delivery at our webhook address says, or why it is not believed. Never throws. */
-  parseWebhook(delivery: WebhookDelivery): WebhookContent;
+  /** Gives a received Pix back to its payer, in whole or in part; only where `capabilities.canRefund`. */
+  sendRefund(instruction: RefundInstruction): Promise<SendOutcome<RefundReport>>;
+  queryRefund(endToEnd: string, providerId: string): Promise<QueryOutcome<RefundReport>>;
+  /** What a delivery at our webhook address says, or why it is not believed; it may have to ask for keys first. Never throws. */
+  parseWebhook(delivery: WebhookDelivery): WebhookContent | Promise<WebhookContent>;
   /** What a stored delivery says that was believed when it came; null when it cannot be read. Never throws. */
   readWebhook(rawBody: Buffer, receivedAt: number): WebhookNews | null;
   /** Tells the provider where to deliver. @throws Error when it does not take the address. */
   registerWebhook(url: string): Promise<void>;
+  /** What `vintem doctor` and `vintem connection test` ask: moves nothing and changes nothing. Never throws. */
+  diagnose(expected: { webhookUrl: string }): Promise<Finding[]>;
   /** @throws Error when the provider does not answer with a balance. */
   balance(): Promise<ProviderBalance>;
   /** Money that moved, as it can be listed now; only where `capabilities.statement.lists`. See `StatementLine`. */
@@ -38,19 +44,44 @@ export interface Provider {
   /** Orders the report of a day that is over (`2026-11-21`); only where `capabilities.statement.dayReports`. */
   requestDayReport(day: string): Promise<{ outcome: 'requested'; reportId: string } | Unclear>;
   readDayReport(reportId: string): Promise<DayReportOutcome>;
+  /** Disputes of received Pix; only where `capabilities.canDispute`. */
+  readonly disputes?: {
+    /** Those that were opened in the window, as they are now. */
+    list(window: ListWindow): Promise<ListOutcome<DisputeReport>>;
+  };
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
 
+/**
+ * What a connection can do. Everything above the port asks this and never the adapter's name. A call that is not offered is not
+ * made: its method may throw.
+ */
 export interface Capabilities {
+  /** Money moves. False: the simulator, or a sandbox of the provider. */
+  movesMoney: boolean;
+  /** `createCharge` and `queryCharge`. */
+  charges: boolean;
+  /** `sendPayout` and `queryPayout`. */
+  payouts: boolean;
+  /** A payout is found under our own id. False: only under what the provider's first answer named it. */
+  queryPayoutByOwnId: boolean;
+  /** One listing may answer for many charges. */
+  canListCharges: boolean;
+  /** The same for payouts. */
+  canListPayouts: boolean;
+  /** `sendRefund` and `queryRefund`. */
+  canRefund: boolean;
+  /** Disputes (MED) can be listed and answered by calls. */
+  canDispute: boolean;
+  /** `balance`. */
+  hasBalance: boolean;
   /** A repeat under the same id can never move money twice. */
   repeatIsSafe: boolean;
   /** A refusal reported for an id is final for that id. */
   refusalIsFinal: boolean;
   /** How many sends may be under way at once over the whole installation; null: no limit. */
   maxParallelSends: number | null;
-  /** One listing may answer for many payments. */
-  canList: boolean;
   /**
    * `signed`: deliveries carry a signature over the body; `mtls`: the peer's certificate is pinned; both apply directly.
    * `path`: only the secret address protects them; they wake a query.
@@ -58,7 +89,7 @@ export interface Capabilities {
   webhookTrust: 'signed' | 'mtls' | 'path';
   /** How long a single query may take, tokens included, in milliseconds; each page of a listing is one. */
   callTimeoutMs: number;
-  /** The same for the creation of a charge and for a payout: leases of sends outlive it. */
+  /** The same for the creation of a charge, a payout and a refund: leases of sends outlive it. */
   sendTimeoutMs: number;
   statement: StatementOffer;
 }
@@ -94,6 +125,18 @@ export interface PayoutInstruction {
   traceparent?: string | undefined;
 }
 
+export interface RefundInstruction {
+  /** The received Pix. */
+  endToEnd: string;
+  /** The refund id without hyphens: `id` of the return, ours alone within this Pix. */
+  providerId: string;
+  amountCents: number;
+  /** The payer reads it; may be empty. */
+  description: string;
+  /** W3C Trace Context of the waiting caller; forwarded unchanged. */
+  traceparent?: string | undefined;
+}
+
 export type PixKeyType = 'EMAIL' | 'CPF' | 'CNPJ' | 'PHONE' | 'RANDOM';
 
 /** What the provider says of a charge. */
@@ -123,6 +166,8 @@ export interface ReceivedPix {
 /** What the provider says of a payout. */
 export interface PayoutReport {
   providerId: string;
+  /** The provider's own name of it, where queries need one (`Capabilities.queryPayoutByOwnId`). */
+  providerRef?: string;
   amountCents: number;
   /** Null where an answer does not repeat it. */
   pixKey: string | null;
@@ -131,6 +176,16 @@ export interface PayoutReport {
   settledAt: number | null;
   reason: ReasonCode | null;
   returns: PixReturn[];
+}
+
+/** What the provider says of a refund. */
+export interface RefundReport {
+  providerId: string;
+  rtrId: string | null;
+  amountCents: number;
+  status: 'pending' | 'completed' | 'refused';
+  settledAt: number | null;
+  reason: ReasonCode | null;
 }
 
 /** A return under the names of API Pix; at least one is given. `payments/returns.ts` says how they identify it. */
@@ -211,6 +266,14 @@ export type WebhookContent =
 export interface WebhookNews {
   received: ReceivedPix[];
   payouts: PayoutReport[];
+  /** Returns of Pix that the delivery names by their end-to-end ids alone. */
+  returned?: ReturnOf[];
+}
+
+export interface ReturnOf {
+  /** Of the Pix that was given back. */
+  endToEnd: string;
+  back: PixReturn;
 }
 
 /**
@@ -255,8 +318,60 @@ export interface PixOwner {
   providerId: string | null;
 }
 
+/** The connections that settings of the environment make; every other one is a row that `vintem connection` made. */
+export const environmentConnections = ['simulator', 'live'] as const;
+
+export const isOfEnvironment = (connection: string): boolean =>
+  (environmentConnections as readonly string[]).includes(connection);
+
+/** One thing that `vintem doctor` or `vintem connection test` looked at. */
+export interface Finding {
+  check: FindingCheck;
+  ok: boolean;
+  /** What is so; holds no secret and no Pix key. */
+  message: string;
+  /** What to do about it; absent where nothing is to be done. */
+  action?: string;
+}
+
+export type FindingCheck =
+  | 'certificate'
+  | 'token'
+  | 'scopes'
+  | 'clock'
+  | 'pix key'
+  | 'balance'
+  /** How many look-ups of keys, and so how many payouts, the provider still takes. */
+  | 'limits'
+  /** Which address is registered for deliveries. */
+  | 'webhook'
+  /** Whether that address is reached from outside. */
+  | 'way in'
+  /** Whether a stranger's delivery is refused there. */
+  | 'refusal';
+
+export type DisputeStatus = 'open' | 'defending' | 'accepted' | 'rejected' | 'cancelled';
+
+/** What the provider says of a dispute (MED) of a received Pix. */
+export interface DisputeReport {
+  /** The provider's id. */
+  providerId: string;
+  /** Of the Pix. */
+  endToEnd: string;
+  amountCents: number;
+  status: DisputeStatus;
+  /** The provider's word for why; null when it gives none. */
+  reason: string | null;
+  openedAt: number;
+  /** Until when a defence is taken; null when the provider does not say it. */
+  deadlineAt: number | null;
+}
+
 export interface ProviderBalance {
+  /** As the provider names it. */
   availableCents: number;
+  /** All that is in the account, blocked money included. */
+  totalCents: number;
   /** In the account and not to be paid out; null when the provider does not say it. */
   blocked: { judicialCents: number; medCents: number; totalCents: number } | null;
 }

@@ -58,7 +58,7 @@ export const sameRequest = (taken: Buffer, repeated: Buffer): boolean =>
 
 /** What a request key was used for. */
 export interface KeyUse {
-  resource: 'payment' | 'operation' | 'webhook';
+  resource: 'payment' | 'operation' | 'webhook' | 'refund';
   resourceId: string;
   fingerprint: Buffer;
 }

@@ -61,18 +61,24 @@ export interface RequestFilter {
   statusClass: number | null;
   keyId: string | null;
   paymentId: string | null;
+  /** `X-Request-Id` of the answer, or the one that was sent. */
+  requestId: string | null;
+  /** From this id on and below the other: ids are ordered by time. */
+  fromId: string;
+  belowId: string;
 }
 
 const columns = `r.id, r.at, r.method, r.route, r.status, r.error_code AS "errorCode", r.key_id AS "keyId", k.name AS "keyName",
   r.request_id AS "requestId", r.client_request_id AS "clientRequestId", r.duration_ms AS "durationMs", r.ip,
   r.operation_id AS "operationId", r.payment_id AS "paymentId", r.body, r.left_out AS "leftOut"`;
 
-const fits = `($3::text IS NULL OR r.method = $3) AND ($4::integer IS NULL OR r.status / 100 = $4) AND ($5::text IS NULL OR r.key_id = $5)`;
+const fits = `($3::text IS NULL OR r.method = $3) AND ($4::integer IS NULL OR r.status / 100 = $4) AND ($5::text IS NULL OR r.key_id = $5)
+      AND ($9::text IS NULL OR r.request_id = $9 OR r.client_request_id = $9)`;
 
 const selectPage: Statement = {
   name: 'request_log_page',
   text: `SELECT ${columns}
-    FROM (SELECT * FROM request_log WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $7) r
+    FROM (SELECT * FROM request_log WHERE account_id = $1 AND id < $2 AND id >= $8 ORDER BY id DESC LIMIT $7) r
       LEFT JOIN api_key k ON k.account_id = $1 AND k.id = r.key_id
     WHERE ${fits} ORDER BY r.id DESC LIMIT $6`,
 };
@@ -80,7 +86,7 @@ const selectPage: Statement = {
 const selectOfPayment: Statement = {
   name: 'request_log_of_payment',
   text: `SELECT ${columns}
-    FROM (SELECT * FROM request_log WHERE account_id = $1 AND payment_id = $8 AND id < $2 ORDER BY id DESC LIMIT $7) r
+    FROM (SELECT * FROM request_log WHERE account_id = $1 AND payment_id = $10 AND id < $2 AND id >= $8 ORDER BY id DESC LIMIT $7) r
       LEFT JOIN api_key k ON k.account_id = $1 AND k.id = r.key_id
     WHERE ${fits} ORDER BY r.id DESC LIMIT $6`,
 };
@@ -90,11 +96,11 @@ export function findRequests(
   sql: Queries,
   accountId: string,
   below: string,
-  { method, statusClass, keyId, paymentId }: RequestFilter,
+  { method, statusClass, keyId, paymentId, requestId, fromId }: RequestFilter,
   limit: number,
   scanned: number,
 ): Promise<ShownRequest[]> {
-  const values = [accountId, below, method, statusClass, keyId, limit, scanned];
+  const values = [accountId, below, method, statusClass, keyId, limit, scanned, fromId, requestId];
   return paymentId === null
     ? sql.run<ShownRequest>(selectPage, values)
     : sql.run<ShownRequest>(selectOfPayment, [...values, paymentId]);
@@ -102,7 +108,7 @@ export function findRequests(
 
 const selectPlace: Statement = {
   name: 'request_log_place',
-  text: `SELECT id FROM request_log WHERE account_id = $1 AND id < $2 ORDER BY id DESC OFFSET $3 LIMIT 1`,
+  text: `SELECT id FROM request_log WHERE account_id = $1 AND id < $2 AND id >= $4 ORDER BY id DESC OFFSET $3 LIMIT 1`,
 };
 
 /** The id of the last of the next `count` rows; undefined: there are fewer. */
@@ -110,9 +116,10 @@ export const findPlace = async (
   sql: Queries,
   accountId: string,
   below: string,
+  fromId: string,
   count: number,
 ): Promise<string | undefined> =>
-  (await sql.run<{ id: string }>(selectPlace, [accountId, below, count - 1]))[0]?.id;
+  (await sql.run<{ id: string }>(selectPlace, [accountId, below, count - 1, fromId]))[0]?.id;
 
 const prune: Statement = {
   name: 'request_log_prune',

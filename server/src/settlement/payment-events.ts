@@ -2,6 +2,8 @@ import { type EventType, eventRow, events } from '../events/event.ts';
 import { always, type SubscribedTypes } from '../events/subscribed-types.ts';
 import { put, type Write } from '../ledger/till.ts';
 import type { Payment, PaymentStatus } from '../payments/payment.ts';
+import type { Refund, RefundOutcome } from '../payments/refund.ts';
+import { refundViewOf } from '../payments/refund-view.ts';
 import { viewOf } from '../payments/view.ts';
 import type { Ids } from '../ports/ids.ts';
 
@@ -11,7 +13,7 @@ import type { Ids } from '../ports/ids.ts';
  */
 export function announce(
   ids: Pick<Ids, 'uuid'>,
-  connection: string,
+  livemode: boolean,
   payment: Payment,
   from: PaymentStatus,
   types: readonly EventType[],
@@ -19,13 +21,55 @@ export function announce(
 ): Write[] {
   return types
     .filter((type) => wanted.has(type))
-    .map((type) => put(events, paymentEvent(ids, connection, payment, from, type)));
+    .map((type) => put(events, paymentEvent(ids, livemode, payment, from, type)));
 }
+
+/**
+ * The same for a refund.
+ * @param charge as it is after the change
+ */
+export function announceRefund(
+  ids: Pick<Ids, 'uuid'>,
+  livemode: boolean,
+  before: Refund,
+  { refund, events: types }: Pick<RefundOutcome, 'refund' | 'events'>,
+  charge: Payment,
+  wanted: SubscribedTypes = always,
+): Write[] {
+  return types
+    .filter((type) => wanted.has(type))
+    .map((type) =>
+      put(
+        events,
+        type === 'charge.refunded'
+          ? paymentEvent(ids, livemode, charge, charge.status, type)
+          : refundEvent(ids, livemode, refund, before, type),
+      ),
+    );
+}
+
+const refundEvent = (
+  ids: Pick<Ids, 'uuid'>,
+  livemode: boolean,
+  refund: Refund,
+  before: Refund,
+  type: EventType,
+) =>
+  eventRow(ids, {
+    accountId: refund.accountId,
+    operationId: refund.operationId,
+    paymentId: refund.paymentId,
+    type,
+    livemode,
+    change: { from: before.status, to: refund.status },
+    data: refundViewOf(refund),
+    at: refund.updatedAt,
+  });
 
 /** @param at when it happened: for what is no change of the payment */
 export function paymentEvent(
   ids: Pick<Ids, 'uuid'>,
-  connection: string,
+  livemode: boolean,
   payment: Payment,
   from: PaymentStatus,
   type: EventType,
@@ -37,7 +81,7 @@ export function paymentEvent(
     operationId,
     paymentId,
     type,
-    livemode: connection === 'live',
+    livemode,
     change: { from, to: payment.status },
     data: { ...viewOf(payment, 'pt-BR'), requestKey },
     at,

@@ -15,6 +15,7 @@ const columns = [
   'requestKey',
   'amount',
   'balance',
+  'metadata',
 ];
 
 const rowOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line): Cell[] => [
@@ -29,6 +30,7 @@ const rowOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line):
   payment?.requestKey ?? null,
   { cents: amountCents },
   { cents: balanceCents },
+  payment?.metadata ? JSON.stringify(payment.metadata) : null,
 ];
 
 /** Amounts in reais with two decimals, times in São Paulo with their offset. */

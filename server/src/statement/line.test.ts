@@ -1,13 +1,17 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Balance, decide, emptyBalance, type Movement } from '../ledger/decide.ts';
-import { type Entry, type Line, linesOf } from './line.ts';
+import { type Entry, type EntrySum, type Line, linesOf, totalsOf } from './line.ts';
 
 const payment = (feeCents: number) => ({
   id: 'p',
+  kind: 'transfer' as const,
   feeCents,
   description: '',
+  metadata: null,
   payerName: null,
+  pixKey: null,
+  pixKeyType: null,
   endToEnd: null,
   requestKey: 'k',
 });
@@ -150,5 +154,34 @@ test('whatever is posted: the lines of each journal lead from the balance before
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+test('whatever is posted: summed up by kind and signs, it has the totals of its lines', () => {
+  fc.assert(
+    fc.property(fc.array(movements, { maxLength: 40 }), (history) => {
+      const groups = new Map<string, EntrySum>();
+      const lines: Line[] = [];
+      for (const { entry } of post(history)) {
+        lines.push(...linesOf(entry));
+        const { template, available, held, receivable, feeRevenue } = entry;
+        const total = available + receivable;
+        const signs = [held, total, total + held, total + held + feeRevenue].map(Math.sign);
+        const key = [template, ...signs].join();
+        const sum = groups.get(key) ?? { template, available: 0, held: 0, receivable: 0, feeRevenue: 0 };
+        sum.available += available;
+        sum.held += held;
+        sum.receivable += receivable;
+        sum.feeRevenue += feeRevenue;
+        groups.set(key, sum);
+      }
+      const amounts = lines.map((line) => line.amountCents);
+      const sumOf = (some: number[]) => some.reduce((sum, one) => sum + one, 0);
+      expect(totalsOf([...groups.values()])).toEqual({
+        inCents: sumOf(amounts.filter((one) => one > 0)),
+        outCents: 0 - sumOf(amounts.filter((one) => one < 0)),
+      });
+    }),
+    { numRuns: 200 },
   );
 });

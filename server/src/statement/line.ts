@@ -1,4 +1,7 @@
 import type { Movement } from '../ledger/decide.ts';
+import type { Metadata } from '../payments/metadata.ts';
+import type { PaymentKind } from '../payments/payment.ts';
+import type { PixKeyType } from '../provider/provider.ts';
 
 /**
  * The rule of the statement: what a journal of an operation's chain shows to people.
@@ -32,11 +35,16 @@ export interface Entry {
 
 export interface LinePayment {
   id: string;
+  kind: PaymentKind;
   feeCents: number;
   description: string;
   payerName: string | null;
+  /** Sealed; of a transfer. */
+  pixKey: Buffer | null;
+  pixKeyType: PixKeyType | null;
   endToEnd: string | null;
   requestKey: string;
+  metadata: Metadata | null;
 }
 
 export const lineKinds = [
@@ -48,6 +56,8 @@ export const lineKinds = [
   'transfer_cancelled',
   'transfer_fee_cancelled',
   'transfer_returned',
+  'refund',
+  'refund_failed',
   'debit',
   'debt_forgiven',
   'hold',
@@ -93,8 +103,16 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   recover: transfer,
   release: { ...cancelled, feeOfPayment: true },
   reinstate: cancelled,
+  // Where its amount is set aside, as a transfer; its completion has no line.
+  refundReserve: { main: 'refund' },
+  refundComplete: null,
+  refundRelease: { main: 'refund_failed' },
+  suspenseReserve: null,
+  suspenseRelease: null,
   return: { main: 'transfer_returned' },
   debit: { main: 'debit' },
+  // What was held had left the balance when it was captured: the line is what the hold did not cover.
+  seize: { main: 'debit', isHold: true },
   forgive: { main: 'debt_forgiven' },
   hold: { main: 'hold', isHold: true },
   unhold: { main: 'hold_released', isHold: true },
@@ -137,4 +155,26 @@ function feeOf(entry: Entry, shown: Shown): number {
   if (!shown.feeOfPayment) return 0 - entry.feeRevenue;
   const fee = entry.payment?.feeCents ?? 0;
   return entry.template === 'reserve' ? 0 - fee : fee;
+}
+
+/** What the journals of one kind and of the same signs sum up to. */
+export type EntrySum = Pick<Entry, 'template' | 'available' | 'held' | 'receivable' | 'feeRevenue'>;
+
+export interface Totals {
+  inCents: number;
+  outCents: number;
+}
+
+/**
+ * What the lines of a period sum up to, in and out. Journals whose parts have the same signs have the lines of their sum, so that a period
+ * is summed up in the database by the rule that splits a journal here. The fee of a reserve stands with its transfer: both go out.
+ */
+export function totalsOf(sums: readonly EntrySum[]): Totals {
+  const totals: Totals = { inCents: 0, outCents: 0 };
+  const unused = { seq: 0, postedAt: 0, availableAfter: 0, receivableAfter: 0, payment: null };
+  for (const { amountCents } of sums.flatMap((sum) => linesOf({ ...sum, ...unused }))) {
+    if (amountCents > 0) totals.inCents += amountCents;
+    else totals.outCents -= amountCents;
+  }
+  return totals;
 }

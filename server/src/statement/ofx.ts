@@ -2,7 +2,7 @@ import type { Language } from '../ground/errors.ts';
 import type { Line } from './line.ts';
 import { offsetAt } from './period.ts';
 import type { Stretch } from './statement.ts';
-import { kindWords, textsOf } from './words.ts';
+import { kindWords, type PartyOf, textsOf } from './words.ts';
 
 /** Whose statement it is and of which stretch of time, in ms since 1970. */
 export interface OfxFacts {
@@ -11,6 +11,7 @@ export interface OfxFacts {
   toMs: number;
   nowMs: number;
   language: Language;
+  partyOf: PartyOf;
 }
 
 /**
@@ -24,7 +25,7 @@ export interface OfxFacts {
 export async function* ofxOf(stretch: Stretch, facts: OfxFacts): AsyncGenerator<string> {
   yield headOf(facts);
   for await (const lines of stretch.pages(500)) {
-    yield lines.map((line) => transactionOf(line, facts.language)).join('');
+    yield lines.map((line) => transactionOf(line, facts)).join('');
   }
   yield tailOf(stretch.closing.balanceCents, facts);
 }
@@ -92,7 +93,7 @@ const tailOf = (balanceCents: number, { toMs }: OfxFacts): string =>
   ]);
 
 /** Lengths of the specification: NAME 32, MEMO 255, REFNUM 32. */
-function transactionOf(line: Line, language: Language): string {
+function transactionOf(line: Line, { language, partyOf }: OfxFacts): string {
   const { id, at, kind, payment, amountCents } = line;
   const isFee = kind === 'charge_fee' || kind === 'transfer_fee';
   return joined([
@@ -103,7 +104,7 @@ function transactionOf(line: Line, language: Language): string {
     `<FITID>${id}`,
     ...(payment ? [`<REFNUM>${payment.id.replaceAll('-', '')}`] : []),
     `<NAME>${textOf(kindWords[kind][language], 32)}`,
-    `<MEMO>${textOf(textsOf(line, language).join(' - '), 255)}`,
+    `<MEMO>${textOf(textsOf(line, language, partyOf).join(' - '), 255)}`,
     '</STMTTRN>',
   ]);
 }

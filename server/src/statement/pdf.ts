@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Language } from '../ground/errors.ts';
 import {
   amount,
@@ -9,19 +10,19 @@ import {
   type Page,
   right,
   shown,
-  wholeOf,
 } from '../ground/pdf.ts';
 import type { Line } from './line.ts';
 import { dayOf, localTimeOf } from './period.ts';
 import type { Names } from './statement.sql.ts';
 import type { Stretch } from './statement.ts';
-import { textsOf } from './words.ts';
+import { type PartyOf, textsOf } from './words.ts';
 
 /** Whose statement it is and of which stretch of time, in ms since 1970. */
 export interface PdfFacts extends Names {
   fromMs: number;
   toMs: number;
   language: Language;
+  partyOf: PartyOf;
 }
 
 const words = {
@@ -64,11 +65,17 @@ const journalsPerRead = 50;
 const rowHeight = 15;
 const bottom = 841.89 - 72;
 
-/** The statement for people: opening balance, a row for each line, totals, closing balance. */
-export async function statementPdf(stretch: Stretch, facts: PdfFacts): Promise<Buffer> {
+/** The statement for people: opening balance, a row for each line, totals, closing balance. A stream that the reader may give up. */
+export async function statementPdf(stretch: Stretch, facts: PdfFacts): Promise<Readable> {
+  const page = await newDocument(words[facts.language].title, facts.language);
+  // Sent while it is drawn: a month of a busy shop takes longer than an answer may be waited for.
+  const file = page as unknown as Readable;
+  draw(page, stretch, facts, () => file.destroyed).catch((error: unknown) => file.destroy(error as Error));
+  return file;
+}
+
+async function draw(page: Page, stretch: Stretch, facts: PdfFacts, isGivenUp: () => boolean): Promise<void> {
   const say = words[facts.language];
-  const page = await newDocument(say.title, facts.language);
-  const whole = wholeOf(page);
   drawHead(page, say.title);
   page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
   page.text(shown(`${facts.accountName} · ${facts.operationName}`), left, 128);
@@ -80,9 +87,10 @@ export async function statementPdf(stretch: Stretch, facts: PdfFacts): Promise<B
   let top = drawColumns(page, facts.language, 184);
   top = drawSum(page, say.opening, stretch.opening.balanceCents, top);
   for await (const lines of stretch.pages(journalsPerRead)) {
+    if (isGivenUp()) return;
     for (const line of lines) {
       if (top + rowHeight > bottom) top = nextPage(page, facts.language);
-      drawLine(page, line, facts.language, top);
+      drawLine(page, line, facts, top);
       top += rowHeight;
       if (line.amountCents > 0) sums.came += line.amountCents;
       else sums.went -= line.amountCents;
@@ -105,7 +113,6 @@ export async function statementPdf(stretch: Stretch, facts: PdfFacts): Promise<B
     top += rowHeight;
   }
   page.end();
-  return whole;
 }
 
 function nextPage(page: Page, language: Language): number {
@@ -145,10 +152,10 @@ function drawSum(page: Page, label: string, cents: number, top: number): number 
   return top + rowHeight;
 }
 
-function drawLine(page: Page, line: Line, language: Language, top: number): void {
+function drawLine(page: Page, line: Line, { language, partyOf }: PdfFacts, top: number): void {
   page.font('Helvetica').fontSize(9).fillColor(colours.ink);
   page.text(`${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 19)}`, column.when, top, oneLine);
-  const text = shown(textsOf(line, language).join(' · '));
+  const text = shown(textsOf(line, language, partyOf).join(' · '));
   page.text(cutTo(page, text, column.amount - 70 - column.what), column.what, top, oneLine);
   drawNumbers(page, amount(line.amountCents), amount(line.balanceCents), top);
 }

@@ -21,14 +21,18 @@ import {
   StatementSchema,
 } from './schema.ts';
 import { findNames } from './statement.sql.ts';
-import { openStretch, type PeriodQuery, readStatement, type StatementDeps } from './statement.ts';
+import {
+  mostJournals,
+  openStretch,
+  type PeriodQuery,
+  readStatement,
+  type StatementDeps,
+} from './statement.ts';
+import { payerOf } from './words.ts';
 
 const tags = ['Account'];
 const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };
 const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files', produces });
-
-/** How many journals a file holds: a table of any size is streamed, accounting programs and printed pages take less. */
-export const mostJournals = { csv: 200_000, ofx: 20_000, pdf: 2_000 };
 
 /** What the balance of the selected operation changed by, and when. It only reads. */
 export function statementRoutes(
@@ -106,6 +110,7 @@ export function statementRoutes(
           toMs: Math.max(endOf(period), fromMs),
           nowMs: now(),
           language: request.language,
+          partyOf: payerOf,
         });
       });
       return sendFile(reply, 'ofx', 'application/x-ofx', Readable.from(text));
@@ -130,7 +135,14 @@ export function statementRoutes(
         const names = await findNames(deps.sql, caller);
         if (!names) throw refuse('operation_not_found');
         const toMs = Math.max(period.toMs ?? now(), period.fromMs + 1);
-        return statementPdf(stretch, { ...names, fromMs: period.fromMs, toMs, language: request.language });
+        const { fromMs } = period;
+        return statementPdf(stretch, {
+          ...names,
+          fromMs,
+          toMs,
+          language: request.language,
+          partyOf: payerOf,
+        });
       });
       return sendFile(reply, 'pdf', 'application/pdf', pdf);
     },
@@ -155,4 +167,5 @@ const viewOf = ({ id, seq, at, kind, payment, amountCents, balanceCents }: Line)
   payerName: payment?.payerName ?? null,
   endToEnd: payment?.endToEnd ?? null,
   requestKey: payment?.requestKey ?? null,
+  ...(payment?.metadata && { metadata: payment.metadata }),
 });

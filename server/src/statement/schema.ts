@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Cents, OneOf, Time } from '../http/schema.ts';
+import { MetadataShown } from '../payments/metadata.ts';
 import { lineKinds } from './line.ts';
 
 const Nullable = (description: string, format?: string) =>
@@ -38,6 +39,7 @@ export const StatementLineSchema = Type.Object(
     payerName: Nullable('Of a charge'),
     endToEnd: Nullable('End-to-end id of the Pix, once known'),
     requestKey: Nullable('Key of the request that created the payment', 'uuid'),
+    metadata: Type.Optional(MetadataShown),
   },
   { title: 'StatementLine', examples: [example] },
 );

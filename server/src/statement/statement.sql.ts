@@ -1,6 +1,7 @@
 import { timestamp } from '../db/pool.ts';
+import { paymentOfLine } from '../payments/refunds.sql.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import type { Entry, LinePayment } from './line.ts';
+import type { Entry, EntrySum, LinePayment } from './line.ts';
 
 /** Every statement names account and operation: the operation's chain, and of its payments only. */
 export interface Scope {
@@ -63,18 +64,20 @@ export async function findPlaces(
  * is bounded, and they count by `seq`, which has no gaps. The payment is looked up behind OFFSET 0, a barrier to the planner: else it
  * may read all payments of the operation for one page.
  */
-const selectEntries: Statement = {
-  name: 'statement_entries',
+const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
+  name: order === 'ASC' ? 'statement_entries' : 'statement_entries_newest',
   text: `SELECT j.seq, j.template, j.posted_at AS "postedAt", j.available, j.held, j.receivable, j.fee_revenue AS "feeRevenue",
       j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
-      p.id, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.end_to_end AS "endToEnd",
-      p.request_key AS "requestKey"
-    FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = j.subject OFFSET 0) p
+      p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
+      p.pix_key_type AS "pixKeyType", p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata
+    FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
       ON p.operation_id = $2
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
       AND (j.available <> 0 OR j.held <> 0 OR j.receivable <> 0)
-    ORDER BY j.seq LIMIT $5`,
-};
+    ORDER BY j.seq ${order} LIMIT $5`,
+});
+const selectEntries = entriesIn('ASC');
+const selectNewest = entriesIn('DESC');
 
 type Row = Omit<Entry, 'payment'> & { [Field in keyof LinePayment]: LinePayment[Field] | null };
 
@@ -87,23 +90,70 @@ export async function findEntries(
   limit: number,
 ): Promise<Entry[]> {
   const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, limit];
-  return (await sql.run<Row>(selectEntries, values)).map(
-    ({ id, feeCents, description, payerName, endToEnd, requestKey, ...journal }) => ({
-      ...journal,
-      payment:
-        id === null
-          ? null
-          : {
-              id,
-              feeCents: feeCents ?? 0,
-              description: description ?? '',
-              payerName,
-              endToEnd,
-              requestKey: requestKey ?? '',
-            },
-    }),
-  );
+  return (await sql.run<Row>(selectEntries, values)).map(entryOf);
 }
+
+/** The same from the newest on. */
+export async function findNewestEntries(
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+  limit: number,
+): Promise<Entry[]> {
+  const values = [scope.accountId, scope.operationId, afterSeq, lastSeq, limit];
+  return (await sql.run<Row>(selectNewest, values)).map(entryOf);
+}
+
+function entryOf(row: Row): Entry {
+  const {
+    id,
+    kind,
+    feeCents,
+    description,
+    payerName,
+    pixKey,
+    pixKeyType,
+    endToEnd,
+    requestKey,
+    metadata,
+    ...journal
+  } = row;
+  if (id === null || kind === null) return { ...journal, payment: null };
+  const payment = {
+    id,
+    kind,
+    feeCents: feeCents ?? 0,
+    description: description ?? '',
+    payerName,
+    pixKey,
+    pixKeyType,
+    endToEnd,
+    requestKey: requestKey ?? '',
+    metadata,
+  };
+  return { ...journal, payment };
+}
+
+/** Grouped by the signs of what a journal's lines can be, see `totalsOf`. */
+const selectSums: Statement = {
+  name: 'statement_sums',
+  text: `SELECT template, sum(available) AS available, sum(held) AS held, sum(receivable) AS receivable,
+      sum(fee_revenue) AS "feeRevenue"
+    FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4
+      AND (available <> 0 OR held <> 0 OR receivable <> 0)
+    GROUP BY template, sign(held), sign(available + receivable), sign(available + receivable + held),
+      sign(available + receivable + held + fee_revenue)`,
+};
+
+/** It reads all journals of the stretch: the caller bounds it. */
+export const findSums = (
+  sql: Queries,
+  scope: Scope,
+  afterSeq: number,
+  lastSeq: number,
+): Promise<EntrySum[]> =>
+  sql.run<EntrySum>(selectSums, [scope.accountId, scope.operationId, afterSeq, lastSeq]);
 
 const selectNames: Statement = {
   name: 'statement_names',

@@ -3,9 +3,16 @@ import type { Caller } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
-import { type Line, linesOf } from './line.ts';
+import { type Line, linesOf, type Totals, totalsOf } from './line.ts';
 import { type Period, periodOf } from './period.ts';
-import { findEntries, findPlaces, type Place, type Scope } from './statement.sql.ts';
+import {
+  findEntries,
+  findNewestEntries,
+  findPlaces,
+  findSums,
+  type Place,
+  type Scope,
+} from './statement.sql.ts';
 
 export interface StatementDeps {
   sql: Sql;
@@ -73,6 +80,50 @@ export async function readStatement(
   return { ...page, nextCursor: reached < closing.seq ? cursorAt(reached + 1, 0) : null };
 }
 
+/** A page for people, who begin with what happened last. */
+export interface NewestPage {
+  /** The newest first. */
+  lines: Line[];
+  openingBalanceCents: number;
+  closingBalanceCents: number;
+  /** Of the whole period; null on a later page, and for a period of more than `summedAtMost` journals. */
+  totals: Totals | null;
+  /** The next page is below this place of the chain; null: this was the last one. */
+  nextBelow: number | null;
+}
+
+/** What a page may read to sum up its period: a tenth of a second. */
+export const summedAtMost = 50_000;
+
+/**
+ * A page of the statement, the newest line first, in whole journals: no place within one is needed.
+ * @param limit journals of a page
+ * @throws ApiError `operation_not_found`
+ */
+export async function readNewest(
+  deps: Pick<StatementDeps, 'sql'>,
+  scope: Scope,
+  period: Period,
+  { below, limit }: { below?: number | undefined; limit: number },
+): Promise<NewestPage> {
+  const { opening, closing } = await stretchOf(deps, scope, period);
+  const last = below === undefined ? closing.seq : Math.min(closing.seq, below - 1);
+  const lowest = Math.max(opening.seq, last - scannedAtMost);
+  const isSummed = below === undefined && closing.seq - opening.seq <= summedAtMost;
+  const [entries, sums] = await Promise.all([
+    findNewestEntries(deps.sql, scope, lowest, last, limit),
+    isSummed ? findSums(deps.sql, scope, opening.seq, closing.seq) : null,
+  ]);
+  const reached = entries.length === limit ? (entries.at(-1)?.seq ?? lowest) : lowest + 1;
+  return {
+    lines: entries.flatMap((entry) => linesOf(entry).reverse()),
+    openingBalanceCents: opening.balanceCents,
+    closingBalanceCents: closing.balanceCents,
+    totals: sums && totalsOf(sums),
+    nextBelow: reached > opening.seq + 1 ? reached : null,
+  };
+}
+
 /** @throws ApiError `operation_not_found` when it was deleted since it was resolved */
 async function stretchOf(
   { sql }: Pick<StatementDeps, 'sql'>,
@@ -83,6 +134,9 @@ async function stretchOf(
   if (!places) throw refuse('operation_not_found');
   return places;
 }
+
+/** How many journals a file holds: a table of any size is streamed, accounting programs and printed pages take less. */
+export const mostJournals = { csv: 200_000, ofx: 20_000, pdf: 2_000 };
 
 /** A whole period for a file: its ends are known before its first line is read. */
 export interface Stretch {

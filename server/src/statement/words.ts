@@ -1,5 +1,5 @@
 import type { Language } from '../ground/errors.ts';
-import type { Line, LineKind } from './line.ts';
+import type { Line, LineKind, LinePayment } from './line.ts';
 
 /** What files call a line. */
 export const kindWords: Record<LineKind, Record<Language, string>> = {
@@ -10,6 +10,8 @@ export const kindWords: Record<LineKind, Record<Language, string>> = {
   transfer_fee: { 'pt-BR': 'Tarifa de transferência', en: 'Transfer fee' },
   transfer_cancelled: { 'pt-BR': 'Pix não enviado: valor de volta', en: 'Pix not sent: amount back' },
   transfer_fee_cancelled: { 'pt-BR': 'Pix não enviado: tarifa de volta', en: 'Pix not sent: fee back' },
+  refund: { 'pt-BR': 'Reembolso de Pix recebido', en: 'Refund of a Pix received' },
+  refund_failed: { 'pt-BR': 'Reembolso não realizado', en: 'Refund not carried out' },
   transfer_returned: { 'pt-BR': 'Pix enviado devolvido', en: 'Pix sent came back' },
   debit: { 'pt-BR': 'Débito do provedor (devolução ou MED)', en: 'Debit by the provider (return or MED)' },
   debt_forgiven: { 'pt-BR': 'Dívida assumida pelo operador', en: 'Debt taken over by the operator' },
@@ -18,9 +20,15 @@ export const kindWords: Record<LineKind, Record<Language, string>> = {
   correction: { 'pt-BR': 'Acerto', en: 'Correction' },
 };
 
-/** Kind, payer and description of a line. A fee says nothing more: the line before it does. */
-export function textsOf({ kind, payment }: Line, language: Language): string[] {
+/** Who paid or was paid, as the reader may see it; null: nothing is known. */
+export type PartyOf = (payment: LinePayment) => string | null;
+
+/** What a program with an API key gets: whoever paid; keys of receivers stay sealed. */
+export const payerOf: PartyOf = ({ payerName }) => payerName;
+
+/** Kind, payer or receiver and description of a line. A fee says nothing more: the line before it does. */
+export function textsOf({ kind, payment }: Line, language: Language, partyOf: PartyOf): string[] {
   const isFee = kind.endsWith('_fee') || kind.endsWith('_fee_cancelled');
-  const more = isFee || kind === 'hold' ? [] : [payment?.payerName, payment?.description];
+  const more = isFee || kind === 'hold' || !payment ? [] : [partyOf(payment), payment.description];
   return [kindWords[kind][language], ...more].filter((text): text is string => Boolean(text));
 }

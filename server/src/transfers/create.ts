@@ -2,6 +2,7 @@ import type { Conditions } from '../admission/conditions.sql.ts';
 import { refuse } from '../ground/errors.ts';
 import { feeOf } from '../ground/money.ts';
 import type { Caller } from '../http/auth.ts';
+import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { type Accepted, acceptPayment } from '../settlement/dispatch/accept.ts';
 import { existsInDict } from './pix-key.ts';
@@ -21,14 +22,16 @@ export function createTransfer(
   request: TransferRequest,
 ): Promise<Accepted> {
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
+  const metadata = metadataOf(request.metadata);
   return acceptPayment(deps, caller, {
     kind: 'transfer',
     amountCents,
     requestKey,
     description,
+    metadata,
     payerName: null,
     pixKey: { type: pixKeyType, key: pixKey },
-    asked: { amountCents, pixKey, pixKeyType, description },
+    asked: { amountCents, pixKey, pixKeyType, description, ...askedMetadata(metadata) },
     refusedAs: existsInDict(pixKeyType, pixKey) ? null : 'pix_key_not_found',
     waitMs: deps.settings.transferWaitMs,
     feeCents: (account) => withdrawalFeeOf(account, amountCents),

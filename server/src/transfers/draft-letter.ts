@@ -1,3 +1,5 @@
+import { cnpjText } from '../accounts/cnpj.ts';
+import type { ShownMerchant } from '../accounts/profile.sql.ts';
 import type { Letter } from '../ground/mail.ts';
 import { priceOf } from '../ground/money.ts';
 import type { Payment } from '../payments/payment.ts';
@@ -8,11 +10,14 @@ export function codeLetter(draft: {
   to: string;
   payment: Payment;
   operationName: string;
+  merchant: ShownMerchant;
   pixKey: string;
   code: string;
   ip: string | undefined;
 }): Letter {
-  const { to, payment, operationName, pixKey, code, ip } = draft;
+  const { to, payment, operationName, merchant, pixKey, code, ip } = draft;
+  const company =
+    merchant.cnpj === null ? merchant.name : `${merchant.name}, CNPJ ${cnpjText(merchant.cnpj)}`;
   const { amountCents, feeCents, pixKeyType } = payment;
   const [amount, net, fee] = [amountCents, amountCents - feeCents, feeCents].map(priceOf);
   // Subjects are shown on locked screens: no code in them.
@@ -26,6 +31,7 @@ Vale por 10 minutos e só para esta transferência:
 
   Valor        ${amount} (valor recebido ${net}, tarifa ${fee})
   Chave Pix    ${maskedPixKey(pixKey)} (${pixKeyType})
+  Empresa      ${company}
   Operação     ${operationName}
   Pagamento    ${payment.id}${ip === undefined ? '' : `\n  Pedido de    ${ip}`}
 
@@ -40,6 +46,7 @@ Valid for 10 minutes and for this transfer only:
 
   Amount       ${amount} (amount received ${net}, fee ${fee})
   Pix key      ${maskedPixKey(pixKey)} (${pixKeyType})
+  Company      ${company}
   Operation    ${operationName}
   Payment      ${payment.id}${ip === undefined ? '' : `\n  Asked from   ${ip}`}
 

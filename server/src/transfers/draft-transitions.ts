@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { type ErrorCode, refuse } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import { type Command, type Decision, put, read, remove, type View, type Write } from '../ledger/till.ts';
+import { metadataOf } from '../payments/metadata.ts';
 import { type Cause, causeOfCall, newPayment, type Payment } from '../payments/payment.ts';
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { factsOfDecision, next, type PaymentEvent, type Step } from '../payments/state.ts';
@@ -98,10 +99,12 @@ function newDraftPayment(input: DraftCreation, feeCents: number, now: number): P
       requestKey,
       fingerprint,
       description,
+      metadata: metadataOf(request.metadata),
       payerName: null,
       pixKey,
       pixKeyType,
       command: token,
+      connection: caller.connection,
     },
     'draft',
     now,
@@ -143,12 +146,12 @@ export const buildCodeRenewal = (
     return { answer: { payment, draft: renewed }, writes: [put(drafts, renewed)] };
   });
 
-export const buildDraftCancellation = (input: DraftInput & { connection: string }): Command<Payment> =>
+export const buildDraftCancellation = (input: DraftInput): Command<Payment> =>
   onDraft(input, ({ payment }, now) => {
-    const { caller, connection, token } = input;
+    const { caller, token } = input;
     const event = { type: 'draftEnded', reason: 'draft_cancelled' } as const;
     const step = stepOf(payment, event, causeOfCall('api', caller), now);
-    return { answer: step.payment, writes: endingWrites(idsOf(token), step, connection) };
+    return { answer: step.payment, writes: endingWrites(idsOf(token), step, !caller.test) };
   });
 
 function onDraft<Answer>(
@@ -172,6 +175,8 @@ export interface DraftConfirmation extends DraftInput {
   /** The given code, hashed under the salt that was stored before the lock; null: no draft was found. */
   given: { salt: Buffer; hashes: readonly Buffer[] } | null;
   secrets: { open(sealed: Buffer, context: string): Buffer };
+  /** It has the probe of an open breaker. */
+  hasProbe: boolean;
 }
 
 export type Confirmed =
@@ -184,7 +189,7 @@ export type Confirmed =
 
 /** Makes a draft a transfer: reserve and intent in one transaction, under the rules of an automatic transfer. */
 export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> {
-  const { caller, paymentId, plan, given, token } = input;
+  const { caller, paymentId, plan, given, token, hasProbe } = input;
   const { accountId, operationId } = caller;
   const chain = { accountId, chainId: operationId };
   const key = paymentKey(accountId, paymentId);
@@ -196,13 +201,10 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
     eventRefs: [],
     decide: (view, now) => {
       const { payment, draft } = draftIn(view, caller, paymentId);
-      const admission = requireAdmission(view, caller, plan, view.balance(chain)?.frozen ?? false, now);
+      const frozen = view.balance(chain)?.frozen ?? false;
+      const admission = requireAdmission(view, caller, plan, { frozen, hasProbe }, now);
       const end = (reason: DraftEnd, cause: Cause): Write[] =>
-        endingWrites(
-          idsOf(token),
-          stepOf(payment, { type: 'draftEnded', reason }, cause, now),
-          plan.connection,
-        );
+        endingWrites(idsOf(token), stepOf(payment, { type: 'draftEnded', reason }, cause, now), !caller.test);
       if (draft.expiresAt <= now) {
         const writes = end('draft_expired', { by: 'clock', id: paymentId });
         return { answer: { refused: 'code_expired' }, writes };
@@ -232,12 +234,13 @@ function confirmed(
   requireWithinLimits(admission.account, draft.amountCents);
   const chain = { accountId: caller.accountId, chainId: caller.operationId };
   const confirmation = { type: 'confirmed' } as const;
-  const { payment, postings } = stepOf(draft, confirmation, causeOfCall('api', caller), now);
+  const { payment: begins, postings } = stepOf(draft, confirmation, causeOfCall('api', caller), now);
+  const payment = { ...begins, connection: plan.connection };
   const pixKey = openedOrNull(secrets, draft);
   if (pixKey === null) return { answer: { unreadable: draft } };
   const known = draft.pixKeyType !== null && existsInDict(draft.pixKeyType, pixKey);
   const refusedAs = known ? null : 'pix_key_not_found';
-  const begun = createSendIntent(view, plan, admission, { payment, refusedAs, token, now, caller });
+  const begun = createSendIntent(view, plan, { payment, refusedAs, token, now, caller });
   const breakerOpen = admission.breaker?.open ?? false;
   return {
     answer: { payment: begun.payment, fence: begun.fence, breakerOpen },
@@ -250,12 +253,12 @@ export interface DraftExpiry extends Submission {
   accountId: string;
   paymentId: string;
   operationId: string;
-  connection: string;
+  livemode: boolean;
 }
 
 /** Ends a draft whose time is over; one that was confirmed or ended meanwhile stays as it is. */
 export function buildDraftExpiry(input: DraftExpiry): Command<void> {
-  const { accountId, paymentId, operationId, connection, token, deadlineMs } = input;
+  const { accountId, paymentId, operationId, livemode, token, deadlineMs } = input;
   const key = paymentKey(accountId, paymentId);
   return {
     token,
@@ -269,7 +272,7 @@ export function buildDraftExpiry(input: DraftExpiry): Command<void> {
       if (payment?.status !== 'draft' || !draft || draft.expiresAt > now) return { answer: undefined };
       const event = { type: 'draftEnded', reason: 'draft_expired' } as const;
       const step = stepOf(payment, event, { by: 'clock', id: paymentId }, now);
-      return { answer: undefined, writes: endingWrites(idsOf(token), step, connection) };
+      return { answer: undefined, writes: endingWrites(idsOf(token), step, livemode) };
     },
   };
 }
@@ -289,10 +292,10 @@ function draftIn(view: View, caller: Caller, paymentId: string): { payment: Paym
 
 type DraftEnd = Extract<PaymentEvent, { type: 'draftEnded' }>['reason'];
 
-const endingWrites = (ids: Pick<Ids, 'uuid'>, { payment, events }: Step, connection: string): Write[] => [
+const endingWrites = (ids: Pick<Ids, 'uuid'>, { payment, events }: Step, livemode: boolean): Write[] => [
   put(payments, payment),
   remove(drafts, paymentKey(payment.accountId, payment.id)),
-  ...announce(ids, connection, payment, 'draft', events),
+  ...announce(ids, livemode, payment, 'draft', events),
 ];
 
 function stepOf(payment: Payment, event: PaymentEvent, cause: Cause, now: number): Step {

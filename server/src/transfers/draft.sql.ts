@@ -100,12 +100,12 @@ export interface OverdueDraft {
   accountId: string;
   paymentId: string;
   operationId: string;
-  connection: string;
+  livemode: boolean;
 }
 
 const overdue: Statement = {
   name: 'draft_overdue',
-  text: `SELECT d.account_id AS "accountId", d.payment_id AS "paymentId", d.operation_id AS "operationId", a.connection
+  text: `SELECT d.account_id AS "accountId", d.payment_id AS "paymentId", d.operation_id AS "operationId", NOT a.test AS livemode
     FROM draft d JOIN account a ON a.id = d.account_id WHERE d.expires_at <= $1 ORDER BY d.expires_at LIMIT $2`,
 };
 
@@ -117,13 +117,24 @@ export interface DraftOwner {
   accountId: string;
   accountNumber: number;
   test: boolean;
+  connection: string;
 }
 
 const owner: Statement = {
   name: 'draft_owner',
-  text: `SELECT a.id AS "accountId", a.number AS "accountNumber", a.test
+  text: `SELECT a.id AS "accountId", a.number AS "accountNumber", a.test, a.connection
     FROM operation o JOIN account a ON a.id = o.account_id WHERE o.id = $1 AND o.deleted_at IS NULL`,
 };
 
 export const findOwner = async (sql: Queries, operationId: string): Promise<DraftOwner | undefined> =>
   (await sql.run<DraftOwner>(owner, [operationId]))[0];
+
+const shift: Statement = {
+  name: 'draft_shift',
+  text: `UPDATE draft SET expires_at = expires_at - $2 * interval '1 millisecond',
+      code_expires_at = code_expires_at - $2 * interval '1 millisecond' WHERE account_id = $1`,
+};
+
+/** Brings the ends of an account's drafts nearer: test clocks. */
+export const shiftDrafts = (tx: Queries, accountId: string, byMs: number): Promise<unknown> =>
+  tx.run(shift, [accountId, byMs]);

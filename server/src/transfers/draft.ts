@@ -1,14 +1,17 @@
+import { findShownMerchant } from '../accounts/profile.sql.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Mail } from '../ground/mail.ts';
 import type { Caller } from '../http/auth.ts';
 import { findOperation } from '../operations/operations.sql.ts';
+import { askedMetadata, metadataOf } from '../payments/metadata.ts';
 import type { Payment } from '../payments/payment.ts';
 import { paymentKey } from '../payments/payments.sql.ts';
 import { fingerprintOf, paymentIdFor } from '../request-keys/idempotency.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { awaitOutcome } from '../settlement/dispatch/await-outcome.ts';
-import { type DispatchPlan, planDispatch } from '../settlement/dispatch/dispatch-plan.ts';
+import { type DispatchPlan, planDispatch, probeOf } from '../settlement/dispatch/dispatch-plan.ts';
+import { withProbe } from '../settlement/dispatch/probe.ts';
 import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
 import { drafts, findOverdue } from './draft.sql.ts';
 import { hashesOf, newCode } from './draft-code.ts';
@@ -66,7 +69,8 @@ export async function createDraft(
   const { amountCents, pixKey, pixKeyType, description, requestKey } = request;
   const paymentId = paymentIdFor(deps.identity, { id: accountId, number: caller.accountNumber }, requestKey);
   // `draft` makes it another request than the automatic transfer with the same data.
-  const asked = { amountCents, pixKey, pixKeyType, description, draft: true };
+  const metadata = metadataOf(request.metadata);
+  const asked = { amountCents, pixKey, pixKeyType, description, draft: true, ...askedMetadata(metadata) };
   const code = await newCode(deps, paymentId, session);
   const command = buildDraft({
     caller,
@@ -149,10 +153,12 @@ async function submitConfirmation(
     const salt = stored?.codeSalt;
     const given = salt ? { salt, hashes: await hashesOf(deps, code, salt) } : null;
     const { secrets } = deps;
-    const token = deps.ids.uuid();
-    const deadlineMs = plan.acceptByMs;
-    const confirmed = await deps.till.submit(
-      buildConfirmation({ caller, paymentId, plan, given, secrets, token, deadlineMs }),
+    const input = { caller, paymentId, plan, given, secrets, deadlineMs: plan.acceptByMs };
+    const confirmed = await withProbe(
+      deps,
+      probeOf(plan),
+      (hasProbe) => deps.till.submit(buildConfirmation({ ...input, token: deps.ids.uuid(), hasProbe })),
+      (answer) => 'fence' in answer && answer.payment.status === 'unknown',
     );
     if (!('salt' in confirmed)) return confirmed;
   }
@@ -167,8 +173,7 @@ export async function cancelDraft(
   caller: Caller,
   paymentId: string,
 ): Promise<Payment> {
-  const connection = caller.test ? 'simulator' : 'live';
-  const command = buildDraftCancellation({ caller, paymentId, connection, ...submission(deps) });
+  const command = buildDraftCancellation({ caller, paymentId, ...submission(deps) });
   const cancelled = await deps.till.submit(command);
   deps.eventsWritten();
   return cancelled;
@@ -199,7 +204,10 @@ async function mailCode(
   payment: Payment,
   about: { to: string; pixKey: string; code: string; ip: string | undefined },
 ): Promise<void> {
-  const operation = await findOperation(deps.sql, payment.accountId, payment.operationId);
+  const [operation, merchant] = await Promise.all([
+    findOperation(deps.sql, payment.accountId, payment.operationId),
+    findShownMerchant(deps.sql, payment.accountId),
+  ]);
   const operationName = operation?.name ?? payment.operationId;
-  await deps.mail.send(codeLetter({ ...about, payment, operationName }));
+  await deps.mail.send(codeLetter({ ...about, payment, operationName, merchant }));
 }

@@ -57,7 +57,7 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
       },
     },
     async (request, reply) => {
-      const { amountCents, pixKeyType, description, requestKey } = request.body;
+      const { amountCents, pixKeyType, description, requestKey, metadata } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
       deps.limiter.requireKeysFound(request.caller.accountId);
@@ -68,6 +68,7 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
           pixKeyType,
           description,
           requestKey,
+          ...(metadata && { metadata }),
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');

@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { Body, Cents, OneOf, Text, Uuid } from '../http/schema.ts';
+import { type Metadata, MetadataBody } from '../payments/metadata.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 
 export const TransferBody = Body(
@@ -16,6 +17,7 @@ export const TransferBody = Body(
     pixKeyType: OneOf(['EMAIL', 'CPF', 'CNPJ', 'PHONE', 'RANDOM'], 'Type of the key'),
     description: Text('May be empty', { minLength: 0, maxLength: 80 }),
     requestKey: Uuid('Made by the caller, once per transfer; repeat it, never replace it, after a timeout'),
+    metadata: Type.Optional(MetadataBody),
   },
   {
     examples: [
@@ -44,4 +46,5 @@ export interface TransferRequest {
   pixKeyType: PixKeyType;
   description: string;
   requestKey: string;
+  metadata?: Metadata;
 }

@@ -1,6 +1,7 @@
 import type { Log } from '../ground/log.ts';
 import type { DeliveryMeasures, DeliveryOutcome } from '../ground/measures.ts';
 import type { Secrets } from '../ground/secrets.ts';
+import type { Traces } from '../ground/traces.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
@@ -71,6 +72,7 @@ export interface DeliveryDeps {
   addresses: Addresses;
   /** Counts attempts by what they ended with. */
   measures?: { deliveries: Pick<DeliveryMeasures, 'byOutcome'> };
+  traces?: Traces | null;
 }
 
 /** How long a lane belongs to a process that is not heard of any more. */
@@ -120,7 +122,7 @@ interface Ended {
 }
 
 export function createDeliverer(deps: DeliveryDeps): Deliverer {
-  const { sql, clock, ids, net, secrets, addresses, log } = deps;
+  const { sql, clock, ids, net, secrets, addresses, log, traces } = deps;
   const owner = ids.uuid();
   const lanes = new Map<string, Lane>();
   let wake = (): void => {};
@@ -240,7 +242,8 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
       const first = isFirst(delivery) && delivery.paymentId !== null ? delivery.paymentId : null;
       if (first !== null) lane.payments.add(first);
       lane.running++;
-      const work = attempt(lane, endpoint, delivery).then((end) => {
+      const made = () => attempt(lane, endpoint, delivery);
+      const work = (traces ? traces.around('delivery', {}, made, outcomeOf) : made()).then((end) => {
         lane.running--;
         lane.workedAt = clock.monotonicMs();
         if (first !== null) lane.payments.delete(first);
@@ -292,6 +295,10 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
             delivery.body,
           ),
           'x-webhook-attempt': String(delivery.made + 1),
+          // Beside the signature, which carries the real time: a receiver's check of its age stays as strict as it is.
+          ...(endpoint.aheadMs !== null && {
+            'x-webhook-test-time': new Date(at + endpoint.aheadMs).toISOString(),
+          }),
         },
         body: delivery.body,
         timeoutMs: attemptMs,
@@ -548,3 +555,5 @@ function healthNewsOf(batch: readonly Ended[]): HealthNews[] {
       failedAttempts > 0 || lanes.get(endpointId)?.endpoint?.failingSince !== null,
   );
 }
+
+const outcomeOf = ({ result }: { result: Result }): string => (succeeded(result) ? 'delivered' : 'failed');

@@ -14,12 +14,15 @@ export interface Listener extends LaneKey {
   operationIds: string[] | null;
   enabled: boolean;
   test: boolean;
+  /** Of the account's test clock; null: it has none. */
+  aheadMs: number | null;
 }
 
 const selectListeners: Statement = {
   name: 'delivery_listeners',
-  text: `SELECT w.account_id AS "accountId", w.id AS "endpointId", w.events, w.operation_ids AS "operationIds", w.enabled, a.test
-    FROM webhook_endpoint w JOIN account a ON a.id = w.account_id
+  text: `SELECT w.account_id AS "accountId", w.id AS "endpointId", w.events, w.operation_ids AS "operationIds", w.enabled, a.test,
+      c.ahead_ms AS "aheadMs"
+    FROM webhook_endpoint w JOIN account a ON a.id = w.account_id LEFT JOIN test_clock c ON c.account_id = w.account_id
     WHERE w.account_id = ANY ($1::uuid[]) AND w.deleted_at IS NULL`,
 };
 
@@ -165,6 +168,8 @@ export interface LaneEndpoint extends LaneKey {
   previousSecretUntil: number | null;
   failingSince: number | null;
   test: boolean;
+  /** Of the account's test clock; null: it has none. */
+  aheadMs: number | null;
   wakes: number;
 }
 
@@ -172,11 +177,12 @@ const selectEndpoints: Statement = {
   name: 'lane_endpoints',
   text: `SELECT w.account_id AS "accountId", w.id AS "endpointId", w.url, w.enabled AND w.deleted_at IS NULL AS enabled, w.secret,
       w.previous_secret AS "previousSecret", w.previous_secret_until AS "previousSecretUntil",
-      w.failing_since AS "failingSince", a.test, l.wakes
+      w.failing_since AS "failingSince", a.test, c.ahead_ms AS "aheadMs", l.wakes
     FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, endpoint_id)
       JOIN webhook_lane l ON l.account_id = k.account_id AND l.endpoint_id = k.endpoint_id
       JOIN webhook_endpoint w ON w.account_id = k.account_id AND w.id = k.endpoint_id
-      JOIN account a ON a.id = w.account_id`,
+      JOIN account a ON a.id = w.account_id
+      LEFT JOIN test_clock c ON c.account_id = w.account_id`,
 };
 
 export const findLaneEndpoints = (tx: Queries, lanes: readonly LaneKey[]): Promise<LaneEndpoint[]> =>
@@ -492,3 +498,28 @@ export const pruneDeliveries = async (
   below: string,
   most: number,
 ): Promise<number> => (await sql.run(prune, [accountIds, below, most])).length;
+
+// -------------------------------------------------------------------------------------------------------------- test clocks
+
+const shift: Statement = {
+  name: 'delivery_shift',
+  text: `UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond' FROM webhook_endpoint w
+    WHERE w.account_id = $1 AND d.account_id = w.account_id AND d.endpoint_id = w.id AND d.status = 'pending'
+      AND d.due_at IS NOT NULL`,
+};
+
+const wakeAll: Statement = {
+  name: 'lane_wake_account',
+  text: `UPDATE webhook_lane SET due_at = least(due_at, $2), wakes = wakes + 1 WHERE account_id = $1`,
+};
+
+/** Brings the next attempts of an account nearer. Its lanes look for work at once. */
+export async function shiftDeliveries(
+  tx: Queries,
+  accountId: string,
+  byMs: number,
+  nowMs: number,
+): Promise<void> {
+  await tx.run(shift, [accountId, byMs]);
+  await tx.run(wakeAll, [accountId, timestamp(nowMs)]);
+}

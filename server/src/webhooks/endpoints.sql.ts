@@ -264,3 +264,15 @@ export const markEndpointTold = (
   id: string,
   told: number,
 ): Promise<unknown> => sql.run(markTold, [accountId, id, told]);
+
+const shift: Statement = {
+  name: 'webhook_shift',
+  text: `UPDATE webhook_endpoint SET failing_since = failing_since - $2 * interval '1 millisecond',
+      tell_after = tell_after - $2 * interval '1 millisecond',
+      previous_secret_until = previous_secret_until - $2 * interval '1 millisecond'
+    WHERE account_id = $1 AND deleted_at IS NULL`,
+};
+
+/** Lets time pass for an account's endpoints: test clocks. */
+export const shiftEndpoints = (tx: Queries, accountId: string, byMs: number): Promise<unknown> =>
+  tx.run(shift, [accountId, byMs]);

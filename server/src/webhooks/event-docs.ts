@@ -1,6 +1,9 @@
+import { CloseSchema } from '../closes/view.ts';
 import { type EventType, eventSchemaVersion, eventTypes } from '../events/event.ts';
 import { OperationSchema } from '../operations/schema.ts';
+import { RefundSchema } from '../payments/refund-view.ts';
 import { PaymentSchema } from '../payments/schema.ts';
+import { DisputeSchema } from '../settlement/disputes/view.ts';
 import { sampleOf, sampleTypes } from './samples.ts';
 
 const sampleOperation = '01939f3a-7a00-7000-8000-000000000003';
@@ -29,7 +32,7 @@ function capital(word: string): string {
 }
 
 function bodyOf(type: EventType): Record<string, unknown> {
-  const ofPayment = type.startsWith('charge.') || type.startsWith('transfer.');
+  const isChange = /^(charge|transfer|dispute|refund)\./.test(type);
   const name = `${type.split('.').map(capital).join('')}Event`;
   return {
     title: name,
@@ -41,7 +44,7 @@ function bodyOf(type: EventType): Record<string, unknown> {
       timestamp: { type: 'string', format: 'date-time', description: 'When it happened' },
       schemaVersion: { type: 'integer', description: 'Version of the payload' },
       livemode: { type: 'boolean', description: 'false: of a test account, or a sample' },
-      ...(ofPayment && {
+      ...(isChange && {
         change: {
           type: 'object',
           description: 'The state that was left and the one that was entered',
@@ -49,7 +52,7 @@ function bodyOf(type: EventType): Record<string, unknown> {
           required: ['from', 'to'],
         },
       }),
-      data: dataOf(type, ofPayment),
+      data: dataOf(type),
     },
     required: [
       'id',
@@ -58,12 +61,12 @@ function bodyOf(type: EventType): Record<string, unknown> {
       'schemaVersion',
       'livemode',
       'data',
-      ...(ofPayment ? ['change'] : []),
+      ...(isChange ? ['change'] : []),
     ],
   };
 }
 
-function dataOf(type: EventType, ofPayment: boolean): Record<string, unknown> {
+function dataOf(type: EventType): Record<string, unknown> {
   const operation = { type: 'string', format: 'uuid', description: 'The business operation' };
   if (type === 'webhook.test') {
     return {
@@ -73,11 +76,15 @@ function dataOf(type: EventType, ofPayment: boolean): Record<string, unknown> {
       required: ['operationId'],
     };
   }
-  if (!ofPayment) {
+  if (type === 'close.completed') return { ...CloseSchema, title: 'CloseSnapshot' };
+  if (type.startsWith('dispute.')) return { ...DisputeSchema, title: 'DisputeSnapshot' };
+  if (type.startsWith('operation.')) {
     return merged('OperationSnapshot', 'The operation as it was then', OperationSchema, {
       operationId: operation,
     });
   }
+  if (type.startsWith('refund.'))
+    return merged('RefundSnapshot', 'The refund as it was then', RefundSchema, {});
   return merged('PaymentSnapshot', 'The payment as it was then, without its code', PaymentSchema, {
     requestKey: { type: 'string', format: 'uuid', description: 'As the caller gave it' },
   });

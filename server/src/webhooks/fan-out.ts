@@ -24,12 +24,13 @@ export function fanOutTo({ clock }: { clock: Clock }): FanOut {
     const deliveries: NewDelivery[] = [];
     const lanes = new Map<string, LaneKey>();
     for (const { accountId, eventId, paymentId, seq, type, operationId } of published) {
-      for (const { endpointId, events, operationIds, enabled, test } of listeners.get(accountId) ?? []) {
+      for (const { endpointId, events, operationIds, enabled, test, aheadMs } of listeners.get(accountId) ??
+        []) {
         const hears =
           (events[0] === '*' || events.includes(type)) &&
           (operationIds === null || operationIds.includes(operationId));
         if (!hears) continue;
-        const triesLeft = attemptsOf({ test });
+        const triesLeft = attemptsOf({ test, aheadMs });
         deliveries.push({ accountId, endpointId, eventId, paymentId, seq, skipped: !enabled, triesLeft });
         if (enabled) lanes.set(endpointId, { accountId, endpointId });
       }

@@ -21,8 +21,14 @@ export interface TriggerOptions {
   key: string;
 }
 
-/** `transfer.unknown` takes a quarter of an hour, and nothing brings it about at once. */
-export type Triggered = Exclude<EventType, 'transfer.unknown'>;
+/**
+ * A quarter of an hour passes before `transfer.unknown`, up to ten minutes before a dispute is read, and a day before a close: nothing
+ * brings these about at once.
+ */
+export type Triggered = Exclude<EventType, 'transfer.unknown' | 'close.completed' | `dispute.${string}`>;
+
+export const canTrigger = (type: EventType): type is Triggered =>
+  type !== 'transfer.unknown' && type !== 'close.completed' && !type.startsWith('dispute.');
 
 /** @returns what was done, by id */
 export async function trigger(
@@ -103,6 +109,22 @@ export async function trigger(
   const operation = (): Promise<{ id: string }> =>
     api('POST', '/operations', { name: `Teste ${ids.uuid().slice(-6)}`, requestKey: ids.uuid() });
 
+  async function refund(fate: string, status: string): Promise<Record<string, string>> {
+    // A charge of its own fee does not cover its whole refund.
+    await paid();
+    const { id: paymentId } = await paid();
+    const { id: refundId } = await api('POST', `/payments/${paymentId}/refunds`, {
+      description: `${fate}@simulator.example`,
+      requestKey: ids.uuid(),
+    });
+    for (let tries = 0; tries < 300; tries++) {
+      if ((await api<{ status: string }>('GET', `/refunds/${refundId}`)).status === status)
+        return { paymentId, refundId };
+      await clock.sleep(200);
+    }
+    throw new Error(`refund ${refundId} did not become ${status}`);
+  }
+
   switch (type) {
     case 'charge.created':
       return { paymentId: (await charge()).id };
@@ -135,6 +157,11 @@ export async function trigger(
       await payer(`/payouts/${providerId(id)}/return`);
       return { paymentId: id };
     }
+    case 'charge.refunded':
+    case 'refund.completed':
+      return refund('complete', 'completed');
+    case 'refund.failed':
+      return refund('refuse-later', 'failed');
     case 'operation.created':
     case 'operation.updated':
     case 'operation.deleted': {

@@ -147,14 +147,13 @@ describe('the login of the service', () => {
       migrationUrl: begun.url,
       clock: systemClock,
       log: createLog('silent'),
-      embedded: true,
     });
     return openPool({ url: begun.serviceUrl, log: createLog('silent'), name: 'vintem test', size: 1 });
   }
 
   it('cannot leave its role: no statement of the service makes a journal changeable', async () => {
     const sql = await service(await begin());
-    await checkServiceRole(sql, { log: createLog('silent'), embedded: true });
+    await checkServiceRole(sql, { log: createLog('silent'), own: 'vintem_service' });
     for (const attack of [
       'SET ROLE NONE; DELETE FROM vintem.journal',
       'RESET ROLE; DELETE FROM vintem.journal',
@@ -184,7 +183,7 @@ describe('the login of the service', () => {
   it('is refused by the start when somebody gave it another role', async () => {
     const begun = await begin();
     const sql = await service(begun);
-    const check = () => checkServiceRole(sql, { log: createLog('silent'), embedded: true });
+    const check = () => checkServiceRole(sql, { log: createLog('silent'), own: 'vintem_service' });
     await query(begun.url, 'GRANT vintem_owner TO vintem_service');
     await expect(check()).rejects.toThrow('take other roles');
     await query(begun.url, 'REVOKE vintem_owner FROM vintem_service');

@@ -9,6 +9,7 @@ import { SettingFault } from '../../src/ground/config.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import type { Sql } from '../../src/ports/sql.ts';
 
 const clock = systemClock;
 const log = createLog('silent');
@@ -232,7 +233,7 @@ describe('migrations', () => {
 describe('roles', () => {
   it('let the service write a journal and never change, remove or empty one', async () => {
     await migrate({ url: db.url, clock, log });
-    await checkServiceRole(db.sql, { log, embedded: false });
+    await checkServiceRole(db.sql, { log, own: null });
     for (const text of [
       'UPDATE vintem.journal SET available = 1',
       'DELETE FROM vintem.journal',
@@ -248,10 +249,27 @@ describe('roles', () => {
   it('end the start when the service could change a journal', async () => {
     await migrate({ url: db.url, clock, log });
     await db.admin('GRANT UPDATE (available) ON vintem.journal TO vintem_app');
-    await expect(checkServiceRole(db.sql, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
+    await expect(checkServiceRole(db.sql, { log, own: null })).rejects.toBeInstanceOf(SettingFault);
     const owner = openPool({ url: db.url, log, name: 'vintem test', role: 'vintem_owner' });
-    await expect(checkServiceRole(owner, { log, embedded: false })).rejects.toBeInstanceOf(SettingFault);
+    await expect(checkServiceRole(owner, { log, own: null })).rejects.toBeInstanceOf(SettingFault);
     await owner.close();
+  });
+
+  it('end the start when a pooler between has dropped the limits of the session', async () => {
+    await migrate({ url: db.url, clock, log });
+    const within: Sql = {
+      ...db.sql,
+      run: (statement, values) =>
+        db.sql.tx(async (tx) => {
+          await tx.run({ name: 'test.dropped', text: 'SET LOCAL lock_timeout = 0' });
+          return tx.run(statement, values);
+        }),
+    };
+    const refused = checkServiceRole(within, { log, own: null });
+    await expect(refused).rejects.toBeInstanceOf(SettingFault);
+    await expect(refused).rejects.toThrow(
+      'DATABASE_URL: the connection has other settings than vintem asks for (lock_timeout): a pooler',
+    );
   });
 
   it('are enough for a login that may create roles and use the database', async () => {
@@ -266,7 +284,7 @@ describe('roles', () => {
     await db.admin(`GRANT vintem_owner, vintem_app TO ${user.login} WITH ${admin}`);
     expect(await migrate({ url: user.url, clock, log })).toEqual({ applied: names });
     const pool = openPool({ url: user.url, log, name: 'vintem test' });
-    await checkServiceRole(pool, { log, embedded: false });
+    await checkServiceRole(pool, { log, own: null });
     await pool.close();
     await user.drop();
   });
@@ -289,7 +307,7 @@ describe('roles', () => {
     const both = { url: service.url, migrationUrl: db.url, clock, log };
     expect(await migrate(both)).toEqual({ applied: names });
     const pool = openPool({ url: service.url, log, name: 'vintem test' });
-    await checkServiceRole(pool, { log, embedded: false });
+    await checkServiceRole(pool, { log, own: null });
     await pool.close();
     // Without the owner it still starts while there is nothing to migrate.
     expect(await migrate({ url: service.url, clock, log })).toEqual({ applied: [] });

@@ -12,18 +12,24 @@ import type { ChainKey } from '../../src/ledger/till.ts';
 import { deleteOperation, operationDirectory } from '../../src/operations/operations.ts';
 import { findDays, findOpenIncidents, findUnknown } from '../../src/panel/views/overview.sql.ts';
 import { findLastCompared, findReconciledOperations } from '../../src/panel/views/reconciliation.sql.ts';
-import { findRecordsByEndToEnd } from '../../src/panel/views/records.sql.ts';
+import {
+  findJournal,
+  findRecordsByEndToEnd,
+  highestSeq,
+  type RecordSearch,
+} from '../../src/panel/views/records.sql.ts';
+import { findPage } from '../../src/panel/views/records.ts';
 import { findByEndToEnd } from '../../src/payments/lookup.sql.ts';
-import type { Payment, PaymentKind } from '../../src/payments/payment.ts';
+import type { Payment } from '../../src/payments/payment.ts';
 import { systemClock as clock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Sql } from '../../src/ports/sql.ts';
-import { claimDueSends } from '../../src/settlement/dispatch/intents.sql.ts';
+import { claimDueSends, type SendClass } from '../../src/settlement/dispatch/intents.sql.ts';
 import { installationId } from '../../src/settlement/operator/audit.sql.ts';
 import { findOldestOpen, findSettled } from '../../src/settlement/operator/reconcile.sql.ts';
 import { createSeen, forgetAbandoned } from '../../src/settlement/operator/reconcile-seen.sql.ts';
 import { createOutcomeWatch } from '../../src/settlement/tracking/outcome-watch.ts';
-import { findEntries, findPlaces } from '../../src/statement/statement.sql.ts';
+import { findEntries, findNewestEntries, findPlaces } from '../../src/statement/statement.sql.ts';
 
 // No statement of a call or a page reads in proportion to history: counted by the rows that its scans read, never by time.
 const count = 3_000;
@@ -202,10 +208,55 @@ test('a page of a statement reads no more of a long history than the page, where
     expect(await tooMany((sql) => findPlaces(sql, scope, fromMs, null))).toEqual({});
     const after = places?.opening.seq ?? 0;
     expect(await tooMany((sql) => findEntries(sql, scope, after, long, 20))).toEqual({});
+    expect(await tooMany((sql) => findNewestEntries(sql, scope, 0, long, 20))).toEqual({});
+    expect(await tooMany((sql) => findJournal(sql, made.ownerId, made.operationId, highestSeq, 20))).toEqual(
+      {},
+    );
     const [entry] = await findEntries(db.sql, scope, after, long, 20);
     expect([entry?.seq, entry?.payment?.id.length]).toEqual([after + 1, 36]);
   }
   await db.admin('DELETE FROM payment WHERE account_id = $1', [made.ownerId]);
+});
+
+test('a list of payments reads its page, and what is rare is found page by page, each payment once', async () => {
+  const wanted: RecordSearch = {
+    accountId,
+    operationIds: [full, empty],
+    kinds: ['deposit'],
+    statuses: ['paid', 'pending'],
+    fromMs: null,
+    toMs: null,
+    below: null,
+    text: null,
+    minimumCents: null,
+    maximumCents: null,
+  };
+  expect(await tooMany((sql) => findPage(sql, wanted, 10, [60, 10_000]))).toEqual({});
+  const rare = async (order: string): Promise<string> => {
+    const [row] = await db.admin<{ id: string }>(
+      `UPDATE payment SET payer_name = 'Zuleica' WHERE id = (SELECT id FROM payment WHERE account_id = $1 AND operation_id = $2
+        ORDER BY created_at ${order}, id ${order} OFFSET 7 LIMIT 1) RETURNING id`,
+      [accountId, full],
+    );
+    return row?.id ?? '';
+  };
+  const ids = [await rare('DESC'), await rare('ASC')];
+  const found: string[] = [];
+  let below: RecordSearch['below'] = null;
+  let pages = 0;
+  do {
+    const { records, next } = await findPage(db.sql, { ...wanted, text: 'zuleica', below }, 10, [20, 900]);
+    found.push(...records.map((one) => one.id));
+    below = next;
+    pages++;
+  } while (below !== null);
+  expect(found).toEqual(ids);
+  const [{ all = 0 } = {}] = await db.admin<{ all: number }>(
+    'SELECT count(*)::int AS all FROM payment WHERE account_id = $1 AND operation_id = $2',
+    [accountId, full],
+  );
+  // 900 for each page, whatever the tests before have left.
+  expect(pages).toBe(Math.floor(all / 900) + 1);
 });
 
 test('due charges are found without reading the transfers that wait for a slot', async () => {
@@ -221,12 +272,12 @@ test('due charges are found without reading the transfers that wait for a slot',
   await ready('deposit', 2);
   await db.admin('ANALYZE');
   const now = clock.now();
-  const claim = (sql: Sql, kind: PaymentKind) => claimDueSends(sql, 'limited', kind, now, now + 30_000, 256);
-  expect(await tooMany((sql) => claim(sql, 'deposit'))).toEqual({});
+  const claim = (sql: Sql, of: SendClass) => claimDueSends(sql, 'limited', of, now, now + 30_000, 256);
+  expect(await tooMany((sql) => claim(sql, 'unlimited'))).toEqual({});
   expect(
     await db.admin(`SELECT FROM intent WHERE connection = 'limited' AND kind = 'deposit' AND due_at > now()`),
   ).toHaveLength(2);
-  expect(await claim(db.sql, 'transfer')).toHaveLength(256);
+  expect(await claim(db.sql, 'limited')).toHaveLength(256);
   await db.admin(`DELETE FROM intent WHERE connection = 'limited'`);
 });
 

@@ -12,7 +12,7 @@ import { hasMailbox, mailboxLink } from '../../src/panel/site/mailbox.ts';
 let service: Service;
 beforeAll(async () => {
   service = await openService({ env: { RATE_LIMITS: 'on' } });
-}, 60_000);
+});
 afterAll(() => service?.close());
 
 const opened: Socket[] = [];
@@ -213,6 +213,18 @@ describe('the mailbox page', () => {
     ]) {
       expect([name, await read({ 'x-mailbox-token': token(), [name]: '127.0.0.1' })]).toEqual([name, 404]);
     }
+  });
+
+  test('closes with the first connection that moves money', async () => {
+    await service.database.admin(
+      `INSERT INTO connection SELECT (jsonb_populate_record(c, $1)).* FROM connection c WHERE id = 'simulator'`,
+      [{ id: 'bank', adapter: 'efi', credentials: '\\x00', url: 'https://bank.example', test: false }],
+    );
+    expect(await read({ 'x-mailbox-token': token() })).toBe(404);
+    await service.database.admin("UPDATE connection SET state = 'retired' WHERE id = 'bank'");
+    expect(await read({ 'x-mailbox-token': token() })).toBe(404);
+    await service.database.admin("DELETE FROM connection WHERE id = 'bank'");
+    expect(await read({ 'x-mailbox-token': token() })).toBe(200);
   });
 
   test('does not exist with a live provider, a public address, a mail server or a proxy', () => {

@@ -120,6 +120,7 @@ async function act(merchant: Merchant, name: string, id: string): Promise<void> 
       accountId: merchant.ownerId,
       accountNumber: Number(account?.number),
       test: true,
+      connection: 'simulator',
       keyId: null,
       permissions: new Set<never>(),
       requestId: 'the guide',
@@ -130,7 +131,7 @@ async function act(merchant: Merchant, name: string, id: string): Promise<void> 
   } else throw new Error(`the guide asks for ${name}`);
 }
 
-test('every request on the page gets the answer that stands below it', { timeout: 60_000 }, async () => {
+test('every request on the page gets the answer that stands below it', async () => {
   let merchant: Merchant | undefined;
   let answer: Answer | undefined;
   let asked = '';
@@ -182,22 +183,26 @@ test('every call of the document stands on the page', async () => {
   }
 });
 
-test('every error, field error, reason, state and field stands on the page', async () => {
-  const document = JSON.parse(
-    await readFile(new URL('../../../contract/openapi.json', import.meta.url), 'utf8'),
-  );
-  const { properties } = document.components.schemas.Payment;
-  const names = [
-    ...Object.keys(catalogue),
-    ...fieldCodes,
-    ...reasonCodes,
-    ...properties.status.enum,
-    ...Object.keys(properties),
-    ...Object.keys(document.components.schemas.AccountSummary.properties),
-  ];
-  const missing = names.filter((name) => !guide.includes(`\`${name}\``) && !guide.includes(`"${name}"`));
-  expect(missing).toEqual([]);
-});
+test.each(['guide.md', 'pt/guide.md'])(
+  'every error, field error, reason, state and field stands in %s',
+  async (name) => {
+    const page = await readFile(new URL(name, folder), 'utf8');
+    const document = JSON.parse(
+      await readFile(new URL('../../../contract/openapi.json', import.meta.url), 'utf8'),
+    );
+    const { properties } = document.components.schemas.Payment;
+    const names = [
+      ...Object.keys(catalogue),
+      ...fieldCodes,
+      ...reasonCodes,
+      ...properties.status.enum,
+      ...Object.keys(properties),
+      ...Object.keys(document.components.schemas.AccountSummary.properties),
+    ];
+    const missing = names.filter((one) => !page.includes(`\`${one}\``) && !page.includes(`"${one}"`));
+    expect(missing).toEqual([]);
+  },
+);
 
 test('every code of the catalogue stands beside its status', () => {
   const rows = guide.split('\n').filter((line) => line.startsWith('| ') && /^\| (\d{3})/.test(line));
@@ -207,7 +212,8 @@ test('every code of the catalogue stands beside its status', () => {
   }
 });
 
-test('the limits on the page are the ones that hold', () => {
+test.each(['guide.md', 'pt/guide.md'])('the limits of %s are the ones that hold', async (file) => {
+  const page = await readFile(new URL(file, folder), 'utf8');
   for (const name of [
     'reads',
     'files',
@@ -218,6 +224,6 @@ test('the limits on the page are the ones that hold', () => {
     'account',
   ] as const) {
     const { perSecond, burst } = defaultQuotas[name];
-    expect(guide).toContain(`| \`${name}\` | ${perSecond} | ${burst} |`);
+    expect(page).toContain(`| \`${name}\` | ${perSecond} | ${burst} |`);
   }
 });

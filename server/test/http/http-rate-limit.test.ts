@@ -13,6 +13,7 @@ const never = () => Promise.reject(new Error('not called'));
 const useCases = {
   createCharge: never,
   createTransfer: never,
+  createRefund: () => Promise.reject(new Error('no refund is asked for')),
   confirmDraft: never,
   cancelDraft: never,
   refreshIfOverdue: async (payment: Payment) => payment,

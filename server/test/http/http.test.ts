@@ -363,6 +363,7 @@ test('a drain answers what is under way and ends every connection', async () => 
         throw refuse('amount_below_fee');
       },
       createTransfer: () => Promise.reject(new Error('not called')),
+      createRefund: () => Promise.reject(new Error('no refund is asked for')),
       confirmDraft: () => Promise.reject(new Error('not called')),
       cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,
@@ -404,6 +405,7 @@ test('a delivery of a provider is passed on unchanged, whatever its type, up to 
     useCases: {
       createCharge: () => Promise.reject(new Error('not called')),
       createTransfer: () => Promise.reject(new Error('not called')),
+      createRefund: () => Promise.reject(new Error('no refund is asked for')),
       confirmDraft: () => Promise.reject(new Error('not called')),
       cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,

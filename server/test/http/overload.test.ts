@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import {
   callWith,
   type Merchant,
@@ -47,6 +48,7 @@ const waiting = async (): Promise<boolean> =>
 test('what cannot be answered in time is shed, reads before creations, and it comes back by itself', async () => {
   // The same as in `runApi`, with a quarter of its eight seconds: reads are refused from 250 ms of waiting on, creations from a second.
   const { runtime } = service;
+  const timed = manualClock();
   const app = buildServer({
     mayShare: () => true,
     ...runtime,
@@ -54,13 +56,14 @@ test('what cannot be answered in time is shed, reads before creations, and it co
     useCases: {
       createTransfer: (caller, asked) => createTransfer(runtime, caller, asked),
       createCharge: () => Promise.reject(new Error('not asked here')),
+      createRefund: () => Promise.reject(new Error('no refund is asked for')),
       confirmDraft: () => Promise.reject(new Error('not asked here')),
       cancelDraft: () => Promise.reject(new Error('not asked here')),
       refreshIfOverdue: async (payment) => payment,
       receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
     },
     readiness: async () => [],
-    load: createLoad(runtime.clock, () => waitForTurn(runtime), 2_000),
+    load: createLoad(timed, () => waitForTurn(runtime), 2_000),
   });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`;
@@ -73,19 +76,21 @@ test('what cannot be answered in time is shed, reads before creations, and it co
     const stalled = await stall();
     const held = local.transfer();
     await until(waiting);
-    // Two measurements lie a quarter of a second apart; each waits behind the flush that stands still.
-    await runtime.clock.sleep(300);
+    // Two measurements lie a quarter of a second apart; each waits 400 ms behind the flush that stands still.
+    timed.advance(300);
     expect((await read()).status).toBe(200);
-    await runtime.clock.sleep(400);
+    timed.advance(400);
     await stalled.go();
     expect((await held).body.code).toBe('insufficient_balance');
+    // The measurement was submitted before this one.
+    await waitForTurn(runtime);
   }
   // The measurement ends right behind the transfer that it waited for.
   let shed = await read();
   await until(async () => {
     if (shed.status === 200) shed = await read();
     return shed.status !== 200;
-  }, 200);
+  });
   expect([shed.status, shed.body.code]).toEqual([503, 'overloaded']);
   expect(Number(shed.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
   expect((await local.transfer()).body.code).toBe('insufficient_balance');
@@ -93,9 +98,12 @@ test('what cannot be answered in time is shed, reads before creations, and it co
   for (const path of ['/healthz', '/readyz']) expect((await fetch(url + path)).status).toBe(200);
   const hook = await fetch(`${url}/hooks/providers/simulator/none`, { method: 'POST', body: '{}' });
   expect(await hook.text()).not.toContain('overloaded');
-  await until(async () => (await read()).status === 200, 3_000);
+  await until(async () => {
+    timed.advance(300);
+    return (await read()).status === 200;
+  });
   await app.close();
-}, 30_000);
+});
 
 test('one late turn sheds nothing, two do: reads from an eighth of the time on, changes from a quarter, creations from half', async () => {
   const clock = shiftedClock();

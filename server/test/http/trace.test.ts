@@ -62,13 +62,13 @@ test('a trace is forwarded to the provider with the call that its caller waits f
   expect(await heardOf(await post('/pix/transfers', transfer, { traceparent }))).toBe(traceparent);
   expect(await heardOf(await post('/pix/transfers', transfer, {}))).toBeUndefined();
   expect(await heardOf(await post('/pix/charges', charge, { traceparent: 'mine' }))).toBeUndefined();
-  // Queries of the follow-up have no caller.
+  // Queries of the follow-up have no caller: one comes because nothing else tells how the transfer ended.
+  await service.simulator.behave({ webhook: 'drop' });
   const lost = { ...transfer, pixKey: 'lose-answer@simulator.example' };
   const answer = await post('/pix/transfers', lost, { traceparent });
   const { id } = (await answer.json()) as { id: string };
   const about = () => asked.filter(({ path }) => path.includes(`id-envio/${id.replaceAll('-', '')}`));
-  const end = Date.now() + 15_000;
-  while (about().length === 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 50));
+  await until(async () => about().length > 0);
   expect(about().every((one) => one.traceparent === undefined)).toBe(true);
 });
 
@@ -107,7 +107,6 @@ test.concurrent.each([
   ],
 ])(
   'a request that does not bring %s in time is answered 408 request_timeout and cut',
-  { timeout: 40_000 },
   async (_what, beginning) => {
     const { hostname, port } = new URL(service.url);
     const socket = connect(Number(port), hostname);
@@ -115,7 +114,6 @@ test.concurrent.each([
     socket.setEncoding('utf8').on('data', (part) => {
       text += part;
     });
-    const began = Date.now();
     socket.write(beginning.replace('KEY', (await service.newMerchant()).key));
     // The request continues a byte at a time: the limit counts the whole request, not the pause between bytes.
     const drip = setInterval(() => socket.write(beginning.includes('\r\n\r\n') ? ' ' : 'X'), 500);
@@ -128,6 +126,5 @@ test.concurrent.each([
       code: 'request_timeout',
       requestId: expect.stringMatching(/^req_/),
     });
-    expect(Date.now() - began).toBeLessThan(20_000);
   },
 );

@@ -1,4 +1,5 @@
 import { createDatabase } from '@vintem/testkit/database.ts';
+import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import {
   booksOf,
   codeOf,
@@ -303,7 +304,7 @@ interface Noting {
   writes: (token: string) => Write[];
   withinMs?: number;
 }
-const noting = ({ chains, reads = [], writes, withinMs = 8_000 }: Noting): Command<'done'> => {
+const noting = ({ chains, reads = [], writes, withinMs = 120_000 }: Noting): Command<'done'> => {
   const token = ids.uuid();
   return {
     token,
@@ -467,20 +468,26 @@ describe('time', () => {
   it('that is over while the database says nothing is answered so, each command in its own time', async () => {
     const shop = await newOperation();
     const slow = gate(db.sql, 'before COMMIT');
-    const till = tillOver(slow.sql);
+    const moved = manualClock();
+    const till = createTill({ sql: slow.sql, clock: moved, log: silent });
     const order: string[] = [];
-    const told = async (name: string, command: Command<string>) => {
-      const code = await codeOf(till.submit(command));
+    const told = async (name: string, cents: number, withinMs: number) => {
+      const deadlineMs = moved.monotonicMs() + withinMs;
+      const code = await codeOf(till.submit({ ...credit(shop, cents), deadlineMs }));
       order.push(`${name} ${code}`);
     };
-    const began = clock.monotonicMs();
-    const short = told('short', credit(shop, 1, { withinMs: 60 })).then(() => clock.monotonicMs() - began);
-    const long = told('long', credit(shop, 2, { withinMs: 200 })).then(() => clock.monotonicMs() - began);
-    const patient = told('patient', credit(shop, 4));
+    const [short, long, patient] = [told('short', 1, 60), told('long', 2, 200), told('patient', 4, 8_000)];
     await slow.reached;
-    expect(await short).toBeGreaterThanOrEqual(60);
+    moved.advance(59);
+    await new Promise(setImmediate);
+    expect(order).toEqual([]);
+    moved.advance(1);
+    await short;
+    moved.advance(139);
+    await new Promise(setImmediate);
     expect(order).toEqual(['short processing_unavailable']);
-    expect(await long).toBeGreaterThanOrEqual(200);
+    moved.advance(1);
+    await long;
     slow.open();
     await patient;
     expect(order).toEqual(
@@ -594,7 +601,7 @@ describe('a lock that somebody keeps', () => {
     const { release } = await keepLock(shop);
     const { sql, flushes } = failing(null, '23505', null);
     const answer = tillOver(sql).submit(credit(shop, 5));
-    await expect.poll(flushes, { timeout: 5_000 }).toBe(2);
+    await expect.poll(flushes).toBe(2);
     await release();
     expect([await answer, flushes()]).toEqual(['posted', 3]);
   });
@@ -625,14 +632,17 @@ describe('a lock that somebody keeps', () => {
 });
 
 describe('a lost answer to COMMIT', () => {
-  const reached = async (arrives: boolean | 'late'): Promise<{ till: Till; way: Way }> => {
+  const reached = async (
+    arrives: boolean | 'late',
+    timed: Clock = clock,
+  ): Promise<{ till: Till; way: Way }> => {
     const way = await cutAtCommit(db.url, arrives);
     const sql = openPool({ url: way.url, log: silent, name: 'vintem test' });
     onTestFinished(async () => {
       await sql.close();
       await way.close();
     });
-    return { till: tillOver(sql), way };
+    return { till: createTill({ sql, clock: timed, log: silent }), way };
   };
 
   it('of postings alone is learnt from the journal, by the token in it', async () => {
@@ -712,13 +722,19 @@ describe('a lost answer to COMMIT', () => {
 
   it('is looked for as long as anybody waits; the others are answered in their own time', async () => {
     const shop = await newOperation();
-    const { till, way } = await reached(true);
+    const moved = manualClock();
+    const { till, way } = await reached(true, {
+      ...moved,
+      // Its looks are made in real time, its deadlines are not.
+      sleep: (ms, signal) => (signal ? moved.sleep(ms, signal) : clock.sleep(ms)),
+    });
     way.refuseOthers();
-    const began = clock.monotonicMs();
-    const short = codeOf(till.submit(credit(shop, 1, { withinMs: 150 })));
-    const long = till.submit(credit(shop, 2));
+    const by = (withinMs: number) => ({ deadlineMs: moved.monotonicMs() + withinMs });
+    const short = codeOf(till.submit({ ...credit(shop, 1), ...by(150) }));
+    const long = till.submit({ ...credit(shop, 2), ...by(8_000) });
+    await expect.poll(() => way.cuts()).toBe(1);
+    moved.advance(150);
     expect(await short).toBe('processing_unavailable');
-    expect(clock.monotonicMs() - began).toBeLessThan(2_000);
     way.letThrough();
     expect(await long).toBe('posted');
     expect(await balanceOf(shop)).toMatchObject({ available: 3, seq: 2 });

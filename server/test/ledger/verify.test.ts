@@ -2,8 +2,9 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { truthOf } from '@vintem/testkit/truth.ts';
 import { verified as verifiedOf } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { invariants } from '../../src/ledger/invariants.ts';
-import { findStoredOperations } from '../../src/ledger/verify.sql.ts';
+import { invariants, type StoredJournal } from '../../src/ledger/invariants.ts';
+import { hashOf } from '../../src/ledger/journal.ts';
+import { findJournals, findStoredBooks } from '../../src/ledger/verify.sql.ts';
 import type { Verified, VerifyOptions } from '../../src/ledger/verify.ts';
 import { divergencesOf, recordDivergences } from '../../src/settlement/incidents/divergences.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
@@ -27,7 +28,7 @@ const faults = ({ checks }: Verified): string[] =>
   checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
 
 test('every invariant has its number once, and is examined or says why not', async () => {
-  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 51 }, (_, index) => index + 1));
+  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 59 }, (_, index) => index + 1));
   for (const { notHere, name, number, ...functions } of invariants) {
     expect(name).not.toBe('');
     expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
@@ -61,7 +62,7 @@ test('what the service wrote is consistent, in full and from the checkpoints, be
   expect(examined).toBeGreaterThanOrEqual(242);
   const checkpoints = await service.database.admin('SELECT * FROM checkpoint');
   expect(checkpoints.length).toBeGreaterThan(0);
-}, 60_000);
+});
 
 test('the provider’s own truth agrees', async () => {
   await until(
@@ -111,6 +112,47 @@ test('a changed byte in an old journal is found; deletion answers 503 until a pe
     [victim.ownerId],
   );
   expect((await verified()).ok).toBe(true);
+});
+
+test('journals from before clearing had a connection keep their hash; one that is attributed to another connection is found', async () => {
+  const victim = await service.newMerchant();
+  await victim.receive(1_000);
+  const { admin } = service.database;
+  const [row] = await admin<{ connection: string; hash: Buffer }>(
+    `SELECT connection, hash FROM vintem.journal WHERE account_id = $1 AND chain_id = $2`,
+    [victim.ownerId, victim.operationId],
+  );
+  expect(row?.connection).toBe('simulator');
+  const change = (assignment: string) =>
+    admin(`UPDATE vintem.journal SET ${assignment} WHERE account_id = $1 AND chain_id = $2`, [
+      victim.ownerId,
+      victim.operationId,
+    ]);
+  await change(`connection = 'another'`);
+  expect(faults(await verified())).toEqual([
+    '4 journal 1 is not what was hashed',
+    '52 journal 1 moves another, its payment is on simulator',
+  ]);
+  // As an older program wrote it.
+  const [stored] = await findJournals(
+    service.runtime.sql,
+    { accountId: victim.ownerId, chainId: victim.operationId, seq: 1 },
+    0,
+    1,
+  );
+  const old = hashOf({ ...(stored as StoredJournal), version: 1, connection: null }).toString('hex');
+  await change(`connection = NULL, version = 1, hash = '\\x${old}'`);
+  await admin(`UPDATE vintem.payment SET connection = NULL WHERE account_id = $1`, [victim.ownerId]);
+  await admin(`UPDATE vintem.balance SET head = '\\x${old}' WHERE account_id = $1 AND operation_id = $2`, [
+    victim.ownerId,
+    victim.operationId,
+  ]);
+  const balances = new Map([['simulator', (await truthOf(service.simulator)).balanceCents]]);
+  const truth = { payouts: [], charges: [], balanceCents: null, balances };
+  expect(faults(await verified(true, { provider: truth }))).toEqual([]);
+  // The next journal continues the chain in the new form.
+  await victim.receive(500);
+  expect(faults(await verified())).toEqual([]);
 });
 
 test('a deletion that finds a difference opens the incident by itself', async () => {
@@ -229,7 +271,7 @@ test('what is open is added up whatever it is, page by page and as of one moment
      WHERE i.payment_id = $1`,
     [body.id],
   );
-  const [operation] = await findStoredOperations(service.runtime.sql, busy.ownerId);
+  const [operation] = (await findStoredBooks(service.runtime.sql, busy.ownerId)).operations;
   expect(operation).toMatchObject({
     reserved: 1_000,
     unfinished: copies + 2,
@@ -240,4 +282,4 @@ test('what is open is added up whatever it is, page by page and as of one moment
     busy.ownerId,
     body.id,
   ]);
-}, 60_000);
+});

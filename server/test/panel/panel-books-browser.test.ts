@@ -3,10 +3,9 @@ import { newPerson } from '@vintem/testkit/panel.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** What a merchant looks things up in, in a real browser: amounts, the payer's view, the event log, reconciliation, files. */
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 let service: Service;
 let merchant: Merchant;
@@ -38,7 +37,7 @@ beforeAll(async () => {
   window = await openWindow(browser);
   page = window.page;
   // The first visit may have to build the pages.
-  await page.goto(`${service.url}/entrar`, { timeout: 60_000 });
+  await page.goto(`${service.url}/entrar`);
   await signInAt(page, service.url, 'ana@padaria.example');
   await heading('Início').waitFor();
 });
@@ -196,6 +195,33 @@ describe('the page of a payment', () => {
   });
 });
 
+describe('a refund', () => {
+  test('is asked for on the page of its charge, shows its state, and has a receipt', async () => {
+    const { body } = await merchant.charge({ amountCents: 5_000 });
+    await service.simulator.control('POST', `/control/charges/${body.id}/pay`);
+    await open(`/pagamentos/${body.id}`, 'Cobrança');
+    await page.getByText('Podem ser reembolsados R$ 50,00').waitFor();
+    await page.getByRole('button', { name: 'Reembolsar' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Reembolsar o pagador' });
+    await dialog.getByLabel('Valor').fill('9000');
+    await dialog.getByText('É mais do que resta da cobrança.').waitFor();
+    expect(await dialog.getByRole('button', { name: /^Reembolsar R/ }).isDisabled()).toBe(true);
+    await dialog.getByLabel('Valor').fill('1990');
+    await dialog.getByLabel(/Mensagem ao pagador/).fill('Um item devolvido');
+    await inspect(page, 'reembolso-pedir');
+    await dialog.getByRole('button', { name: 'Reembolsar R$ 19,90' }).click();
+    const list = page.getByRole('list', { name: 'Reembolsos' });
+    await list.getByText('Concluído').waitFor();
+    await page.getByText('Podem ser reembolsados R$ 30,10').waitFor();
+    await list.getByText('Um item devolvido').waitFor();
+    await inspect(page, 'cobranca-com-reembolso');
+    await list.getByRole('link', { name: 'Comprovante' }).click();
+    await heading('Comprovante Pix').waitFor();
+    await page.getByText('R$ 19,90').waitFor();
+    await inspect(page, 'comprovante-de-reembolso');
+  });
+});
+
 describe('an operation', () => {
   test('is renamed, and its new name stands everywhere', async () => {
     await open('/operacoes', 'Operações');
@@ -213,7 +239,8 @@ describe('files for spreadsheets', () => {
     ['/cobrancas', 'Cobranças', 'Id;Tipo;Situação;'],
     ['/transferencias', 'Transferências', 'Id;Tipo;Situação;'],
     ['/operacoes', 'Operações', 'Id;Nome;Principal;Disponível (R$);'],
-    ['/extrato', 'Extrato', 'Nº;Lançado em;Tipo;'],
+    ['/extrato', 'Extrato', 'Data;Lançamento;Pagador ou recebedor;'],
+    ['/extrato/lancamentos', 'Lançamentos', 'Nº;Lançado em;Tipo;'],
     ['/conciliacao', 'Conciliação', 'Id;Tipo;Situação;Valor (R$);'],
     ['/integracoes/chaves', 'Chaves de API', 'Id;Nome;Permissões;'],
     ['/integracoes/eventos', 'Eventos', 'Id;Tipo;Data;'],

@@ -21,7 +21,7 @@ beforeAll(async () => {
   await finance.signIn('bia@padaria.example');
   viewer = openTab(service);
   await viewer.signIn('leo@padaria.example');
-}, 120_000);
+});
 afterAll(() => service?.close());
 
 const account = (tab: Tab, path: string, headers: Record<string, string> = {}) =>
@@ -101,9 +101,16 @@ describe("the receiver's key", () => {
     expect((await account(viewer, `/records?kind=transfer&search=${search}`)).body.records).toEqual([]);
   });
 
-  test('the statement names payer or receiver and description on each line', async () => {
-    const { lines } = (await account(finance, `/statement?operationId=${merchant.operationId}&limit=100`))
-      .body;
+  test('a pair of the merchant is found by its value and stands in the file', async () => {
+    const { body } = await merchant.charge({ metadata: { orderId: 'Pedido-77' } });
+    const { records } = (await account(viewer, '/records?search=pedido-77')).body;
+    expect(records.map((one: { id: string }) => one.id)).toEqual([body.id]);
+    const file = await account(finance, '/records.csv?language=en&search=pedido-77');
+    expect(file.body).toContain('{""orderId"":""Pedido-77""}');
+  });
+
+  test('the journal names payer or receiver and description on each line', async () => {
+    const { lines } = (await account(finance, `/journal?operationId=${merchant.operationId}&limit=100`)).body;
     const paid = lines.filter((line: { payment: { pixKey: string } }) => line.payment.pixKey === cpf);
     expect(paid.map((line: { template: string }) => line.template)).toEqual(['complete', 'reserve']);
     expect(paid[0].payment.description).toBe('Farinha');
@@ -148,7 +155,7 @@ describe('files', () => {
   test('the panel names the language: a browser of another one changes nothing', async () => {
     const { body } = await account(
       finance,
-      `/statement.csv?language=en&operationId=${merchant.operationId}`,
+      `/journal.csv?language=en&operationId=${merchant.operationId}`,
       pt,
     );
     expect(body).toMatch(/^seq,postedAt,kind,payer,receiverKey,/);
@@ -170,5 +177,235 @@ describe('files', () => {
       /-cobrancas-2026-11-01-a-2026-11-10\.csv$/,
     );
     expect(await nameOf('kind=transfer')).toMatch(/-transferencias-ate-\d{4}-\d{2}-\d{2}\.csv$/);
+  });
+});
+
+describe('the statement', () => {
+  interface Line {
+    kind: string;
+    amountCents: number;
+    balanceCents: number;
+    payment: { payerName: string | null; pixKey: string | null; description: string };
+  }
+  const ofOperation = () => `operationId=${merchant.operationId}`;
+  const today = new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo' });
+  /** A day on each side: the test may run across midnight. */
+  const period = () =>
+    `from=${today.format(Date.now() - 86_400_000)}&to=${today.format(Date.now() + 86_400_000)}`;
+  const page = async (below?: number) => {
+    const from = below === undefined ? '' : `&below=${below}`;
+    return (await account(finance, `/statement?${ofOperation()}&${period()}&limit=3${from}`)).body;
+  };
+  const whole = async () => {
+    const first = await page();
+    const lines: Line[] = [...first.lines];
+    for (let below = first.nextBelow; below !== null; ) {
+      const next = await page(below);
+      lines.push(...next.lines);
+      below = next.nextBelow;
+    }
+    return { ...first, lines };
+  };
+
+  test('has one line for a transfer and one for its fee, the newest first, and sums up', async () => {
+    const id = await completed({ amountCents: 2_000, description: 'Aluguel' });
+    const { lines, totals, openingBalanceCents, closingBalanceCents } = await whole();
+    const ofTransfer = lines.filter((line: { paymentId: string }) => line.paymentId === id);
+    const { feeCents } = (await merchant.call('GET', `/payments/${id}`)).body;
+    expect(ofTransfer.map(({ kind, amountCents }: Line) => [kind, amountCents])).toEqual(
+      [
+        ['transfer_fee', -feeCents],
+        ['transfer', feeCents - 2_000],
+      ].filter(([, amount]) => amount !== 0),
+    );
+    expect(lines.at(-1)).toMatchObject({ kind: 'charge', payment: { payerName: 'Maria' } });
+    expect(lines[0].balanceCents).toBe(closingBalanceCents);
+    expect(openingBalanceCents).toBe(0);
+    expect(totals.inCents - totals.outCents).toBe(closingBalanceCents - openingBalanceCents);
+    const sums = lines.map((line: Line) => line.amountCents);
+    expect(totals.inCents).toBe(sums.filter((n: number) => n > 0).reduce((a: number, b: number) => a + b, 0));
+    const { balanceCents } = (await merchant.call('GET', '/account')).body;
+    expect(closingBalanceCents).toBe(balanceCents);
+  });
+
+  test('is a CSV, an OFX and a PDF file with the same sum, the receiver and a name', async () => {
+    const { lines, closingBalanceCents } = await whole();
+    const file = (ending: string) =>
+      account(finance, `/statement.${ending}?${ofOperation()}&${period()}&language=pt-BR`);
+    const csv = await file('csv');
+    expect(csv.headers.get('content-disposition')).toMatch(
+      /-extrato-\d{4}-\d{2}-\d{2}-a-\d{4}-\d{2}-\d{2}\.csv"$/,
+    );
+    expect(csv.body).toMatch(/^\ufeff?Data;Lançamento;Pagador ou recebedor;Descrição;Valor \(R\$\);Saldo/);
+    expect(csv.body).toContain(';Pix enviado;529.982.247-25;Farinha;');
+    expect(csv.body).toContain(';Pix recebido;Maria;');
+    const centsOf = (text: string) => Number(text.replace(/[.,]/, ''));
+    const rows = csv.body.trimEnd().split('\r\n').slice(1);
+    expect(rows.length).toBe(lines.length);
+    const sum = (cents: number[]) => cents.reduce((total, one) => total + one, 0);
+    expect(sum(rows.map((row: string) => centsOf(row.split(';').at(-5) ?? '')))).toBe(closingBalanceCents);
+    const ofx = await file('ofx');
+    expect(sum([...ofx.body.matchAll(/<TRNAMT>(.*)\r/g)].map(([, one]) => centsOf(one)))).toBe(
+      closingBalanceCents,
+    );
+    expect(ofx.body).toContain('<MEMO>Pix enviado - 529.982.247-25 - Farinha');
+    const pdf = await file('pdf');
+    expect(pdf.body.slice(0, 5)).toBe('%PDF-');
+    expect(pdf.headers.get('content-disposition')).toMatch(/\.pdf"$/);
+  });
+
+  test('masks the receiver for viewers, and shows no other account anything', async () => {
+    const { body } = await account(viewer, `/statement.csv?${ofOperation()}&${period()}&language=pt-BR`);
+    expect(body).toContain('***4725');
+    expect(body).not.toContain('529.982.247-25');
+    const other = await service.newMerchant();
+    for (const path of ['/statement', '/statement.csv', '/statement.ofx', '/statement.pdf', '/journal'])
+      expect((await account(finance, `${path}?operationId=${other.operationId}`)).status, path).toBe(404);
+  });
+
+  test('refuses what is no day', async () => {
+    const { status, body } = await account(finance, `/statement?${ofOperation()}&from=2026-02-30`);
+    expect([status, body.code]).toEqual([400, 'validation_failed']);
+  });
+});
+
+describe('what a new account and its developers look for', () => {
+  test('home ticks off the first steps, and says why an amount is held', async () => {
+    const fresh = await service.newMerchant();
+    await newPerson(service, fresh.ownerId, 'rui@feira.example', 'owner');
+    const tab = openTab(service);
+    await tab.signIn('rui@feira.example');
+    const home = async () => (await tab.call('GET', `/accounts/${fresh.ownerId}/overview`)).body;
+    expect((await home()).firstSteps).toEqual({ key: true, webhook: false, charge: false, transfer: false });
+    await fresh.receive(5_000);
+    expect((await home()).firstSteps).toMatchObject({ charge: true, transfer: false });
+    await service.database.admin(
+      `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
+        VALUES ($1, gen_random_uuid(), $2, 700, 'Ordem judicial 12', 'op', now())`,
+      [fresh.ownerId, fresh.operationId],
+    );
+    expect((await home()).holds).toMatchObject([{ wantedCents: 700, reason: 'Ordem judicial 12' }]);
+    await service.database.admin('UPDATE hold SET released_at = now() WHERE account_id = $1', [
+      fresh.ownerId,
+    ]);
+    await service.database.admin('UPDATE balance SET seq = seq + 1000 WHERE account_id = $1', [
+      fresh.ownerId,
+    ]);
+    expect((await home()).firstSteps).toBeNull();
+  });
+
+  test('a request is found by its id, and by its day', async () => {
+    const { headers } = await merchant.call('GET', '/account');
+    const id = headers.get('x-request-id') ?? '';
+    expect(id).not.toBe('');
+    const found = async (query: string) =>
+      (await account(finance, `/requests?${query}`)).body.requests.map(
+        (one: { requestId: string }) => one.requestId,
+      );
+    await until(async () => (await found(`requestId=${id}`)).length === 1);
+    expect(await found(`requestId=${id}&to=2020-01-01`)).toEqual([]);
+    expect(await found(`requestId=${id}&from=2020-01-01`)).toEqual([id]);
+    expect(await found('requestId=unknown')).toEqual([]);
+  });
+});
+
+describe('a refund in the panel', () => {
+  const paid = async (amountCents: number): Promise<string> => {
+    const { body } = await merchant.charge({ amountCents });
+    await service.simulator.control('POST', `/control/charges/${body.id}/pay`);
+    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
+    return body.id;
+  };
+  const ask = (tab: Tab, id: string, fields: object = {}) =>
+    tab.call('POST', `/accounts/${merchant.ownerId}/records/${id}/refunds`, {
+      requestKey: crypto.randomUUID(),
+      ...fields,
+    });
+  const refunds = async (tab: Tab, id: string) => (await account(tab, `/records/${id}/refunds`)).body;
+  const completedRefund = async (id: string) => {
+    await until(async () => (await refunds(finance, id)).refunds[0]?.status === 'completed');
+    return (await refunds(finance, id)).refunds[0];
+  };
+
+  test('gives part of a charge back, says by whom and what is left, and is recorded', async () => {
+    const id = await paid(3_000);
+    expect(await refunds(finance, id)).toMatchObject({ refunds: [], leftCents: 3_000, closed: null });
+    const { status, body } = await ask(finance, id, { amountCents: 1_000, description: 'Pão a menos' });
+    expect([status, body.leftCents, body.refunds.length]).toEqual([201, 2_000, 1]);
+    const refund = await completedRefund(id);
+    expect(refund).toMatchObject({ amountCents: 1_000, description: 'Pão a menos' });
+    expect(refund.madeBy).toMatchObject({ by: 'api', actor: 'person', name: 'Ana Prado' });
+    const { lines } = (await account(finance, `/records/${id}`)).body;
+    expect(lines.map((line: { template: string }) => line.template)).toEqual([
+      'credit',
+      'refundReserve',
+      'refundComplete',
+    ]);
+    const recorded = await service.database.admin<{ detail: object }>(
+      "SELECT detail FROM security_event WHERE kind = 'refund.created'",
+    );
+    expect(recorded.map(({ detail }) => detail)).toContainEqual({ paymentId: id, refundId: refund.id });
+    await ask(finance, id);
+    expect(await refunds(finance, id)).toMatchObject({ leftCents: 0, closed: 'nothing_left' });
+    expect((await ask(finance, id)).body.code).toBe('refund_exceeds');
+  });
+
+  test('asked for again with its key is the same refund, recorded once', async () => {
+    const id = await paid(2_000);
+    const asked = { amountCents: 500, requestKey: crypto.randomUUID() };
+    const first = await ask(finance, id, asked);
+    const again = await ask(finance, id, asked);
+    expect([first.status, again.status]).toEqual([201, 201]);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body.refunds.length).toBe(1);
+    const [recorded] = await service.database.admin<{ count: number }>(
+      `SELECT count(*) FROM security_event WHERE kind = 'refund.created' AND detail->>'paymentId' = '${id}'`,
+    );
+    expect(Number(recorded?.count)).toBe(1);
+  });
+
+  test('is named by payer and charge in the journal and on the statement', async () => {
+    const id = await paid(2_000);
+    const { body } = await ask(finance, id, { amountCents: 700 });
+    const { lines } = (await account(finance, `/journal?operationId=${merchant.operationId}&limit=20`)).body;
+    const reserve = lines.find((line: { template: string }) => line.template === 'refundReserve');
+    expect(reserve).toMatchObject({ paymentId: id, payment: { kind: 'deposit', payerName: 'Maria' } });
+    const statement = (await account(finance, `/statement?operationId=${merchant.operationId}`)).body.lines;
+    const line = statement.find((one: { kind: string }) => one.kind === 'refund');
+    expect(line).toMatchObject({ amountCents: -700, paymentId: id, payment: { payerName: 'Maria' } });
+    expect(body.refunds[0].paymentId).toBe(id);
+  });
+
+  test('has a receipt once it is completed, and none before or elsewhere', async () => {
+    const id = await paid(2_000);
+    await ask(finance, id, { amountCents: 900 });
+    const refund = await completedRefund(id);
+    const receipt = (tab: Tab, payment: string, of: string) =>
+      account(tab, `/records/${payment}/refunds/${of}/receipt.pdf`);
+    const file = await receipt(viewer, id, refund.id);
+    expect([file.status, file.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+    const other = await paid(1_000);
+    expect((await receipt(viewer, other, refund.id)).body.code).toBe('refund_not_found');
+    await service.simulator.behave({ refund: 'stay-pending' });
+    const { body } = await ask(finance, other, { amountCents: 100 });
+    await service.simulator.behave({});
+    expect((await receipt(viewer, other, body.refunds[0].id)).body.code).toBe('receipt_not_yet');
+  });
+
+  test("is for owners, administrators and finance, and not of a charge that is open or a stranger's", async () => {
+    const id = await paid(2_000);
+    expect((await ask(viewer, id)).body.code).toBe('role_denied');
+    const { body } = await merchant.charge();
+    expect(await refunds(viewer, body.id)).toMatchObject({
+      leftCents: 0,
+      closed: 'not_received',
+      until: null,
+    });
+    expect((await ask(finance, body.id)).body.code).toBe('payment_not_refundable');
+    const stranger = await service.newMerchant();
+    const foreign = (await stranger.charge()).body.id;
+    expect((await ask(finance, foreign)).body.code).toBe('payment_not_found');
+    expect((await account(finance, `/records/${foreign}/refunds`)).body.code).toBe('payment_not_found');
+    expect((await refunds(finance, id)).refunds).toEqual([]);
   });
 });

@@ -10,11 +10,9 @@ import {
 import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 /** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 const email = 'rita@padaria.example';
 let service: Service;
@@ -51,7 +49,7 @@ beforeAll(async () => {
   window = await openWindow(browser);
   page = window.page;
   // The first visit may have to build the pages.
-  await page.goto(`${service.url}/entrar`, { timeout: 90_000 });
+  await page.goto(`${service.url}/entrar`);
 });
 
 afterAll(async () => {

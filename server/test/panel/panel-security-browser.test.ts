@@ -2,12 +2,10 @@ import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem
 import { mailsTo, newPerson, openTab, password, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 
 /** What protects the people of an account, as they see it. */
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 120_000 });
 
 const email = 'olga@feira.example';
 let service: Service;
@@ -36,7 +34,7 @@ beforeAll(async () => {
   browser = await openBrowser();
   window = await openWindow(browser);
   page = window.page;
-  await page.goto(`${service.url}/entrar`, { timeout: 90_000 });
+  await page.goto(`${service.url}/entrar`);
   await signInAt(page, service.url, email);
   await heading('Início').waitFor();
 });
@@ -81,13 +79,13 @@ test('a member who is removed leaves keys that the owner decides about', async (
 test('the security log tells what happened, in both languages', async () => {
   await openTab(service).signIn(email, 'not the password');
   await page.goto(`${service.url}/seguranca/registro`);
-  await heading('Registro de segurança').waitFor();
+  await heading('Atividade').waitFor();
   await page.getByText('Pessoa removida').waitFor();
   await page.getByText('recusado').first().waitFor();
   await inspect(page, 'registro-de-seguranca');
   await page.evaluate(`localStorage.setItem('vintem.language', 'en')`);
   await page.reload();
-  await heading('Security log').waitFor();
+  await heading('Activity').waitFor();
   await page.getByText('Person removed').waitFor();
   await inspect(page, 'registro-de-seguranca-en');
   await page.evaluate(`localStorage.setItem('vintem.language', 'pt-BR')`);

@@ -1,8 +1,10 @@
+import { readdir, readFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { money, roughMoney } from '../../../panel/src/format.ts';
 import { en } from '../../../panel/src/text/en.ts';
 import { pt } from '../../../panel/src/text/pt.ts';
 import { codes } from '../../src/panel/exports/csv-words.ts';
+import { kindWords } from '../../src/statement/words.ts';
 
 describe.each([
   ['Portuguese', pt],
@@ -14,6 +16,8 @@ describe.each([
     ['reasons', codes.reasons, words.reasons],
     ['lines of the ledger', codes.movements, words.detail.lines],
     ['states', codes.statuses, words.status],
+    ['activity', codes.activity, words.securityEvents.kinds],
+    ['lines of the statement', kindWords, words.statement.kinds],
     [
       'causes',
       { api: 1, rule: 1, answer: 1, webhook: 1, query: 1, operator: 1, clock: 1 },
@@ -31,4 +35,25 @@ test('the marks of a chart are in the language of the reader', () => {
 
 test('amounts below zero have one minus sign everywhere, the one of typography', () => {
   expect(money(-123_456)).toMatch(/^−R\$\s1\.234,56$/);
+});
+
+test('the browser keeps the language, the account and the operation that were chosen, and the token of the mailbox page', async () => {
+  const folder = new URL('../../../panel/src/', import.meta.url);
+  const names = (await readdir(folder, { recursive: true })).filter((name) => /\.tsx?$/.test(name));
+  const writes: string[] = [];
+  for (const name of names) {
+    const text = await readFile(new URL(name.replaceAll('\\', '/'), folder), 'utf8');
+    expect([name, /sessionStorage|indexedDB|document\.cookie\s*=|caches\./.test(text)]).toEqual([
+      name,
+      false,
+    ]);
+    for (const [, key, value] of text.matchAll(/localStorage\.setItem\(([^,]*), ([^)]*)\)/g))
+      writes.push(`${name}: ${key} = ${value}`);
+  }
+  expect(writes.sort()).toEqual([
+    'pages/mailbox.tsx: kept = given',
+    'session.tsx: keptAccount = id',
+    'session.tsx: keptOperation = kept',
+    'text/text.tsx: kept = language',
+  ]);
 });

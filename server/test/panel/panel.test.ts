@@ -16,7 +16,7 @@ beforeAll(async () => {
   shop = await newShop();
   // The first visit may have to build the pages.
   await fetch(service.url);
-}, 120_000);
+});
 afterAll(() => service.close());
 
 const newShop = () =>

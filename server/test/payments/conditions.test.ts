@@ -89,7 +89,7 @@ test('when a withdrawal block is answered, nothing that was begun before can sti
   );
   expect(later?.transfers).toBe(blockedAt);
   expect((await merchant.transfer()).body.code).toBe('withdrawals_blocked');
-}, 30_000);
+});
 
 test('every change is on record, with what it was and what it is', async () => {
   const { ownerId } = await service.newMerchant();

@@ -36,6 +36,7 @@ async function callerOf(merchant: Merchant): Promise<Caller> {
     accountId: merchant.ownerId,
     accountNumber: Number(row?.number),
     test: true,
+    connection: 'simulator',
     keyId: null,
     permissions: new Set(['transfers']),
     requestId: 'a person',

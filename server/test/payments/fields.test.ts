@@ -21,6 +21,7 @@ beforeAll(async () => {
     useCases: {
       createCharge: take,
       createTransfer: take,
+      createRefund: () => Promise.reject(new Error('no refund is asked for')),
       confirmDraft: (caller, _id, code) => take(caller, { code }),
       cancelDraft: (caller) => take(caller, {}),
       refreshIfOverdue: async (payment) => payment,
@@ -156,6 +157,52 @@ const shown = (rows: Row[]) =>
     ];
   });
 
+const pairs = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, 'x']));
+
+/** Pairs of the caller's own; the field of a wrong value is named with its pair. */
+const metadata: Row[] = [
+  ['metadata', undefined, taken_],
+  ['metadata', { orderId: '1042', 'a.b-c_D': '😀 ã' }, taken_],
+  ['metadata', pairs(20), taken_],
+  ['metadata', pairs(21), { code: 'out_of_count' }],
+  ['metadata', { [a(40)]: a(200) }, taken_],
+  ['metadata', { [a(41)]: 'x' }, { code: 'invalid_format' }],
+  ['metadata', { name: 'e\u0301' }, { as: { name: 'é' } }],
+  ['metadata', { constructor: 'x' }, taken_],
+  ...['', '__proto__', '1', 'a b', 'a:b', 'ã'].map(
+    (name): Row => ['metadata', Object.fromEntries([[name, 'x']]), { code: 'invalid_format' }],
+  ),
+  ['metadata', null, { code: 'not_an_object' }],
+  ['metadata', [], { code: 'not_an_object' }],
+  ['metadata', 'x', { code: 'not_an_object' }],
+  ['metadata', 1, { code: 'not_an_object' }],
+];
+
+const wrongPairs: [value: unknown, code: string][] = [
+  ['', 'out_of_length'],
+  [a(201), 'out_of_length'],
+  ['a\u0000b', 'invalid_characters'],
+  ['a\ud800b', 'invalid_characters'],
+  [1, 'not_a_string'],
+  [null, 'not_a_string'],
+  [{}, 'not_a_string'],
+];
+
+describe('a pair of the caller', () => {
+  test.each(wrongPairs)('with the value %j is refused', async (value, code) => {
+    const { body } = await post('/pix/charges', { ...charge, metadata: { orderId: value } });
+    expect(taken).toBeNull();
+    expect(body.details).toEqual([expect.objectContaining({ field: 'metadata.orderId', code })]);
+  });
+
+  test('stands there once', async () => {
+    const payload = JSON.stringify({ ...charge, metadata: { a: '1' } }).replace('"a":"1"', '"a":"1","a":"2"');
+    const { body } = await edge.call(key, { method: 'POST', url: '/pix/charges', payload, headers: json });
+    expect(body.details).toEqual([{ field: 'metadata', code: 'duplicate_property' }]);
+  });
+});
+
 describe('a charge', () => {
   test.each(
     shown([
@@ -168,10 +215,29 @@ describe('a charge', () => {
       ['description', undefined, { as: '' }],
       ['description', null, { code: 'not_a_string' }],
       ...uuids('requestKey'),
+      ...metadata,
       ['operationId', uuid, { code: 'unknown_property' }],
       ['AmountCents', 1000, { code: 'unknown_property' }],
     ]),
   )('%s', (_name, row) => check('/pix/charges', charge, row));
+});
+
+test('a member that the schema does not name is refused: state, owner, fee and prototype cannot be set from outside', async () => {
+  const hidden = [
+    'status',
+    'accountId',
+    'operationId',
+    'feeCents',
+    'netAmountCents',
+    'endToEnd',
+    'constructor',
+  ];
+  for (const [url, base] of [
+    ['/pix/charges', charge],
+    ['/pix/transfers', transfer],
+  ] as const) {
+    for (const field of hidden) await check(url, base, [field, 1, { code: 'unknown_property' }]);
+  }
 });
 
 describe('a transfer', () => {
@@ -182,6 +248,7 @@ describe('a transfer', () => {
       ['description', undefined, { code: 'required' }],
       ['description', null, { code: 'required' }],
       ...uuids('requestKey'),
+      ...metadata,
       ['pixKeyType', undefined, { code: 'required' }],
       ['pixKeyType', 'email', { code: 'not_one_of' }],
       ['pixKeyType', 'EVP', { code: 'not_one_of' }],
@@ -366,6 +433,9 @@ describe('a parameter of the list', () => {
     ['createdTo=yesterday', 'createdTo', 'not_a_time'],
     ['createdTo=1700000000', 'createdTo', 'not_a_time'],
     ['requestKey=x', 'requestKey', 'not_a_uuid'],
+    ['metadata=x', 'metadata', 'out_of_length'],
+    ['metadata=orderId', 'metadata', 'invalid_format'],
+    ['metadata=1d:x', 'metadata', 'invalid_format'],
     ['endToEnd=', 'endToEnd', 'out_of_length'],
     [`endToEnd=${a(65)}`, 'endToEnd', 'out_of_length'],
     ['page=2', 'page', 'unknown_parameter'],
@@ -387,6 +457,7 @@ describe('a parameter of the list', () => {
     'createdFrom=2026-11-20T12:00:00-03:00',
     `requestKey=${uuid.toUpperCase()}`,
     'endToEnd=E12345678202611202044a1b2c3d4e5f',
+    'metadata=orderId:10:42',
     '',
   ];
   test.each(fine)('%s is taken', async (query) => {

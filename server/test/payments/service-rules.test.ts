@@ -1,10 +1,15 @@
+import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { keyIdOf } from '../../src/keys/key.ts';
 import { narrowKey } from '../../src/keys/keys.ts';
+import { findPayment } from '../../src/payments/lookup.sql.ts';
+import type { Payment } from '../../src/payments/payment.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { refreshIfOverdue } from '../../src/settlement/tracking/follow-up.ts';
 
 /** Rules of the interface that need the whole service: who may have what said, and what is never done. */
 
@@ -209,7 +214,7 @@ test('with an open breaker creations are 503 before anything is written, repeats
   const requestKey = ids.uuid();
   const first = await merchant.transfer({ requestKey });
   const open = `INSERT INTO breaker (connection, call, open, probe_at, changed_at)
-    SELECT 'simulator', call, true, now() + interval '20 seconds', now() FROM unnest(ARRAY['charge', 'payout']) call
+    SELECT 'simulator', call, true, now() + interval '30 minutes', now() FROM unnest(ARRAY['charge', 'payout']) call
     ON CONFLICT (connection, call) DO UPDATE SET open = true, probe_at = excluded.probe_at`;
   await admin(open);
   const fresh = ids.uuid();
@@ -218,7 +223,7 @@ test('with an open breaker creations are 503 before anything is written, repeats
     await merchant.charge({ requestKey: fresh }),
   ]) {
     expect(answer.body).toMatchObject({ statusCode: 503, code: 'provider_unavailable' });
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(10);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
   }
   expect((await merchant.call('GET', `/payments?requestKey=${fresh}`)).body.payments).toEqual([]);
   expect((await merchant.transfer({ requestKey })).body.id).toBe(first.body.id);
@@ -240,7 +245,7 @@ test('a disabled account creates nothing, and looks up what it has', async () =>
 });
 
 test('a limited request uses no request key up', async () => {
-  const limited = await openService({ env: { RATE_LIMITS: 'charges=0.01/1' } });
+  const limited = await openService({ env: { RATE_LIMITS: 'charges=0.001/1' } });
   const merchant = await limited.newMerchant();
   expect((await merchant.charge()).status).toBe(201);
   const requestKey = ids.uuid();
@@ -270,11 +275,7 @@ describe('a look at a payment', () => {
       'UPDATE intent SET due_at = now() + make_interval(secs => $2) WHERE payment_id = $1',
       [body.id, dueInMs / 1000],
     );
-    const look = async () => {
-      const began = performance.now();
-      const answer = await merchant.call('GET', `/payments/${body.id}`);
-      return { ...answer, tookMs: performance.now() - began };
-    };
+    const look = () => merchant.call('GET', `/payments/${body.id}`);
     return { id: body.id as string, look };
   }
   const queries = async () => (await alone.simulator.control('GET', '/control/state')).body.queries as number;
@@ -310,17 +311,49 @@ describe('a look at a payment', () => {
     await until(async () => (await look()).body.status === 'paid');
   });
 
-  test.each([
-    ['error-500', 4_000],
-    ['hang', 4_000],
-    ['not-found', 4_000],
-  ])('never fails for the provider (%s), and waits two seconds at most', async (query, withinMs) => {
+  test.each(['error-500', 'hang', 'not-found'])('never fails for the provider (%s)', async (query) => {
     const { look } = await paidUnheard(-1000);
     await alone.simulator.behave({ query, webhook: 'drop' });
-    const { status, body, tookMs } = await look();
+    const { status, body } = await look();
     await alone.simulator.behave({});
     expect([status, body.status]).toEqual([200, 'pending']);
-    expect(tookMs).toBeLessThan(withinMs);
+  });
+
+  test('waits two seconds for a provider that never answers', async () => {
+    const { id } = await paidUnheard(-1000);
+    const { runtime } = alone;
+    const timed = manualClock();
+    const { promise: asked, resolve: ask } = Promise.withResolvers<void>();
+    const { promise: answer, resolve: goOn } = Promise.withResolvers<void>();
+    const provider = runtime.providers.get('simulator') as Provider;
+    const silent: Provider = {
+      ...provider,
+      queryCharge: async (...query) => {
+        ask();
+        await answer;
+        return provider.queryCharge(...query);
+      },
+    };
+    const payment = await findPayment(
+      runtime.sql,
+      { accountId: merchant.ownerId, operationId: merchant.operationId },
+      id,
+    );
+    let shown: Payment | undefined;
+    const looked = refreshIfOverdue(
+      { ...runtime, clock: timed, providers: new Map([[provider.connection, silent]]) },
+      payment as Payment,
+    ).then((found) => {
+      shown = found;
+    });
+    await asked;
+    timed.advance(1_999);
+    await new Promise(setImmediate);
+    expect(shown).toBeUndefined();
+    timed.advance(1);
+    await looked;
+    expect(shown).toEqual(payment);
+    goOn();
   });
 });
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { placeHold, releaseHold } from '../../src/accounts/holds.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
 import { dayOf, localTimeOf } from '../../src/statement/period.ts';
-import { mostJournals } from '../../src/statement/routes.ts';
+import { mostJournals } from '../../src/statement/statement.ts';
 
 /** The statement of an operation over HTTP. It only reads: the books are checked at the end as after every other test. */
 
@@ -352,11 +352,11 @@ test('the table has every line, numbers as numbers and no formula', async () => 
   const plain = await download(merchant, '/statement.csv');
   expect([plain.status, plain.type]).toEqual([200, 'text/csv; charset=utf-8']);
   expect(plain.bytes.toString()).toBe(
-    'id,seq,at,kind,paymentId,payerName,description,endToEnd,requestKey,amount,balance\r\n' +
-      `1,1,${at},charge,${charge.id},'=cmd|calc,"""a""; b,c",${line?.endToEnd},${charge.requestKey},10.00,10.00\r\n`,
+    'id,seq,at,kind,paymentId,payerName,description,endToEnd,requestKey,amount,balance,metadata\r\n' +
+      `1,1,${at},charge,${charge.id},'=cmd|calc,"""a""; b,c",${line?.endToEnd},${charge.requestKey},10.00,10.00,\r\n`,
   );
   const brazilian = await download(merchant, '/statement.csv?separator=semicolon&bom=yes');
-  expect(brazilian.bytes.toString()).toContain(';10,00;10,00\r\n');
+  expect(brazilian.bytes.toString()).toContain(';10,00;10,00;\r\n');
   expect(brazilian.bytes.subarray(0, 3)).toEqual(Buffer.from([0xef, 0xbb, 0xbf]));
 });
 

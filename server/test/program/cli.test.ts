@@ -38,13 +38,9 @@ describe('the command line', () => {
     expect(await json('migrate', '--plan')).toEqual({ pending: [] });
   });
 
-  it('warns once that a superuser could leave the role of the service', async () => {
-    const { stderr } = await finish(['account', 'list'], env);
-    const warnings = stderr
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line));
-    expect(warnings).toMatchObject([{ level: 40, login: 'vintem' }]);
+  it('works with a login of its own, since a superuser could leave the role of the service', async () => {
+    const { stderr } = await finish(['account', 'list'], { ...env, LOG_LEVEL: 'warn' });
+    expect(stderr).toBe('');
   });
 
   it('creates and lists accounts', async () => {
@@ -110,7 +106,7 @@ describe('the command line', () => {
     );
   });
 
-  it('explains itself, as a whole and each command', { timeout: 60_000 }, async () => {
+  it('explains itself, as a whole and each command', async () => {
     const whole = await finish(['--help'], env);
     expect(whole.code).toBe(0);
     const names = [...whole.stdout.matchAll(/^ {2}(\w+(?: \w+)?) {2,}/gm)].map(([, name]) => name as string);

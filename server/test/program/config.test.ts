@@ -61,6 +61,7 @@ describe('settings', () => {
       webhookAllowInsecureLocal: false,
       webhookProxyUrl: null,
       provider: null,
+      tracing: null,
     });
     expect(Object.isFrozen(config)).toBe(true);
   });

@@ -38,7 +38,21 @@ const layers: readonly (readonly string[])[] = [
   ['db', 'http'],
   ['ledger', 'events', 'provider'],
   ['request-log', 'payments', 'request-keys', 'admission', 'settlement'],
-  ['charges', 'transfers', 'operations', 'accounts', 'keys', 'webhooks', 'statement', 'panel'],
+  [
+    'charges',
+    'transfers',
+    'refunds',
+    'operations',
+    'accounts',
+    'connections',
+    'keys',
+    'webhooks',
+    'disputes',
+    'statement',
+    'closes',
+    'test-mode',
+    'panel',
+  ],
   ['routes'],
   ['compose'],
   ['cli'],
@@ -112,11 +126,15 @@ describe('imports', () => {
 
   it('of the command builders reach no clock, no log and no connection', () => {
     const builders = [
+      'closes/close-chain.ts',
+      'closes/close-connection.ts',
       'settlement/dispatch/admission.ts',
+      'settlement/dispatch/refund-admission.ts',
       'settlement/dispatch/send-commands.ts',
       'settlement/incidents/endings.ts',
       'settlement/incidents/resolution.ts',
       'settlement/tracking/outcome-command.ts',
+      'settlement/tracking/refund-outcome.ts',
       'transfers/draft-transitions.ts',
     ];
     expect(builders.filter((file) => !files.includes(file))).toEqual([]);

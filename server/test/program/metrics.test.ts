@@ -27,7 +27,7 @@ beforeAll(async () => {
   const port = await freePort();
   metrics = await serveMonitoring(monitoring, { host: '127.0.0.1', port });
   url = `http://127.0.0.1:${port}`;
-}, 60_000);
+});
 afterAll(async () => {
   await metrics?.stop();
   await service?.close();

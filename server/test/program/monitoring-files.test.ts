@@ -26,7 +26,7 @@ beforeAll(async () => {
       type === 'histogram' ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name as string],
     ),
   );
-}, 60_000);
+});
 afterAll(() => service?.close());
 
 const namesIn = (query: string): string[] => [...query.matchAll(/\bvintem_\w+/g)].map(([name]) => name);

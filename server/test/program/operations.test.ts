@@ -45,6 +45,7 @@ async function post(accountId: string, chainId: string, ...movements: Posting['m
             reference: '',
             movement,
             effectiveAt: systemClock.now(),
+            connection: 'simulator',
           },
         ],
       }),

@@ -18,7 +18,7 @@ beforeAll(async () => {
   program = await programOn();
   await program.start();
   ({ merchant, simulator } = await testMerchant(program));
-}, 60_000);
+});
 afterAll(() => program?.remove(), 30_000);
 
 interface Ended {
@@ -47,7 +47,7 @@ async function vintem(...words: string[]): Promise<Ended> {
   }
 }
 
-test('conditions are set, and what is outside the limits is refused', { timeout: 60_000 }, async () => {
+test('conditions are set, and what is outside the limits is refused', async () => {
   const set = await vintem(
     'account',
     'set',
@@ -66,7 +66,7 @@ test('conditions are set, and what is outside the limits is refused', { timeout:
   expect((await vintem('account', 'set', merchant.ownerId)).code).toBe(2);
 });
 
-test('a hold is placed, listed and released', { timeout: 60_000 }, async () => {
+test('a hold is placed, listed and released', async () => {
   await merchant.receive(2_000);
   const operation = ['--operation', merchant.operationId];
   const placed = await vintem(
@@ -90,7 +90,7 @@ test('a hold is placed, listed and released', { timeout: 60_000 }, async () => {
   expect(await merchant.balanceCents()).toBe(2_000);
 });
 
-test('withdrawals are paused and resumed', { timeout: 60_000 }, async () => {
+test('withdrawals are paused and resumed', async () => {
   expect((await vintem('withdrawals', 'pause')).code).toBe(2);
   expect((await vintem('withdrawals', 'pause', '--reason', 'a drill')).json).toMatchObject({ paused: true });
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
@@ -98,12 +98,12 @@ test('withdrawals are paused and resumed', { timeout: 60_000 }, async () => {
   expect((await merchant.transfer()).status).toBe(201);
 });
 
-test('an incident is listed, shown and resolved', { timeout: 60_000 }, async () => {
+test('an incident is listed, shown and resolved', async () => {
   const { body } = await merchant.charge();
   const pay = `/control/charges/${body.id.replaceAll('-', '')}/pay`;
   await simulator.control('POST', pay, { amountCents: 900 });
   const list = () => vintem('incident', 'list', '--account', merchant.ownerId);
-  await until(async () => (await list()).json.incidents.length === 1, 15_000);
+  await until(async () => (await list()).json.incidents.length === 1);
   const [incident] = (await list()).json.incidents;
   expect(incident).toMatchObject({
     kind: 'amount_mismatch',
@@ -125,14 +125,12 @@ test('an incident is listed, shown and resolved', { timeout: 60_000 }, async () 
   });
 });
 
-test('the lists of the provider are compared', { timeout: 60_000 }, async () => {
+test('the lists of the provider are compared', async () => {
   expect((await vintem('reconcile')).json).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
   expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);
 });
 
-test('the balance of the provider, and lines of its statement that have no answer', {
-  timeout: 60_000,
-}, async () => {
+test('the balance of the provider, and lines of its statement that have no answer', async () => {
   const balance = await vintem('provider', 'balance', '--connection', 'simulator');
   expect(balance).toMatchObject({
     code: 0,
@@ -160,9 +158,7 @@ test('the balance of the provider, and lines of its statement that have no answe
   expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(1);
 });
 
-test('verify: 0 while everything holds, 3 when something does not, which it then records', {
-  timeout: 60_000,
-}, async () => {
+test('verify: 0 while everything holds, 3 when something does not, which it then records', async () => {
   const anchor = join(program.dataDir, 'anchor.json');
   expect(await vintem('verify', '--anchor', anchor)).toMatchObject({ code: 0, json: { ok: true } });
   const kept = await readFile(anchor, 'utf8');

@@ -1,6 +1,4 @@
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -120,34 +118,11 @@ describe('start', () => {
     expect(await readiness()).toBe(200);
   });
 
-  it('waits for a provider that does not answer no longer than two seconds', async () => {
-    let asked = Number.NaN;
-    const silent = createServer((request, response) => {
-      if (request.url === '/oauth/token')
-        response.end('{"access_token":"t","token_type":"Bearer","expires_in":3600}');
-      else asked = performance.now();
-    });
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const { port } = silent.address() as AddressInfo;
-    const api = run(['api'], {
-      ...env,
-      PORT: `${await freePort()}`,
-      SIMULATOR_URL: `http://127.0.0.1:${port}`,
-    });
-    await api.line('vintem api ready ');
-    // By itself the call would end after five.
-    expect(performance.now() - asked).toBeLessThan(4_000);
-    api.kill('SIGTERM');
-    expect((await api.exit).code).toBe(0);
-    silent.closeAllConnections();
-    silent.close();
-  });
-
   it('recovers by itself after its database or its simulator was killed', async () => {
     const before = await postmaster();
     process.kill(before, 'SIGKILL');
-    await expect.poll(readiness, { timeout: 15_000 }).not.toBe(200);
-    await expect.poll(readiness, { timeout: 15_000 }).toBe(200);
+    await expect.poll(readiness).not.toBe(200);
+    await expect.poll(readiness).toBe(200);
     const database = await postmaster();
     expect(database).not.toBe(before);
     expect((await account()).status).toBe(200);
@@ -159,16 +134,14 @@ describe('start', () => {
         ({ status }) => status,
         () => 0,
       );
-    await expect.poll(control, { timeout: 15_000 }).toBe(0);
-    await expect.poll(control, { timeout: 15_000 }).toBe(200);
+    await expect.poll(control).toBe(0);
+    await expect.poll(control).toBe(200);
   });
 
-  it('stops everything on SIGTERM within 10 s', async () => {
+  it('stops everything on SIGTERM', async () => {
     const database = await postmaster();
-    const began = performance.now();
     program.kill('SIGTERM');
     expect(await program.exit).toEqual({ code: 0, signal: null });
-    expect(performance.now() - began).toBeLessThan(10_000);
     expect(processExists(database)).toBe(false);
     await expect(fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`)).rejects.toThrow();
   });

@@ -5,7 +5,7 @@ import { createLog } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { parseBrCode } from '../../src/provider/br-code.ts';
-import { createEfiProvider, type EfiOptions } from '../../src/provider/efi.ts';
+import { createEfiProvider, type EfiOptions, simulatorLimits } from '../../src/provider/efi.ts';
 
 /** What no well-behaved provider answers, said by a bare server. */
 
@@ -66,6 +66,7 @@ const key = '123e4567-e89b-12d3-a456-426614174000';
 const providerWith = (more: Partial<EfiOptions> = {}) =>
   createEfiProvider({
     connection: 'live',
+    test: false,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     clientId: 'client',
     clientSecret: 'hush',
@@ -626,13 +627,21 @@ describe('what is said of a payout', () => {
       repeatIsSafe: true,
       refusalIsFinal: true,
       maxParallelSends: 1,
-      canList: true,
+      movesMoney: true,
+      charges: true,
+      payouts: true,
+      queryPayoutByOwnId: true,
+      canListCharges: true,
+      canListPayouts: true,
+      canRefund: true,
+      canDispute: true,
+      hasBalance: true,
       webhookTrust: 'path',
       callTimeoutMs: 1000,
       sendTimeoutMs: 1000,
       statement: { lists: true, dayReports: { utcOffsetMs: -3 * 3_600_000 } },
     });
-    expect(providerWith({ connection: 'simulator' }).capabilities.maxParallelSends).toBeNull();
+    expect(providerWith({ limits: simulatorLimits }).capabilities.maxParallelSends).toBeNull();
   });
 });
 
@@ -703,7 +712,7 @@ describe('lists', () => {
 
   test('a balance below zero is read, and one that is missing is an error', async () => {
     answer = () => ({ status: 200, body: { saldo: '-0.05' } });
-    expect(await providerWith().balance()).toEqual({ availableCents: -5, blocked: null });
+    expect(await providerWith().balance()).toEqual({ availableCents: -5, totalCents: -5, blocked: null });
     answer = () => ({ status: 200, body: {} });
     await expect(providerWith().balance()).rejects.toThrow('no balance');
   });

@@ -6,7 +6,7 @@ import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { createEfiProvider } from '../../src/provider/efi.ts';
-import { readReport } from '../../src/provider/efi-account.ts';
+import { readDispute, readReport } from '../../src/provider/efi-account.ts';
 
 /** The adapter reads what providers really send: every body here comes from outside (`contract/provider-bodies`). */
 
@@ -47,6 +47,7 @@ const log = { warn: note, error: note, info: () => {}, debug: () => {} } as unkn
 const providerOf = (pixKey = '19974764017') =>
   createEfiProvider({
     connection: 'live',
+    test: false,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     clientId: 'client',
     clientSecret: 'hush',
@@ -139,10 +140,13 @@ describe('a send', () => {
         data: {
           connection: 'live',
           missing: [
+            'pix.write',
             'pix.send',
             'gn.pix.send.read',
             'webhook.write',
+            'webhook.read',
             'gn.balance.read',
+            'gn.infractions.read',
             'gn.reports.write',
             'gn.reports.read',
           ],
@@ -267,10 +271,37 @@ describe('the account', () => {
     ]);
   });
 
+  test('its disputes have their deadline and an amount with or without decimals', async () => {
+    answers('efi/disputes');
+    const dispute = {
+      providerId: '8ad75c93-6150-422c-929e-822f361c7a6b',
+      endToEnd: 'E09089356202312181249APId91a6304',
+      amountCents: 10_000,
+      status: 'open',
+      reason: 'golpe',
+      openedAt: Date.UTC(2023, 11, 22, 16, 1, 35),
+      deadlineAt: Date.UTC(2023, 11, 22, 16, 1, 35),
+    };
+    expect(await providerOf().disputes?.list(window)).toEqual({
+      outcome: 'listed',
+      complete: true,
+      reports: [dispute],
+    });
+    const [item] = (foreign('efi/disputes').body as { infracoes: object[] }).infracoes;
+    expect(readDispute({ ...item, valor: '100.50', tipoSituacao: undefined })).toEqual({
+      ...dispute,
+      amountCents: 10_050,
+      reason: 'Solicitacao de devolução',
+    });
+    for (const wrong of [{ valor: '0' }, { valor: '1,00' }, { status: 'OUTRA' }, { endToEndId: null }])
+      expect(readDispute({ ...item, ...wrong })).toBeNull();
+  });
+
   test('its balance says what is blocked', async () => {
     answers('efi/balance');
     expect(await providerOf().balance()).toEqual({
       availableCents: 10_000,
+      totalCents: 10_000,
       blocked: { judicialCents: 0, medCents: 0, totalCents: 0 },
     });
     expect(calls.at(-1)?.path).toBe('/v2/gn/saldo?bloqueios=true');

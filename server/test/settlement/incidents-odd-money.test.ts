@@ -215,7 +215,6 @@ describe('a transfer of which the provider says for a day only that it does not 
     ['where a repeat is not safe', false, 'credit', 'cancelled', 10_000],
   ] as const)(
     '%s, keeps its reserve that long, then waits for a person',
-    { timeout: 60_000 },
     async (_name, repeatIsSafe, action, status, balance) => {
       const merchant = await service.newMerchant();
       await service.simulator.behave({});
@@ -308,15 +307,13 @@ describe('a charge that the provider reports with another amount', () => {
     expect(wrong).toEqual([]);
   });
 
-  test('stays as it is, is not given out, and ends by a person; what is still paid is an incident of its own', {
-    timeout: 60_000,
-  }, async () => {
+  test('stays as it is, is not given out, and ends by a person; what is still paid is an incident of its own', async () => {
     const merchant = await service.newMerchant();
     await service.simulator.behave({ charge: 'lose-answer' });
     const { body: made } = await merchant.charge();
     lying = providerIdOf(made.id);
     await service.simulator.behave({});
-    await until(async () => (await incidentsOf(service, made.id)).length > 0, 20_000);
+    await until(async () => (await incidentsOf(service, made.id)).length > 0);
     const incident = await onlyIncident(service, merchant);
     expect(incident).toMatchObject({ kind: 'report_mismatch', paymentId: made.id, amountCents: 700 });
     expect(await statusOf(service, made.id)).toBe('unknown');

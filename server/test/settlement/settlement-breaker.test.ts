@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { incidentsOf, intentOf, later, leave, reservedCents, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { createEfiProvider } from '../../src/provider/efi.ts';
+import { createEfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
@@ -62,6 +62,23 @@ test('opens after ten broken connections, answers 503 and commits nothing, lets 
   expect(tried.headers.get('idempotent-replayed')).toBeNull();
   await until(async () => (await row('payout'))?.open === false);
   expect((await merchant.transfer()).status).toBe(201);
+});
+
+test('gives its turn back when the one that took it is refused for another reason', async () => {
+  const poor = await service.newMerchant();
+  const [merchant] = merchants as [Merchant];
+  await merchant.receive(2000);
+  await service.database.admin(
+    `INSERT INTO breaker (connection, call, open, probe_at, changed_at) VALUES ('simulator', 'payout', true, now() - interval '1 s', now())`,
+  );
+  const refused = await poor.transfer();
+  expect(refused.body).toMatchObject({ statusCode: 400, code: 'insufficient_balance' });
+  expect((await row('payout'))?.open).toBe(true);
+  // A key that cannot exist is recorded as refused and never sent: it says nothing of the provider.
+  const impossible = await merchant.transfer({ pixKey: '12345678901', pixKeyType: 'CPF' });
+  expect(impossible.body.code).toBe('pix_key_not_found');
+  expect((await merchant.transfer()).status).toBe(201);
+  await until(async () => (await row('payout'))?.open === false);
 });
 
 test('stays closed for the others when one merchant’s payload breaks the provider, and opens when it is everybody’s', async () => {
@@ -144,11 +161,13 @@ test('a refused connection is not sent: the charge waits unchanged, and is sent 
   const { runtime } = service;
   const away = createEfiProvider({
     connection: 'simulator',
+    test: true,
     baseUrl: `http://127.0.0.1:${port}`,
     clientId: 'vintem',
     clientSecret: 'x',
     pixKey: 'vintem@simulator.example',
     webhook: { trust: 'path' },
+    limits: simulatorLimits,
     net: runtime.net,
     clock: runtime.clock,
     log: runtime.log,

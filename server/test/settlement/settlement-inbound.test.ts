@@ -17,7 +17,7 @@ import {
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
-import { createEfiProvider } from '../../src/provider/efi.ts';
+import { createEfiProvider, simulatorLimits } from '../../src/provider/efi.ts';
 import type { Provider } from '../../src/provider/provider.ts';
 import { changeWebhookAddress } from '../../src/settlement/operator/webhook-address.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
@@ -204,7 +204,7 @@ describe('a delivery', () => {
       `INSERT INTO connection (id, webhook_token, query_bucket_at) VALUES ('live', 't', now()) ON CONFLICT DO NOTHING`,
     );
     const account = await createAccount(runtime, { name: 'Viva', test: false, connection: 'live' });
-    const call = service.as(await service.newKey(account.ownerId));
+    const call = service.as(await service.newKey(account.ownerId, ['charges', 'read']));
     const requestKey = crypto.randomUUID();
     const { body } = await call('POST', '/pix/charges', {
       amountCents: 1000,
@@ -256,40 +256,38 @@ describe('a flood', () => {
     const { merchant, id } = await charged();
     const item = receivedItem(id, 1500, 'Eflood');
     const forged = `t=${Math.floor(Date.now() / 1000)},v1=${'a'.repeat(64)}`;
-    const slowest: number[] = [];
-    let flooding = true;
-    const served = (async () => {
+    const count = 600;
+    let [flooding, answered, served] = [true, 0, 0];
+    const serving = (async () => {
       while (flooding) {
-        const began = performance.now();
         expect((await merchant.call('GET', '/account')).status).toBe(200);
-        slowest.push(performance.now() - began);
+        if (answered < count) served++;
       }
     })();
     const token = await webhookTokenOf(service);
+    const one = (n: number) => {
+      if (n % 3 === 0) return deliver(service, [item, item], { token });
+      if (n % 3 === 1) return deliver(service, [receivedItem(null, 100, `Estrange${n % 30}`)], { token });
+      return deliver(service, [item], { token, signature: forged });
+    };
     const answers = await Promise.all(
-      Array.from({ length: 600 }, (_, n) => {
-        if (n % 3 === 0) return deliver(service, [item, item], { token });
-        if (n % 3 === 1) return deliver(service, [receivedItem(null, 100, `Estrange${n % 30}`)], { token });
-        return deliver(service, [item], { token, signature: forged });
-      }),
+      Array.from({ length: count }, (_, n) => one(n).finally(() => answered++)),
     );
     flooding = false;
-    await served;
+    await serving;
     expect(answers.filter((status) => status === 200)).toHaveLength(400);
     expect(answers.filter((status) => status === 401)).toHaveLength(200);
-    await until(async () => (await left()) === 0, 15_000);
+    await until(async () => (await left()) === 0);
     expect(await merchant.balanceCents()).toBe(1500);
     expect(await journalsOf(service, id)).toEqual(['credit']);
     const [sum] = await service.database.admin<{ n: number; cents: string }>(
       `SELECT count(*)::int AS n, sum(suspense) AS cents FROM journal WHERE reference LIKE 'Estrange%' AND reference <> 'Estranger'`,
     );
     expect(sum).toEqual({ n: 10, cents: '1000' });
-    expect(Math.max(...slowest)).toBeLessThan(5_000);
+    expect(served).toBeGreaterThan(0);
   });
 
-  test('that arrives faster than it can be applied is stored, and later applied once', {
-    timeout: 60_000,
-  }, async () => {
+  test('that arrives faster than it can be applied is stored, and later applied once', async () => {
     const { merchant, id } = await charged();
     const token = await webhookTokenOf(service);
     const busy = new pg.Client({ connectionString: service.database.url, options: '-c search_path=vintem' });
@@ -307,7 +305,7 @@ describe('a flood', () => {
     await busy.end();
     await becomes(id, 'paid');
     // A thousand were under way; what came then waits for a worker.
-    await until(async () => (await left()) === 200, 15_000);
+    await until(async () => (await left()) === 200);
     const worker = createInbound(later(service.runtime, 30_000));
     while (await worker.stepLeft());
     expect(await left()).toBe(0);
@@ -356,11 +354,13 @@ function liveProvider(connection = 'live'): Provider {
   const { runtime } = service;
   return createEfiProvider({
     connection,
+    test: connection !== 'live',
     baseUrl: service.simulator.url,
     clientId: 'vintem',
     clientSecret: runtime.secrets.derive('simulator client').toString('hex'),
     pixKey: 'vintem@simulator.example',
     webhook: { trust: 'path' },
+    limits: simulatorLimits,
     net: runtime.net,
     clock: runtime.clock,
     log: runtime.log,

@@ -311,7 +311,10 @@ describe('a line that the provider cannot answer', () => {
 describe('the report of a closed day', () => {
   const moveTo = (day: string) =>
     service.runtime.sql.run(
-      { name: 'report day', text: 'UPDATE connection SET report_day = $1::date, report_id = NULL' },
+      {
+        name: 'report day',
+        text: 'UPDATE connection SET report_day = $1::date, report_id = NULL, report_since = NULL',
+      },
       [day],
     );
   const step = async (provider: Provider) => {
@@ -389,10 +392,42 @@ describe('the report of a closed day', () => {
     const open = await listOpenLines(service.runtime);
     expect(open.map(({ problem }) => problem).sort()).toEqual([
       'the provider does not know this Pix',
-      'the report names no end-to-end id',
+      'there is no end-to-end id to query',
     ]);
     await service.runtime.sql.run({ name: 'no lines', text: 'DELETE FROM statement_line' });
     expect(await violations(service)).toEqual([]);
+  });
+
+  test('that never comes is set aside after a day of asking, and the next day is read', async () => {
+    await moveTo('2026-11-01');
+    const start = Date.parse('2026-11-21T12:00:00Z');
+    let hours = 0;
+    const clock = { ...service.runtime.clock, now: () => start + hours * 3_600_000 };
+    const requested: string[] = [];
+    const provider: Provider = {
+      ...simulator(),
+      requestDayReport: async (day) => {
+        requested.push(`${day} ${hours}`);
+        return { outcome: 'requested', reportId: `r${hours}` };
+      },
+      readDayReport: async () => ({ outcome: 'pending' }),
+    };
+    const due = {
+      name: 'report due',
+      text: `UPDATE connection SET report_due_at = NULL, query_bucket_at = 'epoch'`,
+    };
+    for (; hours <= 24; hours++) {
+      await service.runtime.sql.run(due);
+      await stepDayReport({ ...service.runtime, clock }, provider);
+    }
+    expect(requested.slice(0, 3)).toEqual(['2026-11-01 0', '2026-11-01 2', '2026-11-01 4']);
+    expect(await place()).toEqual({ day: '2026-11-02', id: null });
+    expect(await listOpenLines(service.runtime)).toMatchObject([
+      { id: '2026-11-01: no report', problem: 'it was not ready in a day', endToEnd: null },
+    ]);
+    await stepStatementLines({ ...service.runtime, clock }, provider);
+    expect(await listOpenLines(service.runtime)).toHaveLength(1);
+    await service.runtime.sql.run({ name: 'no lines', text: 'DELETE FROM statement_line' });
   });
 
   test('is requested when its day has been over for an hour', async () => {

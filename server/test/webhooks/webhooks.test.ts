@@ -222,7 +222,7 @@ test('a payment whose first news is its end was created and ended for its subscr
     [lost.id, 'transfer.completed'],
     [refused.body.paymentId ?? refused.body.id, 'transfer.cancelled'],
   ];
-  await until(async () => ended.every(([id, type]) => told(id).some(([one]) => one === type)), 20_000);
+  await until(async () => ended.every(([id, type]) => told(id).some(([one]) => one === type)));
   for (const [id, type] of ended) {
     const types = told(id);
     expect(types[0]).toEqual(['transfer.created', 'unknown']);

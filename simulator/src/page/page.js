@@ -21,6 +21,7 @@ const behaviours = {
     {
       complete: 'aceita e conclui',
       'stay-pending': 'aceita e espera por você',
+      'hold-for-approval': 'espera a aprovação de uma pessoa (na Woovi, com recusa na resposta)',
       'refuse-in-answer': 'recusa na resposta',
       'refuse-later': 'aceita e recusa depois',
       'lose-answer': 'aceita e corta a conexão',

@@ -44,29 +44,62 @@ export interface ListedSecurityEvent extends SecurityEventRow {
   subjectName: string | null;
 }
 
-/** What happened in the account, and what happened to its members' own access while they were members. */
+/** What an event has to be; null: whatever it is. */
+export interface SecurityEventFilter {
+  kinds: readonly string[] | null;
+  outcome: string | null;
+  userId: string | null;
+  /** From this id on: ids are ordered by time. */
+  fromId: string;
+}
+
+/**
+ * What happened in the account, and what happened to its members' own access while they were members: `$4` events are looked at, and with
+ * each one that passes comes the last one that was looked at, unless there are no more.
+ */
 const select: Statement = {
   name: 'security_event_list',
-  text: `SELECT e.id, e.at, e.account_id AS "accountId", e.user_id AS "userId", e.session_id AS "sessionId", e.actor, e.kind,
-      e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email, t.name AS "subjectName"
-    FROM (
-      (SELECT * FROM security_event WHERE account_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3)
-      UNION ALL
-      (SELECT s.* FROM panel_member m CROSS JOIN LATERAL (
-          SELECT * FROM security_event WHERE user_id = m.user_id AND account_id IS NULL AND id < $2 AND at >= m.created_at
-          ORDER BY id DESC LIMIT $3) s
-        WHERE m.account_id = $1)
-    ) e LEFT JOIN panel_user u ON u.id = e.user_id LEFT JOIN panel_user t ON t.id::text = e.detail->>'userId'
-    ORDER BY e.id DESC LIMIT $3`,
+  text: `WITH looked AS MATERIALIZED (
+      SELECT * FROM (
+        (SELECT * FROM security_event WHERE account_id = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4)
+        UNION ALL
+        (SELECT s.* FROM panel_member m CROSS JOIN LATERAL (
+            SELECT * FROM security_event WHERE user_id = m.user_id AND account_id IS NULL AND id < $2 AND id >= $3
+              AND at >= m.created_at
+            ORDER BY id DESC LIMIT $4) s
+          WHERE m.account_id = $1)) e
+      ORDER BY id DESC LIMIT $4)
+    SELECT l.id AS "lookedTo", e.id, e.at, e.account_id AS "accountId", e.user_id AS "userId", e.session_id AS "sessionId", e.actor,
+      e.kind, e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email, t.name AS "subjectName"
+    FROM (SELECT 1) AS one LEFT JOIN (SELECT id FROM looked ORDER BY id DESC OFFSET $4::int - 1 LIMIT 1) l ON true
+      LEFT JOIN (SELECT * FROM looked WHERE ($5::text[] IS NULL OR kind = ANY ($5::text[])) AND ($6::text IS NULL OR outcome = $6)
+          AND ($7::uuid IS NULL OR user_id = $7::uuid)
+        ORDER BY id DESC LIMIT $8) e ON true
+      LEFT JOIN panel_user u ON u.id = e.user_id LEFT JOIN panel_user t ON t.id::text = e.detail->>'userId'
+    ORDER BY e.id DESC`,
 };
 
-/** Newest first, below an id. */
-export const findSecurityEvents = (
+/** How many events one page looks at, whatever it is filtered by. */
+const lookedAtMost = 2_000;
+
+/** Newest first, below an id. @returns what was found, and the event below which the next page is; null: that was all */
+export async function findSecurityEvents(
   sql: Queries,
   accountId: string,
   below: string,
   most: number,
-): Promise<ListedSecurityEvent[]> => sql.run<ListedSecurityEvent>(select, [accountId, below, most]);
+  filter: SecurityEventFilter,
+): Promise<{ events: ListedSecurityEvent[]; nextBelow: string | null }> {
+  const { kinds, outcome, userId, fromId } = filter;
+  const values = [accountId, below, fromId, lookedAtMost, kinds, outcome, userId, most + 1];
+  const rows = await sql.run<ListedSecurityEvent & { lookedTo: string | null }>(select, values);
+  const events = rows.filter(({ id }) => id !== null);
+  if (events.length > most) {
+    events.pop();
+    return { events, nextBelow: events.at(-1)?.id ?? null };
+  }
+  return { events, nextBelow: rows[0]?.lookedTo ?? null };
+}
 
 const prune: Statement = {
   name: 'security_event_prune',

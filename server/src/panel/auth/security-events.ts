@@ -33,9 +33,42 @@ export const securityEventKinds = [
   'member.removed',
   'draft.created',
   'draft.confirmed',
+  'refund.created',
+  'receiver.saved',
+  'receiver.removed',
+  'profile.changed',
+  'operation.changed',
   'export.downloaded',
   'access.refused',
 ] as const;
+
+/** What people look for: kinds under the words of the page. */
+export const activityGroups = {
+  access: ['sign_in', 'sign_out', 'session.ended', 'access.refused'],
+  factors: [
+    'factor.code',
+    'factor.enrolled',
+    'factor.removed',
+    'factor.backup_codes',
+    'factor.grace',
+    'password.checked',
+    'password.changed',
+    'password.reset_asked',
+    'password.reset',
+    'email.change_asked',
+    'email.change_cancelled',
+    'email.changed',
+  ],
+  keys: ['key.created', 'key.rolled', 'key.narrowed', 'key.revoked'],
+  webhooks: ['webhook.changed'],
+  people: ['member.invited', 'member.invitation_withdrawn', 'member.joined', 'member.role', 'member.removed'],
+  operations: ['operation.changed'],
+  transfers: ['draft.created', 'draft.confirmed', 'refund.created', 'receiver.saved', 'receiver.removed'],
+  profile: ['profile.changed'],
+  exports: ['export.downloaded'],
+} as const satisfies Record<string, readonly (typeof securityEventKinds)[number][]>;
+
+export type ActivityGroup = keyof typeof activityGroups;
 
 export type SecurityEventKind = (typeof securityEventKinds)[number];
 
@@ -95,7 +128,7 @@ export const stepSecurityEventPruning = async ({
   (await pruneSecurityEvents(sql, lowestIdAt(clock.now() - keptMs), rowsPerStep)) === rowsPerStep;
 
 /** A UUIDv7 begins with 48 bits of milliseconds since 1970. */
-const lowestIdAt = (ms: number): string => {
+export const lowestIdAt = (ms: number): string => {
   const hex = ms.toString(16).padStart(12, '0');
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 };

@@ -197,7 +197,7 @@ function fromAuth(error: unknown): never {
 /** The member as the calls that the public API has as well know who calls: without a key. */
 async function callerOf(
   request: FastifyRequest,
-  { accountId, accountNumber, test, role }: Membership,
+  { accountId, accountNumber, test, connection, role }: Membership,
   { userId }: Person,
   directory: OperationDirectory,
 ): Promise<Caller> {
@@ -206,6 +206,7 @@ async function callerOf(
     accountId,
     accountNumber,
     test,
+    connection,
     keyId: null,
     userId,
     permissions: new Set(abilitiesOf(role).filter((ability): ability is Permission => isPermission(ability))),

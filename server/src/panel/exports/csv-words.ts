@@ -6,6 +6,7 @@ import type { PixKeyType } from '../../provider/provider.ts';
 import type { Action } from '../../settlement/incidents/endings.ts';
 import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
+import type { SecurityEventKind } from '../auth/security-events.ts';
 import type { Role } from '../members/roles.ts';
 
 /**
@@ -14,6 +15,7 @@ import type { Role } from '../members/roles.ts';
  */
 export const headers = {
   action: 'Decisão',
+  activity: 'Atividade',
   addresses: 'Endereços IP',
   amount: 'Valor (R$)',
   at: 'Data',
@@ -23,9 +25,11 @@ export const headers = {
   clientRequestId: 'X-Request-Id enviado',
   createdAt: 'Criado em',
   description: 'Descrição',
+  details: 'Detalhes',
   durationMs: 'Duração (ms)',
   email: 'E-mail',
   endToEnd: 'Id endToEnd',
+  entry: 'Lançamento',
   errorCode: 'Código do erro',
   eventId: 'Id do evento',
   expiresAt: 'Válido até',
@@ -39,12 +43,15 @@ export const headers = {
   lastResult: 'Último resultado',
   lastUsedAt: 'Último uso',
   main: 'Principal',
+  metadata: 'Metadados',
   method: 'Método',
   name: 'Nome',
   net: 'Líquido (R$)',
   openedAt: 'Aberto em',
   operation: 'Operação',
   operationId: 'Id da operação',
+  outcome: 'Resultado',
+  party: 'Pagador ou recebedor',
   payer: 'Pagador',
   paymentId: 'Id do pagamento',
   permissions: 'Permissões',
@@ -66,6 +73,7 @@ export const headers = {
   state: 'Situação',
   status: 'Situação',
   subject: 'Assunto',
+  subjectName: 'A quem',
   timestamp: 'Data',
   type: 'Tipo',
 } as const;
@@ -106,15 +114,21 @@ const movements: Record<Movement['kind'], string> = {
   reserve: 'Reserva',
   complete: 'Conclusão',
   release: 'Liberação da reserva',
+  refundReserve: 'Reserva de reembolso',
+  refundComplete: 'Reembolso concluído',
+  refundRelease: 'Liberação da reserva de reembolso',
   credit: 'Crédito',
   return: 'Devolução',
   debit: 'Débito do provedor',
+  seize: 'Débito do provedor em contestação',
   suspend: 'A identificar',
   hold: 'Bloqueio',
   unhold: 'Desbloqueio',
   settle: 'Crédito após análise',
   claim: 'Crédito após análise',
   reclaim: 'Débito após análise',
+  suspenseReserve: 'Reserva para devolver ao pagador',
+  suspenseRelease: 'Devolução ao pagador não realizada',
   writeOff: 'Baixa',
   recover: 'Cobrança de transferência enviada',
   reinstate: 'Estorno de transferência não enviada',
@@ -131,14 +145,20 @@ const incidents: Record<Incident['kind'], string> = {
   return_exceeds: 'Voltou mais do que foi enviado',
   debit: 'O provedor tomou dinheiro de volta',
   undecided: 'Resultado do pagamento não confirmado',
+  refund_mismatch: 'O provedor relatou outro valor de reembolso',
+  refund_contradiction: 'O provedor se contradisse sobre um reembolso',
+  refund_undecided: 'Resultado do reembolso não confirmado',
+  return_refused: 'Devolução ao pagador recusada',
   unmatched: 'Dinheiro sem pagamento correspondente',
   unreadable: 'Dado cifrado que não pôde ser lido',
   divergence: 'Saldo difere dos lançamentos',
+  close_difference: 'Fechamento difere da conta no provedor',
 };
 const actions: Record<Action, string> = {
   credit: 'Creditado',
   debit: 'Debitado',
   writeoff: 'Baixado',
+  return: 'Devolvido ao pagador',
   none: 'Sem lançamento',
 };
 const roles: Record<Role, string> = {
@@ -152,8 +172,46 @@ const permissions: Record<Permission, string> = {
   read: 'Leitura',
   charges: 'Cobranças',
   transfers: 'Transferências',
+  refunds: 'Reembolsos',
   operations: 'Operações',
   webhooks: 'Webhooks',
+  simulate: 'Simulação',
+};
+const activity: Record<SecurityEventKind, string> = {
+  sign_in: 'Entrada',
+  sign_out: 'Saída',
+  'factor.code': 'Código do segundo fator',
+  'factor.enrolled': 'Segundo fator adicionado',
+  'factor.removed': 'Segundo fator removido',
+  'factor.backup_codes': 'Novos códigos de recuperação',
+  'factor.grace': 'Prazo do segundo fator',
+  'password.checked': 'Senha confirmada',
+  'password.changed': 'Senha alterada',
+  'password.reset_asked': 'Nova senha pedida',
+  'password.reset': 'Senha redefinida',
+  'email.change_asked': 'Troca de e-mail pedida',
+  'email.change_cancelled': 'Troca de e-mail cancelada',
+  'email.changed': 'E-mail trocado',
+  'session.ended': 'Sessão encerrada',
+  'key.created': 'Chave de API criada',
+  'key.rolled': 'Chave de API substituída',
+  'key.narrowed': 'Permissões de chave removidas',
+  'key.revoked': 'Chave de API revogada',
+  'webhook.changed': 'Webhook alterado',
+  'member.invited': 'Convite enviado',
+  'member.invitation_withdrawn': 'Convite cancelado',
+  'member.joined': 'Convite aceito',
+  'member.role': 'Papel alterado',
+  'member.removed': 'Pessoa removida',
+  'draft.created': 'Transferência criada',
+  'draft.confirmed': 'Transferência confirmada',
+  'refund.created': 'Reembolso pedido',
+  'receiver.saved': 'Recebedor salvo',
+  'receiver.removed': 'Recebedor removido',
+  'profile.changed': 'Dados da empresa alterados',
+  'operation.changed': 'Operação alterada',
+  'export.downloaded': 'Arquivo baixado',
+  'access.refused': 'Acesso recusado',
 };
 const deliveries: Record<DeliveryRow['status'], string> = {
   pending: 'Na fila',
@@ -163,7 +221,7 @@ const deliveries: Record<DeliveryRow['status'], string> = {
 };
 
 /** All codes that have words, for what must know each of them as well. */
-export const codes = { statuses, reasons, movements, incidents, actions } as const;
+export const codes = { statuses, reasons, movements, incidents, actions, activity } as const;
 
 /** A code of the API as a cell. A code of an older version that has no word any more stands as it is. */
 const coded =
@@ -182,6 +240,8 @@ export const movementCell = coded(movements);
 export const incidentCell = coded(incidents);
 export const actionCell = coded(actions);
 export const roleCell = coded(roles);
+export const activityCell = coded(activity);
+export const outcomeCell = coded({ ok: 'Feito', refused: 'Recusado' });
 export const deliveryCell = coded(deliveries);
 export const stateCell = coded({ open: 'Aberto', resolved: 'Resolvido' });
 export const yesNoCell = (yes: boolean): Cell =>

@@ -1,9 +1,7 @@
-import { Readable } from 'node:stream';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { listEvents } from '../../events/log.ts';
-import { type Cell, type CsvForm, csvLine } from '../../ground/csv.ts';
-import type { Language } from '../../ground/errors.ts';
+import type { Cell } from '../../ground/csv.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import { listKeys } from '../../keys/keys.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../payments/payment.ts';
@@ -16,17 +14,15 @@ import type { WebhooksDeps } from '../../webhooks/endpoints.ts';
 import { WebhookParams } from '../../webhooks/schema.ts';
 import type { PanelDeps } from '../deps.ts';
 import { findMembers } from '../members/members.sql.ts';
-import { CsvQuery, EventCsvQuery, RecordCsvQuery, RequestCsvQuery, StatementCsvQuery } from '../schema.ts';
+import { CsvQuery, EventCsvQuery, JournalCsvQuery, RecordCsvQuery, RequestCsvQuery } from '../schema.ts';
 import { findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
-import { findStatement, highestSeq } from '../views/records.sql.ts';
-import { listRecords, operationsOf, viewOfRecord, viewOfStatementLine } from '../views/records.ts';
+import { findJournal, highestSeq } from '../views/records.sql.ts';
+import { listRecords, operationsOf, viewOfJournalLine, viewOfRecord } from '../views/records.ts';
 import { requestFilterOf } from '../views/request-routes.ts';
 import {
   actionCell,
-  type Column,
   deliveryCell,
-  headers,
   incidentCell,
   keyTypeCell,
   kindCell,
@@ -38,12 +34,8 @@ import {
   statusCell,
   yesNoCell,
 } from './csv-words.ts';
-import { csvFileName, type FileKind } from './file-name.ts';
-
-type Row = readonly Cell[];
-
-/** Rows of one page after the other. */
-type Pages = AsyncGenerator<Row[]>;
+import { type FileKind, fileName } from './file-name.ts';
+import { languageOf, type Pages, type Row, sendCsv } from './send-csv.ts';
 
 const pageRows = 500;
 
@@ -60,9 +52,10 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     const { from, to, operationId } = filters;
     const operationName = (operationId !== undefined && names?.get(operationId)) || null;
     const { accountName } = request.member;
-    return csvFileName(
+    return fileName(
       { accountName, operationName, kind, from, to, now: deps.clock.now() },
       languageOf(request),
+      'csv',
     );
   };
   const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
@@ -93,21 +86,21 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
   );
 
   api.get(
-    '/statement.csv',
-    { schema: { querystring: StatementCsvQuery }, config: reads },
+    '/journal.csv',
+    { schema: { querystring: JournalCsvQuery }, config: reads },
     async (request, reply) => {
       const { member, query } = request;
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const receiverOf = receiversFor(deps.secrets, member.role);
       const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
-        const page = await findStatement(sql, member.accountId, query.operationId, below, limit);
+        const page = await findJournal(sql, member.accountId, query.operationId, below, limit);
         const last = page.length === limit ? page.at(-1) : undefined;
         return {
-          rows: page.map((line) => rowOfLine(viewOfStatementLine(line, receiverOf))),
+          rows: page.map((line) => rowOfLine(viewOfJournalLine(line, receiverOf))),
           nextCursor: last?.seq ?? null,
         };
       });
-      return sendCsv(request, reply, file(request, 'statement', query, names), lineColumns, lines);
+      return sendCsv(request, reply, file(request, 'journal', query, names), lineColumns, lines);
     },
   );
 
@@ -304,6 +297,7 @@ const recordColumns = [
   'reason',
   'endToEnd',
   'requestKey',
+  'metadata',
 ] as const;
 
 const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap<string, string>): Row => [
@@ -322,6 +316,7 @@ const rowOfRecord = (record: ReturnType<typeof viewOfRecord>, names: ReadonlyMap
   reasonCell(record.reasonCode ?? null),
   record.endToEnd ?? null,
   record.requestKey,
+  record.metadata ? JSON.stringify(record.metadata) : null,
 ];
 
 const lineColumns = [
@@ -339,7 +334,7 @@ const lineColumns = [
   'paymentId',
 ] as const;
 
-const rowOfLine = ({ payment, ...line }: ReturnType<typeof viewOfStatementLine>): Row => [
+const rowOfLine = ({ payment, ...line }: ReturnType<typeof viewOfJournalLine>): Row => [
   String(line.seq),
   { at: line.postedAt },
   movementCell(line.template),
@@ -432,40 +427,3 @@ const rowOfDelivery = ({ eventId, type, status, attempts, createdAt }: DeliveryR
     { at: createdAt },
   ];
 };
-
-/**
- * Brazilian spreadsheets want semicolons and a byte order mark; the query can ask for another form. The first page is
- * read before the file is begun: what it is refused for is an answer, and no broken file.
- */
-async function sendCsv(
-  request: { language: Language; query: Static<typeof CsvQuery> },
-  reply: FastifyReply,
-  fileName: string,
-  columns: readonly Column[],
-  pages: Pages,
-): Promise<FastifyReply> {
-  const { query } = request;
-  const language = languageOf(request);
-  const form = formOf(language, query.separator);
-  const bom = query.bom === undefined ? language === 'pt-BR' : query.bom === 'yes';
-  const first = await pages.next();
-  const linesOf = (rows: readonly Row[]): string => rows.map((row) => csvLine(row, form)).join('');
-  async function* text(): AsyncGenerator<string> {
-    yield `${bom ? '\ufeff' : ''}${csvLine(language === 'en' ? columns : columns.map((name) => headers[name]), form)}`;
-    if (!first.done) yield linesOf(first.value);
-    for await (const rows of pages) yield linesOf(rows);
-  }
-  return reply
-    .type('text/csv; charset=utf-8')
-    .header('content-disposition', `attachment; filename="${fileName}"`)
-    .send(Readable.from(text()));
-}
-
-/** The panel names the language that it shows: a browser's own may be another. */
-const languageOf = (request: { language: Language; query: Static<typeof CsvQuery> }): Language =>
-  request.query.language ?? request.language;
-
-const formOf = (language: Language, separator: string | undefined): CsvForm => ({
-  language,
-  separator: (separator === undefined ? language === 'pt-BR' : separator === 'semicolon') ? ';' : ',',
-});

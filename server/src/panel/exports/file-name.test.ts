@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { csvFileName, type FileFacts } from './file-name.ts';
+import { type FileFacts, fileName } from './file-name.ts';
 
 const facts: FileFacts = {
   accountName: 'Padaria São João & Cia.',
@@ -11,17 +11,17 @@ const facts: FileFacts = {
 };
 
 test('a file is named after account, kind and period, in days of Brasília', () => {
-  expect(csvFileName(facts, 'pt-BR')).toBe('padaria-sao-joao-cia-transferencias-ate-2026-11-20.csv');
+  expect(fileName(facts, 'pt-BR', 'csv')).toBe('padaria-sao-joao-cia-transferencias-ate-2026-11-20.csv');
   const november = { ...facts, from: '2026-11-01T03:00:00.000Z', to: '2026-11-11T03:00:00.000Z' };
-  expect(csvFileName({ ...november, kind: 'charges', operationName: 'Loja 2' }, 'pt-BR')).toBe(
+  expect(fileName({ ...november, kind: 'charges', operationName: 'Loja 2' }, 'pt-BR', 'csv')).toBe(
     'padaria-sao-joao-cia-loja-2-cobrancas-2026-11-01-a-2026-11-10.csv',
   );
-  expect(csvFileName(november, 'en')).toBe('padaria-sao-joao-cia-transfers-2026-11-01-to-2026-11-10.csv');
+  expect(fileName(november, 'en', 'csv')).toBe('padaria-sao-joao-cia-transfers-2026-11-01-to-2026-11-10.csv');
 });
 
 test('a name that leaves nothing for a header breaks none', () => {
-  expect(csvFileName({ ...facts, accountName: '"\r\nSet-Cookie: a\u2028' }, 'en')).toBe(
+  expect(fileName({ ...facts, accountName: '"\r\nSet-Cookie: a\u2028' }, 'en', 'csv')).toBe(
     'set-cookie-a-transfers-until-2026-11-20.csv',
   );
-  expect(csvFileName({ ...facts, accountName: '店' }, 'en')).toBe('transfers-until-2026-11-20.csv');
+  expect(fileName({ ...facts, accountName: '店' }, 'en', 'csv')).toBe('transfers-until-2026-11-20.csv');
 });

@@ -5,12 +5,14 @@ const kinds = {
   transfers: 'transferencias',
   payments: 'pagamentos',
   statement: 'extrato',
+  journal: 'lancamentos',
   operations: 'operacoes',
   events: 'eventos',
   requests: 'requisicoes',
   deliveries: 'entregas',
   keys: 'chaves',
   people: 'pessoas',
+  activity: 'atividade',
   incidents: 'incidentes',
 } as const;
 
@@ -28,7 +30,7 @@ export interface FileFacts {
 }
 
 /** `padaria-estrela-transferencias-2026-11-01-a-2026-11-20.csv`: files of several accounts and periods lie in one folder. Days of Brasília. */
-export function csvFileName(facts: FileFacts, language: Language): string {
+export function fileName(facts: FileFacts, language: Language, ending: 'csv' | 'ofx' | 'pdf'): string {
   const { accountName, operationName, kind, from, to, now } = facts;
   const english = language === 'en';
   const last = dayOf(to === undefined ? now : Math.min(now, Date.parse(to) - 1));
@@ -37,7 +39,7 @@ export function csvFileName(facts: FileFacts, language: Language): string {
       ? [english ? 'until' : 'ate', last]
       : [dayOf(Date.parse(from)), english ? 'to' : 'a', last];
   const parts = [slugOf(accountName), slugOf(operationName ?? ''), english ? kind : kinds[kind], ...period];
-  return `${parts.filter(Boolean).join('-')}.csv`;
+  return `${parts.filter(Boolean).join('-')}.${ending}`;
 }
 
 const dayOf = (ms: number): string =>

@@ -1,44 +1,97 @@
+import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
+import { cnpjText } from '../../accounts/cnpj.ts';
+import { findProfile, type MerchantProfile } from '../../accounts/profile.sql.ts';
 import { refuse } from '../../ground/errors.ts';
+import type { Letterhead } from '../../ground/pdf.ts';
 import type { ApiScope } from '../../http/edge.ts';
-import { IdParams, OneOf } from '../../http/schema.ts';
+import { IdParams, OneOf, Uuid } from '../../http/schema.ts';
+import type { Payment } from '../../payments/payment.ts';
 import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
+import type { Member } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import { maskedFor } from '../views/receivers.ts';
 import { findRecordsById } from '../views/records.sql.ts';
 import { operationsOf } from '../views/records.ts';
-import { hasReceipt, receiptPdf } from './receipt.ts';
+import { refundOf } from '../views/refund-routes.ts';
+import { hasReceipt, type ReceiptFacts, receiptPdf, refundReceiptPdf } from './receipt.ts';
 
 const Query = Type.Object(
   { language: Type.Optional(OneOf(['pt-BR', 'en'], 'Language of the receipt')) },
   { additionalProperties: false },
 );
 
-/** The receipt of a settled payment as a file to keep and to send on. */
+/** The receipt of a settled payment or refund as a file to keep and to send on. */
 export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
   api.get(
     '/records/:id/receipt.pdf',
     { schema: { params: IdParams('Payment'), querystring: Query }, config: { panel: { needs: 'read' } } },
     async (request, reply) => {
       const { member, params, query } = request;
-      const names = await operationsOf(deps, member.accountId, undefined);
-      const [payment] = await findRecordsById(deps.sql, member.accountId, [params.id], [...names.keys()]);
-      if (!payment) throw refuse('payment_not_found');
+      const { payment, facts } = await factsOf(deps, member, params.id);
       if (!hasReceipt(payment)) throw new PanelError('receipt_not_yet');
-      const facts = {
-        accountName: member.accountName,
-        operationName: names.get(payment.operationId) ?? '',
-        pixKey: maskedFor(member.role, await shownKeyOf(deps, payment)),
-        test: member.test,
-      };
       const pdf = await receiptPdf(payment, facts, query.language ?? 'pt-BR');
-      return reply
-        .type('application/pdf')
-        .header('content-disposition', `attachment; filename="comprovante-${payment.id}.pdf"`)
-        .header('cache-control', 'no-store')
-        .header('x-content-type-options', 'nosniff')
-        .send(pdf);
+      return sendPdf(reply, `comprovante-${payment.id}.pdf`, pdf);
+    },
+  );
+
+  api.get(
+    '/records/:id/refunds/:refund/receipt.pdf',
+    {
+      schema: {
+        params: Type.Object({ id: Uuid('Payment'), refund: Uuid('Refund') }),
+        querystring: Query,
+      },
+      config: { panel: { needs: 'read' } },
+    },
+    async (request, reply) => {
+      const { member, params, query } = request;
+      const { payment, facts } = await factsOf(deps, member, params.id);
+      const refund = await refundOf(deps, payment, params.refund);
+      if (refund.status !== 'completed') throw new PanelError('receipt_not_yet');
+      const pdf = await refundReceiptPdf(refund, payment, facts, query.language ?? 'pt-BR');
+      return sendPdf(reply, `comprovante-${refund.id}.pdf`, pdf);
     },
   );
 }
+
+/** @throws ApiError `payment_not_found` */
+async function factsOf(
+  deps: PanelDeps,
+  member: Member,
+  id: string,
+): Promise<{ payment: Payment; facts: ReceiptFacts }> {
+  const [names, profile] = await Promise.all([
+    operationsOf(deps, member.accountId, undefined),
+    findProfile(deps.sql, member.accountId),
+  ]);
+  const [payment] = await findRecordsById(deps.sql, member.accountId, [id], [...names.keys()]);
+  if (!payment) throw refuse('payment_not_found');
+  const facts = {
+    accountName: member.accountName,
+    operationName: names.get(payment.operationId) ?? '',
+    pixKey: maskedFor(member.role, await shownKeyOf(deps, payment)),
+    test: member.test,
+    letterhead: profile ? letterheadOf(profile, member.accountName) : null,
+  };
+  return { payment, facts };
+}
+
+const letterheadOf = (
+  { displayName, cnpj, colour, logo }: MerchantProfile,
+  accountName: string,
+): Letterhead => ({
+  name: displayName ?? accountName,
+  detail: cnpj === null ? null : `CNPJ ${cnpjText(cnpj)}`,
+  colour,
+  logo,
+});
+
+const sendPdf = (reply: FastifyReply, name: string, pdf: Buffer) =>
+  reply
+    .type('application/pdf')
+    .header('content-disposition', `attachment; filename="${name}"`)
+    .header('cache-control', 'no-store')
+    .header('x-content-type-options', 'nosniff')
+    .send(pdf);

@@ -1,6 +1,19 @@
 import type { Language } from '../../ground/errors.ts';
-import { colours, drawHead, left, money, newDocument, right, shown, wholeOf } from '../../ground/pdf.ts';
+import {
+  colours,
+  drawHead,
+  drawLetterhead,
+  type Letterhead,
+  left,
+  money,
+  newDocument,
+  right,
+  shown,
+  wholeOf,
+} from '../../ground/pdf.ts';
 import type { Payment } from '../../payments/payment.ts';
+import type { Refund } from '../../payments/refund.ts';
+import { pixKeyText } from '../views/receivers.ts';
 
 /** What stands on a receipt, besides the payment itself. */
 export interface ReceiptFacts {
@@ -8,6 +21,8 @@ export interface ReceiptFacts {
   operationName: string;
   pixKey: string | null;
   test: boolean;
+  /** The merchant's own; null: it has set none. */
+  letterhead: Letterhead | null;
 }
 
 const words = {
@@ -15,6 +30,10 @@ const words = {
     title: 'Comprovante Pix',
     deposit: 'Pix recebido',
     transfer: 'Pix enviado',
+    refund: 'Reembolso de Pix',
+    payee: 'Devolvido a',
+    original: 'Pix de origem',
+    message: 'Mensagem',
     when: 'Data e hora',
     from: 'Pagador',
     to: 'Chave do recebedor',
@@ -29,6 +48,10 @@ const words = {
     title: 'Pix receipt',
     deposit: 'Pix received',
     transfer: 'Pix sent',
+    refund: 'Pix refund',
+    payee: 'Returned to',
+    original: 'Original Pix',
+    message: 'Message',
     when: 'Date and time',
     from: 'Payer',
     to: 'Receiver’s key',
@@ -61,19 +84,11 @@ const clock = new Intl.DateTimeFormat('pt-BR', {
   second: '2-digit',
 });
 
-function pixKeyText(type: string | null, key: string): string {
-  if (type === 'CPF') return key.replace(/^(\d{3})(\d{3})(\d{3})(\d{2})$/, '$1.$2.$3-$4');
-  if (type === 'CNPJ') return key.replace(/^(\d{2})(\d{3})(\d{3})(\d{4})(\d{2})$/, '$1.$2.$3/$4-$5');
-  if (type === 'PHONE') return key.replace(/^\+55(\d{2})(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3');
-  return key;
-}
-
 /** The rows of a receipt, in the order of the page that is printed from the browser. */
-export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Language): [string, string][] {
+export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Language): Row[] {
   const say = words[language];
-  const when = payment.paidAt ?? payment.settledAt;
-  const rows: [string, string | null][] = [
-    [say.when, when === null ? null : `${clock.format(when).replace(',', '')} ${say.brasilia}`],
+  return filled([
+    [say.when, momentOf(payment.paidAt ?? payment.settledAt, language)],
     [say.from, payment.payerName],
     [say.to, facts.pixKey === null ? null : pixKeyText(payment.pixKeyType, facts.pixKey)],
     [say.description, payment.description],
@@ -81,34 +96,96 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
     [say.fee, payment.kind === 'transfer' ? money(payment.providerFeeCents ?? payment.feeCents ?? 0) : null],
     ['endToEnd', payment.endToEnd],
     ['Id', payment.id],
-  ];
-  return rows.filter((row): row is [string, string] => Boolean(row[1]));
+  ]);
 }
 
-/** The receipt as a PDF of one A4 page, in the look of the page that the browser prints. */
-export async function receiptPdf(payment: Payment, facts: ReceiptFacts, language: Language): Promise<Buffer> {
+/** The rows of a refund's receipt. `charge` is what it gives back. */
+export function refundRows(refund: Refund, charge: Payment, facts: ReceiptFacts, language: Language): Row[] {
   const say = words[language];
-  const page = await newDocument(`${say.title} ${payment.id}`, language);
+  return filled([
+    [say.when, momentOf(refund.settledAt, language)],
+    [say.payee, charge.payerName],
+    [say.message, refund.description],
+    [say.account, `${facts.accountName} · ${facts.operationName}`],
+    [say.original, refund.endToEnd],
+    ['endToEnd', refund.rtrId],
+    ['Id', refund.id],
+  ]);
+}
+
+type Row = [label: string, value: string];
+
+const filled = (rows: [string, string | null][]): Row[] => rows.filter((row): row is Row => Boolean(row[1]));
+
+const momentOf = (at: number | null, language: Language): string | null =>
+  at === null ? null : `${clock.format(at).replace(',', '')} ${words[language].brasilia}`;
+
+export const receiptPdf = (payment: Payment, facts: ReceiptFacts, language: Language): Promise<Buffer> =>
+  sheetPdf(
+    {
+      id: payment.id,
+      what: words[language][payment.kind],
+      cents: receiptCents(payment),
+      rows: receiptRows(payment, facts, language),
+      endToEnd: payment.endToEnd,
+      test: facts.test,
+      letterhead: facts.letterhead,
+    },
+    language,
+  );
+
+export const refundReceiptPdf = (
+  refund: Refund,
+  charge: Payment,
+  facts: ReceiptFacts,
+  language: Language,
+): Promise<Buffer> =>
+  sheetPdf(
+    {
+      id: refund.id,
+      what: words[language].refund,
+      cents: refund.amountCents,
+      rows: refundRows(refund, charge, facts, language),
+      endToEnd: refund.rtrId,
+      test: facts.test,
+      letterhead: facts.letterhead,
+    },
+    language,
+  );
+
+interface Sheet {
+  id: string;
+  what: string;
+  cents: number;
+  rows: Row[];
+  endToEnd: string | null;
+  test: boolean;
+  letterhead: Letterhead | null;
+}
+
+/** A PDF of one A4 page, in the look of the page that the browser prints. */
+async function sheetPdf(sheet: Sheet, language: Language): Promise<Buffer> {
+  const say = words[language];
+  const ids: readonly string[] = ['endToEnd', 'Id', say.original];
+  const page = await newDocument(`${say.title} ${sheet.id}`, language);
   const whole = wholeOf(page);
-  drawHead(page, say.title);
-  page.font('Helvetica-Bold').fontSize(12).text(say[payment.kind], left, 136);
-  page
-    .fontSize(30)
-    .fillColor(colours.ink)
-    .text(money(receiptCents(payment)), left, 154);
+  if (sheet.letterhead) drawLetterhead(page, sheet.letterhead, say.title);
+  else drawHead(page, say.title);
+  page.font('Helvetica-Bold').fontSize(12).text(sheet.what, left, 136);
+  page.fontSize(30).fillColor(colours.ink).text(money(sheet.cents), left, 154);
   let top = 214;
-  for (const [label, value] of receiptRows(payment, facts, language)) {
+  for (const [label, value] of sheet.rows) {
     page.font('Helvetica').fontSize(10.5).fillColor(colours.soft).text(label, left, top, { width: 130 });
     page.fillColor(colours.ink);
-    page.font(label === 'endToEnd' || label === 'Id' ? 'Courier' : 'Helvetica');
+    page.font(ids.includes(label) ? 'Courier' : 'Helvetica');
     page.text(shown(value), left + 140, top, { width: right - left - 140 });
     top = page.y + 9;
     page.moveTo(left, top).lineTo(right, top).lineWidth(0.5).strokeColor(colours.line).stroke();
     top += 10;
   }
   page.font('Helvetica').fontSize(9.5).fillColor(colours.soft);
-  if (payment.endToEnd !== null) page.text(say.authentic, left, top + 8);
-  if (facts.test)
+  if (sheet.endToEnd !== null) page.text(say.authentic, left, top + 8);
+  if (sheet.test)
     page
       .font('Helvetica-Bold')
       .fillColor(colours.copper)

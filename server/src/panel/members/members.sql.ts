@@ -8,6 +8,7 @@ export interface Membership {
   accountNumber: number;
   accountName: string;
   test: boolean;
+  connection: string;
   role: Role;
   /** When the person joined, and what the account asks of its members (`second-factor.ts`). */
   joinedAt: number;
@@ -17,7 +18,7 @@ export interface Membership {
 
 const selectMemberships: Statement = {
   name: 'panel_memberships',
-  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, m.role,
+  text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, a.connection, m.role,
       m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince"
     FROM panel_member m JOIN account a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.created_at, a.id`,
 };

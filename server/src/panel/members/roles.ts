@@ -1,4 +1,4 @@
-import type { Permission } from '../../ground/permissions.ts';
+import { type Permission, permissions } from '../../ground/permissions.ts';
 
 export const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;
 
@@ -9,12 +9,14 @@ export const isRole = (name: string): name is Role => (roles as readonly string[
 /** What a person may do in an account: what an API key may, and what only people do. */
 export type Ability = Permission | 'keys' | 'members' | 'audit';
 
+const everything: readonly Ability[] = [...permissions, 'keys', 'members', 'audit'];
+
 const abilities: Readonly<Record<Role, readonly Ability[]>> = {
-  owner: ['read', 'charges', 'transfers', 'operations', 'webhooks', 'keys', 'members', 'audit'],
-  admin: ['read', 'charges', 'transfers', 'operations', 'webhooks', 'keys', 'members', 'audit'],
-  finance: ['read', 'charges', 'transfers'],
-  // Their keys never carry `transfers`: `mayGrant`.
-  developer: ['read', 'webhooks', 'keys'],
+  owner: everything,
+  admin: everything,
+  finance: ['read', 'charges', 'transfers', 'refunds'],
+  // Their keys never carry `transfers` or `refunds`: `mayGrant`.
+  developer: ['read', 'webhooks', 'simulate', 'keys'],
   viewer: ['read'],
 };
 
@@ -24,7 +26,7 @@ export const may = (role: Role, ability: Ability): boolean => abilities[role].in
 
 /** A key never carries what its maker may not do, but for developers, who build what charges and manages operations. */
 export const mayGrant = (role: Role, permission: Permission): boolean =>
-  permission === 'transfers' ? may(role, 'transfers') : may(role, 'keys');
+  permission === 'transfers' || permission === 'refunds' ? may(role, permission) : may(role, 'keys');
 
 /** Only an owner makes, changes or removes an owner. */
 export const mayManage = (role: Role, other: Role): boolean =>

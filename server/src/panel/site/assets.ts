@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -103,9 +104,12 @@ export function pageRoutes(app: FastifyInstance, deps: PanelDeps): void {
 /** Nothing where the sources are those that were built. In a process of its own: bundling takes a core for seconds. */
 const build = (): Promise<void> =>
   new Promise((resolve, reject) => {
+    const script = `${folder}build.js`;
+    // An image holds the built pages alone.
+    if (!existsSync(script)) return resolve();
     execFile(
       process.execPath,
-      [`${folder}build.js`],
+      [script],
       { timeout: 120_000, maxBuffer: 16 * 1024 * 1024 },
       (error, _out, text) => {
         if (error) reject(new Error(`building the panel failed: ${text.slice(-2000)}`, { cause: error }));

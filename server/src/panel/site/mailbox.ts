@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { FastifyRequest } from 'fastify';
+import { hasLiveConnection } from '../../connections/connections.sql.ts';
 import { isTrial } from '../../ground/config.ts';
 import type { Secrets } from '../../ground/secrets.ts';
 import type { ApiScope } from '../../http/edge.ts';
@@ -47,6 +48,7 @@ export function mailboxRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       if (!isLocal(request, deps.origins) || !showsToken(request)) throw new PanelError('not_found');
+      if (await hasLiveConnection(deps.sql)) throw new PanelError('not_found');
       const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.eml'));
       // Names are ordered by the time they were made.
       const newest = names.sort().reverse().slice(0, mailsShown);

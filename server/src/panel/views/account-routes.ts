@@ -4,29 +4,23 @@ import { IdParams } from '../../http/schema.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { isoOf } from '../../payments/view.ts';
 import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
+import { dayOf, startOfDay } from '../../statement/period.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import {
-  DetailSchema,
-  OverviewQuery,
-  OverviewSchema,
-  RecordListSchema,
-  RecordQuery,
-  StatementQuery,
-  StatementSchema,
-} from '../schema.ts';
+import { DetailSchema, OverviewQuery, OverviewSchema, RecordListSchema, RecordQuery } from '../schema.ts';
 import { namedHistory } from './history.ts';
-import { findBalances, findDays, findOpenIncidents, findRestrictions, findUnknown } from './overview.sql.ts';
-import { maskedFor, receiversFor } from './receivers.ts';
-import { findEventsOf, findLinesOf, findRecordsById, findStatement, highestSeq } from './records.sql.ts';
 import {
-  findNames,
-  listRecords,
-  operationsOf,
-  viewOfLine,
-  viewOfRecord,
-  viewOfStatementLine,
-} from './records.ts';
+  findBalances,
+  findDays,
+  findFirstSteps,
+  findOpenHolds,
+  findOpenIncidents,
+  findRestrictions,
+  findUnknown,
+} from './overview.sql.ts';
+import { maskedFor, receiversFor } from './receivers.ts';
+import { findEventsOf, findLinesOf, findRecordsById } from './records.sql.ts';
+import { findNames, listRecords, operationsOf, viewOfLine, viewOfRecord } from './records.ts';
 
 /** What the document says of a call; who may make it is decided by the role (`config.panel`). */
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -51,13 +45,16 @@ export function accountScopeRoutes(
     async ({ member, query }) => {
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const ids = [...names.keys()];
-      const since = clock.now() - (query.days ?? 30) * dayMs;
-      const [balances, days, unknown, incidents, restrictions] = await Promise.all([
+      // Whole days of São Paulo, today included.
+      const since = startOfDay(dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs));
+      const [balances, days, unknown, incidents, holds, restrictions, firstSteps] = await Promise.all([
         findBalances(sql, member.accountId),
         findDays(sql, member.accountId, ids, since),
         findUnknown(sql, member.accountId, ids),
         findOpenIncidents(sql, member.accountId, ids),
+        findOpenHolds(sql, member.accountId, ids),
         findRestrictions(sql, member.accountId),
+        findFirstSteps(sql, member.accountId, ids),
       ]);
       const paymentIds = [...unknown.map((row) => row.id), ...incidents.map((row) => row.paymentId)];
       const namesById = await findNames(deps, member, paymentIds, ids);
@@ -79,7 +76,9 @@ export function accountScopeRoutes(
           openedAt: isoOf(row.openedAt),
           payment: namesById(row.paymentId),
         })),
+        holds: holds.map((row) => ({ ...row, placedAt: isoOf(row.placedAt) })),
         restrictions,
+        firstSteps,
         at: isoOf(clock.now()),
       };
     },
@@ -138,37 +137,6 @@ export function accountScopeRoutes(
         history,
         lines: lines.map(viewOfLine),
         events: events.map(({ id, type, createdAt }) => ({ id, type, createdAt: isoOf(createdAt) })),
-      };
-    },
-  );
-
-  api.get(
-    '/statement',
-    {
-      schema: {
-        tags,
-        summary: 'Ledger of an operation',
-        querystring: StatementQuery,
-        response: { 200: StatementSchema },
-      },
-      config: asks('read'),
-    },
-    async ({ member, query }) => {
-      await operationsOf(deps, member.accountId, query.operationId);
-      const limit = query.limit ?? 50;
-      const lines = await findStatement(
-        sql,
-        member.accountId,
-        query.operationId,
-        query.below ?? highestSeq,
-        limit + 1,
-      );
-      const more = lines.length > limit;
-      if (more) lines.pop();
-      const receiverOf = receiversFor(deps.secrets, member.role);
-      return {
-        lines: lines.map((line) => viewOfStatementLine(line, receiverOf)),
-        nextBelow: more ? (lines.at(-1)?.seq ?? null) : null,
       };
     },
   );

@@ -112,6 +112,57 @@ export const findOpenIncidents = (
   operationIds: readonly string[],
 ): Promise<IncidentRow[]> => sql.run<IncidentRow>(selectIncidents, [accountId, operationIds]);
 
+export interface HoldRow {
+  operationId: string;
+  wantedCents: number;
+  reason: string;
+  placedAt: number;
+}
+
+const selectHolds: Statement = {
+  name: 'panel_holds',
+  text: `SELECT h.operation_id AS "operationId", h.wanted_cents AS "wantedCents", h.reason, h.placed_at AS "placedAt"
+    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT * FROM hold WHERE account_id = $1 AND operation_id = o.id AND released_at IS NULL
+      ORDER BY placed_at, id LIMIT 20) h
+    ORDER BY h.placed_at LIMIT 20`,
+};
+
+/** Why amounts are held, the oldest first. */
+export const findOpenHolds = (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+): Promise<HoldRow[]> => sql.run<HoldRow>(selectHolds, [accountId, operationIds]);
+
+export interface FirstSteps {
+  key: boolean;
+  webhook: boolean;
+  charge: boolean;
+  transfer: boolean;
+}
+
+/** An account with a longer chain than this is not new. */
+const newAtMost = 100;
+
+const selectFirstSteps: Statement = {
+  name: 'panel_first_steps',
+  text: `SELECT EXISTS (SELECT FROM api_key WHERE account_id = $1 AND revoked_at IS NULL) AS key,
+      EXISTS (SELECT FROM webhook_endpoint WHERE account_id = $1) AS webhook,
+      coalesce(bool_or(j.template = 'credit'), false) AS charge, coalesce(bool_or(j.template = 'complete'), false) AS transfer
+    FROM (SELECT account_id, operation_id FROM balance WHERE account_id = $1 AND operation_id = ANY ($2::uuid[])) b
+      LEFT JOIN journal j ON j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq <= ${newAtMost}
+    HAVING NOT EXISTS (SELECT FROM balance WHERE account_id = $1 AND operation_id = ANY ($2::uuid[]) AND seq > ${newAtMost})`,
+};
+
+/** What a new account has done; null: it is not new any more. */
+export const findFirstSteps = async (
+  sql: Queries,
+  accountId: string,
+  operationIds: readonly string[],
+): Promise<FirstSteps | null> =>
+  (await sql.run<FirstSteps>(selectFirstSteps, [accountId, operationIds]))[0] ?? null;
+
 const selectPlatform: Statement = {
   name: 'panel_platform',
   text: `SELECT i.withdrawals_paused_at IS NOT NULL AS "withdrawalsPaused", a.withdrawals_blocked AS "withdrawalsBlocked", a.enabled

@@ -1,7 +1,14 @@
 import { timestamp } from '../../db/pool.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { paymentColumns } from '../../payments/payments.sql.ts';
+import { paymentOfLine } from '../../payments/refunds.sql.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
+
+/** A payment's place in a list. */
+export interface Place {
+  createdAt: number;
+  id: string;
+}
 
 /** A stretch of the payments of several operations, newest first. */
 export interface RecordSearch {
@@ -11,8 +18,8 @@ export interface RecordSearch {
   statuses: readonly string[];
   fromMs: number | null;
   toMs: number | null;
-  below: { createdAt: number; id: string } | null;
-  /** In description or payer's name, in any case; null: everything. */
+  below: Place | null;
+  /** In description, payer's name or a value of the metadata, in any case; null: everything. */
   text: string | null;
   minimumCents: number | null;
   maximumCents: number | null;
@@ -20,19 +27,35 @@ export interface RecordSearch {
 
 const earliest = '1970-01-01T00:00:00.000Z';
 const latest = '9999-12-31T23:59:59.999Z';
+const lowestId = '00000000-0000-0000-0000-000000000000';
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Each operation's stretch is one walk along `payment_list`, as far as `$7` rows; the filters apply to what was read. */
+/** The newest place that is so many payments deep in its operation: down to it each operation holds no more of the window. */
+const selectFloor: Statement = {
+  name: 'panel_records_floor',
+  text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
+      SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3
+        AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6)
+      ORDER BY p.created_at DESC, p.id DESC OFFSET $7::int - 1 LIMIT 1) p
+    ORDER BY p.created_at DESC, p.id DESC LIMIT 1`,
+};
+
+/** @returns null when no operation holds as many */
+export const findFloor = async (sql: Queries, wanted: RecordSearch, depth: number): Promise<Place | null> =>
+  (await sql.run<Place>(selectFloor, [...windowOf(wanted), depth]))[0] ?? null;
+
+/** Each operation's stretch is one walk along `payment_list`, down to the floor; the filters apply to what was read. */
 const selectRecords: Statement = {
   name: 'panel_records',
   text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
       SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
-        AND (p.created_at, p.id) < ($5, $6)
-      ORDER BY p.created_at DESC, p.id DESC LIMIT $7) p
-    WHERE p.kind = ANY ($8::text[]) AND p.status = ANY ($9::text[])
-      AND ($10::text IS NULL OR position($10 IN lower(p.description)) > 0 OR position($10 IN lower(coalesce(p.payer_name, ''))) > 0)
-      AND p.amount_cents >= $11 AND p.amount_cents <= $12
-    ORDER BY p.created_at DESC, p.id DESC LIMIT $13`,
+        AND (p.created_at, p.id) < ($5, $6) AND (p.created_at, p.id) >= ($7, $8)
+      ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
+    WHERE p.kind = ANY ($9::text[]) AND p.status = ANY ($10::text[])
+      AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, ''))) > 0
+        OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0))
+      AND p.amount_cents >= $12 AND p.amount_cents <= $13
+    ORDER BY p.created_at DESC, p.id DESC LIMIT $14`,
 };
 
 const windowOf = ({ accountId, operationIds, fromMs, toMs, below }: RecordSearch) => [
@@ -44,15 +67,17 @@ const windowOf = ({ accountId, operationIds, fromMs, toMs, below }: RecordSearch
   below === null ? highestId : below.id,
 ];
 
+/** @param floor the place down to which is read; null: all of the window, of which the caller knows that it is bounded */
 export const findRecords = (
   sql: Queries,
   wanted: RecordSearch,
-  scanned: number,
+  floor: Place | null,
   limit: number,
 ): Promise<Payment[]> =>
   sql.run<Payment>(selectRecords, [
     ...windowOf(wanted),
-    scanned,
+    floor === null ? earliest : timestamp(floor.createdAt),
+    floor === null ? lowestId : floor.id,
     wanted.kinds,
     wanted.statuses,
     wanted.text,
@@ -151,29 +176,33 @@ const lineColumns = `seq, template, subject, posted_at AS "postedAt", effective_
 
 const selectOfSubject: Statement = {
   name: 'panel_lines_of_payment',
-  text: `SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND subject = $2 ORDER BY posted_at, seq`,
+  text: `SELECT ${lineColumns} FROM journal
+    WHERE account_id = $1
+      AND subject = ANY (ARRAY[$2::uuid] || ARRAY(SELECT id FROM refund WHERE account_id = $1 AND payment_id = $2))
+    ORDER BY posted_at, seq`,
 };
 
 export const findLinesOf = (sql: Queries, accountId: string, paymentId: string): Promise<Line[]> =>
   sql.run<Line>(selectOfSubject, [accountId, paymentId]);
 
-/** A line of the statement with the payment that it is about; null throughout: it is about none. */
-export interface StatementLine extends Line {
+/** A line of the journal with the payment that it is about; null throughout: it is about none. */
+export interface JournalLine extends Line {
   payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'description'> | null;
 }
 
-const selectStatement: Statement = {
-  name: 'panel_statement',
-  text: `SELECT j.*, p.kind, p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.description
+const selectJournal: Statement = {
+  name: 'panel_journal',
+  text: `SELECT j.*, p.id AS "paymentId", p.kind, p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.description
     FROM (SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4) j
-      LEFT JOIN payment p ON p.account_id = $1 AND p.id = j.subject
+      LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p ON true
     ORDER BY j.seq DESC`,
 };
 
 /** Above every line: where the newest page begins. */
 export const highestSeq = Number.MAX_SAFE_INTEGER;
 
-interface StatementRow extends Line {
+interface JournalRow extends Line {
+  paymentId: string | null;
   kind: Payment['kind'] | null;
   payerName: string | null;
   pixKey: Buffer | null;
@@ -182,17 +211,17 @@ interface StatementRow extends Line {
 }
 
 /** The lines of an operation below `belowSeq`, newest first. */
-export const findStatement = async (
+export const findJournal = async (
   sql: Queries,
   accountId: string,
   operationId: string,
   belowSeq: number,
   limit: number,
-): Promise<StatementLine[]> => {
-  const rows = await sql.run<StatementRow>(selectStatement, [accountId, operationId, belowSeq, limit]);
-  return rows.map(({ kind, payerName, pixKey, pixKeyType, description, ...line }) => ({
+): Promise<JournalLine[]> => {
+  const rows = await sql.run<JournalRow>(selectJournal, [accountId, operationId, belowSeq, limit]);
+  return rows.map(({ paymentId: id, kind, payerName, pixKey, pixKeyType, description, ...line }) => ({
     ...line,
-    payment: kind === null ? null : { id: line.subject, kind, payerName, pixKey, pixKeyType, description },
+    payment: id === null || kind === null ? null : { id, kind, payerName, pixKey, pixKeyType, description },
   }));
 };
 

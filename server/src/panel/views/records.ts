@@ -10,20 +10,23 @@ import {
   paymentStatuses,
 } from '../../payments/payment.ts';
 import { isoOf, viewOf } from '../../payments/view.ts';
+import type { Queries } from '../../ports/sql.ts';
 import { paymentIdFor } from '../../request-keys/idempotency.ts';
 import type { PanelDeps } from '../deps.ts';
 import type { Membership } from '../members/members.sql.ts';
 import { findBalances } from './overview.sql.ts';
 import { keysTyped, openedKey, type ReceiverOf, receiversFor, seesWholeKeys } from './receivers.ts';
 import {
+  findFloor,
   findRecords,
   findRecordsByEndToEnd,
   findRecordsById,
   findSealedKeys,
+  type JournalLine,
   type Line,
+  type Place,
   type RecordSearch,
   type SealedKeyRow,
-  type StatementLine,
 } from './records.sql.ts';
 
 export interface RecordFilters {
@@ -40,7 +43,7 @@ export interface RecordFilters {
 /** Who looks, at which account. */
 type Viewer = Pick<Membership, 'accountId' | 'accountNumber' | 'role'>;
 
-/** A page of payments. A search by receiver's key may end before the page is full: `searchedTo` says how far it has looked. */
+/** A page of payments. A search for what is rare may end before the page is full: `searchedTo` says how far it has looked. */
 export interface RecordPage {
   records: Payment[];
   nextCursor: string | null;
@@ -112,11 +115,37 @@ export async function listRecords(
       searchedTo: next && records.length < limit ? next.createdAt : null,
     };
   }
-  const records = await findRecords(deps.sql, wanted, scannedAtMost, limit + 1);
-  if (records.length <= limit) return { records, nextCursor: null, searchedTo: null };
-  records.pop();
-  const last = records[limit - 1] as Payment;
-  return { records, nextCursor: cursorOf(key, list, last, now), searchedTo: null };
+  const { records, next } = await findPage(deps.sql, wanted, limit, [6 * limit, scannedAtMost]);
+  return {
+    records,
+    nextCursor: next && cursorOf(key, list, next, now),
+    searchedTo: next && records.length < limit ? next.createdAt : null,
+  };
+}
+
+/**
+ * A page of what passes the filters. It looks as many payments of each operation deep as a usual page needs, and only where those are too
+ * few as deep as one request may look.
+ * @returns what was found, and the place where the next page continues; null when the whole window was searched
+ */
+export async function findPage(
+  sql: Queries,
+  wanted: RecordSearch,
+  limit: number,
+  depths: readonly number[],
+): Promise<{ records: Payment[]; next: Place | null }> {
+  let found: { records: Payment[]; next: Place | null } = { records: [], next: null };
+  for (const depth of depths) {
+    const floor = await findFloor(sql, wanted, depth);
+    const records = await findRecords(sql, wanted, floor, limit + 1);
+    if (records.length > limit) {
+      records.pop();
+      return { records, next: records.at(-1) ?? null };
+    }
+    found = { records, next: floor };
+    if (floor === null) break;
+  }
+  return found;
 }
 
 /** Keys that are opened before other requests have their turn: some 2 ms of work. */
@@ -199,8 +228,9 @@ export const viewOfLine = (line: Line) => ({
   balanceAfterCents: line.availableAfter - line.receivableAfter,
 });
 
-/** A line of the statement with the names of its payment; null: it is about none, as a hold is. */
-export const viewOfStatementLine = (line: StatementLine, receiverOf: ReceiverOf) => ({
+/** A line of the journal with the names of its payment; null: it is about none, as a hold is. */
+export const viewOfJournalLine = (line: JournalLine, receiverOf: ReceiverOf) => ({
   ...viewOfLine(line),
+  ...(line.payment && { paymentId: line.payment.id }),
   payment: line.payment && namesOf(line.payment, receiverOf),
 });

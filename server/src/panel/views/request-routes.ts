@@ -1,8 +1,10 @@
 import type { Static } from 'typebox';
+import { lowestIdAt } from '../../events/log.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { isoOf } from '../../payments/view.ts';
 import { listRequests } from '../../request-log/list.ts';
 import type { RequestFilter } from '../../request-log/request-log.sql.ts';
+import { periodOf } from '../../statement/period.ts';
 import type { PanelDeps } from '../deps.ts';
 import { RequestListSchema, RequestQuery } from '../schema.ts';
 
@@ -36,14 +38,19 @@ export function requestRoutes(api: ApiScope, deps: PanelDeps): void {
   );
 }
 
-export const requestFilterOf = ({
-  method,
-  status,
-  keyId,
-  paymentId,
-}: Omit<Static<typeof RequestQuery>, 'cursor' | 'limit'>): RequestFilter => ({
-  method: method ?? null,
-  statusClass: status === undefined ? null : Number(status[0]),
-  keyId: keyId ?? null,
-  paymentId: paymentId ?? null,
-});
+const beyondEvery = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+/** @throws ApiError `validation_failed` */
+export function requestFilterOf(query: Omit<Static<typeof RequestQuery>, 'cursor' | 'limit'>): RequestFilter {
+  const { method, status, keyId, paymentId, requestId, from, to } = query;
+  const { fromMs, toMs } = periodOf({ ...(from && { from }), ...(to && { to }) });
+  return {
+    method: method ?? null,
+    statusClass: status === undefined ? null : Number(status[0]),
+    keyId: keyId ?? null,
+    paymentId: paymentId ?? null,
+    requestId: requestId ?? null,
+    fromId: lowestIdAt(fromMs ?? 0),
+    belowId: toMs === null ? beyondEvery : lowestIdAt(toMs),
+  };
+}

@@ -3,7 +3,8 @@ import type { Payment } from '../../payments/payment.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { buildAdmission, type Order } from './admission.ts';
 import { type AwaitDeps, awaitOutcome } from './await-outcome.ts';
-import { planDispatch } from './dispatch-plan.ts';
+import { planDispatch, probeOf } from './dispatch-plan.ts';
+import { withProbe } from './probe.ts';
 
 /** What accepting a payment needs. */
 export interface AcceptDeps extends AwaitDeps {
@@ -26,16 +27,20 @@ export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Ord
   const { kind, requestKey, asked, pixKey } = order;
   const plan = planDispatch(deps, caller, kind, order.waitMs);
   const paymentId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
-  const command = buildAdmission({
+  const input = {
     caller,
     order,
     plan,
-    token: deps.ids.uuid(),
     paymentId,
     fingerprint: fingerprintOf(deps.identity, { ...asked, kind, operationId }),
     sealedKey: pixKey === null ? null : deps.secrets.seal(pixKey.key, paymentId),
-  });
-  const { payment, replayed, fence, breakerOpen } = await deps.till.submit(command);
+  };
+  const { payment, replayed, fence, breakerOpen } = await withProbe(
+    deps,
+    probeOf(plan),
+    (hasProbe) => deps.till.submit(buildAdmission({ ...input, token: deps.ids.uuid(), hasProbe })),
+    ({ payment, replayed }) => !replayed && payment.status === 'unknown',
+  );
   deps.breakers.seen(plan.connection, plan.call, breakerOpen);
   if (replayed) return { payment, replayed };
   return { payment: await awaitOutcome(deps, plan, payment, fence), replayed };

@@ -24,6 +24,7 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       accountId,
       accountNumber: 7,
       test: true,
+      connection: 'simulator',
       keyId: null,
       permissions: new Set(),
       requestId: 'req',
@@ -35,6 +36,7 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       amountCents: 1_000,
       requestKey: 'k',
       description: '',
+      metadata: null,
       payerName: null,
       pixKey: { type: 'EMAIL', key: 'maria@loja.example' },
       asked: {},
@@ -52,11 +54,13 @@ const admission = (refusedAs: 'pix_key_not_found' | null) =>
       answerByMs: 8_000,
       traceparent: undefined,
       configured: true,
+      offered: true,
     },
     token: '0190a000-0000-7000-8000-0000000000ff',
     paymentId: '0190a000-0000-7000-8000-000000000077',
     fingerprint: Buffer.alloc(32),
     sealedKey: Buffer.from('sealed'),
+    hasProbe: false,
   });
 
 it('makes the same decision in every run: the till may run it again after a lost answer', () => {

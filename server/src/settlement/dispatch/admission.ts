@@ -22,10 +22,11 @@ import { idsOf } from '../../ports/ids.ts';
 import { sameRequest } from '../../request-keys/idempotency.ts';
 import { takenKeys } from '../../request-keys/used-keys.sql.ts';
 import { announce } from '../payment-events.ts';
-import { type BreakerRow, breakerKey, breakerRows, probeEveryMs } from './breaker.ts';
+import { type BreakerRow, breakerKey, breakerRows } from './breaker.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
-import { type Intent, sendPriority } from './intent.ts';
+import { type Intent, type SentKind, sendPriority } from './intent.ts';
 import { intents } from './intents.sql.ts';
+import { ProbeDue } from './probe.ts';
 
 /**
  * The admission of a new payment, as a command for the till. Pure.
@@ -40,6 +41,7 @@ export interface Order {
   amountCents: number;
   requestKey: string;
   description: string;
+  metadata: Payment['metadata'];
   payerName: string | null;
   pixKey: { type: NonNullable<Payment['pixKeyType']>; key: string } | null;
   /** What a repeat must have in common with the first request, besides the operation. */
@@ -63,6 +65,8 @@ export interface AdmissionInput {
   fingerprint: Buffer;
   /** The receiver's Pix key, sealed for this payment. */
   sealedKey: Buffer | null;
+  /** It has the probe of an open breaker. */
+  hasProbe: boolean;
 }
 
 export interface Admitted {
@@ -76,7 +80,7 @@ export interface Admitted {
 
 /** @throws ApiError from `decide`: what refuses the order */
 export function buildAdmission(input: AdmissionInput): Command<Admitted> {
-  const { caller, order, plan, token, paymentId, fingerprint } = input;
+  const { caller, order, plan, token, paymentId, fingerprint, hasProbe } = input;
   const { accountId, operationId } = caller;
   const chain = { accountId, chainId: operationId };
   return {
@@ -91,7 +95,7 @@ export function buildAdmission(input: AdmissionInput): Command<Admitted> {
         const breakerOpen = view.get(breakerRows, breakerKey(plan.connection, plan.call))?.open ?? false;
         return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
       }
-      const admission = requireAdmission(view, caller, plan, balance.frozen, now);
+      const admission = requireAdmission(view, caller, plan, { frozen: balance.frozen, hasProbe }, now);
       return admitted(view, input, admission, now);
     },
   };
@@ -116,10 +120,12 @@ function admitted(
     requestKey: order.requestKey,
     fingerprint,
     description: order.description,
+    metadata: order.metadata,
     payerName: order.payerName,
     pixKey: sealedKey,
     pixKeyType: order.pixKey?.type ?? null,
     command: token,
+    connection: plan.connection,
   };
   const payment = newPayment(content, 'unknown', now, causeOfCall('api', caller));
   const reserve: Posting = {
@@ -130,7 +136,7 @@ function admitted(
     effectiveAt: now,
     movement: { kind: 'reserve', grossCents: amountCents },
   };
-  const begun = createSendIntent(view, plan, admission, { payment, refusedAs, token, now, caller });
+  const begun = createSendIntent(view, plan, { payment, refusedAs, token, now, caller });
   const breakerOpen = admission.breaker?.open ?? false;
   return {
     answer: { payment: begun.payment, replayed: false, fence: begun.fence, breakerOpen },
@@ -186,19 +192,21 @@ export interface Admission {
 
 /**
  * The states of key, account, platform and provider, checked in this order.
- * @throws ApiError 401, 403 or 503
+ * @throws ApiError 401, 403 or 503; ProbeDue
  */
 export function requireAdmission(
   view: View,
   caller: Caller,
   plan: DispatchPlan,
-  frozen: boolean,
+  { frozen, hasProbe }: { frozen: boolean; hasProbe: boolean },
   now: number,
 ): Admission {
-  const account = requireAllowed(view, caller, plan.call === 'charge' ? 'deposit' : 'transfer', frozen, now);
+  const account = requireAllowed(view, caller, kindOf(plan), frozen, now);
   if (!plan.configured) throw refuse('provider_not_configured');
+  if (!plan.offered) throw refuse('not_offered_by_provider');
   const breaker = view.get(breakerRows, breakerKey(plan.connection, plan.call));
-  if (breaker?.open && breaker.probeAt > now) {
+  if (breaker?.open && !hasProbe) {
+    if (breaker.probeAt <= now) throw new ProbeDue();
     throw refuse('provider_unavailable', { retryAfterSeconds: Math.ceil((breaker.probeAt - now) / 1000) });
   }
   return { account, breaker };
@@ -211,7 +219,7 @@ export function requireAdmission(
 export function requireAllowed(
   view: View,
   caller: Caller,
-  kind: Payment['kind'],
+  kind: SentKind,
   frozen: boolean,
   now: number,
 ): Conditions {
@@ -219,11 +227,11 @@ export function requireAllowed(
     const keyState = view.get(keyStates, caller.keyId);
     if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
     if (keyState.expiresAt !== null && keyState.expiresAt <= now) throw refuse('api_key_expired');
-    requirePermission(new Set(keyState.permissions), [kind === 'deposit' ? 'charges' : 'transfers']);
+    requirePermission(new Set(keyState.permissions), [permissionFor[kind]]);
   }
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');
-  if (kind === 'transfer') {
+  if (kind !== 'deposit') {
     if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
       throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
@@ -231,6 +239,11 @@ export function requireAllowed(
   }
   return account;
 }
+
+const permissionFor = { deposit: 'charges', transfer: 'transfers', refund: 'refunds' } as const;
+
+const kindOf = ({ call }: DispatchPlan): SentKind =>
+  call === 'charge' ? 'deposit' : call === 'refund' ? 'refund' : 'transfer';
 
 export interface CreatedIntent {
   payment: Payment;
@@ -246,21 +259,41 @@ export interface CreatedIntent {
 export function createSendIntent(
   view: View,
   plan: DispatchPlan,
-  { breaker }: Admission,
   order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
 ): CreatedIntent {
   const { payment, refusedAs, token, now } = order;
-  const { accountId, id: paymentId, operationId } = payment;
   if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
+  const intent = newIntent(view, plan, payment, token, now);
+  return {
+    payment,
+    fence: plan.leaseMs === null ? null : token,
+    postings: [],
+    writes: [put(payments, payment), put(intents, intent)],
+  };
+}
+
+/** The intent to send a payment or a refund. */
+export function newIntent(
+  view: View,
+  plan: DispatchPlan,
+  {
+    accountId,
+    id: paymentId,
+    operationId,
+    kind,
+  }: Pick<Intent, 'accountId' | 'operationId' | 'kind'> & { id: string },
+  token: string,
+  now: number,
+): Intent {
   const { leaseMs } = plan;
   // After a restore the same id may have been sent in the lost time: this send is then not the first.
   const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
-  const intent: Intent = {
+  return {
     accountId,
     paymentId,
     operationId,
     connection: plan.connection,
-    kind: payment.kind,
+    kind,
     priority: sendPriority,
     state: leaseMs === null ? 'ready' : 'sending',
     fence: token,
@@ -277,13 +310,7 @@ export function createSendIntent(
     known: false,
     refused: false,
     createdAt: now,
-  };
-  const probing = breaker?.open ? [put(breakerRows, { ...breaker, probeAt: now + probeEveryMs })] : [];
-  return {
-    payment,
-    fence: leaseMs === null ? null : token,
-    postings: [],
-    writes: [put(payments, payment), put(intents, intent), ...probing],
+    providerRef: null,
   };
 }
 
@@ -299,10 +326,10 @@ function refusedBeforehand(
   return {
     payment: step.payment,
     fence: null,
-    postings: step.postings.map((posting) => ({ ...posting, chain, subject: payment.id })),
+    postings: step.postings.map((posting) => ({ ...posting, chain, subject: payment.id, connection })),
     writes: [
       put(payments, step.payment),
-      ...announce(idsOf(token), connection, step.payment, payment.status, step.events),
+      ...announce(idsOf(token), !caller.test, step.payment, payment.status, step.events),
     ],
   };
 }

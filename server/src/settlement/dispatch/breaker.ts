@@ -1,4 +1,4 @@
-import type { Table } from '../../db/table.ts';
+import type { Readable } from '../../db/table.ts';
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
@@ -12,7 +12,7 @@ import type { Sql, Statement } from '../../ports/sql.ts';
  * 5xx and unreadable answers only as a rate, and over several accounts where several are seen, so that one merchant's bad
  * payload closes nothing for the others.
  */
-export type CallKind = 'charge' | 'payout' | 'query';
+export type CallKind = 'charge' | 'payout' | 'refund' | 'query';
 
 export type CallResult =
   | 'ok'
@@ -37,6 +37,18 @@ export interface Breakers {
   seen(connection: string, call: CallKind, open: boolean): void;
   /** For calls outside the till: whether this one may go out. An open breaker lets one through when its probe is due. */
   allows(connection: string, call: CallKind): Promise<boolean>;
+  /** Takes the probe that is due; null: another call has it, or the breaker is closed by now. */
+  takeProbe(connection: string, call: CallKind): Promise<Probe | null>;
+  /** Gives back a probe that was not used: the next call may take it at once. Never throws. */
+  returnProbe(probe: Probe): Promise<void>;
+}
+
+/** The right to one call while the breaker is open. */
+export interface Probe {
+  connection: string;
+  call: CallKind;
+  /** When the next one is due: names this one. */
+  nextAt: number;
 }
 
 /** Ten in a row, whatever else. */
@@ -60,16 +72,14 @@ const upsert: Statement = {
     ON CONFLICT (connection, call) DO UPDATE SET open = excluded.open, probe_at = excluded.probe_at, changed_at = excluded.changed_at`,
 };
 
-/** What a flush may change is only whose turn it is: a breaker that was closed meanwhile stays closed. */
-const moveProbe: Statement = {
-  name: 'breaker_move_probe',
-  text: `UPDATE breaker b SET probe_at = k.probe_at FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS k (connection, call, probe_at)
-    WHERE b.connection = k.connection AND b.call = k.call AND b.open`,
-};
-
 const takeProbe: Statement = {
   name: 'breaker_probe',
   text: `UPDATE breaker SET probe_at = $4 WHERE connection = $1 AND call = $2 AND open AND probe_at <= $3 RETURNING call`,
+};
+
+const returnProbe: Statement = {
+  name: 'breaker_return',
+  text: `UPDATE breaker SET probe_at = $4 WHERE connection = $1 AND call = $2 AND open AND probe_at = $3`,
 };
 
 const write = (rows: readonly BreakerRow[]): unknown[] => [
@@ -82,9 +92,9 @@ const write = (rows: readonly BreakerRow[]): unknown[] => [
 
 export const breakerKey = (connection: string, call: CallKind): string => `${connection}/${call}`;
 
-export const breakerRows: Table<BreakerRow> = {
+/** Read by every flush, and written by none (`probe.ts`). */
+export const breakerRows: Readable<BreakerRow> = {
   name: 'breaker',
-  rank: 50,
   keyOf: (row) => breakerKey(row.connection, row.call),
   read: (tx, keys) => {
     const parts = keys.map((key) => key.split('/'));
@@ -93,13 +103,6 @@ export const breakerRows: Table<BreakerRow> = {
       parts.map(([, call]) => call),
     ]);
   },
-  write: (tx, { updated }) => [
-    tx.run(moveProbe, [
-      updated.map((row) => row.connection),
-      updated.map((row) => row.call),
-      updated.map((row) => new Date(row.probeAt).toISOString()),
-    ]),
-  ],
 };
 
 interface Counted {
@@ -134,6 +137,14 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     });
   }
 
+  async function take(connection: string, call: CallKind): Promise<Probe | null> {
+    const now = clock.now();
+    const nextAt = now + probeEveryMs;
+    const [due, next] = [now, nextAt].map((ms) => new Date(ms).toISOString());
+    const [taken] = await sql.run(takeProbe, [connection, call, due, next]);
+    return taken === undefined ? null : { connection, call, nextAt };
+  }
+
   return {
     record(connection, call, accountId, result) {
       const key = breakerKey(connection, call);
@@ -157,15 +168,16 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     async allows(connection, call) {
       const [row] = await sql.run<BreakerRow>(readRows, [[connection], [call]]);
       known.set(breakerKey(connection, call), row?.open ?? false);
-      if (!row?.open) return true;
-      const now = clock.now();
-      const [taken] = await sql.run(takeProbe, [
-        connection,
-        call,
-        new Date(now).toISOString(),
-        new Date(now + probeEveryMs).toISOString(),
-      ]);
-      return taken !== undefined;
+      return !row?.open || (await take(connection, call)) !== null;
+    },
+
+    takeProbe: take,
+
+    async returnProbe({ connection, call, nextAt }) {
+      const [mine, now] = [nextAt, clock.now()].map((ms) => new Date(ms).toISOString());
+      await sql.run(returnProbe, [connection, call, mine, now]).catch((error: unknown) => {
+        log.warn({ err: error, connection, call }, 'a probe was not given back');
+      });
     },
   };
 }

@@ -1,11 +1,11 @@
 import { answerWithinMs } from '../../ground/deadline.ts';
 import type { Caller } from '../../http/auth.ts';
-import type { PaymentKind } from '../../payments/payment.ts';
 import type { Clock } from '../../ports/clock.ts';
-import type { Provider } from '../../provider/provider.ts';
+import type { Capabilities, Provider } from '../../provider/provider.ts';
 import type { CallKind } from './breaker.ts';
-import { leaseMarginMs } from './intent.ts';
+import { leaseMarginMs, type SentKind } from './intent.ts';
 import type { Sender } from './send.ts';
+import { callOf } from './send-commands.ts';
 
 /** Time reserved at the end of the wait for a final read of the payment. */
 export const lastReadMs = 1_000;
@@ -27,6 +27,8 @@ export interface DispatchPlan {
   traceparent: string | undefined;
   /** False: the connection has no provider, so nothing new is accepted. A repeat is still answered. */
   configured: boolean;
+  /** False: the provider has no such call. */
+  offered: boolean;
 }
 
 export interface DispatchPlanDeps {
@@ -40,13 +42,13 @@ export interface DispatchPlanDeps {
 export function planDispatch(
   deps: DispatchPlanDeps,
   caller: Caller,
-  kind: PaymentKind,
+  kind: SentKind,
   waitMs: number,
 ): DispatchPlan {
-  const connection = caller.test ? 'simulator' : 'live';
+  const { connection } = caller;
   const can = deps.providers.get(connection)?.capabilities;
-  // Where sends are limited, only a worker that holds a slot commits `sending`. Charges are never limited.
-  const unlimited = kind === 'deposit' || can?.maxParallelSends === null;
+  // Where sends are limited, only a worker that holds a slot commits `sending`. Charges and refunds are never limited.
+  const unlimited = kind !== 'transfer' || can?.maxParallelSends === null;
   // Without a waiting caller, a worker in this process gets the payment directly and does not have to find it in the database. After a
   // crash a `sending` payment is only queried, so this is done only where a repeat is safe; otherwise `ready` is sent at once by the next worker.
   const handsOver = can?.repeatIsSafe === true && deps.senders.get(connection)?.hasRoom() === true;
@@ -55,7 +57,7 @@ export function planDispatch(
   const arrivedMs = caller.arrivedMs ?? startedMs;
   return {
     connection,
-    call: kind === 'deposit' ? 'charge' : 'payout',
+    call: callOf({ kind }),
     leaseMs: can && inline ? can.sendTimeoutMs + leaseMarginMs : null,
     waitMs,
     startedMs,
@@ -63,5 +65,19 @@ export function planDispatch(
     answerByMs: arrivedMs + Math.max(answerWithinMs, waitMs + lastReadMs),
     traceparent: caller.traceparent,
     configured: can !== undefined,
+    offered: can === undefined || offers(can, kind),
   };
 }
+
+/** Whether a connection gives charges back is looked at with the charge (`refund-admission.ts`): it may be of another connection. */
+function offers(can: Capabilities, kind: SentKind): boolean {
+  if (kind === 'refund') return true;
+  return kind === 'deposit' ? can.charges : can.payouts;
+}
+
+/** The probe that its command may need (`withProbe`). */
+export const probeOf = ({ connection, call, acceptByMs }: DispatchPlan) => ({
+  connection,
+  call,
+  deadlineMs: acceptByMs,
+});

@@ -1,6 +1,9 @@
 import type { PaymentKind, PaymentStatus } from '../../payments/payment.ts';
 import type { Capabilities, UnclearCause } from '../../provider/provider.ts';
 
+/** What is sent to a provider and followed there. */
+export type SentKind = PaymentKind | 'refund';
+
 /**
  * What is still to be done for a payment at its provider. The row is written with the payment and goes with its terminal
  * state; every write of it happens in the till, under the lock of the operation's balance.
@@ -15,10 +18,11 @@ import type { Capabilities, UnclearCause } from '../../provider/provider.ts';
  */
 export interface Intent {
   accountId: string;
+  /** Of a refund its own id. */
   paymentId: string;
   operationId: string;
   connection: string;
-  kind: PaymentKind;
+  kind: SentKind;
   priority: number;
   state: 'ready' | 'sending' | 'awaiting';
   fence: string;
@@ -37,6 +41,8 @@ export interface Intent {
   known: boolean;
   refused: boolean;
   createdAt: number;
+  /** What the provider's first answer named the payout, where its queries need that. */
+  providerRef: string | null;
 }
 
 const second = 1_000;
@@ -77,7 +83,7 @@ const deadlineOffsets = [5 * second, 61 * second, 10 * minute, hour, day, 3 * da
  * @param jitter 0 to 1: up to a fifth of the wait is added, never taken off, so that no query comes before five seconds
  */
 export function nextQueryAt(
-  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
   newsAt: number,
   now: number,
   jitter: number,
@@ -87,7 +93,7 @@ export function nextQueryAt(
 }
 
 function nominalQueryAt(
-  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
   newsAt: number,
   now: number,
 ): number {
@@ -124,10 +130,14 @@ export const patience = (retryAfterMs: number | null): number =>
 /** What is due for sending comes first: first sends, ended leases, repeats. They need no query of the shared limit. */
 export const sendPriority = 0;
 
-/** In which order awaiting payments are queried; 3 are refreshes on demand, which claim their row themselves. */
-export const queryPriorities = [1, 2, 4, 5] as const;
+/** Refunds are asked for one by one: no listing answers for them. */
+export const refundPriority = 3;
 
-function priorityOf(kind: PaymentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
+/** In which order awaiting payments are queried. Refreshes on demand claim their row themselves. */
+export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
+
+function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
+  if (kind === 'refund') return refundPriority;
   if (kind === 'transfer') return status === 'pending' ? 2 : 1;
   return status === 'pending' ? 5 : 4;
 }
@@ -162,7 +172,7 @@ export function startAttempt(
   };
 }
 
-/** The lease ended without an outcome: the attempt may have arrived, so from now on it may only be asked after. */
+/** The lease ended without an outcome: the attempt may have arrived, so from now on it may only be queried. */
 export const takeOver = (intent: Intent, fence: string, status: PaymentStatus, now: number): Intent => ({
   ...intent,
   priority: priorityOf(intent.kind, status),
@@ -196,7 +206,7 @@ export type Ending =
  * counts from its creation.
  */
 export function isOverdue(
-  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null; createdAt: number },
   { undecidedSince, answeredAt }: Intent,
 ): boolean {
   if (undecidedSince === null || answeredAt === null) return false;
@@ -208,7 +218,7 @@ export function isOverdue(
 export function afterEnding(
   intent: Intent,
   ending: Ending,
-  payment: { kind: PaymentKind; status: PaymentStatus; expiresAt: number | null },
+  payment: { kind: SentKind; status: PaymentStatus; expiresAt: number | null },
   now: number,
   jitter: number,
 ): Intent {

@@ -6,7 +6,7 @@ import { type Intent, sendPriority } from './intent.ts';
 const columns = `i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection, i.kind,
   i.priority, i.state, i.fence, i.attempt, i.lease_until AS "leaseUntil", i.due_at AS "dueAt", i.news_at AS "newsAt",
   i.attempt_ended_at AS "attemptEndedAt", i.failures, i.absences, i.absent_at AS "absentAt", i.absent_since AS "undecidedSince",
-  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt"`;
+  i.answered_at AS "answeredAt", i.known, i.refused, i.created_at AS "createdAt", i.provider_ref AS "providerRef"`;
 
 const select: Statement = {
   name: 'intent_read',
@@ -18,13 +18,13 @@ const insert: Statement = {
   name: 'intent_insert',
   text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
       due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
-      answered_at)
+      answered_at, provider_ref)
     SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
       unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
       unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
       unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
-      unnest($21::timestamptz[])`,
+      unnest($21::timestamptz[]), unnest($22::text[])`,
 };
 
 const update: Statement = {
@@ -32,7 +32,7 @@ const update: Statement = {
   text: `UPDATE intent i SET priority = k.priority, state = k.state, fence = k.fence, attempt = k.attempt,
       lease_until = k.lease_until, due_at = k.due_at, news_at = k.news_at, attempt_ended_at = k.attempt_ended_at,
       failures = k.failures, absences = k.absences, absent_at = k.absent_at, absent_since = k.absent_since, known = k.known,
-      refused = k.refused, answered_at = k.answered_at
+      refused = k.refused, answered_at = k.answered_at, provider_ref = k.provider_ref, connection = k.connection
     FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS payment_id,
         unnest($3::smallint[]) AS priority, unnest($4::text[]) AS state, unnest($5::uuid[]) AS fence,
         unnest($6::integer[]) AS attempt, unnest($7::timestamptz[]) AS lease_until,
@@ -40,7 +40,8 @@ const update: Statement = {
         unnest($10::timestamptz[]) AS attempt_ended_at, unnest($11::integer[]) AS failures,
         unnest($12::integer[]) AS absences, unnest($13::timestamptz[]) AS absent_at,
         unnest($14::timestamptz[]) AS absent_since, unnest($15::boolean[]) AS known,
-        unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at) AS k
+        unnest($16::boolean[]) AS refused, unnest($17::timestamptz[]) AS answered_at,
+        unnest($18::text[]) AS provider_ref, unnest($19::text[]) AS connection) AS k
     WHERE i.account_id = k.account_id AND i.payment_id = k.payment_id`,
 };
 
@@ -87,6 +88,7 @@ export const intents: Table<Intent> = {
           inserted.map((intent) => intent.refused),
           inserted.map((intent) => intent.createdAt),
           inserted.map((intent) => intent.answeredAt),
+          inserted.map((intent) => intent.providerRef),
         ]),
       );
     }
@@ -110,6 +112,8 @@ export const intents: Table<Intent> = {
           updated.map((intent) => intent.known),
           updated.map((intent) => intent.refused),
           updated.map((intent) => intent.answeredAt),
+          updated.map((intent) => intent.providerRef),
+          updated.map((intent) => intent.connection),
         ]),
       );
     }
@@ -145,19 +149,34 @@ export const claimDue = (
   most: number,
 ): Promise<Intent[]> => sql.run<Intent>(claim, [connection, priority, time(now), time(untilMs), most]);
 
-const claimSendsOf: Record<PaymentKind, Statement> = {
-  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges are never limited.
-  deposit: {
-    name: 'intent_claim_charge_sends',
+/**
+ * What an adapter that limits parallel sends limits, and what it does not. **abandoned**: transfers whose lease has ended. Taking one over
+ * sends nothing, so it waits for no slot: one may rest for an hour when the provider asked for that.
+ */
+export type SendClass = 'unlimited' | 'abandoned' | 'limited';
+
+const claimSendsOf: Record<SendClass, Statement> = {
+  // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges and refunds are never limited.
+  unlimited: {
+    name: 'intent_claim_unlimited_sends',
     text: `UPDATE intent i SET due_at = $3
       FROM (SELECT account_id, payment_id FROM intent
-        WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'deposit' AND due_at <= $2
+        WHERE connection = $1 AND priority = ${sendPriority} AND kind IN ('deposit', 'refund') AND due_at <= $2
         ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
       WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
       RETURNING ${columns}`,
   },
-  // Reads past due charges, which never wait for a slot and are claimed before.
-  transfer: {
+  abandoned: {
+    name: 'intent_claim_abandoned_sends',
+    text: `UPDATE intent i SET due_at = $3
+      FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND state = 'sending' AND kind = 'transfer' AND due_at <= $2
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+      WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
+      RETURNING ${columns}`,
+  },
+  // Reads past due charges and refunds, which never wait for a slot and are claimed before.
+  limited: {
     name: 'intent_claim_transfer_sends',
     text: `UPDATE intent i SET due_at = $3
       FROM (SELECT account_id, payment_id FROM intent
@@ -168,15 +187,15 @@ const claimSendsOf: Record<PaymentKind, Statement> = {
   },
 };
 
-/** The same for due sends of one kind, where the adapter limits parallel sends. */
+/** The same for due sends of one class, where the adapter limits parallel sends. */
 export const claimDueSends = (
   sql: Queries,
   connection: string,
-  kind: PaymentKind,
+  of: SendClass,
   now: number,
   untilMs: number,
   most: number,
-): Promise<Intent[]> => sql.run<Intent>(claimSendsOf[kind], [connection, time(now), time(untilMs), most]);
+): Promise<Intent[]> => sql.run<Intent>(claimSendsOf[of], [connection, time(now), time(untilMs), most]);
 
 const claimNeighbours: Statement = {
   name: 'intent_claim_neighbours',
@@ -223,7 +242,7 @@ const claimThese: Statement = {
 
 /**
  * The same for payments that a listing mentions and that nobody asked it for. Those due between now and `untilMs` are left: they
- * are claimed by somebody, or will be asked after at once; and charges that the provider never told us of, since a listing reads
+ * are claimed by somebody, or will be queried at once; and charges that the provider never told us of, since a listing reads
  * their deadlines rightly only for those that it was asked for.
  */
 export const claimMentioned = (
@@ -309,6 +328,8 @@ const count: Statement = {
       SELECT priority FROM intent WHERE connection = $1 AND priority = 1 AND due_at <= $2 LIMIT $3) AS a GROUP BY priority
     UNION ALL SELECT priority, count(*)::integer FROM (
       SELECT priority FROM intent WHERE connection = $1 AND priority = 2 AND due_at <= $2 LIMIT $3) AS b GROUP BY priority
+    UNION ALL SELECT priority, count(*)::integer FROM (
+      SELECT priority FROM intent WHERE connection = $1 AND priority = 3 AND due_at <= $2 LIMIT $3) AS r GROUP BY priority
     UNION ALL SELECT priority, count(*)::integer FROM (
       SELECT priority FROM intent WHERE connection = $1 AND priority = 4 AND due_at <= $2 LIMIT $3) AS c GROUP BY priority
     UNION ALL SELECT priority, count(*)::integer FROM (

@@ -1,11 +1,15 @@
 import { conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
+import type { Readable } from '../../db/table.ts';
 import { type Command, put, read, type View } from '../../ledger/till.ts';
-import type { Payment, PaymentKind } from '../../payments/payment.ts';
+import type { Payment, PaymentStatus } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { Refund } from '../../payments/refund.ts';
+import { refunds } from '../../payments/refunds.sql.ts';
 import type { Capabilities } from '../../provider/provider.ts';
-import { breakerKey, breakerRows, type CallKind, probeEveryMs } from './breaker.ts';
-import { type Intent, startAttempt, takeOver, wantsRepeat } from './intent.ts';
+import { breakerKey, breakerRows, type CallKind } from './breaker.ts';
+import { type Intent, type SentKind, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
+import { ProbeDue } from './probe.ts';
 
 /** The commands of a worker that sends, by the rules of `intent.ts`. Pure. */
 export interface SendInput {
@@ -16,25 +20,37 @@ export interface SendInput {
   deadlineMs: number;
 }
 
-export interface SendStarted {
+export interface SendStarted<Row> {
   /** Null: there is nothing to send now. */
-  started: { payment: Payment; fence: string; repeat: boolean } | null;
+  started: { row: Row; fence: string; repeat: boolean } | null;
   breakerOpen: boolean;
 }
 
 /** While withdrawals are stopped, a first send is tried again after this time. */
 const stoppedWaitMs = 5_000;
 
-export const callOf = ({ kind }: { kind: PaymentKind }): CallKind =>
-  kind === 'deposit' ? 'charge' : 'payout';
+const calls = { deposit: 'charge', transfer: 'payout', refund: 'refund' } as const;
+
+export const callOf = ({ kind }: { kind: SentKind }): CallKind => calls[kind];
+
+export type StartInput = SendInput & {
+  capabilities: Capabilities;
+  /** It has the probe of an open breaker. */
+  hasProbe: boolean;
+};
+
+export const buildSendStart = (input: StartInput): Command<SendStarted<Payment>> => startOf(input, payments);
+
+export const buildRefundStart = (input: StartInput): Command<SendStarted<Refund>> => startOf(input, refunds);
 
 /**
  * Makes a `ready` intent, or one whose repeat is due, `sending`.
  *
- * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets one of them through when its probe is due.
+ * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets the one through
+ * that has its probe.
  */
-export function buildSendStart(input: SendInput & { capabilities: Capabilities }): Command<SendStarted> {
-  const { intent, capabilities, token, deadlineMs } = input;
+function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStarted<Row>> {
+  const { intent, capabilities, token, deadlineMs, hasProbe } = input;
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
   const breakerOf = breakerKey(intent.connection, callOf(intent));
@@ -43,7 +59,7 @@ export function buildSendStart(input: SendInput & { capabilities: Capabilities }
     deadlineMs,
     chains: [{ accountId, chainId: intent.operationId }],
     reads: [
-      read(payments, key),
+      read(table, key),
       read(intents, key),
       read(conditions, accountId),
       read(platform, platformKey),
@@ -51,13 +67,16 @@ export function buildSendStart(input: SendInput & { capabilities: Capabilities }
     ],
     eventRefs: [],
     decide: (view, now) => {
-      const payment = view.get(payments, key);
+      const row = view.get(table, key);
       const stored = view.get(intents, key);
       const breaker = view.get(breakerRows, breakerOf);
-      const answer = (started: SendStarted['started']) => ({ started, breakerOpen: breaker?.open ?? false });
-      if (!payment || !stored) return { answer: answer(null) };
+      const answer = (started: SendStarted<Row>['started']) => ({
+        started,
+        breakerOpen: breaker?.open ?? false,
+      });
+      if (!row || !stored) return { answer: answer(null) };
       const repeat = wantsRepeat(stored, capabilities);
-      const mine = { payment, fence: token, repeat: repeat || stored.attempt > 1 };
+      const mine = { row, fence: token, repeat: repeat || stored.attempt > 1 };
       // The till decides again after a lost answer to COMMIT; here the first commit had arrived.
       if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
       if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
@@ -65,36 +84,46 @@ export function buildSendStart(input: SendInput & { capabilities: Capabilities }
         answer: answer(null),
         writes: [put(intents, { ...stored, dueAt })],
       });
-      if (payment.kind === 'transfer' && !repeat && isStopped(view, stored)) return wait(now + stoppedWaitMs);
+      if (stored.kind !== 'deposit' && !repeat && isStopped(view, stored)) return wait(now + stoppedWaitMs);
       // A repeat ignores the breaker and uses no probe: the provider has just answered two queries about this payment.
       const down = repeat ? undefined : breaker;
-      if (down?.open && down.probeAt > now) return wait(down.probeAt);
-      const probing = down?.open ? [put(breakerRows, { ...down, probeAt: now + probeEveryMs })] : [];
+      if (down?.open && !hasProbe) {
+        if (down.probeAt <= now) throw new ProbeDue();
+        return wait(down.probeAt);
+      }
       const lostAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
       const started = startAttempt(stored, token, now, capabilities, lostAttempts);
-      return { answer: answer(mine), writes: [put(intents, started), ...probing] };
+      return { answer: answer(mine), writes: [put(intents, started)] };
     },
   };
 }
 
-/** Whether first sends of transfers wait: withdrawals are paused, blocked for the account or frozen for the operation. */
-const isStopped = (view: View, { accountId, operationId }: Intent): boolean =>
-  view.get(platform, platformKey)?.withdrawalsPausedAt !== null ||
-  view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
-  view.balance({ accountId, chainId: operationId })?.frozen !== false;
+/**
+ * Whether first sends of transfers and refunds wait: withdrawals are paused, blocked for the account or frozen for the operation. What
+ * goes back to a payer out of suspense is not the merchant's money, and only a pause stops it.
+ */
+const isStopped = (view: View, { accountId, operationId }: Intent): boolean => {
+  if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) return true;
+  if (operationId === accountId) return false;
+  return (
+    view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
+    view.balance({ accountId, chainId: operationId })?.frozen !== false
+  );
+};
 
 /** Ends the lease of an owner that is gone: `awaiting`, so that the payment may only be queried. */
 export function buildTakeOver({ intent, token, deadlineMs }: SendInput): Command<void> {
   const { accountId, paymentId } = intent;
   const key = paymentKey(accountId, paymentId);
+  const table: Readable<{ status: PaymentStatus }> = intent.kind === 'refund' ? refunds : payments;
   return {
     token,
     deadlineMs,
     chains: [{ accountId, chainId: intent.operationId }],
-    reads: [read(payments, key), read(intents, key)],
+    reads: [read(table, key), read(intents, key)],
     eventRefs: [],
     decide: (view, now) => {
-      const payment = view.get(payments, key);
+      const payment = view.get(table, key);
       const stored = view.get(intents, key);
       if (!payment || stored?.state !== 'sending' || (stored.leaseUntil ?? now) > now)
         return { answer: undefined };

@@ -1,12 +1,15 @@
 import { subscribedBy } from '../../events/subscribed-types.ts';
+import type { Command } from '../../ledger/till.ts';
 import { type Payment, providerIdOf } from '../../payments/payment.ts';
 import type { ChargeReport, PayoutReport, Provider, SendOutcome } from '../../provider/provider.ts';
 import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
-import { applyOutcome, type OutcomeDeps } from '../tracking/apply-outcome.ts';
+import { applyOutcome } from '../tracking/apply-outcome.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
+import type { OutcomeDeps } from '../tracking/outcome-deps.ts';
 import type { Breakers, CallResult } from './breaker.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
-import { buildSendStart, buildTakeOver, callOf } from './send-commands.ts';
+import { ProbeDue, withProbe } from './probe.ts';
+import { buildSendStart, buildTakeOver, callOf, type SendStarted, type StartInput } from './send-commands.ts';
 
 /** What a send needs, its outcome included. */
 export interface SendDeps extends OutcomeDeps {
@@ -167,13 +170,37 @@ export async function startSend(deps: SendDeps, intent: Intent): Promise<Attempt
   const { capabilities } = provider;
   const startedMs = deps.clock.monotonicMs();
   const deadlineMs = startedMs + applyWithinMs;
-  const command = buildSendStart({ intent, capabilities, token: deps.ids.uuid(), deadlineMs });
-  const { started, breakerOpen } = await deps.till.submit(command);
+  const { started, breakerOpen } = await startWithProbe(
+    deps,
+    { intent, capabilities, deadlineMs },
+    buildSendStart,
+  );
   deps.breakers.seen(intent.connection, callOf(intent), breakerOpen);
   if (!started) return null;
   // Counted from before the commit, so the lease is shorter here than in the row.
   const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
-  return { ...started, connection: intent.connection, leaseEndsMs };
+  const { row: payment, fence, repeat } = started;
+  return { payment, fence, repeat, connection: intent.connection, leaseEndsMs };
+}
+
+/** Submits the start of a send; where somebody else has the probe of an open breaker, there is nothing to send now. */
+export async function startWithProbe<Row>(
+  deps: Pick<SendDeps, 'breakers' | 'clock' | 'ids' | 'till'>,
+  input: Omit<StartInput, 'token' | 'hasProbe'>,
+  build: (input: StartInput) => Command<SendStarted<Row>>,
+): Promise<SendStarted<Row>> {
+  const { connection } = input.intent;
+  try {
+    return await withProbe(
+      deps,
+      { connection, call: callOf(input.intent), deadlineMs: input.deadlineMs },
+      (hasProbe) => deps.till.submit(build({ ...input, token: deps.ids.uuid(), hasProbe })),
+      ({ started }) => started !== null,
+    );
+  } catch (error) {
+    if (error instanceof ProbeDue) return { started: null, breakerOpen: true };
+    throw error;
+  }
 }
 
 /** Ends the lease of an owner that is gone. From now on the payment may only be queried. */

@@ -2,6 +2,13 @@ import { eventKinds } from '../../ledger/journal.ts';
 import type { ChainKey, Posting } from '../../ledger/till.ts';
 import type { Cause, Payment, PaymentStatus } from '../../payments/payment.ts';
 import {
+  isRefundOpen,
+  nextRefund,
+  type Refund,
+  type RefundEvent,
+  type RefundOutcome,
+} from '../../payments/refund.ts';
+import {
   factsOfDecision,
   firstWord,
   next,
@@ -10,7 +17,8 @@ import {
 } from '../../payments/state.ts';
 import type { Intent } from '../dispatch/intent.ts';
 import { OperatorRefused } from '../operator/operator.ts';
-import type { IncidentCase } from './incidents.sql.ts';
+import type { IncidentCase, SuspendedMoney } from './incidents.sql.ts';
+import { type PayerReturn, type PayerReturnInput, type PixClaims, payerReturnOf } from './return-to-payer.ts';
 
 /**
  * How a person resolves an incident. Nothing else resolves one, nothing else ends a freeze, and money is posted once. Pure.
@@ -18,6 +26,9 @@ import type { IncidentCase } from './incidents.sql.ts';
  * R is what stands in suspense (negative: what left without an owner), G, N, f a transfer's gross, net and fee, X the reported amount.
  * *Operation* is the one that owns the payment. Where it was deleted, a `credit` goes to the account's main operation (the money is the
  * merchant's), and nothing is ever taken from another operation. A dash: refused.
+ *
+ * `return` fits every incident of a Pix that a charge received and that stands in suspense whole: it goes back to its payer
+ * (`return-to-payer.ts`), and a charge that was still open because another amount came becomes `expired`.
  *
  * | Incident | `credit` | `debit` | `writeoff` |
  * |---|---|---|---|
@@ -37,8 +48,17 @@ import type { IncidentCase } from './incidents.sql.ts';
  * | `contradiction`: completed, then refused | what had left and f come back to the operation; the state stays | – | – |
  * | `undecided`, transfer | `cancelled`, reserve released | `completed` | – |
  * | `undecided`, charge | – | – | `failed` |
+ * | `refund_mismatch`, refund unfinished | it did not go back: `failed`, reserve released | it went back: `completed`; what X is below the amount comes back, what it is above is our loss | – |
+ * | `refund_mismatch`, refund failed | – | X is taken, at most the amount; above that our loss | X our loss |
+ * | `refund_contradiction`: failed, then completed | – | its amount is taken; what is missing becomes a debt; the state stays | our loss |
+ * | `refund_contradiction`: completed, then refused | its amount comes back to the operation; the state stays | – | – |
+ * | `refund_undecided` | `failed`, reserve released | `completed` | – |
+ * | `return_refused`: a Pix in suspense could not go back | R to the operation, without a fee | – | R is ours |
+ * | `refund_…` of a return to the payer, unfinished | it did not go back: `failed`, R stands in suspense again with an incident | it went back: `completed`; what X differs from R is ours, or our loss | – |
+ * | the same, failed | – | – | X our loss |
+ * | the same, completed, then refused | its amount to the operation | – | it is ours |
  * | `unreadable` | – | – | – |
- * | `divergence` | – | – | – |
+ * | `divergence`, `close_difference` | – | – | – |
  *
  * `none` is always allowed: a person has looked, and nothing is posted. Money in suspense then stays there, with a resolved incident
  * that gives the reason; a payment that is unfinished is followed up as before (a charge that the provider calls paid stays open). Since
@@ -46,7 +66,7 @@ import type { IncidentCase } from './incidents.sql.ts';
  *
  * When the payment has changed in the meantime (an `undecided` transfer that completed), only `none` is left.
  */
-export const actions = ['credit', 'debit', 'writeoff', 'none'] as const;
+export const actions = ['credit', 'debit', 'writeoff', 'return', 'none'] as const;
 export type Action = (typeof actions)[number];
 
 export const isAction = (text: string): text is Action => (actions as readonly string[]).includes(text);
@@ -56,7 +76,10 @@ export interface CaseFacts {
   now: number;
   incidentId: string;
   payment: Payment | undefined;
+  /** Of the payment, or of the refund that the incident is about. */
   intent: Intent | undefined;
+  /** The refund that the incident is about. */
+  refund: Refund | undefined;
   account: ChainKey;
   /** The payment's operation; null: it was deleted, or there is none. */
   own: ChainKey | null;
@@ -65,17 +88,25 @@ export interface CaseFacts {
   receivableCents: number;
   /** The provider's id of the money in suspense. */
   reference: string | null;
-  suspended: { cents: number; at: number } | undefined;
+  suspended: SuspendedMoney | undefined;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
+  /** Over which the money moved. */
+  connection: string;
+  /** For `return`. */
+  returning: (PayerReturnInput & PixClaims) | null;
 }
 
 export interface Ending {
   payment: Payment | undefined;
   postings: Posting[];
   events: PaymentEventType[];
-  /** The payment has ended: it is not followed up any more. */
+  /** The payment, or the refund, has ended: it is not followed up any more. */
   ends: boolean;
+  /** What became of the refund. */
+  refund?: RefundOutcome;
+  /** What goes back to a payer. */
+  toPayer?: PayerReturn;
 }
 
 /** An incident, the action and the facts, with what the rules below share. */
@@ -85,16 +116,29 @@ interface Case {
   facts: CaseFacts;
 }
 
+type DecidedCase = Case & { action: Exclude<Action, 'none' | 'return'> };
+
+/** What they are about stands in suspense, and came in for a charge of ours. */
+const returnable: ReadonlySet<IncidentCase['kind']> = new Set([
+  'amount_mismatch',
+  'second_payment',
+  'failed_charge_paid',
+  'deleted_operation',
+  'return_refused',
+]);
+
 /** By the table above. @throws OperatorRefused an action that does not fit */
 export function endingOf(incident: IncidentCase, action: Action, facts: CaseFacts): Ending {
   if (action === 'none') return posted(facts, []);
-  const one: Case = { incident, action, facts };
+  if (action === 'return') return ofReturnToPayer({ incident, action, facts });
+  const one: DecidedCase = { incident, action, facts };
   switch (incident.kind) {
     case 'amount_mismatch':
     case 'second_payment':
     case 'failed_charge_paid':
     case 'return_exceeds':
     case 'deleted_operation':
+    case 'return_refused':
       return ofReceivedMoney(one);
     case 'unmatched':
       return ofUnmatched(one);
@@ -106,13 +150,18 @@ export function endingOf(incident: IncidentCase, action: Action, facts: CaseFact
       return ofContradiction(one);
     case 'undecided':
       return ofUndecided(one);
+    case 'refund_mismatch':
+    case 'refund_contradiction':
+    case 'refund_undecided':
+      return ofRefund(one);
     case 'unreadable':
     case 'divergence':
+    case 'close_difference':
       throw unfit(one);
   }
 }
 
-function ofReceivedMoney(one: Case): Ending {
+function ofReceivedMoney(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { payment, account, own } = facts;
   const { cents, at } = suspendedOf(facts);
@@ -131,6 +180,39 @@ function ofReceivedMoney(one: Case): Ending {
   return posted(facts, [post(one, target, { kind: 'claim', amountCents: cents, feeCents })]);
 }
 
+/** The Pix goes back whole. */
+function ofReturnToPayer(one: Case): Ending {
+  const { incident, facts } = one;
+  const { payment, account, reference, connection, returning, now } = facts;
+  if (!returnable.has(incident.kind)) throw unfit(one);
+  const { cents: amountCents, at } = suspendedOf(facts);
+  if (payment?.kind !== 'deposit' || amountCents <= 0 || reference === null || returning === null)
+    throw unfit(one);
+  const { accountId, operationId, id: paymentId } = payment;
+  const pix = {
+    accountId,
+    operationId,
+    paymentId,
+    endToEnd: reference,
+    amountCents,
+    at,
+    connection,
+    incidentId: facts.incidentId,
+  };
+  const toPayer = payerReturnOf(returning, pix, returning, now);
+  const reserve: Posting = {
+    chain: account,
+    subject: toPayer.refund.id,
+    event: eventKinds.refundReserve,
+    reference: '',
+    effectiveAt: now,
+    movement: { kind: 'suspenseReserve', amountCents },
+  };
+  const isOpenCharge = incident.kind === 'amount_mismatch' && isOpen(payment);
+  const ending = isOpenCharge ? expired(facts, payment, [reserve]) : posted(facts, [reserve]);
+  return { ...ending, toPayer };
+}
+
 /** The charge is paid with the amount that came. */
 function paidAs(one: Case, charge: Payment, own: ChainKey, cents: number, paidAt: number): Ending {
   const { facts } = one;
@@ -146,7 +228,7 @@ function paidAs(one: Case, charge: Payment, own: ChainKey, cents: number, paidAt
   return { payment, postings, events: [...firstWord(charge, causeOf(facts)), 'charge.paid'], ends: true };
 }
 
-function ofUnmatched(one: Case): Ending {
+function ofUnmatched(one: DecidedCase): Ending {
   const { action, facts } = one;
   const { cents } = suspendedOf(facts);
   if (action === 'writeoff')
@@ -156,7 +238,7 @@ function ofUnmatched(one: Case): Ending {
   return posted(facts, [post(one, facts.account, { kind: 'suspend', amountCents: -cents })]);
 }
 
-function ofDebit(one: Case): Ending {
+function ofDebit(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { own, suspended } = facts;
   if (suspended) {
@@ -172,7 +254,7 @@ function ofDebit(one: Case): Ending {
   return posted(facts, [post(one, own, { kind: 'forgive', amountCents })]);
 }
 
-function ofReportMismatch(one: Case): Ending {
+function ofReportMismatch(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { payment, own } = facts;
   if (!payment) throw unfit(one);
@@ -211,7 +293,7 @@ function completedAs(one: Case, transfer: Payment, reported: number): Ending {
   };
 }
 
-function ofContradiction(one: Case): Ending {
+function ofContradiction(one: DecidedCase): Ending {
   const { incident, action, facts } = one;
   const { payment, account, own } = facts;
   if (!payment) throw unfit(one);
@@ -238,7 +320,7 @@ function ofContradiction(one: Case): Ending {
   }
 }
 
-function ofUndecided(one: Case): Ending {
+function ofUndecided(one: DecidedCase): Ending {
   const { action, facts } = one;
   const { payment } = facts;
   if (!isOpen(payment)) throw unfit(one);
@@ -249,6 +331,89 @@ function ofUndecided(one: Case): Ending {
   if (action === 'credit') return cancel(one);
   if (action === 'debit') return complete(one, payment);
   throw unfit(one);
+}
+
+function ofRefund(one: DecidedCase): Ending {
+  const { incident, action, facts } = one;
+  const { refund, own } = facts;
+  if (refund?.reason === 'odd_money') return ofPayerReturn(one, refund);
+  if (!refund || !own) throw unfit(one);
+  const { amountCents } = refund;
+  const reported = incident.amountCents;
+  if (isRefundOpen(refund)) {
+    if (action === 'credit')
+      return refundStep(one, refund, own, { type: 'refused', reason: 'cancelled_by_operator' });
+    if (action !== 'debit') throw unfit(one);
+    const completed = refundStep(one, refund, own, {
+      type: 'completed',
+      amountCents,
+      rtrId: null,
+      settledAt: null,
+    });
+    const back: Posting[] =
+      reported < amountCents
+        ? [post(one, own, { kind: 'reinstate', netCents: amountCents - reported, feeCents: 0 })]
+        : bear(one, reported - amountCents);
+    return { ...completed, postings: [...completed.postings, ...back] };
+  }
+  if (incident.kind === 'refund_undecided') throw unfit(one);
+  if (refund.status === 'completed') {
+    if (incident.kind !== 'refund_contradiction' || action !== 'credit') throw unfit(one);
+    return posted(facts, [post(one, own, { kind: 'reinstate', netCents: amountCents, feeCents: 0 })]);
+  }
+  if (action === 'writeoff') return posted(facts, bear(one, reported));
+  if (action !== 'debit') throw unfit(one);
+  const netCents = Math.min(reported, amountCents);
+  const recover = post(one, own, { kind: 'recover', netCents, feeCents: 0 });
+  return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
+}
+
+/** The merchant never had the money and never owes it. */
+function ofPayerReturn(one: DecidedCase, refund: Refund): Ending {
+  const { incident, action, facts } = one;
+  const { account, own, heir } = facts;
+  const { amountCents } = refund;
+  const reported = incident.amountCents;
+  const lost = (cents: number): Posting[] =>
+    cents === 0 ? [] : [post(one, account, { kind: 'bear', amountCents: cents })];
+  if (isRefundOpen(refund)) {
+    if (action === 'credit')
+      return refundStep(one, refund, account, { type: 'refused', reason: 'cancelled_by_operator' });
+    if (action !== 'debit') throw unfit(one);
+    const event = { type: 'completed', amountCents, rtrId: null, settledAt: null } as const;
+    const completed = refundStep(one, refund, account, event);
+    return { ...completed, postings: [...completed.postings, ...lost(reported - amountCents)] };
+  }
+  if (incident.kind === 'refund_undecided') throw unfit(one);
+  if (refund.status === 'failed') {
+    if (action !== 'writeoff') throw unfit(one);
+    return posted(facts, lost(reported));
+  }
+  if (incident.kind !== 'refund_contradiction') throw unfit(one);
+  if (action === 'writeoff') return posted(facts, lost(-amountCents));
+  const target = own ?? heir;
+  if (action !== 'credit' || !target) throw unfit(one);
+  return posted(facts, [
+    post(one, account, { kind: 'suspend', amountCents }),
+    post(one, target, { kind: 'claim', amountCents, feeCents: 0 }, ':claim'),
+  ]);
+}
+
+/** A step of a refund that a person decides. */
+function refundStep(one: Case, refund: Refund, own: ChainKey, event: RefundEvent): Ending {
+  const { facts } = one;
+  requireNotSending(facts);
+  const made = nextRefund(refund, event, { now: facts.now, cause: causeOf(facts) });
+  if (!made?.posting) throw unfit(one);
+  const { connection } = facts;
+  const posting = { ...made.posting, chain: own, subject: refund.id, reference: '', connection };
+  return { ...posted(facts, [posting]), ends: true, refund: made };
+}
+
+function requireNotSending({ intent }: CaseFacts): void {
+  if (intent?.state === 'sending') {
+    throw new OperatorRefused('it is being sent at this moment: wait until the attempt has ended');
+  }
 }
 
 // ------------------------------------------------------------------------------------------------------------ shared parts
@@ -291,6 +456,7 @@ const post = (
   reference: facts.incidentId + more,
   movement,
   effectiveAt: facts.now,
+  connection: facts.connection,
 });
 
 /** Our loss. */
@@ -317,14 +483,17 @@ const complete = (one: Case, transfer: Payment): Ending =>
 
 /** A step of the state machine that a person decides. */
 function step(one: Case, event: PaymentEvent): Ending {
-  const { payment, own, intent, now } = one.facts;
+  const { payment, own, now, connection } = one.facts;
   if (!payment || !own) throw unfit(one);
-  if (intent?.state === 'sending') {
-    throw new OperatorRefused('it is being sent at this moment: wait until the attempt has ended');
-  }
+  requireNotSending(one.facts);
   const made = next(payment, event, factsOfDecision(now, causeOf(one.facts)));
   if (!made) throw unfit(one);
-  const postings = made.postings.map((posting) => ({ ...posting, chain: own, subject: payment.id }));
+  const postings = made.postings.map((posting) => ({
+    ...posting,
+    chain: own,
+    subject: payment.id,
+    connection,
+  }));
   return { payment: made.payment, postings, events: made.events, ends: true };
 }
 

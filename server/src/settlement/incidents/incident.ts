@@ -2,6 +2,9 @@ import { subscribedBy, subscribedTypes } from '../../events/subscribed-types.ts'
 import { eventKinds } from '../../ledger/journal.ts';
 import { createTill } from '../../ledger/till.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
+import { refundKey, refunds } from '../../payments/refunds.sql.ts';
+import type { Sql, Statement } from '../../ports/sql.ts';
+import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../operator/operator.ts';
 import type { Action } from './endings.ts';
 import {
@@ -12,7 +15,8 @@ import {
   findSuspended,
   type IncidentCase,
 } from './incidents.sql.ts';
-import { buildResolution } from './resolution.ts';
+import { buildKeep, buildResolution, type ResolutionInput } from './resolution.ts';
+import { pixOf } from './unmatched.ts';
 
 export interface IncidentView {
   id: string;
@@ -30,6 +34,8 @@ export interface IncidentView {
   resolution: { action: string; reason: string; actor: string } | null;
   reference: string;
   detail: object;
+  /** Since when a person keeps its money from the account's rule, ms since 1970. */
+  keptAt: number | null;
 }
 
 const listMost = 1_000;
@@ -68,6 +74,7 @@ const viewOf = (incident: IncidentCase): IncidentView => ({
   },
   reference: incident.reference,
   detail: incident.detail,
+  keptAt: incident.keptAt,
 });
 
 /**
@@ -78,16 +85,16 @@ const viewOf = (incident: IncidentCase): IncidentView => ({
 export async function resolveIncident(
   operator: Operator,
   id: string,
-  wanted: { action: Action; reason: string },
+  wanted: { action: Action; reason: string; byRule?: true },
 ): Promise<IncidentView> {
-  const { action } = wanted;
+  const { action, byRule = false } = wanted;
   const reason = reasonOf(wanted.reason);
   const incident = await findIncident(operator.sql, id);
   if (!incident) throw new OperatorRefused('no such incident');
   const { accountId, paymentId } = incident;
   const place = await findPlaceOf(operator.sql, accountId);
   if (!place) throw new OperatorRefused('no such account');
-  const reference = suspenseReferenceOf(incident);
+  const reference = await suspenseReferenceOf(operator.sql, incident);
   const subject = paymentId ?? accountId;
   const event = eventKinds.suspense;
   const command = buildResolution({
@@ -96,6 +103,7 @@ export async function resolveIncident(
     action,
     reason,
     actor: operator.actor,
+    byRule,
     reference,
     suspended:
       reference === null
@@ -105,7 +113,8 @@ export async function resolveIncident(
       incident.kind === 'unmatched' &&
       action === 'credit' &&
       reference !== null &&
-      (await findClaimant(operator.sql, reference, paymentIdOf(reference))) !== undefined,
+      (await findClaimant(operator.sql, pixOf(reference), paymentIdOf(pixOf(reference)))) !== undefined,
+    returning: action === 'return' ? await returningOf(operator.sql, place.number, incident) : null,
     subscribed: await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId),
     token: operator.ids.uuid(),
     deadlineMs: operator.clock.monotonicMs() + operatorWaitMs,
@@ -114,8 +123,48 @@ export async function resolveIncident(
   return viewOf(await createTill(operator).submit(command));
 }
 
+/**
+ * Keeps an incident's money here until a person resolves it, whatever the account's rule says.
+ * @throws OperatorRefused no such incident, or resolved already
+ */
+export async function keepIncident(operator: Operator, id: string, reason: string): Promise<IncidentView> {
+  const incident = await findIncident(operator.sql, id);
+  if (!incident) throw new OperatorRefused('no such incident');
+  const command = buildKeep({
+    incident,
+    reason: reasonOf(reason),
+    actor: operator.actor,
+    token: operator.ids.uuid(),
+    deadlineMs: operator.clock.monotonicMs() + operatorWaitMs,
+  });
+  return viewOf(await createTill(operator).submit(command));
+}
+
+const selectIdentity: Statement = {
+  name: 'incident_identity',
+  text: 'SELECT identity_secret AS identity FROM installation',
+};
+
+/** Under which id the Pix of an incident goes back: always the same for this incident. */
+async function returningOf(
+  sql: Sql,
+  number: number,
+  { accountId, reference }: IncidentCase,
+): Promise<ResolutionInput['returning']> {
+  const [installation] = await sql.run<{ identity: Buffer }>(selectIdentity);
+  if (!installation) throw new OperatorRefused('the installation has no identity yet');
+  const { identity } = installation;
+  const refundId = paymentIdFor(identity, { id: accountId, number }, reference);
+  return { refundId, fingerprint: fingerprintOf(identity, { kind: 'return', reference }) };
+}
+
 /** The provider's id under which an incident's money is in suspense; null when none of it is. */
-function suspenseReferenceOf({ reference, paymentId }: IncidentCase): string | null {
+async function suspenseReferenceOf(sql: Sql, incident: IncidentCase): Promise<string | null> {
+  const { accountId, kind, reference, paymentId } = incident;
+  if (kind === 'return_refused') {
+    const refundId = reference.slice('return_refused:'.length);
+    return (await refunds.read(sql, [refundKey(accountId, refundId)]))[0]?.endToEnd ?? null;
+  }
   if (reference.startsWith('unmatched:')) return reference.slice('unmatched:'.length);
   const ofPayment = `suspense:${paymentId}:`;
   return reference.startsWith(ofPayment) ? reference.slice(ofPayment.length) : null;

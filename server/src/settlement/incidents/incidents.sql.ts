@@ -6,8 +6,8 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 export interface Incident {
   accountId: string;
   id: string;
-  /** `divergence`: `verify` found an invariant broken. */
-  kind: IncidentKind | 'divergence';
+  /** `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. */
+  kind: IncidentKind | 'divergence' | 'close_difference';
   paymentId: string | null;
   operationId: string | null;
   amountCents: number;
@@ -91,6 +91,8 @@ export interface IncidentCase extends Incident {
   state: 'open' | 'resolved';
   resolvedAt: number | null;
   resolution: Resolution | null;
+  /** A person keeps its money: the account's rule does not send it back. */
+  keptAt: number | null;
 }
 
 export interface Resolution {
@@ -103,7 +105,7 @@ export interface Resolution {
 
 const caseColumns = `i.account_id AS "accountId", i.id, i.kind, i.payment_id AS "paymentId", i.operation_id AS "operationId",
   i.amount_cents AS "amountCents", i.reference, i.freezes, i.detail, i.opened_at AS "openedAt", i.state,
-  i.resolved_at AS "resolvedAt", i.resolution`;
+  i.resolved_at AS "resolvedAt", i.resolution, i.kept_at AS "keptAt"`;
 
 const selectCases: Statement = {
   name: 'incident_case_read',
@@ -113,9 +115,9 @@ const selectCases: Statement = {
 
 const resolve: Statement = {
   name: 'incident_resolve',
-  text: `UPDATE incident i SET state = k.state, resolved_at = k.resolved_at, resolution = k.resolution
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::jsonb[])
-      AS k (account_id, id, state, resolved_at, resolution)
+  text: `UPDATE incident i SET state = k.state, resolved_at = k.resolved_at, resolution = k.resolution, kept_at = k.kept_at
+    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::jsonb[], $6::timestamptz[])
+      AS k (account_id, id, state, resolved_at, resolution, kept_at)
     WHERE i.account_id = k.account_id AND i.id = k.id`,
 };
 
@@ -138,9 +140,26 @@ export const incidentCases: Table<IncidentCase> = {
         incident.resolvedAt === null ? null : new Date(incident.resolvedAt).toISOString(),
       ),
       updated.map((incident) => JSON.stringify(incident.resolution)),
+      updated.map((incident) => (incident.keptAt === null ? null : new Date(incident.keptAt).toISOString())),
     ]),
   ],
 };
+
+const returnable: Statement = {
+  name: 'incident_returnable',
+  text: `SELECT i.id FROM incident i JOIN account a ON a.id = i.account_id
+    WHERE i.state = 'open' AND i.kept_at IS NULL
+      AND i.kind IN ('amount_mismatch', 'second_payment', 'failed_charge_paid', 'deleted_operation')
+      AND (a.return_odd_money = 'all' OR a.return_odd_money = i.kind)
+      AND i.opened_at >= a.return_odd_money_since
+      AND i.opened_at <= $1::timestamptz - make_interval(mins => a.return_odd_money_after_minutes)
+      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+    ORDER BY i.opened_at LIMIT $2`,
+};
+
+/** Incidents whose money the rules of their accounts send back now, the oldest first. Not while a restore waits for its reconciliation. */
+export const findReturnable = async (sql: Queries, now: number, most: number): Promise<string[]> =>
+  (await sql.run<{ id: string }>(returnable, [new Date(now).toISOString(), most])).map(({ id }) => id);
 
 const freezing: Statement = {
   name: 'incident_freezing',
@@ -183,36 +202,41 @@ export const findIncidents = (
 
 const suspended: Statement = {
   name: 'incident_suspended',
-  text: `SELECT suspense AS cents, effective_at AS at FROM journal
-    WHERE account_id = $1 AND subject = $2 AND event = $3 AND reference = $4`,
+  text: `SELECT j.suspense AS cents, j.effective_at AS at, coalesce(j.connection, a.first_connection, a.connection) AS connection
+    FROM journal j JOIN account a ON a.id = j.account_id
+    WHERE j.account_id = $1 AND j.subject = $2 AND j.event = $3 AND j.reference = $4`,
 };
+
+export interface SuspendedMoney {
+  cents: number;
+  at: number;
+  /** Where it came in or left. */
+  connection: string;
+}
 
 /** What an event put into suspense (negative: what it left missing), and when it happened. The journal never changes. */
 export const findSuspended = async (
   sql: Queries,
   ref: { accountId: string; subject: string; event: number; reference: string },
-): Promise<{ cents: number; at: number } | undefined> =>
-  (
-    await sql.run<{ cents: number; at: number }>(suspended, [
-      ref.accountId,
-      ref.subject,
-      ref.event,
-      ref.reference,
-    ])
-  )[0];
+): Promise<SuspendedMoney | undefined> =>
+  (await sql.run<SuspendedMoney>(suspended, [ref.accountId, ref.subject, ref.event, ref.reference]))[0];
 
 const place: Statement = {
   name: 'incident_place',
-  text: `SELECT a.connection, o.id AS "mainOperationId" FROM account a
+  text: `SELECT a.number, a.test, coalesce(a.first_connection, a.connection) AS "firstConnection", o.id AS "mainOperationId" FROM account a
     LEFT JOIN operation o ON o.account_id = a.id AND o.main WHERE a.id = $1`,
 };
 
-/** The account's provider connection and its main operation of this moment. */
-export const findPlaceOf = async (
-  sql: Queries,
-  accountId: string,
-): Promise<{ connection: string; mainOperationId: string | null } | undefined> =>
-  (await sql.run<{ connection: string; mainOperationId: string | null }>(place, [accountId]))[0];
+/** What of an account a decision needs, its main operation of this moment included. */
+export const findPlaceOf = async (sql: Queries, accountId: string): Promise<AccountPlace | undefined> =>
+  (await sql.run<AccountPlace>(place, [accountId]))[0];
+
+interface AccountPlace {
+  number: number;
+  test: boolean;
+  firstConnection: string;
+  mainOperationId: string | null;
+}
 
 const claimant: Statement = {
   name: 'incident_claimant',

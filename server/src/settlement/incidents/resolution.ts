@@ -4,6 +4,7 @@ import {
   type Command,
   type Decision,
   put,
+  type Read,
   read,
   remove,
   type View,
@@ -11,13 +12,27 @@ import {
 } from '../../ledger/till.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { Refund } from '../../payments/refund.ts';
+import { refundKey, refunds, refundsOfPayment } from '../../payments/refunds.sql.ts';
+import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
+import type { OpenedIncident } from '../../payments/state.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import { intents } from '../dispatch/intents.sql.ts';
+import { disputesKey, disputesOfPayment } from '../disputes/disputes.sql.ts';
 import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
-import { announce } from '../payment-events.ts';
+import { announce, announceRefund } from '../payment-events.ts';
+import { chargeAfter } from '../tracking/refund-outcome.ts';
 import { type Action, type CaseFacts, type Ending, endingOf } from './endings.ts';
-import { freezingIncidents, type IncidentCase, incidentCases } from './incidents.sql.ts';
+import {
+  freezingIncidents,
+  type Incident,
+  type IncidentCase,
+  incidentCases,
+  incidents,
+  type SuspendedMoney,
+} from './incidents.sql.ts';
+import type { PayerReturnInput } from './return-to-payer.ts';
 
 /** What a person decides about an incident, and what was read of it before the lock. */
 export interface ResolutionInput {
@@ -26,13 +41,19 @@ export interface ResolutionInput {
   /** As the audit log keeps it. */
   reason: string;
   actor: string;
-  connection: string;
+  /** Of the account: the first one is that of payments that name none. */
+  test: boolean;
+  firstConnection: string;
   mainOperationId: string | null;
   /** The provider's id of the money in suspense; null: no money of this incident is in suspense. */
   reference: string | null;
-  suspended: { cents: number; at: number } | undefined;
+  suspended: SuspendedMoney | undefined;
   /** For `unmatched`: a payment has posted the same Pix. */
   claimed: boolean;
+  /** The account's rule decides, and no person: it leaves alone what a person keeps. */
+  byRule: boolean;
+  /** For `return`: what goes back to the payer is sent under this id. */
+  returning: Omit<PayerReturnInput, 'token'> | null;
   /** The event types that this account's log keeps. */
   subscribed: SubscribedTypes;
   token: string;
@@ -46,19 +67,27 @@ export interface ResolutionInput {
 export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
   const { token, deadlineMs } = input;
   const { account, own, heir, caseKey, key, freezingKey } = placesOf(input);
+  const [ofRefund, intentKey] = [refundKeyOf(input.incident), intentKeyOf(input)];
+  const { accountId, paymentId } = input.incident;
   return {
     token,
     deadlineMs,
     chains: [account, own, heir].filter((chain) => chain !== null),
     reads: [
       read(incidentCases, caseKey),
-      ...(key === null ? [] : [read(payments, key), read(intents, key)]),
+      ...(key === null ? [] : [read(payments, key)]),
+      ...(ofRefund === null ? [] : [read(refunds, ofRefund)]),
+      ...(intentKey === null ? [] : [read(intents, intentKey)]),
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
+      ...(input.returning === null || paymentId === null
+        ? []
+        : claimReads(accountId, paymentId, input.returning.refundId)),
     ],
     eventRefs: [],
     decide: (view, now) => {
       const incident = view.get(incidentCases, caseKey);
       if (!incident) throw new OperatorRefused('no such incident');
+      if (input.byRule && incident.keptAt !== null) throw new OperatorRefused('a person keeps its money');
       if (incident.state === 'resolved') {
         // The resolution of this command, when the answer to COMMIT was lost.
         if (incident.resolution?.command === token) return { answer: incident };
@@ -70,6 +99,60 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
     },
   };
 }
+
+const claimReads = (accountId: string, paymentId: string, refundId: string): Read[] => [
+  read(refunds, refundKey(accountId, refundId)),
+  read(refundsOfPayment, paymentKey(accountId, paymentId)),
+  read(knownReturns, knownReturnsKey(accountId, paymentId)),
+  read(disputesOfPayment, disputesKey(accountId, paymentId)),
+];
+
+/** A person keeps the money of an open incident: the account's rule does not send it back. Pure. */
+export function buildKeep(input: {
+  incident: IncidentCase;
+  reason: string;
+  actor: string;
+  token: string;
+  deadlineMs: number;
+}): Command<IncidentCase> {
+  const { incident, reason, actor, token, deadlineMs } = input;
+  const { accountId, id } = incident;
+  const key = accountId + id;
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: accountId }],
+    reads: [read(incidentCases, key)],
+    eventRefs: [],
+    decide: (view, now) => {
+      const found = view.get(incidentCases, key);
+      if (!found) throw new OperatorRefused('no such incident');
+      if (found.state === 'resolved') throw new OperatorRefused('the incident is resolved already');
+      const kept = { ...found, keptAt: found.keptAt ?? now };
+      const audit = {
+        accountId,
+        id: idsOf(token).uuid(),
+        at: now,
+        actor,
+        action: 'incident.keep',
+        subject: id,
+        reason,
+        detail: { kind: found.kind, paymentId: found.paymentId, amountCents: found.amountCents },
+      };
+      return { answer: kept, writes: [put(incidentCases, kept), put(audits, audit)] };
+    },
+  };
+}
+
+/** Of the refund that the incident is about; null: it is about none. */
+function refundKeyOf({ kind, accountId, reference }: IncidentCase): string | null {
+  const [, id] = reference.split(':');
+  return kind.startsWith('refund_') && id !== undefined ? refundKey(accountId, id) : null;
+}
+
+/** Of what the incident is about: the refund or the payment. */
+const intentKeyOf = (input: ResolutionInput): string | null =>
+  refundKeyOf(input.incident) ?? placesOf(input).key;
 
 /** Chains and keys that the command concerns. */
 function placesOf({ incident, mainOperationId }: ResolutionInput) {
@@ -112,21 +195,26 @@ function resolved(
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
       ...paymentWrites(ids, input, facts, ending),
+      ...refundWrites(ids, input, facts, ending),
+      ...toPayerWrites(ending),
     ],
     thaw: isLast && facts.own ? [facts.own] : [],
   };
 }
 
 function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
-  const { incident, reference, suspended, claimed } = input;
+  const { incident, reference, suspended, claimed, firstConnection } = input;
   const { account, own, heir, key } = placesOf(input);
+  const payment = key === null ? undefined : view.get(payments, key);
+  const [ofRefund, intentKey] = [refundKeyOf(incident), intentKeyOf(input)];
   const isLive = (chain: ChainKey | null): chain is ChainKey =>
     chain !== null && view.balance(chain)?.deletedAt === null;
   return {
     now,
     incidentId: incident.id,
-    payment: key === null ? undefined : view.get(payments, key),
-    intent: key === null ? undefined : view.get(intents, key),
+    payment,
+    intent: intentKey === null ? undefined : view.get(intents, intentKey),
+    refund: ofRefund === null ? undefined : view.get(refunds, ofRefund),
     account,
     own: isLive(own) ? own : null,
     heir: isLive(heir) ? heir : null,
@@ -134,8 +222,26 @@ function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
     reference,
     suspended,
     claimed,
+    connection: payment?.connection ?? suspended?.connection ?? firstConnection,
+    returning: returningOf(view, input),
   };
 }
+
+function returningOf(view: View, { incident, returning, token }: ResolutionInput): CaseFacts['returning'] {
+  const { accountId, paymentId } = incident;
+  if (returning === null || paymentId === null) return null;
+  return {
+    ...returning,
+    token,
+    refunds: view.get(refundsOfPayment, paymentKey(accountId, paymentId))?.refunds ?? [],
+    returns: view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [],
+    disputes: view.get(disputesOfPayment, disputesKey(accountId, paymentId))?.disputes ?? [],
+  };
+}
+
+/** The refund, and the intent that sends it: both commit with the decision, before anything goes to the provider. */
+const toPayerWrites = ({ toPayer }: Ending): Write[] =>
+  toPayer ? [put(refunds, toPayer.refund), put(intents, toPayer.intent)] : [];
 
 function auditOf(ids: Pick<Ids, 'uuid'>, { incident, action, reason, actor }: ResolutionInput, at: number) {
   const { accountId, id: subject, kind, paymentId, operationId, amountCents } = incident;
@@ -143,9 +249,47 @@ function auditOf(ids: Pick<Ids, 'uuid'>, { incident, action, reason, actor }: Re
   return { accountId, id: ids.uuid(), at, actor, action: 'incident.resolve', subject, reason, detail };
 }
 
+function refundWrites(
+  ids: Pick<Ids, 'uuid'>,
+  { incident, test, subscribed }: ResolutionInput,
+  { payment, refund, intent, own, now }: CaseFacts,
+  { refund: step }: Ending,
+): Write[] {
+  const key = refundKeyOf(incident);
+  if (!step || !payment || !refund || key === null) return [];
+  const charge = chargeAfter(step, payment, now);
+  return [
+    put(refunds, step.refund),
+    ...(charge === payment ? [] : [put(payments, charge)]),
+    ...(intent ? [remove(intents, key)] : []),
+    ...(own ? announceRefund(ids, !test, refund, step, charge, subscribed) : []),
+    ...(step.incident ? [put(incidents, openedOf(ids.uuid(), incident, refund, step.incident, now))] : []),
+  ];
+}
+
+/** What a decision about a return opens: its money stands in suspense again. */
+const openedOf = (
+  id: string,
+  { accountId, paymentId, operationId }: IncidentCase,
+  { id: refundId, status }: Refund,
+  { kind, reference, amountCents, freezes }: OpenedIncident,
+  openedAt: number,
+): Incident => ({
+  accountId,
+  id,
+  kind,
+  paymentId,
+  operationId,
+  amountCents,
+  reference,
+  freezes,
+  detail: { refundId, status, from: 'operator' },
+  openedAt,
+});
+
 function paymentWrites(
   ids: Pick<Ids, 'uuid'>,
-  { connection, subscribed }: ResolutionInput,
+  { test, subscribed }: ResolutionInput,
   { payment, intent, own }: CaseFacts,
   ending: Ending,
 ): Write[] {
@@ -154,6 +298,6 @@ function paymentWrites(
   return [
     put(payments, after),
     ...(ending.ends && intent ? [remove(intents, paymentKey(payment.accountId, payment.id))] : []),
-    ...(own ? announce(ids, connection, after, payment.status, ending.events, subscribed) : []),
+    ...(own ? announce(ids, !test, after, payment.status, ending.events, subscribed) : []),
   ];
 }

@@ -6,6 +6,7 @@ import { identifyReturns, type KnownReturn } from '../../payments/returns.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { NamedReturn, StatementLine, WebhookNews } from '../../provider/provider.ts';
+import { isOfEnvironment } from '../../provider/provider.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { installationId } from '../operator/audit.sql.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
@@ -84,16 +85,19 @@ interface Part {
  */
 export async function postUnmatched(
   deps: UnmatchedDeps,
+  connection: string,
   unmatched: Unmatched,
   believed: boolean,
 ): Promise<void> {
   const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
-  const command = buildUnmatched({ unmatched, believed, token: deps.ids.uuid(), deadlineMs });
+  const command = buildUnmatched({ connection, unmatched, believed, token: deps.ids.uuid(), deadlineMs });
   for (const { id, kind, amountCents } of await deps.till.submit(command))
     deps.log.error({ incident: id, kind, amountCents }, 'incident opened');
 }
 
 export interface UnmatchedInput {
+  /** Where it moved. */
+  connection: string;
   unmatched: Unmatched;
   /** False: incidents alone. */
   believed: boolean;
@@ -103,29 +107,36 @@ export interface UnmatchedInput {
 
 /** Answers the incidents that were opened. Pure. */
 export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
-  const { unmatched, believed, token, deadlineMs } = input;
+  const { connection, unmatched, believed, token, deadlineMs } = input;
   const { pix, returns } = unmatched;
-  const key = knownReturnsKey(accountId, pix);
+  const { refer } = referencesAt(connection);
+  const key = knownReturnsKey(accountId, refer(pix));
   const references = [...new Set([pix, ...returns.flatMap((one) => referencesOf(pix, one))])];
   return {
     token,
     deadlineMs,
     chains: [chain],
     reads: [
-      ...references.map((reference) => read(incidents, incidentOfReference(reference))),
+      ...references.map((reference) => read(incidents, incidentOfReference(refer(reference)))),
       read(knownReturns, key),
     ],
-    eventRefs: references.map(suspenseOf),
+    eventRefs: references.map((reference) => suspenseOf(refer(reference))),
     decide: (view, now) => {
       const known = view.get(knownReturns, key)?.returns ?? [];
-      const { parts, reported } = partsOf(view, unmatched, known);
+      const { parts, reported } = partsOf(viewAt(view, refer), unmatched, known);
       const ids = idsOf(token);
-      const opened = parts.filter((part) => !part.opened).map((part) => incidentOf(ids, part, believed, now));
+      const opened = parts
+        .filter((part) => !part.opened)
+        .map((part) => incidentOf(ids, { ...part, reference: refer(part.reference) }, input, now));
       const after = reported.map((one) => ({ ...one, posted: one.posted || believed }));
-      const row = { accountId, payment: pix, returns: merged(known, after) };
+      const row = { accountId, payment: refer(pix), returns: merged(known, after) };
       return {
         answer: opened,
-        postings: believed ? parts.filter(({ posted }) => !posted).map(suspended) : [],
+        postings: believed
+          ? parts
+              .filter(({ posted }) => !posted)
+              .map((part) => suspended(part, refer(part.reference), connection))
+          : [],
         writes: [
           ...opened.map((incident) => put(incidents, incident)),
           ...(reported.length > 0 ? [put(knownReturns, row)] : []),
@@ -138,8 +149,31 @@ export function buildUnmatched(input: UnmatchedInput): Command<Incident[]> {
 const accountId = installationId;
 const chain = { accountId, chainId: accountId };
 
+/**
+ * A transfer between two connections of ours has one end-to-end id on both sides, so references name the connection, but for those of the
+ * environment: they were the only ones when the first references were written.
+ */
+export function referencesAt(connection: string): { refer(name: string): string } {
+  const before = isOfEnvironment(connection) ? '' : `${connection}:`;
+  return { refer: (name) => before + name };
+}
+
+/** The Pix, return or payment that a reference names, whatever the connection. */
+export const pixOf = (reference: string): string => reference.slice(reference.indexOf(':') + 1);
+
+/** What is on record under the names of one connection. */
+interface Records {
+  posted(reference: string): boolean;
+  incident(reference: string): Incident | undefined;
+}
+
+const viewAt = (view: View, refer: (name: string) => string): Records => ({
+  posted: (reference) => view.posted(suspenseOf(refer(reference))),
+  incident: (reference) => view.get(incidents, incidentOfReference(refer(reference))),
+});
+
 function partsOf(
-  view: View,
+  view: Records,
   { pix, moved, returns, sign }: Unmatched,
   known: readonly KnownReturn[],
 ): { parts: Part[]; reported: KnownReturn[] } {
@@ -155,8 +189,9 @@ function partsOf(
   return { parts, reported };
 }
 
-const suspended = ({ reference, amountCents, at }: Part): Posting => ({
+const suspended = ({ amountCents, at }: Part, reference: string, connection: string): Posting => ({
   chain,
+  connection,
   ...suspenseOf(reference),
   movement: { kind: 'suspend', amountCents },
   effectiveAt: at,
@@ -175,12 +210,12 @@ const withoutRepeats = (returns: readonly KnownReturn[]): KnownReturn[] => [
 ];
 
 /** An incident that was opened under one of the return's names before returns were stored by themselves. */
-function postedEarlier(line: NamedReturn, known: readonly KnownReturn[], view: View): KnownReturn[] {
+function postedEarlier(line: NamedReturn, known: readonly KnownReturn[], view: Records): KnownReturn[] {
   return [line.rtrId, line.id].flatMap((name) => {
     if (name === null || known.some(({ reference }) => reference === name)) return [];
-    const incident = view.get(incidents, incidentOfReference(name));
+    const incident = view.incident(name);
     if (incident?.amountCents !== line.amountCents) return [];
-    return [{ ...line, pix: null, reference: name, posted: view.posted(suspenseOf(name)) }];
+    return [{ ...line, pix: null, reference: name, posted: view.posted(name) }];
   });
 }
 
@@ -190,9 +225,9 @@ const referencesOf = (pix: string, { id, rtrId }: NamedReturn): string[] => [
   `${pix}/${id}`,
 ];
 
-const onRecord = (reference: string, view: View): { posted: boolean; opened: boolean } => ({
-  posted: view.posted(suspenseOf(reference)),
-  opened: view.get(incidents, incidentOfReference(reference)) !== undefined,
+const onRecord = (reference: string, view: Records): { posted: boolean; opened: boolean } => ({
+  posted: view.posted(reference),
+  opened: view.incident(reference) !== undefined,
 });
 
 const incidentOfReference = (reference: string): string =>
@@ -206,7 +241,7 @@ const merged = (known: readonly KnownReturn[], now: readonly KnownReturn[]): Kno
 const incidentOf = (
   ids: Pick<Ids, 'uuid'>,
   { reference, amountCents }: Part,
-  believed: boolean,
+  { connection, believed }: UnmatchedInput,
   now: number,
 ): Incident => ({
   accountId,
@@ -217,6 +252,6 @@ const incidentOf = (
   amountCents: Math.abs(amountCents),
   reference: `unmatched:${reference}`,
   freezes: false,
-  detail: { believed },
+  detail: { believed, connection },
   openedAt: now,
 });

@@ -51,7 +51,7 @@ export interface InForceAgain {
  *
  * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
  * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
- * is asked after first, repeated only under its own id, and released only when the provider itself says that this id was refused.
+ * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused.
  * The addresses that the provider delivers to stay what they were.
  *
  * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, nobody is

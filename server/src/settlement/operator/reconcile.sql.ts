@@ -49,6 +49,8 @@ export interface OpenPayment {
   createdAt: number;
 }
 
+type OpenRow = Omit<OpenPayment, 'kind'> & { kind: PaymentKind | 'refund' };
+
 const openPerPage = 20_000;
 
 /** The oldest open payments that were created before `beforeMs`, at most `most`, the oldest first. Reads every open payment once. */
@@ -60,15 +62,15 @@ export async function findOldestOpen(sql: Queries, beforeMs: number, most: numbe
     paymentId: lowestId,
   };
   while (after) {
-    const page: OpenPayment[] = await sql.run<OpenPayment>(openPage, [
+    const page: OpenRow[] = await sql.run<OpenRow>(openPage, [
       after.accountId,
       after.paymentId,
       timestamp(below),
       openPerPage,
     ]);
-    oldest = [...oldest, ...page.filter(({ createdAt }) => createdAt < below)]
-      .sort((a, b) => a.createdAt - b.createdAt)
-      .slice(0, most);
+    // Refunds have no list to be compared with: each is queried by itself.
+    const old = page.filter((one): one is OpenPayment => one.createdAt < below && one.kind !== 'refund');
+    oldest = [...oldest, ...old].sort((a, b) => a.createdAt - b.createdAt).slice(0, most);
     if (oldest.length === most) below = oldest.at(-1)?.createdAt ?? below;
     after = page.at(-1);
   }
@@ -101,7 +103,9 @@ const traces: Statement = {
       (SELECT count(*) FROM incident i WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'open') AS incidents,
       ARRAY(SELECT j.reference FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference <> '')
         || ARRAY(SELECT r.rtr_id FROM known_return r
-          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND r.rtr_id IS NOT NULL) AS "references"
+          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND r.rtr_id IS NOT NULL)
+        || ARRAY(SELECT coalesce(f.rtr_id, f.end_to_end || '/' || replace(f.id::text, '-', '')) FROM refund f
+          WHERE f.account_id = p.account_id AND f.payment_id = p.id AND f.status = 'completed') AS "references"
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 
@@ -125,20 +129,27 @@ export const findTraces = (
 const operations: Statement = {
   name: 'reconcile_operations',
   text: `SELECT o.account_id AS "accountId", o.id AS "operationId" FROM account a JOIN operation o ON o.account_id = a.id
-    WHERE a.connection = $1 AND ($2::uuid IS NULL OR a.id = $2) AND (o.account_id, o.id) > ($3, $4)
+    WHERE (a.connection = $1 OR a.first_connection IS NOT NULL) AND ($2::uuid IS NULL OR a.id = $2) AND (o.account_id, o.id) > ($3, $4)
     ORDER BY o.account_id, o.id LIMIT $5`,
 };
 
 /** Each stretch is one walk along `payment_list`, cut before anything is filtered: no statement takes longer for a longer history. */
 const stretches: Statement = {
   name: 'reconcile_payments',
-  text: `SELECT k.account_id AS "accountId", k.operation_id AS "operationId", p.id, p.created_at AS "createdAt",
-      p.status IN ('paid', 'completed') AS settled
+  text: `SELECT k.account_id AS "accountId", k.operation_id AS "operationId", p.id, p.kind, p.created_at AS "createdAt",
+      p.status IN ('paid', 'completed') AND coalesce(p.connection, a.first_connection, a.connection) = $7 AS settled
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[]) AS k (account_id, operation_id, created_at, id)
-      CROSS JOIN LATERAL (SELECT id, created_at, status FROM payment
+      CROSS JOIN LATERAL (SELECT id, kind, created_at, status, connection FROM payment
         WHERE account_id = k.account_id AND operation_id = k.operation_id AND (created_at, id) > (k.created_at, k.id) AND created_at < $5
-        ORDER BY created_at, id LIMIT $6) p`,
+        ORDER BY created_at, id LIMIT $6) p
+      JOIN account a ON a.id = k.account_id`,
 };
+
+interface SettledPayment {
+  accountId: string;
+  id: string;
+  kind: PaymentKind;
+}
 
 interface Place {
   accountId: string;
@@ -160,7 +171,7 @@ export async function* findSettled(
   connection: string,
   window: { fromMs: number; toMs: number },
   accountId: string | null,
-): AsyncGenerator<{ accountId: string; id: string }[]> {
+): AsyncGenerator<SettledPayment[]> {
   let after: Pick<Place, 'accountId' | 'operationId'> = { accountId: lowestId, operationId: lowestId };
   for (;;) {
     const page = await sql.run<typeof after>(operations, [
@@ -174,24 +185,26 @@ export async function* findSettled(
     if (!last) return;
     after = last;
     const places = page.map((one) => ({ ...one, createdAt: window.fromMs, id: lowestId }));
-    yield* settledBehind(sql, places, window.toMs);
+    yield* settledBehind(sql, connection, places, window.toMs);
   }
 }
 
 async function* settledBehind(
   sql: Queries,
+  connection: string,
   from: readonly Place[],
   toMs: number,
-): AsyncGenerator<{ accountId: string; id: string }[]> {
+): AsyncGenerator<SettledPayment[]> {
   for (let places = from; places.length > 0; ) {
     const each = Math.ceil(paymentsPerPage / places.length);
-    const rows = await sql.run<Place & { settled: boolean }>(stretches, [
+    const rows = await sql.run<Place & SettledPayment & { settled: boolean }>(stretches, [
       places.map((place) => place.accountId),
       places.map((place) => place.operationId),
       places.map((place) => place.createdAt),
       places.map((place) => place.id),
       timestamp(toMs),
       each,
+      connection,
     ]);
     yield rows.filter(({ settled }) => settled);
     const read = Map.groupBy(rows, ({ accountId, operationId }) => accountId + operationId);

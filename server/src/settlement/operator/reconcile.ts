@@ -16,7 +16,7 @@ import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { takeQuery } from '../dispatch/limit.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
-import { applyOutcome } from '../tracking/apply-outcome.ts';
+import { applyOutcome, ReturnUndecided } from '../tracking/apply-outcome.ts';
 import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import type { TrackingDeps } from '../tracking/follow-up.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
@@ -178,9 +178,12 @@ async function compareConnection(
       if (news.length > 0) await compareReports(deps, provider, accountId, news, result);
     }
   };
-  if (provider.capabilities.canList) {
+  const { canListCharges, canListPayouts } = provider.capabilities;
+  if (canListCharges) {
     for await (const reports of listed(deps, provider, window, (part) => provider.listCharges(part)))
       await compare(reports);
+  }
+  if (canListPayouts) {
     for await (const reports of listed(deps, provider, window, (part) => provider.listPayouts(part)))
       await compare(reports);
   }
@@ -201,12 +204,12 @@ async function compareConnection(
     }
   }
   await compareStale(deps, provider, accountId, stale, seen, compare);
-  if (!provider.capabilities.canList) return;
+  if (!canListCharges && !canListPayouts) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
   for await (const page of findSettled(deps.sql, provider.connection, between, accountId)) {
     const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
-    for (const { id, accountId: owner } of page) {
-      if (there.has(providerIdOf(id))) continue;
+    for (const { id, accountId: owner, kind } of page) {
+      if (there.has(providerIdOf(id)) || !(kind === 'deposit' ? canListCharges : canListPayouts)) continue;
       result.different++;
       deps.log.error(
         { accountId: owner, paymentId: id },
@@ -284,7 +287,7 @@ async function compareReports(
       if (!owner) {
         if (accountId !== null) return;
         result.unexpected++;
-        await postAll(deps, report);
+        await postAll(deps, provider.connection, report);
         return;
       }
       const state = before.get(owner.id);
@@ -292,18 +295,7 @@ async function compareReports(
       result.compared++;
       if (!hasNews(report, state.payment, state.references)) return;
       told.push(owner);
-      const outcome: QueryOutcome<ChargeReport | PayoutReport> = { outcome: 'found', report };
-      await applyOutcome(
-        deps,
-        {
-          accountId: owner.accountId,
-          paymentId: owner.id,
-          operationId: owner.operationId,
-          connection: provider.connection,
-          observation: { from: 'query', id: deps.ids.uuid(), startedAt, outcome },
-        },
-        deps.clock.monotonicMs() + applyWithinMs,
-      );
+      if (!(await applied(deps, provider, owner, report, startedAt))) result.different++;
     }),
   );
   const after = await stateOf(deps, told);
@@ -320,6 +312,30 @@ async function compareReports(
       result.different++;
       deps.log.error({ accountId: owner.accountId, paymentId: owner.id }, 'the provider disagrees');
     }
+  }
+}
+
+/** @returns false: a return in it may be a refund that is not final yet. The refund is queried, and another comparison decides. */
+async function applied(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  { accountId, id: paymentId, operationId }: PaymentOwner,
+  report: ChargeReport | PayoutReport,
+  startedAt: number,
+): Promise<boolean> {
+  const outcome: QueryOutcome<ChargeReport | PayoutReport> = { outcome: 'found', report };
+  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
+  try {
+    await applyOutcome(
+      deps,
+      { accountId, paymentId, operationId, connection, observation },
+      deps.clock.monotonicMs() + applyWithinMs,
+    );
+    return true;
+  } catch (error) {
+    if (!(error instanceof ReturnUndecided)) throw error;
+    deps.log.warn({ accountId, paymentId, connection }, 'a return may be a refund that is not final yet');
+    return false;
   }
 }
 
@@ -378,14 +394,18 @@ function disagrees(report: ChargeReport | PayoutReport, payment: Payment): boole
 }
 
 /** Everything that a report of no payment of ours says to have moved. */
-async function postAll(deps: TrackingDeps, report: ChargeReport | PayoutReport): Promise<void> {
+async function postAll(
+  deps: TrackingDeps,
+  connection: string,
+  report: ChargeReport | PayoutReport,
+): Promise<void> {
   const news =
     'providerId' in report ? { received: [], payouts: [report] } : { received: report.received, payouts: [] };
-  await postEach(deps, unmatchedOf(news, deps.clock.now()));
+  await postEach(deps, connection, unmatchedOf(news, deps.clock.now()));
 }
 
-const postEach = (deps: TrackingDeps, all: readonly Unmatched[]): Promise<unknown> =>
-  Promise.all(all.map((money) => postUnmatched(deps, money, true)));
+const postEach = (deps: TrackingDeps, connection: string, all: readonly Unmatched[]): Promise<unknown> =>
+  Promise.all(all.map((money) => postUnmatched(deps, connection, money, true)));
 
 async function compareLines(
   deps: TrackingDeps,
@@ -425,7 +445,7 @@ async function compareLines(
       }
     }
     result.unexpected++;
-    await postEach(deps, [unmatchedLine(line)]);
+    await postEach(deps, provider.connection, [unmatchedLine(line)]);
   }
 }
 
@@ -470,7 +490,9 @@ async function compareReported(
     } else if (accountId === null && line.amountCents !== null) {
       result.unexpected++;
       const kind = direction === 'sent' ? 'returned' : 'debited';
-      await postEach(deps, [unmatchedLine({ ...line, amountCents: line.amountCents, kind })]);
+      await postEach(deps, provider.connection, [
+        unmatchedLine({ ...line, amountCents: line.amountCents, kind }),
+      ]);
     } else {
       await unanswered('the report names no amount');
     }

@@ -1,36 +1,10 @@
-import { type SubscribedTypes, subscribedBy } from '../../events/subscribed-types.ts';
+import { subscribedBy } from '../../events/subscribed-types.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { Log } from '../../ground/log.ts';
-import type { RefreshingCache } from '../../ground/refreshing-cache.ts';
-import type { Secrets } from '../../ground/secrets.ts';
-import type { Signal } from '../../ground/signal.ts';
-import type { Till } from '../../ledger/till.ts';
 import { isTerminal, type Payment } from '../../payments/payment.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Ids } from '../../ports/ids.ts';
-import type { Sql } from '../../ports/sql.ts';
-import type { Provider } from '../../provider/provider.ts';
+import { makeDue } from '../dispatch/intents.sql.ts';
+import { applyRefund } from './apply-refund.ts';
 import { buildOutcome, type Observed, type OutcomeAnswer, usualScope } from './outcome-command.ts';
-import type { OutcomeWatch } from './outcome-watch.ts';
-
-/** What applying an observation needs. */
-export interface OutcomeDeps {
-  sql: Sql;
-  till: Till;
-  clock: Clock;
-  ids: Ids;
-  log: Log;
-  secrets: Secrets;
-  /** By connection. */
-  providers: ReadonlyMap<string, Provider>;
-  /** Which events are written for an account. */
-  subscribed: RefreshingCache<SubscribedTypes>;
-  /** Payments whose `pending` is deferred for a moment: a final outcome removes the payment, and `pending` is never written. */
-  deferredPending: Set<string>;
-  eventsWritten: Signal;
-  /** Callers that wait for the outcome of a payment. */
-  outcomes: OutcomeWatch;
-}
+import type { OutcomeDeps } from './outcome-deps.ts';
 
 /**
  * Applies an answer, a webhook or a query: the one call for all of them.
@@ -61,10 +35,45 @@ export async function applyOutcome(
     );
     if ('payment' in answer) {
       report(deps, answer);
+      await applyRefundLines(deps, observed, answer, deadlineMs);
       return answer.payment;
     }
     scope = { ...scope, ...answer.widen };
   }
+}
+
+/**
+ * A return that may be a refund that is still under way, under a name that the refund does not have yet. Nothing is posted for it: the
+ * refund is queried, and the report is applied again later.
+ */
+export class ReturnUndecided extends Error {
+  override name = 'ReturnUndecided';
+  constructor() {
+    super('a reported return may be a refund that is not final yet');
+  }
+}
+
+/** What a report of a charge says of its refunds. @throws ReturnUndecided */
+async function applyRefundLines(
+  deps: OutcomeDeps,
+  { accountId, operationId, connection, observation }: Observed,
+  { told, undecided }: Extract<OutcomeAnswer, { payment: Payment }>,
+  deadlineMs: number,
+): Promise<void> {
+  for (const { refund, line } of told) {
+    const { id: refundId, paymentId, reason } = refund;
+    const cause = { by: observation.from === 'webhook' ? 'webhook' : 'query', id: deps.ids.uuid() } as const;
+    const heard = { from: 'charge', cause, line } as const;
+    await applyRefund(
+      deps,
+      { accountId, refundId, paymentId, operationId, reason, connection, observation: heard },
+      deadlineMs,
+    );
+  }
+  if (undecided.length === 0) return;
+  const rows = undecided.map(({ id: paymentId }) => ({ accountId, paymentId }));
+  await makeDue(deps.sql, rows, deps.clock.now());
+  throw new ReturnUndecided();
 }
 
 function report(deps: OutcomeDeps, { payment, opened }: Extract<OutcomeAnswer, { payment: Payment }>): void {

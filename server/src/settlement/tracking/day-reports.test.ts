@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { closedDays, dayOf, linesOfReport } from './day-reports.ts';
+import { closedDays, dayOf, linesOfReport, nextPlace } from './day-reports.ts';
 
 const brasilia = -3 * 3_600_000;
 const at = (text: string): number => Date.parse(text);
@@ -42,4 +42,22 @@ test('records without an id are one line for a person', () => {
       at: moved,
     },
   ]);
+});
+
+test('a report that stays pending is requested again after an hour; one that never comes is given up after a day', () => {
+  const hourMs = 3_600_000;
+  const since = at('2026-11-21T04:00:00Z');
+  const asked = { day: '2026-11-20', reportId: 'r1', since, requestedAt: since };
+  const pending = (afterMs: number) => nextPlace(asked, { outcome: 'pending' }, since + afterMs);
+  expect(pending(hourMs - 1).place).toEqual(asked);
+  expect(pending(hourMs).place).toEqual({ ...asked, reportId: null });
+  expect(pending(24 * hourMs - 1)).toMatchObject({ place: { day: '2026-11-20' }, unread: null });
+  const next = { day: '2026-11-21', reportId: null, since: null, requestedAt: null };
+  expect(pending(24 * hourMs)).toMatchObject({ place: next, unread: 'it was not ready in a day' });
+  const refused = { outcome: 'unclear', cause: 'unknownRefusal', detail: '403', retryAfterMs: null } as const;
+  expect(nextPlace(asked, refused, since + 24 * hourMs)).toMatchObject({ place: next, unread: '403' });
+  expect(nextPlace({ ...next, day: '2026-11-20' }, refused, since).place.since).toBe(since);
+  // One that comes late is still read.
+  const ready = { outcome: 'ready' as const, returns: [], unreadable: 0 };
+  expect(nextPlace(asked, ready, since + 48 * hourMs)).toMatchObject({ place: next, unread: null });
 });

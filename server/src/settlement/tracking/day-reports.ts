@@ -1,7 +1,7 @@
 import type { DayReportOutcome, Provider } from '../../provider/provider.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { takeAllowedQuery } from './follow-up.ts';
-import { claimReport, noteReport } from './statement.sql.ts';
+import { claimReport, noteReport, type ReportPlace } from './statement.sql.ts';
 import type { LineToAnswer } from './statement-lines.sql.ts';
 import { setLinesAside } from './statement-lines.sql.ts';
 
@@ -10,7 +10,7 @@ import { setLinesAside } from './statement-lines.sql.ts';
  * the Pix that was given back. So a return of an older Pix whose webhook was lost is found on the next day.
  *
  * A report is made asynchronously: it is requested, and read when it is ready. What it names is kept as lines to answer
- * (`statement-lines.ts`) before the next day begins.
+ * (`statement-lines.ts`) before the next day begins. A day whose report does not come becomes a line for a person, and the next begins.
  */
 const dayMs = 24 * 3_600_000;
 /** A day is asked for when it has been over this long: movements of its last moments are then in it. */
@@ -18,6 +18,10 @@ const settledAfterMs = 3_600_000;
 /** Efí takes about 30 s to make one. */
 const lookAgainMs = 30_000;
 const afterFailureMs = 10 * 60_000;
+/** One that is still being made after this long is requested again. */
+const requestAgainAfterMs = 3_600_000;
+/** A day is set aside when its report was asked for in vain for this long. */
+const setAsideAfterMs = 24 * 3_600_000;
 const claimMs = 5 * 60_000;
 
 /** The day in which a moment lies at the provider, as `2026-11-21`. */
@@ -43,6 +47,41 @@ export function closedDays(
 }
 
 type Ready = Extract<DayReportOutcome, { outcome: 'ready' }>;
+type Answer = DayReportOutcome | Awaited<ReturnType<Provider['requestDayReport']>>;
+
+const startOf = (day: string): ReportPlace => ({ day, reportId: null, since: null, requestedAt: null });
+
+/** Where the reading goes on after an answer. `unread`: the day is given up, and why. */
+export function nextPlace(
+  place: ReportPlace,
+  answer: Answer,
+  now: number,
+): { place: ReportPlace; dueAt: number; unread: string | null } {
+  const since = place.since ?? now;
+  const asked = { ...place, since };
+  if (answer.outcome === 'ready') return { place: startOf(dayAfter(place.day)), dueAt: now, unread: null };
+  if (now - since >= setAsideAfterMs) {
+    const unread = answer.outcome === 'unclear' ? answer.detail : 'it was not ready in a day';
+    return { place: startOf(dayAfter(place.day)), dueAt: now, unread };
+  }
+  const look = (then: ReportPlace, afterMs = lookAgainMs) => ({
+    place: then,
+    dueAt: now + afterMs,
+    unread: null,
+  });
+  switch (answer.outcome) {
+    case 'requested':
+      return look({ ...asked, reportId: answer.reportId, requestedAt: now });
+    case 'pending':
+      return look(
+        now - (place.requestedAt ?? now) < requestAgainAfterMs ? asked : { ...asked, reportId: null },
+      );
+    case 'notFound':
+      return look({ ...asked, reportId: null });
+    case 'unclear':
+      return look(asked, afterFailureMs);
+  }
+}
 
 /** What a report names, as lines to answer. Records in which no id was found are one line, for a person to look at. */
 export function linesOfReport(
@@ -58,6 +97,17 @@ export function linesOfReport(
   return [...named, { ...line, id: unnamed, rtrId: null, endToEnd: null, amountCents: null }];
 }
 
+/** A day without a report, as a line for a person to look at: it names no Pix that could be queried. */
+const lineOfUnread = (day: string, utcOffsetMs: number): LineToAnswer => ({
+  at: endOf(day, utcOffsetMs) - 1,
+  kind: 'reported',
+  id: `${day}: no report`,
+  providerId: null,
+  rtrId: null,
+  endToEnd: null,
+  amountCents: null,
+});
+
 /** One step of the report that is due. @returns false: the next one has its time */
 export async function stepDayReport(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const offer = provider.capabilities.statement.dayReports;
@@ -69,11 +119,10 @@ export async function stepDayReport(deps: TrackingDeps, provider: Provider): Pro
   const place = await claimReport(deps.sql, connection, now, claimedTo, dayOf(now - dayMs, utcOffsetMs));
   if (!place) return false;
   const { day, reportId } = place;
-  const next = (then: { day: string; reportId: string | null }, dueAt: number) =>
-    noteReport(deps.sql, connection, then, dueAt, claimedTo);
+  const next = (then: ReportPlace, dueAt: number) => noteReport(deps.sql, connection, then, dueAt, claimedTo);
   const readableAt = endOf(day, utcOffsetMs) + settledAfterMs;
   if (now < readableAt) {
-    await next({ day, reportId: null }, readableAt);
+    await next(startOf(day), readableAt);
     return false;
   }
   const slot = await takeAllowedQuery(deps, provider);
@@ -81,29 +130,22 @@ export async function stepDayReport(deps: TrackingDeps, provider: Provider): Pro
     await next(place, now + lookAgainMs);
     return false;
   }
-  const outcome = await (reportId === null
+  const answer = await (reportId === null
     ? provider.requestDayReport(day)
     : provider.readDayReport(reportId)
   ).finally(() => slot.free());
-  switch (outcome.outcome) {
-    case 'requested':
-      await next({ day, reportId: outcome.reportId }, now + lookAgainMs);
-      break;
-    case 'pending':
-      await next(place, now + lookAgainMs);
-      break;
-    case 'notFound':
-      await next({ day, reportId: null }, now + lookAgainMs);
-      break;
-    case 'unclear':
-      deps.log.warn({ connection, day, detail: outcome.detail }, 'the report of a day cannot be read');
-      await next(place, now + afterFailureMs);
-      break;
-    case 'ready': {
-      const lines = linesOfReport(day, utcOffsetMs, outcome);
-      await setLinesAside(deps.sql, connection, lines, { now, nextAt: now, problem: null });
-      await next({ day: dayAfter(day), reportId: null }, now);
-    }
+  const { place: then, dueAt, unread } = nextPlace(place, answer, now);
+  if (answer.outcome === 'unclear')
+    deps.log.warn({ connection, day, detail: answer.detail }, 'the report of a day cannot be read');
+  if (answer.outcome === 'ready') {
+    const lines = linesOfReport(day, utcOffsetMs, answer);
+    await setLinesAside(deps.sql, connection, lines, { now, nextAt: now, problem: null });
   }
+  if (unread !== null) {
+    deps.log.error({ connection, day, detail: unread }, 'the report of a day was set aside');
+    const line = lineOfUnread(day, utcOffsetMs);
+    await setLinesAside(deps.sql, connection, [line], { now, nextAt: now, problem: unread });
+  }
+  await next(then, dueAt);
   return false;
 }

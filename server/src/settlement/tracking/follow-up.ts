@@ -15,7 +15,14 @@ import type {
   QueryOutcome,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { type Intent, leaseMarginMs, patience, queryPriorities, sendPriority } from '../dispatch/intent.ts';
+import {
+  type Intent,
+  leaseMarginMs,
+  patience,
+  queryPriorities,
+  refundPriority,
+  sendPriority,
+} from '../dispatch/intent.ts';
 import {
   claimDue,
   claimDueNeighbours,
@@ -25,6 +32,7 @@ import {
   countDue,
   makeDue,
   renewClaims,
+  type SendClass,
 } from '../dispatch/intents.sql.ts';
 import { type Slot, takeQuery, takeSend } from '../dispatch/limit.ts';
 import type { SendDeps } from '../dispatch/send.ts';
@@ -38,12 +46,15 @@ import {
   startSend,
   takeOverSend,
 } from '../dispatch/send.ts';
+import { applyRefundDeferred, callRefund, queryRefund, startRefund } from '../dispatch/send-refund.ts';
 import { applyOutcome } from './apply-outcome.ts';
+import type { CellsOf } from './cells-of.ts';
 import type { Observed } from './outcome-command.ts';
 
 /** What following payments needs: queries, deliveries of the provider, its statement, the comparison after a restore. */
 export interface TrackingDeps extends SendDeps {
   wake: Signal;
+  cells: CellsOf<TrackingDeps>;
 }
 
 /**
@@ -89,7 +100,7 @@ const failedListingRestMs = 10_000;
 const clockSkewMs = 2 * 60_000;
 
 export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp {
-  const { connection, capabilities } = provider;
+  const { connection } = provider;
   const sending = new Set<Promise<void>>();
   const applying = new Set<Promise<void>>();
   const querying = new Set<Promise<void>>();
@@ -100,7 +111,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
   function begin(underWay: Set<Promise<void>>, what: string, work: Promise<unknown>): void {
     const ended = work.then(
       () => {},
-      (error: unknown) => deps.log.error({ err: error, connection }, `${what} failed`),
+      (error: unknown) => deps.log.error({ err: error, connection, what }, 'background work failed'),
     );
     underWay.add(ended);
     void ended.finally(() => underWay.delete(ended));
@@ -110,6 +121,14 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
   async function sendOne(intent: Intent): Promise<number> {
     if (intent.state === 'sending') {
       await takeOverSend(deps, intent);
+      return 0;
+    }
+    if (intent.kind === 'refund') {
+      const refund = await startRefund(deps, intent);
+      if (refund) {
+        const observed = await callRefund(deps, refund);
+        begin(applying, 'the outcome of a refund', applyRefundDeferred(deps, observed));
+      }
       return 0;
     }
     const attempt = await startSend(deps, intent);
@@ -124,6 +143,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
   }
 
   async function stepSends(): Promise<boolean> {
+    const { capabilities } = provider;
     const room = sendsMost - sending.size;
     if (room <= 0) {
       await Promise.race(sending);
@@ -131,23 +151,24 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
     }
     const now = deps.clock.now();
     const limit = capabilities.maxParallelSends;
+    const claimed = (of: SendClass) => claimDueSends(deps.sql, connection, of, now, now + claimMs, room);
     const due =
       limit === null
         ? await claimDue(deps.sql, connection, sendPriority, now, now + claimMs, room)
-        : await claimDueSends(deps.sql, connection, 'deposit', now, now + claimMs, room);
+        : (await Promise.all([claimed('unlimited'), claimed('abandoned')])).flat();
     for (const intent of due) begin(sending, 'a send', holding(deps, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
-    return (await beginLimited(limit)) || due.length === room;
+    return (await beginLimited(limit)) || due.length >= room;
   }
 
   /** One transfer where the adapter limits them: only who holds a slot claims one. */
   async function beginLimited(limit: number): Promise<boolean> {
     // The slot outlives everything that its holder may still do: commit, call, and the outcome.
-    const slotMs = 2 * applyWithinMs + capabilities.sendTimeoutMs + leaseMarginMs;
+    const slotMs = 2 * applyWithinMs + provider.capabilities.sendTimeoutMs + leaseMarginMs;
     const slot = await takeSend(deps, connection, limit, slotMs);
     if (!slot) return false;
     const now = deps.clock.now();
-    const [intent] = await claimDueSends(deps.sql, connection, 'transfer', now, now + claimMs, 1);
+    const [intent] = await claimDueSends(deps.sql, connection, 'limited', now, now + claimMs, 1);
     begin(
       sending,
       'a send',
@@ -163,6 +184,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
   }
 
   async function stepQueries(): Promise<boolean> {
+    const { capabilities } = provider;
     const now = deps.clock.now();
     const counts = await countDue(deps.sql, connection, now, listingLeast);
     const first = queryPriorities.map((one) => counts.find(({ priority }) => priority === one)).find(Boolean);
@@ -173,7 +195,10 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
       await slot.free();
       return false;
     }
-    const lists = capabilities.canList && first.due >= listingLeast && now >= listsAgainAt;
+    const ofTransfers = first.priority === queryPriorities[0] || first.priority === queryPriorities[1];
+    const canList = ofTransfers ? capabilities.canListPayouts : capabilities.canListCharges;
+    const lists =
+      canList && first.priority !== refundPriority && first.due >= listingLeast && now >= listsAgainAt;
     begin(
       querying,
       'a query',
@@ -194,7 +219,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
 
   async function queryByListing(due: readonly Intent[]): Promise<void> {
     const startedAt = deps.clock.now();
-    const kind = due[0]?.kind ?? 'transfer';
+    const kind = due[0]?.kind === 'deposit' ? 'deposit' : 'transfer';
     const window = {
       fromMs: Math.min(...due.map((intent) => intent.createdAt)) - clockSkewMs,
       toMs: Math.min(
@@ -212,7 +237,7 @@ export function createFollowUp(deps: TrackingDeps, provider: Provider): FollowUp
     deps.breakers.record(connection, 'query', connection, resultOf(outcome));
     if (outcome.outcome === 'unclear') {
       // It says nothing of any one payment, so their own waits do not grow: a short outage would otherwise keep a thousand of
-      // them per listing from being asked after for minutes.
+      // them per listing from being queried for minutes.
       const waitMs = patience(outcome.retryAfterMs);
       listsAgainAt = startedAt + Math.max(waitMs, failedListingRestMs);
       await makeDue(deps.sql, due, deps.clock.now() + waitMs);
@@ -329,9 +354,16 @@ const idOf = (report: ChargeReport | PayoutReport): string =>
   'providerId' in report ? report.providerId : report.txid;
 
 /** What of a payment is needed to ask after it. */
-type Asked = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt'>;
+type Asked = Pick<
+  Intent,
+  'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt' | 'providerRef'
+>;
 
 async function queryOne(deps: TrackingDeps, provider: Provider, asked: Asked): Promise<Payment | null> {
+  if (asked.kind === 'refund') {
+    await queryRefund(deps, provider, asked);
+    return null;
+  }
   const startedAt = deps.clock.now();
   return applyQuery(deps, asked, {
     id: deps.ids.uuid(),
@@ -349,7 +381,7 @@ async function ask(
   const outcome: QueryOutcome<ChargeReport | PayoutReport> =
     asked.kind === 'deposit'
       ? await provider.queryCharge(providerId, asked.createdAt)
-      : await provider.queryPayout(providerId);
+      : await provider.queryPayout(providerId, asked.providerRef);
   deps.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
   return outcome;
 }
@@ -433,8 +465,8 @@ export class NoQueryLeft extends Error {
 const confirmWaitMs = 10_000;
 
 /**
- * What a delivery does that is not believed by itself: its payments are asked after, as soon as the limit allows. One that is
- * followed is only made due, so that a listing may answer for many; one that has ended is asked after here.
+ * What a delivery does that is not believed by itself: its payments are queried, as soon as the limit allows. One that is
+ * followed is only made due, so that a listing may answer for many; one that has ended is queried here.
  * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
  */
 export async function confirm(
@@ -443,7 +475,12 @@ export async function confirm(
   owners: readonly PaymentOwner[],
 ): Promise<void> {
   const { connection } = provider;
-  const asked = (owner: PaymentOwner): Asked => ({ ...owner, paymentId: owner.id, connection });
+  const asked = (owner: PaymentOwner): Asked => ({
+    ...owner,
+    paymentId: owner.id,
+    connection,
+    providerRef: null,
+  });
   const followed = owners.filter((owner) => owner.followed).map(asked);
   if (followed.length > 0) {
     await makeDue(deps.sql, followed, deps.clock.now());

@@ -1,16 +1,26 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { HookDelivery } from '../../http/hooks.ts';
 import { paymentIdOf } from '../../payments/payment.ts';
-import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
-import type { Provider, WebhookNews } from '../../provider/provider.ts';
+import type { PaymentOwner } from '../../payments/payments.sql.ts';
+import { findRefundOwners, type RefundOwner } from '../../payments/refunds.sql.ts';
+import type {
+  Provider,
+  QueryOutcome,
+  ReceivedPix,
+  ReturnOf,
+  StatementLine,
+  WebhookNews,
+} from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
-import { postUnmatched, unmatchedOf } from '../incidents/unmatched.ts';
+import { postUnmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { installationId } from '../operator/audit.sql.ts';
 import { applyOutcome } from './apply-outcome.ts';
+import { applyRefund } from './apply-refund.ts';
 import type { TrackingDeps } from './follow-up.ts';
-import { confirm } from './follow-up.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
+import { byCell, findOwnersInCells, type OwnersOfCell } from './in-cells.ts';
 import {
   findLeft,
   findWebhookTokens,
@@ -145,7 +155,7 @@ export function createInbound(deps: TrackingDeps): Inbound {
       const provider = deps.providers.get(connection);
       if (!provider) return { status: 404 };
       const receivedAt = deps.clock.now();
-      const content = provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
+      const content = await provider.parseWebhook({ headers, rawBody, receivedAt, clientVerified });
       const id = deps.ids.uuid();
       const body = deps.secrets.seal(rawBody, id);
       await store({
@@ -213,6 +223,8 @@ const sameSecret = (expected: string, given: string): boolean =>
 const isGood = ({ current, previous }: WebhookTokens, given: string): boolean =>
   sameSecret(current, given) || (previous !== null && sameSecret(previous, given));
 
+const ownersWithCell = ({ deps, owners }: OwnersOfCell) => owners.map((owner) => ({ cell: deps, owner }));
+
 async function applyNews(
   deps: TrackingDeps,
   deliveryId: string,
@@ -231,56 +243,140 @@ async function applyNews(
     }
     return one;
   };
-  for (const pix of news.received) of(pix.txid).received.push(pix);
-  for (const payout of news.payouts) of(payout.providerId).payouts.push(payout);
-
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
+  const { named, lines } = await withReturned(deps, provider, news);
+  for (const pix of named.received) of(pix.txid).received.push(pix);
+  for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
+
   const ids = [...told.keys()].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
-  const owners = ids.length > 0 ? await findOwners(deps.sql, connection, ids) : [];
-  const owned: { owner: PaymentOwner; news: WebhookNews }[] = [];
-  for (const owner of owners) {
+  const cells = await findOwnersInCells(deps, connection, ids);
+  const owned: { cell: TrackingDeps; owner: PaymentOwner; news: WebhookNews }[] = [];
+  for (const { cell, owner } of cells.flatMap(ownersWithCell)) {
     const { received, payouts } = told.get(owner.id) as WebhookNews;
     told.delete(owner.id);
     // A Pix received under a transfer's id is not that transfer's, nor a payout under a charge's.
     const charge = owner.kind === 'deposit';
     (charge ? foreign.payouts : foreign.received).push(...((charge ? payouts : received) as never[]));
-    owned.push({ owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
+    owned.push({ cell, owner, news: charge ? { received, payouts: [] } : { received: [], payouts } });
   }
   for (const { received, payouts } of told.values()) {
     foreign.received.push(...received);
     foreign.payouts.push(...payouts);
   }
-  const unmatched = unmatchedOf(foreign, deps.clock.now());
+  const unmatched = [...unmatchedOf(foreign, deps.clock.now()), ...lines.map(unmatchedLine)];
   if (provider.capabilities.webhookTrust === 'path') {
-    // Not believed: what is ours is asked after, what is not is only reported to a person.
+    // Not believed: what is ours is queried, what is not is only reported to a person.
     await Promise.all([
-      confirm(deps, provider, owners),
-      ...unmatched.map((money) => postUnmatched(deps, money, false)),
+      ...cells.map(({ deps: cell, owners }) => confirm(cell, provider, owners)),
+      ...unmatched.map((money) => postUnmatched(deps, connection, money, false)),
     ]);
     return;
   }
+  const refunds = await refundsNamedIn(deps, connection, owned);
   await Promise.all([
-    ...owned.map(({ owner, news }) => applyOwned(deps, deliveryId, connection, owner, news)),
-    ...unmatched.map((money) => postUnmatched(deps, money, true)),
+    ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
+    ...unmatched.map((money) => postUnmatched(deps, connection, money, true)),
   ]);
 }
 
-const applyOwned = (
+/**
+ * The same news; a return that names its Pix alone stands in the report of the payment that the Pix belongs to, as the provider gives it now.
+ * `lines`: returns of Pix under no id at all.
+ * @throws Error when the provider does not answer: the delivery is not applied yet
+ */
+async function withReturned(
+  deps: TrackingDeps,
+  provider: Provider,
+  { received, payouts, returned = [] }: WebhookNews,
+): Promise<{ named: WebhookNews; lines: StatementLine[] }> {
+  const named: WebhookNews = { received: [...received], payouts: [...payouts] };
+  const lines: StatementLine[] = [];
+  for (const one of returned) {
+    const slot = await takeAllowedQuery(deps, provider);
+    if (!slot) throw new NoQueryLeft();
+    const line = await addReturned(provider, one, named).finally(() => slot.free());
+    if (line) lines.push(line);
+  }
+  return { named, lines };
+}
+
+async function addReturned(
+  provider: Provider,
+  { endToEnd, back }: ReturnOf,
+  news: WebhookNews,
+): Promise<StatementLine | undefined> {
+  const answered = <Report>(outcome: QueryOutcome<Report>): Report => {
+    if (outcome.outcome === 'found') return outcome.report;
+    const detail = outcome.outcome === 'unclear' ? outcome.detail : 'not found';
+    throw new Error(`the Pix of a return cannot be asked for: ${detail}`);
+  };
+  const { direction, providerId } = answered(await provider.findPix(endToEnd));
+  if (providerId === null) {
+    const { id, rtrId, amountCents, at } = back;
+    const kind = direction === 'sent' ? 'returned' : 'debited';
+    return { id: rtrId ?? id ?? endToEnd, rtrId, at, kind, amountCents, endToEnd, providerId };
+  }
+  if (direction === 'sent') {
+    const payout = answered(await provider.queryPayout(providerId));
+    news.payouts.push({ ...payout, returns: [...payout.returns, back] });
+    return;
+  }
+  const charge = answered(await provider.queryCharge(providerId));
+  const pix = charge.received.find((one) => one.endToEnd === endToEnd);
+  if (!pix) throw new Error('the Pix of a return is not among those of its charge');
+  news.received.push({ ...pix, returns: [...pix.returns, back] });
+}
+
+/** Refunds of ours that a delivery names by their ids, by these ids: one read for all. */
+async function refundsNamedIn(
+  deps: TrackingDeps,
+  connection: string,
+  owned: readonly { news: WebhookNews }[],
+): Promise<ReadonlyMap<string, RefundOwner>> {
+  const lines = owned.flatMap(({ news }) => news.received.flatMap(({ returns }) => returns));
+  const ids = lines.flatMap(({ id }) => (id === null ? [] : (paymentIdOf(id) ?? [])));
+  if (ids.length === 0) return new Map();
+  const named = ids.map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  const found = await Promise.all(
+    (await byCell(deps, named)).map((cell) => findRefundOwners(cell.deps.sql, connection, cell.items)),
+  );
+  return new Map(found.flat().map((one) => [one.id, one]));
+}
+
+/**
+ * Lines about refunds go to their refunds at once. Of a charge that is paid with this very Pix nothing else is then left to say, and its
+ * own command is saved: a refund costs one command for its end, as a transfer does.
+ */
+async function applyOwned(
   deps: TrackingDeps,
   deliveryId: string,
   connection: string,
-  { accountId, id: paymentId, operationId }: PaymentOwner,
+  owner: PaymentOwner,
   { received, payouts }: WebhookNews,
-): Promise<unknown> =>
-  applyOutcome(
-    deps,
-    {
-      accountId,
-      paymentId,
-      operationId,
-      connection,
-      observation: { from: 'webhook', id: deliveryId, received, payouts },
-    },
-    deps.clock.monotonicMs() + applyWithinMs,
-  );
+  refunds: ReadonlyMap<string, RefundOwner>,
+): Promise<void> {
+  const { accountId, id: paymentId, operationId } = owner;
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  const left: ReceivedPix[] = [];
+  for (const pix of received) {
+    const returns = [];
+    for (const line of pix.returns) {
+      const refund = line.id === null ? undefined : refunds.get(paymentIdOf(line.id) ?? '');
+      const isOurs =
+        refund?.accountId === accountId && refund.paymentId === paymentId && refund.endToEnd === pix.endToEnd;
+      if (!isOurs) returns.push(line);
+      else {
+        const observation = { from: 'charge', cause: { by: 'webhook', id: deliveryId }, line } as const;
+        const { id: refundId, reason } = refund;
+        const about = { accountId, refundId, paymentId, operationId, reason, connection };
+        await applyRefund(deps, { ...about, observation }, deadlineMs);
+      }
+    }
+    const isKnown = owner.endToEnd === pix.endToEnd && pix.returns.length > 0 && returns.length === 0;
+    if (!isKnown) left.push({ ...pix, returns });
+  }
+  if (left.length + payouts.length === 0) return;
+  const observation = { from: 'webhook', id: deliveryId, received: left, payouts } as const;
+  await applyOutcome(deps, { accountId, paymentId, operationId, connection, observation }, deadlineMs);
+}

@@ -52,6 +52,8 @@ export interface Interpretation {
   received: readonly string[];
   /** It reports money that came back or was taken back. */
   hasReturns: boolean;
+  /** It reports returns of received Pix, in whatever state: refunds of ours may be among them. */
+  namesRefunds: boolean;
   /** @returns null when it says nothing of this payment */
   read(onRecord: OnRecord, capabilities: Capabilities): Reading | null;
 }
@@ -59,6 +61,7 @@ export interface Interpretation {
 export const interpret = (observation: Observation): Interpretation => ({
   received: receivedIn(observation).map(({ endToEnd }) => endToEnd),
   hasReturns: hasReturns(observation),
+  namesRefunds: receivedIn(observation).some(({ returns }) => returns.length > 0),
   read: (onRecord, capabilities) => readObservation(observation, onRecord, capabilities),
 });
 

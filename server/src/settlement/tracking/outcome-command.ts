@@ -15,6 +15,8 @@ import {
 } from '../../ledger/till.ts';
 import { type Cause, isTerminal, type Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { Refund } from '../../payments/refund.ts';
+import { refundsOfPayment } from '../../payments/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import type { KnownReturn } from '../../payments/returns.ts';
 import type { Facts, OpenedIncident, Step } from '../../payments/state.ts';
@@ -22,6 +24,7 @@ import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Capabilities } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
+import { holdReads, seized } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
 import { unreadableReference } from '../incidents/unreadable.ts';
 import { announce } from '../payment-events.ts';
@@ -33,6 +36,7 @@ import {
   type Reading,
   runEvents,
 } from './interpret-report.ts';
+import { type RefundLine, sortRefundLines } from './refund-lines.ts';
 
 /** An observation of the provider, and the payment that it concerns. */
 export interface Observed {
@@ -67,9 +71,17 @@ export interface OutcomeScope {
 
 export const usualScope: OutcomeScope = { operationDeleted: false, incidents: null };
 
-/** The payment after the outcome, and the incidents that were opened; or the scope to run with again. */
+/**
+ * The payment after the outcome, the incidents that were opened, what was said of refunds of it (nothing is done about that here), and
+ * refunds that a return may be; or the scope to run with again.
+ */
 export type OutcomeAnswer =
-  | { payment: Payment; opened: readonly Incident[] }
+  | {
+      payment: Payment;
+      opened: readonly Incident[];
+      told: readonly RefundLine[];
+      undecided: readonly Refund[];
+    }
   | { widen: Partial<OutcomeScope> };
 
 /**
@@ -100,20 +112,32 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
         ? (view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [])
         : [];
       const onRecord = { payment, intent: view.get(intents, key), returns };
-      const reading = interpretation.read(onRecord, capabilities);
-      if (reading === null) return { answer: { payment, opened: [] } };
-      return decisionOf(view, input, onRecord, reading, now);
+      const sorted = sortRefundLines(
+        observed.observation,
+        interpretation.namesRefunds ? (view.get(refundsOfPayment, key)?.refunds ?? []) : [],
+      );
+      const { told, undecided } = sorted;
+      const about = told.length + undecided.length > 0 ? interpret(sorted.observation) : interpretation;
+      const reading = about.read(onRecord, capabilities);
+      if (reading === null) return { answer: { payment, opened: [], told, undecided } };
+      return decisionOf(view, input, onRecord, reading, { told, undecided, now });
     },
   };
 }
 
-function readsOf({ observed, scope }: OutcomeInput, { hasReturns }: Interpretation): Read[] {
+function readsOf({ observed, scope }: OutcomeInput, { hasReturns, namesRefunds }: Interpretation): Read[] {
   const { accountId, paymentId } = observed;
   const key = paymentKey(accountId, paymentId);
   return [
     read(payments, key),
     read(intents, key),
-    ...(hasReturns ? [read(knownReturns, knownReturnsKey(accountId, paymentId))] : []),
+    ...(namesRefunds ? [read(refundsOfPayment, key)] : []),
+    ...(hasReturns
+      ? [
+          read(knownReturns, knownReturnsKey(accountId, paymentId)),
+          ...holdReads(accountId, observed.operationId, paymentId),
+        ]
+      : []),
     ...(scope.incidents ? [read(openIncidents, key)] : []),
     ...(scope.incidents ?? []).map((reference) => read(incidents, incidentKey(accountId, reference))),
   ];
@@ -131,7 +155,7 @@ function decisionOf(
   input: OutcomeInput,
   onRecord: OnRecord,
   reading: Reading,
-  now: number,
+  { told, undecided, now }: { told: readonly RefundLine[]; undecided: readonly Refund[]; now: number },
 ): Decision<OutcomeAnswer> {
   const { observed, scope, token } = input;
   const { accountId, paymentId } = observed;
@@ -156,12 +180,26 @@ function decisionOf(
   writes.push(...opened.map((incident) => put(incidents, incident)));
   const operation: ChainKey = { accountId, chainId: observed.operationId };
   const account: ChainKey = { accountId, chainId: accountId };
+  const postings = postingsOf(steps, observed, scope.operationDeleted ? account : operation);
+  const pixCents = (last.netAmountCents ?? 0) + (last.providerFeeCents ?? 0);
+  const debits = {
+    chain: operation,
+    paymentId,
+    pixCents,
+    postings,
+    reported: reading.returns,
+    known: returns,
+  };
+  const taken =
+    reading.returns.length > 0 && !scope.operationDeleted
+      ? seized(view, debits, now)
+      : { postings, writes: [] };
   const freezes = !scope.operationDeleted && opened.some((incident) => incident.freezes);
   return {
-    answer: { payment: last, opened },
-    writes,
+    answer: { payment: last, opened, told, undecided },
+    writes: [...writes, ...taken.writes],
     freeze: freezes ? [operation] : [],
-    postings: postingsOf(steps, paymentId, scope.operationDeleted ? account : operation),
+    postings: taken.postings,
   };
 }
 
@@ -205,7 +243,9 @@ function consequencesOf(
   };
   const steps = runEvents(payment, reading.events, facts);
   const last = steps.at(-1)?.payment ?? payment;
-  const followed = intent && followedOn(intent, reading.ending, payment, last, now, jitter);
+  const named = intent && { ...intent, providerRef: intent.providerRef ?? providerRefOf(observation) };
+  const asBefore = named?.providerRef === intent?.providerRef ? intent : named;
+  const followed = asBefore && followedOn(asBefore, reading.ending, payment, last, now, jitter);
   const undecided =
     followed && (reading.undecided || isOverdue(last, followed)) && !facts.incidentOpen
       ? [incidentAbout(payment, 'undecided', `undecided:${paymentId}`)]
@@ -252,6 +292,17 @@ const incidentOf = (
   openedAt: now,
 });
 
+/** What the provider names the payout in this observation. */
+function providerRefOf(observation: Observation): string | null {
+  const reports =
+    observation.from === 'webhook'
+      ? observation.payouts
+      : observation.outcome.outcome === 'accepted' || observation.outcome.outcome === 'found'
+        ? [observation.outcome.report]
+        : [];
+  return reports.map((report) => ('providerRef' in report ? report.providerRef : null)).find(Boolean) ?? null;
+}
+
 /** The intent after the observation; null when the payment has ended. */
 function followedOn(
   intent: Intent,
@@ -292,20 +343,26 @@ function returnsAfter(
   return isNew ? [...named, ...added] : known;
 }
 
-function postingsOf(steps: readonly Step[], subject: string, chain: ChainKey): Posting[] {
-  return steps.flatMap((step) => step.postings.map((posting) => ({ ...posting, chain, subject })));
+function postingsOf(
+  steps: readonly Step[],
+  { paymentId: subject, connection }: Observed,
+  chain: ChainKey,
+): Posting[] {
+  return steps.flatMap((step) =>
+    step.postings.map((posting) => ({ ...posting, chain, subject, connection })),
+  );
 }
 
 /** One event for each state that was entered, with the state that was left. */
 function eventsOf(
   ids: Pick<Ids, 'uuid'>,
-  { observed, subscribed }: OutcomeInput,
+  { capabilities, subscribed }: OutcomeInput,
   before: Payment,
   steps: readonly Step[],
 ): Write[] {
   let from = before.status;
   return steps.flatMap(({ payment, events }) => {
-    const writes = announce(ids, observed.connection, payment, from, events, subscribed);
+    const writes = announce(ids, capabilities.movesMoney, payment, from, events, subscribed);
     from = payment.status;
     return writes;
   });

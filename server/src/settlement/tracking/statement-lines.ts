@@ -1,5 +1,5 @@
 import { paymentIdOf } from '../../payments/payment.ts';
-import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
+import type { PaymentOwner } from '../../payments/payments.sql.ts';
 import type { Provider } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
@@ -7,6 +7,7 @@ import { audits, installationId } from '../operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
+import { findOwnersInCells } from './in-cells.ts';
 import { findUnknown } from './statement.sql.ts';
 import {
   claimLines,
@@ -83,7 +84,7 @@ const fail = (
 async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAnswer): Promise<string | null> {
   let { providerId } = line;
   if (line.kind === 'reported') {
-    if (line.endToEnd === null) return 'the report names no end-to-end id';
+    if (line.endToEnd === null) return 'there is no end-to-end id to query';
     const slot = await takeAllowedQuery(deps, provider);
     if (!slot) throw new NoQueryLeft();
     const found = await provider.findPix(line.endToEnd).finally(() => slot.free());
@@ -91,15 +92,16 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     if (found.outcome === 'unclear') return `the provider does not answer: ${found.detail}`;
     providerId = found.report.providerId;
   }
-  const owner = await ownerOf(deps, provider, providerId);
-  if (owner) {
+  const found = await ownerOf(deps, provider, providerId);
+  if (found) {
+    const { cell, owner } = found;
     const named = { ...line, kind: line.kind === 'reported' ? ('returned' as const) : line.kind };
     const ours = { ...named, paymentId: owner.id, accountNumber: accountNumberOf(owner.id) };
-    const news = await findUnknown(deps.sql, provider.connection, [ours]);
-    if (news.length > 0) await confirm(deps, provider, [owner]);
+    const news = await findUnknown(cell.sql, provider.connection, [ours]);
+    if (news.length > 0) await confirm(cell, provider, [owner]);
   } else if (line.kind !== 'reported' && line.amountCents !== null) {
     const { kind, amountCents } = line;
-    await postUnmatched(deps, unmatchedLine({ ...line, kind, amountCents }), true);
+    await postUnmatched(deps, provider.connection, unmatchedLine({ ...line, kind, amountCents }), true);
   }
   return null;
 }
@@ -108,10 +110,11 @@ async function ownerOf(
   deps: TrackingDeps,
   { connection }: Provider,
   providerId: string | null,
-): Promise<PaymentOwner | undefined> {
+): Promise<{ cell: TrackingDeps; owner: PaymentOwner } | undefined> {
   const id = providerId === null ? null : paymentIdOf(providerId);
   if (id === null) return undefined;
-  return (await findOwners(deps.sql, connection, [{ id, accountNumber: accountNumberOf(id) }]))[0];
+  const cells = await findOwnersInCells(deps, connection, [{ id, accountNumber: accountNumberOf(id) }]);
+  return cells.flatMap(({ deps: cell, owners }) => owners.map((owner) => ({ cell, owner })))[0];
 }
 
 /** What operators have to look at. */

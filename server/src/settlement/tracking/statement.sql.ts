@@ -21,12 +21,13 @@ const claimDay: Statement = {
   text: `UPDATE connection SET report_due_at = $3, report_day = coalesce(report_day, $4::date)
     WHERE id = $1 AND (report_due_at IS NULL OR report_due_at <= $2)
       AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-    RETURNING to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS "reportId"`,
+    RETURNING to_char(report_day, 'YYYY-MM-DD') AS day, report_id AS "reportId", report_since AS since,
+      report_requested_at AS "requestedAt"`,
 };
 
 const noteDay: Statement = {
   name: 'report_note',
-  text: `UPDATE connection SET report_day = $2::date, report_id = $3, report_due_at = $4
+  text: `UPDATE connection SET report_day = $2::date, report_id = $3, report_due_at = $4, report_since = $6, report_requested_at = $7
     WHERE id = $1 AND report_due_at = $5`,
 };
 
@@ -72,6 +73,10 @@ export interface ReportPlace {
   day: string;
   /** Null: it was not requested yet. */
   reportId: string | null;
+  /** Since when this day's report has been asked for; null: it was not. */
+  since: number | null;
+  /** When the one of `reportId` was requested. */
+  requestedAt: number | null;
 }
 
 /**
@@ -91,32 +96,45 @@ export const claimReport = async (
 export const noteReport = (
   sql: Queries,
   connection: string,
-  { day, reportId }: ReportPlace,
+  { day, reportId, since, requestedAt }: ReportPlace,
   dueAt: number,
   untilMs: number,
-): Promise<unknown> => sql.run(noteDay, [connection, day, reportId, time(dueAt), time(untilMs)]);
+): Promise<unknown> =>
+  sql.run(noteDay, [
+    connection,
+    day,
+    reportId,
+    time(dueAt),
+    time(untilMs),
+    since === null ? null : time(since),
+    requestedAt === null ? null : time(requestedAt),
+  ]);
 
 /**
  * Whether the books have what a line says is decided here and not by reading payments: nearly always they have, and of the thousands
  * of lines a second that a busy installation's statement has nothing comes back (10 µs a line where reading took 84).
  */
-const unknownWhere = (sameReturn: string): string => `SELECT k.n
+const unknownWhere = (sameReturn: string, sameRefund: string): string => `SELECT k.n
     FROM (SELECT generate_series(0, cardinality($3::uuid[]) - 1) AS n, unnest($2::bigint[]) AS number, unnest($3::uuid[]) AS id,
         unnest($4::text[]) AS kind, unnest($5::text[]) AS reference, unnest($6::text[]) AS rtr_id, unnest($7::text[]) AS return_id,
         unnest($8::text[]) AS end_to_end, unnest($9::bigint[]) AS amount_cents) k
       JOIN account a USING (number)
       JOIN payment p ON p.account_id = a.id AND p.id = k.id
-    WHERE a.connection = $1
+    WHERE coalesce(p.connection, a.first_connection, a.connection) = $1
       AND (CASE WHEN k.kind = 'sent' THEN p.status = 'completed'
         ELSE k.kind = 'received' AND p.end_to_end = k.reference OR EXISTS (
           SELECT FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.reference = k.reference)
         OR k.kind IN ('returned', 'debited') AND EXISTS (SELECT FROM known_return r
-          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND (${sameReturn})) END) IS NOT TRUE`;
+          WHERE r.account_id = p.account_id AND r.payment = p.id::text AND (${sameReturn}))
+        OR k.kind = 'debited' AND EXISTS (SELECT FROM refund f WHERE f.account_id = p.account_id AND f.payment_id = p.id
+          AND f.status = 'completed' AND f.end_to_end = k.end_to_end AND (${sameRefund})) END) IS NOT TRUE`;
 
 /** By a name that both have: `id` counts within one Pix, and a payout (empty `pix`) is one. */
 const sharesName = `r.rtr_id = k.rtr_id OR r.return_id = k.return_id AND r.pix IN ('', k.end_to_end)`;
 
-const unknown: Statement = { name: 'statement_unknown', text: unknownWhere(sharesName) };
+const refundSharesName = `f.rtr_id = k.rtr_id OR replace(f.id::text, '-', '') = k.return_id`;
+
+const unknown: Statement = { name: 'statement_unknown', text: unknownWhere(sharesName, refundSharesName) };
 
 /**
  * What is left after the payment was queried, whose answer lists all returns of the Pix: a line with only the name that the books do not
@@ -124,8 +142,11 @@ const unknown: Statement = { name: 'statement_unknown', text: unknownWhere(share
  */
 const lacking: Statement = {
   name: 'statement_lacking',
-  text: unknownWhere(`${sharesName} OR r.amount_cents = k.amount_cents
-            AND (r.rtr_id IS NULL OR k.rtr_id IS NULL) AND (r.return_id IS NULL OR k.return_id IS NULL)`),
+  text: unknownWhere(
+    `${sharesName} OR r.amount_cents = k.amount_cents
+            AND (r.rtr_id IS NULL OR k.rtr_id IS NULL) AND (r.return_id IS NULL OR k.return_id IS NULL)`,
+    `${refundSharesName} OR f.amount_cents = k.amount_cents AND f.rtr_id IS NULL AND k.return_id IS NULL`,
+  ),
 };
 
 type NamedLine = Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'> & {

@@ -5,6 +5,7 @@ import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resultOf } from '../dispatch/send.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
+import { byCell } from './in-cells.ts';
 import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
 import { setAside } from './statement-lines.ts';
 
@@ -84,17 +85,30 @@ async function readOn(
   return { readTo, restMs: 0 };
 }
 
+/** A line that names a payment's id of ours. */
+type LineOfPayment = StatementLine & { paymentId: string; accountNumber: number };
+
 /** @returns false: no query of the shared limit was left, and the same lines are to be read again */
 async function answerLines(
   deps: TrackingDeps,
   provider: Provider,
   lines: readonly StatementLine[],
 ): Promise<boolean> {
-  const { connection } = provider;
   const named = lines.flatMap((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
+  for (const cell of await byCell(deps, named))
+    if (!(await answerInCell(cell.deps, provider, cell.items))) return false;
+  return true;
+}
+
+async function answerInCell(
+  deps: TrackingDeps,
+  provider: Provider,
+  named: readonly LineOfPayment[],
+): Promise<boolean> {
+  const { connection } = provider;
   const news = await findUnknown(deps.sql, connection, named);
   if (news.length === 0) return true;
   const lineOf = new Map(news.map((line) => [line.paymentId, line]));

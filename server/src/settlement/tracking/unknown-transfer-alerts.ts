@@ -64,8 +64,9 @@ const unknownTold: Table<Told> = {
 /** Unknown transfers have the first two priorities of the intents: the others are not read. */
 const selectDue: Statement = {
   name: 'unknown_due',
-  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId", i.connection
-    FROM intent i JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId",
+      NOT a.test AS livemode
+    FROM intent i JOIN account a ON a.id = i.account_id JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
     WHERE i.connection = ANY ($1::text[]) AND i.priority = ANY ($2::smallint[]) AND i.kind = 'transfer' AND i.created_at <= $3
       AND p.status = 'unknown'
       AND NOT EXISTS (SELECT FROM unknown_told t WHERE t.account_id = i.account_id AND t.payment_id = i.payment_id)
@@ -76,7 +77,7 @@ interface Due {
   accountId: string;
   paymentId: string;
   operationId: string;
-  connection: string;
+  livemode: boolean;
 }
 
 const unknownTransfer = 1;
@@ -106,7 +107,7 @@ function tell(deps: AlertDeps, due: Due): Promise<void> {
 /** Writes the event, unless the transfer has left `unknown` or the event was written before. Pure. */
 export function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: number }): Command<void> {
   const { due, token, deadlineMs } = input;
-  const { accountId, paymentId, operationId, connection } = due;
+  const { accountId, paymentId, operationId, livemode } = due;
   const key = paymentKey(accountId, paymentId);
   return {
     token,
@@ -117,7 +118,7 @@ export function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: 
     decide: (view, now) => {
       const payment = view.get(payments, key);
       if (payment?.status !== 'unknown' || view.get(unknownTold, key)) return { answer: undefined };
-      const event = paymentEvent(idsOf(token), connection, payment, 'unknown', 'transfer.unknown', now);
+      const event = paymentEvent(idsOf(token), livemode, payment, 'unknown', 'transfer.unknown', now);
       const told: Told = { accountId, paymentId, toldAt: now };
       return { answer: undefined, writes: [put(events, event), put(unknownTold, told)] };
     },

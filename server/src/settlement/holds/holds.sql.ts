@@ -1,5 +1,5 @@
-import type { Table } from '../db/table.ts';
-import type { Queries, Statement } from '../ports/sql.ts';
+import type { Table } from '../../db/table.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 
 export interface Hold {
   accountId: string;
@@ -21,16 +21,18 @@ const select: Statement = {
   text: `SELECT ${columns} FROM hold h JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 
+/** A dispute changes the hold of its Pix without having read its row. */
 const insert: Statement = {
-  name: 'hold_insert',
-  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[])`,
+  name: 'hold_upsert',
+  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at, released_at)
+    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])
+    ON CONFLICT (account_id, id) DO UPDATE SET wanted_cents = excluded.wanted_cents, released_at = excluded.released_at`,
 };
 
 const update: Statement = {
   name: 'hold_release',
-  text: `UPDATE hold h SET released_at = k.released_at
-    FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, id, released_at)
+  text: `UPDATE hold h SET wanted_cents = k.wanted_cents, released_at = k.released_at
+    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[]) AS k (account_id, id, wanted_cents, released_at)
     WHERE h.account_id = k.account_id AND h.id = k.id`,
 };
 
@@ -56,6 +58,7 @@ export const holds: Table<Hold> = {
           inserted.map((hold) => hold.reason),
           inserted.map((hold) => hold.placedBy),
           inserted.map((hold) => time(hold.placedAt)),
+          inserted.map((hold) => time(hold.releasedAt)),
         ]),
       );
     }
@@ -64,6 +67,7 @@ export const holds: Table<Hold> = {
         tx.run(update, [
           updated.map((hold) => hold.accountId),
           updated.map((hold) => hold.id),
+          updated.map((hold) => hold.wantedCents),
           updated.map((hold) => time(hold.releasedAt)),
         ]),
       );
@@ -79,12 +83,64 @@ const openBefore: Statement = {
 };
 
 /** An operation's open holds, the oldest first. */
-export const readOpenHolds = (
+const readOpenHolds = (
   tx: Queries,
   accountId: string,
   operationId: string,
 ): Promise<{ accountId: string; operationId: string; id: string; wantedCents: number }[]> =>
   tx.run(openBefore, [accountId, operationId]);
+
+/** The oldest hold captures first. */
+export function sharesOf(
+  open: readonly { id: string; wantedCents: number }[],
+  heldCents: number,
+): Map<string, number> {
+  const shares = new Map<string, number>();
+  let left = heldCents;
+  for (const { id, wantedCents } of open) {
+    const captured = Math.min(left, wantedCents);
+    shares.set(id, captured);
+    left -= captured;
+  }
+  return shares;
+}
+
+export interface OpenHolds {
+  accountId: string;
+  operationId: string;
+  holds: readonly { id: string; wantedCents: number }[];
+}
+
+/**
+ * The open holds of an operation, keyed by account and operation. Put beside every hold that changes, so that a later command of the
+ * same flush sees it; what is stored is the hold itself.
+ */
+export const openHolds: Table<OpenHolds> = {
+  name: 'hold_open',
+  rank: 60,
+  write: () => [],
+  keyOf: (row) => row.accountId + row.operationId,
+  read: (tx, keys) =>
+    Promise.all(
+      keys.map(async (key) => {
+        const [accountId, operationId] = [key.slice(0, 36), key.slice(36)];
+        return { accountId, operationId, holds: await readOpenHolds(tx, accountId, operationId) };
+      }),
+    ),
+};
+
+/** The open holds after one of them has changed. */
+export function openHoldsAfter(open: OpenHolds, hold: Hold): OpenHolds {
+  const { id, wantedCents, releasedAt } = hold;
+  if (releasedAt !== null) return { ...open, holds: open.holds.filter((one) => one.id !== id) };
+  const isKnown = open.holds.some((one) => one.id === id);
+  return {
+    ...open,
+    holds: isKnown
+      ? open.holds.map((one) => (one.id === id ? { id, wantedCents } : one))
+      : [...open.holds, { id, wantedCents }],
+  };
+}
 
 const list: Statement = {
   name: 'hold_list',

@@ -1,0 +1,107 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { ask } from '../api/client.ts';
+import { plainDay } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { Listed, MoreButton } from '../ui/listed.tsx';
+import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { Empty, Money, PageHead } from '../ui/parts.tsx';
+
+/** The closed days of an operation: each leads from its opening to its closing, and never changes. */
+export function Closes() {
+  const words = useWords();
+  const { api, account } = useScope();
+  const operation = useShownOperation();
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'closes', operation?.id],
+    enabled: operation !== undefined,
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/closes', {
+          params: { query: { operationId: operation?.id ?? '', ...(pageParam && { before: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextBefore,
+  });
+  const closes = pages.data?.pages.flatMap((page) => page.closes) ?? [];
+  return (
+    <>
+      <PageHead
+        title={words.closes.title}
+        lead={words.closes.lead}
+        back={{ to: '/extrato', label: words.statement.title }}
+      >
+        <ShownOperation />
+      </PageHead>
+      <section className="card" aria-label={words.closes.title}>
+        <Listed
+          pages={pages}
+          count={closes.length}
+          noMatch={null}
+          empty={<Empty icon="statement" title={words.closes.empty} lead={words.closes.emptyHint} />}
+        >
+          <table className="table folding">
+            <thead>
+              <tr>
+                <th scope="col">{words.closes.day}</th>
+                {columns.map(({ name }) => (
+                  <th key={name} scope="col" className="right">
+                    {words.closes[name]}
+                  </th>
+                ))}
+                <th scope="col">{words.closes.seal}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {closes.map((close) => (
+                <tr key={close.day}>
+                  <td>
+                    <strong className="num">{plainDay(close.day)}</strong>
+                  </td>
+                  {columns.map(({ name, cents }) => (
+                    <td key={name} className="right" data-label={words.closes[name]}>
+                      <Money cents={cents(close)} />
+                    </td>
+                  ))}
+                  <td className="soft" data-label={words.closes.seal} title={close.head}>
+                    <span>
+                      {words.closes.sealOf(close.lastSeq)}{' '}
+                      <span className="mono">{close.head.slice(0, 8)}</span>
+                    </span>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {pages.hasNextPage && (
+            <div className="listfoot">
+              <MoreButton pages={pages} />
+            </div>
+          )}
+        </Listed>
+      </section>
+    </>
+  );
+}
+
+interface Figures {
+  openingCents: number;
+  inCents: number;
+  outCents: number;
+  feeCents: number;
+  refundCents: number;
+  holdCents: number;
+  closingCents: number;
+}
+
+/** With the sign by which each changes the balance. */
+const columns = [
+  { name: 'opening', cents: (close: Figures) => close.openingCents },
+  { name: 'came', cents: (close: Figures) => close.inCents },
+  { name: 'went', cents: (close: Figures) => 0 - close.outCents },
+  { name: 'fees', cents: (close: Figures) => 0 - close.feeCents },
+  { name: 'refunds', cents: (close: Figures) => 0 - close.refundCents },
+  { name: 'holds', cents: (close: Figures) => 0 - close.holdCents },
+  { name: 'closing', cents: (close: Figures) => close.closingCents },
+] as const;

@@ -1,0 +1,120 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ask } from '../api/client.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { Listed, MoreButton } from '../ui/listed.tsx';
+import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { Empty, Money, moodOf, PageHead, When } from '../ui/parts.tsx';
+
+/** The disputes (MED) of an operation, with what is held for each and how long its defence is taken. */
+export function Disputes() {
+  const words = useWords();
+  const { api, account } = useScope();
+  const operation = useShownOperation();
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'disputes', operation?.id],
+    enabled: operation !== undefined,
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/operation-disputes', {
+          params: { query: { operationId: operation?.id ?? '', ...(pageParam && { below: pageParam }) } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextBelow,
+  });
+  const disputes = pages.data?.pages.flatMap((page) => page.disputes) ?? [];
+  return (
+    <>
+      <PageHead title={words.disputes.title} lead={words.disputes.lead}>
+        <ShownOperation />
+      </PageHead>
+      <section className="card" aria-label={words.disputes.title}>
+        <Listed
+          pages={pages}
+          count={disputes.length}
+          noMatch={null}
+          empty={<Empty icon="warning" title={words.disputes.empty} lead={words.disputes.emptyHint} />}
+        >
+          <table className="table folding">
+            <thead>
+              <tr>
+                <th scope="col">{words.disputes.payment}</th>
+                <th scope="col">{words.disputes.state}</th>
+                <th scope="col">{words.disputes.deadline}</th>
+                <th scope="col" className="right">
+                  {words.disputes.amount}
+                </th>
+                <th scope="col" className="right">
+                  {words.disputes.held}
+                </th>
+                <th scope="col" className="right">
+                  {words.disputes.debited}
+                </th>
+                <th scope="col" className="right">
+                  {words.disputes.opened}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {disputes.map((one) => (
+                <tr key={one.id} className="link">
+                  <td>
+                    <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
+                      <span className="mono">{one.endToEnd}</span>
+                    </Link>
+                  </td>
+                  <td>
+                    <span className={`status ${moodOf(one.status)}`}>
+                      {words.disputes.states[one.status]}
+                    </span>
+                  </td>
+                  <td data-label={words.disputes.deadline}>
+                    <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
+                  </td>
+                  <td className="right" data-label={words.disputes.amount}>
+                    <Money cents={one.amountCents} />
+                  </td>
+                  <td className="right" data-label={words.disputes.held}>
+                    <Money cents={one.heldCents} />
+                  </td>
+                  <td className="right" data-label={words.disputes.debited}>
+                    <Money cents={one.debitedCents} />
+                  </td>
+                  <td className="right soft" data-label={words.disputes.opened}>
+                    <When at={one.openedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {pages.hasNextPage && (
+            <div className="listfoot">
+              <MoreButton pages={pages} />
+            </div>
+          )}
+        </Listed>
+      </section>
+    </>
+  );
+}
+
+const dayMs = 86_400_000;
+
+function Deadline({ at, ended }: { at: string | null; ended: boolean }) {
+  const words = useWords();
+  if (at === null) return <span className="soft">{words.disputes.noDeadline}</span>;
+  const leftMs = Date.parse(at) - Date.now();
+  const note = ended
+    ? null
+    : leftMs <= 0
+      ? words.disputes.over
+      : words.disputes.left(Math.floor(leftMs / dayMs));
+  return (
+    <div>
+      <When at={at} />
+      {note && <div className="soft">{note}</div>}
+    </div>
+  );
+}

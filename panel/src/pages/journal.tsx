@@ -1,0 +1,118 @@
+import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { ask } from '../api/client.ts';
+import { money } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useWords } from '../text/text.tsx';
+import { Listed, ListFoot } from '../ui/listed.tsx';
+import { partyOf } from '../ui/names.tsx';
+import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
+
+/** The ledger of an operation, entry by entry: what stands behind the statement. */
+export function Journal() {
+  const words = useWords();
+  const { api, account } = useScope();
+  const operation = useShownOperation();
+  const chosen = operation?.id ?? null;
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, 'journal', chosen],
+    enabled: chosen !== null,
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/journal', {
+          params: {
+            query: { operationId: chosen as string, limit: 50, ...(pageParam && { below: pageParam }) },
+          },
+        }),
+      ),
+    initialPageParam: null as number | null,
+    getNextPageParam: (last) => last.nextBelow,
+  });
+  const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
+  return (
+    <>
+      <PageHead
+        title={words.statement.journal}
+        lead={words.statement.journalLead}
+        back={{ to: '/extrato', label: words.statement.title }}
+      >
+        <ShownOperation />
+      </PageHead>
+      <section className="card">
+        <Listed
+          pages={pages}
+          count={lines.length}
+          noMatch={null}
+          empty={<Empty icon="statement" title={words.statement.journalEmpty} />}
+        >
+          <table className="table folding">
+            <thead>
+              <tr>
+                <th scope="col">{words.detail.line}</th>
+                <th scope="col">{words.statement.party}</th>
+                <th scope="col" className="right">
+                  {words.detail.available}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.reserved}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.held}
+                </th>
+                <th scope="col" className="right">
+                  {words.detail.balanceAfter}
+                </th>
+                <th scope="col" className="right">
+                  {words.common.date}
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {lines.map((line) => (
+                <tr key={line.seq} {...(line.payment && { className: 'link' })}>
+                  <td>
+                    {line.payment === null ? (
+                      (words.detail.lines[line.template] ?? line.template)
+                    ) : (
+                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
+                        {words.detail.lines[line.template] ?? line.template}
+                      </Link>
+                    )}
+                  </td>
+                  <td className="wide">
+                    {line.payment && partyOf(line.payment)}
+                    {line.payment?.description && (
+                      <div className="soft" style={{ fontSize: 14 }}>
+                        {line.payment.description}
+                      </div>
+                    )}
+                  </td>
+                  <td className="right">
+                    <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
+                      {line.availableCents > 0 ? '+' : ''}
+                      {money(line.availableCents)}
+                    </span>
+                  </td>
+                  <td className="right off">
+                    <Money cents={line.reservedCents} />
+                  </td>
+                  <td className="right off">
+                    <Money cents={line.heldCents} />
+                  </td>
+                  <td className="right">
+                    <strong className="num">{money(line.balanceAfterCents)}</strong>
+                  </td>
+                  <td className="right soft">
+                    <When at={line.postedAt} />
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          <ListFoot file="journal.csv" filters={{ operationId: chosen }} pages={pages} />
+        </Listed>
+      </section>
+    </>
+  );
+}

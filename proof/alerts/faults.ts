@@ -1,0 +1,256 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Call, control, pause } from '../processes/clients.ts';
+import { charge, payOut, type Town } from './town.ts';
+
+/** Something that breaks in the town, and the alerts that must say so. */
+export interface Fault {
+  name: string;
+  fires: readonly string[];
+  /** Alerts that it may fire besides, since what breaks is theirs as well. */
+  mayFire?: readonly string[];
+  /** Breaks it. The returned function mends it. */
+  strike(town: Town): Promise<() => Promise<void>>;
+}
+
+/**
+ * Rounds of faults. Those of one round touch different parts and are struck together, since some alerts wait for long.
+ *
+ * Real time is not waited for: where an alert looks at an age of minutes, the fault is real (nobody works it off) and the age is given to
+ * it by moving the one instant that the gauge reads.
+ */
+export const rounds: readonly (readonly Fault[])[] = [
+  [
+    {
+      name: 'the worker dies',
+      fires: ['VintemDown', 'VintemBacklog', 'VintemEventsLate'],
+      async strike({ worker, sql, call, operations }) {
+        // A payout that stays open, and the event of its creation: what nobody works off from here on.
+        worker.signal('SIGKILL');
+        await worker.exited();
+        await openPayout(call, operations[1] as string, 'stay-pending');
+        await sql(`UPDATE intent SET due_at = now() - interval '10 minutes'`);
+        await sql(`UPDATE event_fresh SET created_at = created_at - interval '10 minutes'`);
+        return () => worker.start();
+      },
+    },
+  ],
+  [
+    {
+      name: 'the provider is gone',
+      fires: ['VintemProviderDown', 'VintemStatementLate'],
+      mayFire: ['VintemBacklog'],
+      async strike({ simulator, sql }) {
+        simulator.signal('SIGTERM');
+        await simulator.exited();
+        await sql(`UPDATE connection SET statement_read_to = now() - interval '1 hour'`);
+        return async () => {
+          await simulator.start();
+          await sql(`UPDATE connection SET statement_due_at = now()`);
+        };
+      },
+    },
+  ],
+  [
+    {
+      name: 'a payout that the provider never got',
+      fires: ['VintemTransferUnknown'],
+      async strike({ call, operations, sql }) {
+        const id = await openPayout(call, operations[1] as string, 'lose-request');
+        await sql(`UPDATE intent SET created_at = created_at - interval '20 minutes' WHERE payment_id = $1`, [
+          id,
+        ]);
+        // This provider never gets it, so that only its age can be taken back.
+        return async () => {
+          await sql(`UPDATE intent SET created_at = now() + interval '1 day' WHERE payment_id = $1`, [id]);
+        };
+      },
+    },
+    {
+      name: 'withdrawals are paused',
+      fires: ['VintemWithdrawalsPaused'],
+      async strike({ run }) {
+        await run(['withdrawals', 'pause', '--reason', 'the alerts were tried']);
+        return () => run(['withdrawals', 'resume']);
+      },
+    },
+    {
+      name: 'a charge is paid with another amount',
+      fires: ['VintemIncidentOpen'],
+      async strike(town) {
+        const id = await charge(town.call, town.operations[0] as string, 1_000);
+        await fetch(`${town.simulatorUrl}/control/charges/${id}/pay`, {
+          method: 'POST',
+          body: JSON.stringify({ amountCents: 900 }),
+        });
+        return () => resolveIncidents(town);
+      },
+    },
+    {
+      name: 'a machine with a wrong clock',
+      fires: ['VintemClockOff'],
+      async strike({ spareApi, folder }) {
+        const file = join(folder, 'wrong-clock');
+        writeFileSync(file, '1500');
+        const preload = fileURLToPath(new URL('../chaos/wrong-clock.js', import.meta.url));
+        await spareApi({ NODE_OPTIONS: `--import ${preload}`, WRONG_CLOCK_FILE: file });
+        return async () => writeFileSync(file, '0');
+      },
+    },
+    {
+      name: 'a report names a return of a Pix that the provider does not know',
+      fires: ['VintemStatementLinesOpen'],
+      async strike({ sql, run }) {
+        const reference = `D${'0'.repeat(31)}`;
+        await sql(
+          `INSERT INTO statement_line (connection, kind, reference, end_to_end, moved_at, first_seen_at, tries, next_at)
+             VALUES ('simulator', 'reported', $1, $2, now(), now(), 0, now())`,
+          [reference, `E${'0'.repeat(31)}`],
+        );
+        return () =>
+          run([
+            ...['statement', 'dismiss', 'reported', reference],
+            ...['--connection', 'simulator', '--reason', 'the alerts were tried'],
+          ]);
+      },
+    },
+    {
+      name: "the merchant's server fails",
+      fires: ['VintemDeliveriesFailing'],
+      async strike({ receiver }) {
+        receiver.answer(500);
+        return async () => receiver.answer(200);
+      },
+    },
+  ],
+  [
+    {
+      name: 'the database locks slowly',
+      fires: ['VintemTillSlow', 'VintemShedding'],
+      mayFire: ['VintemErrorsFast', 'VintemErrorsSlow', 'VintemPoolWaiting'],
+      async strike(town) {
+        let slow = true;
+        const holding = (async () => {
+          while (slow) {
+            const release = await town.lock('SELECT 1 FROM balance FOR UPDATE');
+            // Below the two seconds after which a wait for a lock ends.
+            await pause(1_700);
+            await release();
+          }
+        })();
+        const payouts = flood(8, () => payOut(town.call, town.operations[1] as string));
+        // Reads are what is refused first.
+        const reads = flood(2, () => town.call('GET', '/account'));
+        return async () => {
+          slow = false;
+          await holding;
+          await payouts.stop();
+          await reads.stop();
+        };
+      },
+    },
+  ],
+  [
+    {
+      name: 'the balances cannot be locked',
+      fires: ['VintemInboundWaiting', 'VintemErrorsFast', 'VintemErrorsSlow'],
+      mayFire: ['VintemTillSlow', 'VintemShedding', 'VintemPoolWaiting', 'VintemBacklog'],
+      async strike(town) {
+        const { call, operations, simulatorUrl, lock } = town;
+        const ids: string[] = [];
+        for (let n = 0; n < 20; n++) {
+          const ten = Array.from({ length: 10 }, () => charge(call, operations[0] as string, 1_000));
+          ids.push(...(await Promise.all(ten)));
+        }
+        const release = await lock('SELECT 1 FROM balance FOR UPDATE');
+        for (const id of ids) {
+          await control(simulatorUrl, 'POST', `/control/charges/${id}/pay`);
+          // What is paid in one moment comes in one delivery.
+          await pause(100);
+        }
+        const load = flood(4, () => payOut(call, operations[1] as string));
+        return async () => {
+          await release();
+          await load.stop();
+        };
+      },
+    },
+  ],
+  [
+    {
+      name: 'a process does not reach the database',
+      fires: ['VintemNotReady'],
+      mayFire: ['VintemErrorsFast', 'VintemErrorsSlow'],
+      async strike({ relay, databasePort }) {
+        relay.cut();
+        return async () => relay.switchTo(databasePort);
+      },
+    },
+  ],
+  [
+    {
+      name: 'statements hang and hold every connection',
+      fires: ['VintemPoolWaiting'],
+      mayFire: ['VintemNotReady', 'VintemErrorsFast', 'VintemErrorsSlow', 'VintemTillSlow', 'VintemShedding'],
+      async strike(town) {
+        const release = await town.lock('LOCK TABLE webhook_endpoint IN ACCESS EXCLUSIVE MODE');
+        const load = flood(60, () => town.call('GET', '/webhooks'));
+        return async () => {
+          await release();
+          await load.stop();
+        };
+      },
+    },
+  ],
+  [
+    {
+      name: 'somebody changes an entry',
+      fires: ['VintemMoneyContradiction'],
+      // What would post on the books that differ is refused.
+      mayFire: ['VintemErrorsFast', 'VintemErrorsSlow'],
+      async strike(town) {
+        const change = (by: string) =>
+          town.sql(
+            `UPDATE journal SET posted_at = posted_at ${by} interval '1 minute' WHERE chain_id = $1 AND seq = 1`,
+            [town.operations[0]],
+          );
+        await change('+');
+        await town.run(['verify', '--full'], [3]);
+        return async () => {
+          await change('-');
+          await town.run(['verify', '--full']);
+          await resolveIncidents(town);
+        };
+      },
+    },
+  ],
+];
+
+/** A payout that the provider does not end. Returns its id. */
+async function openPayout(call: Call, operationId: string, behaviour: string): Promise<string> {
+  const { status, body } = await payOut(call, operationId, `${behaviour}@simulator.example`);
+  if (status !== 201) throw new Error(`the payout was answered ${status}: ${JSON.stringify(body)}`);
+  return String(body?.id);
+}
+
+async function resolveIncidents({ run }: Town): Promise<void> {
+  const { incidents } = await run<{ incidents: { id: string; state: string }[] }>(['incident', 'list']);
+  for (const { id, state } of incidents)
+    if (state === 'open')
+      await run(['incident', 'resolve', id, '--action', 'none', '--reason', 'the alerts were tried']);
+}
+
+/** `clients` callers, one call after the other each; what is answered does not matter. */
+function flood(clients: number, once: () => Promise<unknown>): { stop(): Promise<unknown> } {
+  let flooding = true;
+  const all = Array.from({ length: clients }, async () => {
+    while (flooding) await once().catch(() => pause(50));
+  });
+  return {
+    stop: () => {
+      flooding = false;
+      return Promise.all(all);
+    },
+  };
+}

@@ -1,0 +1,255 @@
+import { readFile } from 'node:fs/promises';
+import { type Context, type Edge, onDatabase } from '../compose/start.ts';
+import type { Mode } from '../connections/connections.sql.ts';
+import {
+  type ConnectionDeps,
+  type ConnectionView,
+  createConnection,
+  listConnections,
+  moveAccount,
+  restoreCredentials,
+  retireConnection,
+  rotateCredentials,
+  setConnection,
+  showConnection,
+  testConnection,
+} from '../connections/connections.ts';
+import { CredentialFault } from '../provider/adapter.ts';
+import { adapterNames } from '../provider/adapters.ts';
+import { OperatorRefused } from '../settlement/operator/operator.ts';
+import {
+  type Answer,
+  type Command,
+  type CommandInput,
+  instant,
+  required,
+  table,
+  UsageFault,
+  uuid,
+} from './command.ts';
+import { operatorOf } from './operator-commands.ts';
+
+const credentialOptions = {
+  credentials: { type: 'string' },
+  certificate: { type: 'string' },
+  'certificate-key': { type: 'string' },
+} as const;
+
+const credentialUsage = '[--credentials FILE|-] [--certificate FILE] [--certificate-key FILE]';
+
+/** Accounts of the company at providers. Credentials come from files or standard input, never from arguments. */
+export const connectionCommands: Command[] = [
+  {
+    name: 'connection create',
+    usage: `--name N --adapter ${adapterNames.join('|')} [--mode shared|own] [--url U] ${credentialUsage} [--simulator]`,
+    about:
+      "an account at a provider, stored once the provider has accepted the credentials; --simulator: this installation's simulator, for test accounts",
+    options: {
+      name: { type: 'string' },
+      adapter: { type: 'string' },
+      mode: { type: 'string' },
+      url: { type: 'string' },
+      simulator: { type: 'boolean' },
+      ...credentialOptions,
+    },
+    run: async (edge, { values }) => {
+      const simulated = values.simulator === true;
+      if (simulated && values.credentials !== undefined)
+        throw new UsageFault('--simulator makes its own credentials');
+      const wanted = {
+        name: required(values, 'name'),
+        adapter: required(values, 'adapter'),
+        mode: modeOf(values.mode) ?? 'shared',
+        url: typeof values.url === 'string' ? values.url : null,
+        credentials: simulated ? null : await credentialsOf(values),
+        simulated,
+      };
+      return answer(await withProviders(edge, 'connection create', (deps) => createConnection(deps, wanted)));
+    },
+  },
+  {
+    name: 'connection list',
+    about: 'every connection, with its mode, its accounts and when its certificate ends',
+    run: async (edge) => {
+      const connections = (await onDatabase(edge, 'connection list', listConnections)).map(shown);
+      const rows = connections.map((one) => [
+        one.name,
+        one.adapter,
+        one.mode,
+        one.state,
+        one.test ? 'test' : 'live',
+        `${one.accounts} accounts`,
+        one.certificateExpiresAt ?? '-',
+      ]);
+      return { json: { connections }, text: table(rows, 'no connections') };
+    },
+  },
+  {
+    name: 'connection show',
+    usage: 'NAME',
+    about: 'one connection; credentials are never shown',
+    operands: ['NAME'],
+    run: async (edge, { operands: [name = ''] }) =>
+      answer(await onDatabase(edge, 'connection show', (context) => showConnection(context, name))),
+  },
+  {
+    name: 'connection test',
+    usage: 'NAME',
+    about: 'asks the provider whether it accepts the credentials; exit code 1 when it does not',
+    operands: ['NAME'],
+    run: async (edge, { operands: [name = ''] }) => {
+      const { findings, ...view } = await withProviders(edge, 'connection test', (deps) =>
+        testConnection(deps, name),
+      );
+      const rows = findings.map(({ check, ok, message, action }) => [
+        ok ? 'ok' : 'FAULT',
+        check,
+        action === undefined || ok ? message : `${message}; ${action}`,
+      ]);
+      return {
+        json: { ...shown(view), findings },
+        text: table(rows, 'the provider said nothing'),
+        exitCode: findings.every(({ ok }) => ok) ? 0 : 1,
+      };
+    },
+  },
+  {
+    name: 'connection set',
+    usage: 'NAME [--mode shared|own] [--url U]',
+    about: 'changes how a connection is used; running processes take it up by themselves',
+    options: { mode: { type: 'string' }, url: { type: 'string' } },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [name = ''] }) => {
+      const mode = modeOf(values.mode);
+      const wanted = { ...(mode && { mode }), ...(typeof values.url === 'string' && { url: values.url }) };
+      if (Object.keys(wanted).length === 0) throw new UsageFault('needs something to change');
+      return answer(await withProviders(edge, 'connection set', (deps) => setConnection(deps, name, wanted)));
+    },
+  },
+  {
+    name: 'connection rotate',
+    usage: `NAME ${credentialUsage} [--back]`,
+    about:
+      'other credentials or another certificate, once the provider has accepted them; those before stay at hand, and --back returns to them',
+    options: { ...credentialOptions, back: { type: 'boolean' } },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [name = ''] }) => {
+      if (values.back === true)
+        return answer(
+          await withProviders(edge, 'connection rotate', (deps) => restoreCredentials(deps, name)),
+        );
+      const file = await credentialsOf(values);
+      return answer(
+        await withProviders(edge, 'connection rotate', (deps) => rotateCredentials(deps, name, file)),
+      );
+    },
+  },
+  {
+    name: 'connection retire',
+    usage: 'NAME',
+    about: 'binds no account any more; what is open on it is followed to its end',
+    operands: ['NAME'],
+    run: async (edge, { operands: [name = ''] }) =>
+      answer(await withProviders(edge, 'connection retire', (deps) => retireConnection(deps, name))),
+  },
+  {
+    name: 'account move',
+    usage: 'OWNER_ID --connection N',
+    about: 'binds an account that has nothing open to another connection, for new payments',
+    options: { connection: { type: 'string' } },
+    operands: ['OWNER_ID'],
+    run: async (edge, { values, operands }) => {
+      const accountId = uuid(operands[0] as string, 'OWNER_ID');
+      const name = required(values, 'connection');
+      const json = await onDatabase(edge, 'account move', (context) =>
+        moveAccount(operatorOf(context), accountId, name),
+      );
+      return { json, text: `account ${accountId} is bound to ${name}` };
+    },
+  },
+];
+
+function modeOf(value: string | boolean | undefined): Mode | undefined {
+  if (value === undefined) return undefined;
+  if (value !== 'shared' && value !== 'own') throw new UsageFault('--mode takes shared or own');
+  return value;
+}
+
+/** A PKCS #12 file is read as bytes; everything else is text. */
+async function credentialsOf(values: CommandInput['values']): Promise<unknown> {
+  const { credentials, certificate, 'certificate-key': key } = values;
+  const merged: Record<string, unknown> = {};
+  if (typeof credentials === 'string') {
+    const text = credentials === '-' ? await standardInput() : (await fileOf(credentials)).toString();
+    const parsed = parse(text);
+    if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
+      throw new UsageFault('--credentials: must be one JSON object');
+    Object.assign(merged, parsed);
+  }
+  if (typeof certificate === 'string') {
+    const bytes = await fileOf(certificate);
+    const isPem = bytes.includes('-----BEGIN');
+    merged.certificate = isPem ? bytes.toString() : bytes.toString('base64');
+  }
+  if (typeof key === 'string') merged.certificateKey = (await fileOf(key)).toString();
+  if (Object.keys(merged).length === 0)
+    throw new UsageFault('--credentials is missing: a file, or - for standard input');
+  return merged;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The parser's message would repeat a part of the secret.
+    throw new UsageFault('--credentials: is no JSON');
+  }
+}
+
+async function fileOf(path: string): Promise<Buffer> {
+  try {
+    return await readFile(path);
+  } catch (error) {
+    throw new UsageFault((error as Error).message);
+  }
+}
+
+async function standardInput(): Promise<string> {
+  const parts: Buffer[] = [];
+  for await (const part of process.stdin) parts.push(part as Buffer);
+  return Buffer.concat(parts).toString();
+}
+
+/** A fault of the given credentials is printed as one line. */
+const withProviders = <T>(
+  edge: Edge,
+  command: string,
+  work: (deps: ConnectionDeps) => Promise<T>,
+): Promise<T> =>
+  onDatabase(edge, command, async (context: Context) => {
+    const { createUndiciNet } = await import('../ports/undici-net.ts');
+    const net = createUndiciNet();
+    try {
+      return await work({ ...operatorOf(context), secrets: context.secrets, config: context.config, net });
+    } catch (error) {
+      throw error instanceof CredentialFault ? new OperatorRefused(error.message) : error;
+    } finally {
+      await net.close();
+    }
+  });
+
+const shown = ({ certificateExpiresAt, ...view }: ConnectionView) => ({
+  ...view,
+  ...(certificateExpiresAt === undefined ? {} : { certificateExpiresAt: instant(certificateExpiresAt) }),
+});
+
+function answer(view: ConnectionView): Answer {
+  const json = shown(view);
+  return {
+    json,
+    text: table(
+      Object.entries(json).map(([name, value]) => [name, String(value)]),
+      '',
+    ),
+  };
+}

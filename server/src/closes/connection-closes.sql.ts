@@ -1,0 +1,209 @@
+import { timestamp } from '../db/pool.ts';
+import type { Readable, Table } from '../db/table.ts';
+import type { ConnectionFigures } from '../ledger/day-closes.ts';
+import type { Queries, Statement } from '../ports/sql.ts';
+import type { MovedMoney } from './closes.sql.ts';
+
+export interface ConnectionClose extends ConnectionFigures {
+  head: Buffer;
+}
+
+const columns = `c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
+  c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
+  c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
+  c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
+  c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head`;
+
+const selectLast: Statement = {
+  name: 'connection_close_last',
+  text: `SELECT ${columns} FROM unnest($1::text[]) AS k (connection)
+      CROSS JOIN LATERAL (SELECT * FROM connection_close l WHERE l.connection = k.connection ORDER BY l.day DESC LIMIT 1) c`,
+};
+
+/** The newest close of a connection. */
+export const lastConnectionCloses: Readable<ConnectionClose> = {
+  name: 'connection_close_last',
+  keyOf: ({ connection }) => connection,
+  read: (tx, keys) => tx.run<ConnectionClose>(selectLast, [keys]),
+};
+
+export const findLastClose = async (sql: Queries, connection: string): Promise<ConnectionClose | undefined> =>
+  (await sql.run<ConnectionClose>(selectLast, [[connection]]))[0];
+
+const insert: Statement = {
+  name: 'connection_close_insert',
+  text: `INSERT INTO connection_close (connection, day, previous_day, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
+      held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head)
+    SELECT unnest($1::text[]), unnest($2::text[])::date, unnest($3::text[])::date, unnest($4::bigint[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
+      unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::timestamptz[]),
+      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[])`,
+};
+
+export const connectionCloses: Table<ConnectionClose> = {
+  name: 'connection_close',
+  rank: 63,
+  keyOf: ({ connection, day }) => day + connection,
+  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
+  write: (tx, { inserted }) => [
+    tx.run(insert, [
+      inserted.map((row) => row.connection),
+      inserted.map((row) => row.day),
+      inserted.map((row) => row.previousDay),
+      inserted.map((row) => row.openingCents),
+      inserted.map((row) => row.inCents),
+      inserted.map((row) => row.outCents),
+      inserted.map((row) => row.refundCents),
+      inserted.map((row) => row.feeCents),
+      inserted.map((row) => row.heldCents),
+      inserted.map((row) => row.closingCents),
+      inserted.map((row) => row.sinceCents),
+      inserted.map((row) => row.inTransitCents),
+      inserted.map((row) => row.providerCents),
+      inserted.map((row) => row.differenceCents),
+      inserted.map((row) => (row.comparedAt === null ? null : timestamp(row.comparedAt))),
+      inserted.map((row) => row.incidentId),
+      inserted.map((row) => timestamp(row.closedAt)),
+      inserted.map((row) => row.head),
+    ]),
+  ],
+};
+
+const used: Statement = {
+  name: 'close_connections',
+  text: `SELECT c.id FROM connection c WHERE EXISTS (SELECT FROM account a WHERE a.connection = c.id AND a.number <> 0)
+      OR EXISTS (SELECT FROM day_close_money m WHERE m.connection = c.id)
+    ORDER BY c.id`,
+};
+
+/** Those that have accounts, or had. */
+export const findConnectionsToClose = async (sql: Queries): Promise<string[]> =>
+  (await sql.run<{ id: string }>(used)).map(({ id }) => id);
+
+export interface MovedAt extends Omit<MovedMoney, 'connection'> {
+  /** Over the heads of the chains that moved. */
+  chains: string;
+}
+
+const moved: Statement = {
+  name: 'close_connection_moved',
+  text: `SELECT coalesce(sum(m.opening_cents), 0)::bigint AS "openingCents", coalesce(sum(m.in_cents), 0)::bigint AS "inCents",
+      coalesce(sum(m.out_cents), 0)::bigint AS "outCents", coalesce(sum(m.refund_cents), 0)::bigint AS "refundCents",
+      coalesce(sum(m.fee_cents), 0)::bigint AS "feeCents",
+      encode(sha256(coalesce(string_agg(c.head, ''::bytea ORDER BY c.account_id, c.chain_id, c.day), ''::bytea)), 'hex') AS chains
+    FROM day_close_money m JOIN day_close c USING (account_id, chain_id, day)
+    WHERE m.connection = $1 AND m.day > coalesce($2::date, '-infinity') AND m.day <= $3::date`,
+};
+
+/** What the closes of all chains moved at a connection after one day and up to another. */
+export const findMovedAt = async (
+  sql: Queries,
+  connection: string,
+  afterDay: string | null,
+  day: string,
+): Promise<MovedAt> => (await sql.run<MovedAt>(moved, [connection, afterDay, day]))[0] as MovedAt;
+
+const held: Statement = {
+  name: 'close_connection_held',
+  text: `SELECT coalesce(sum(c.held), 0)::bigint AS cents FROM day_close c JOIN account a ON a.id = c.account_id
+    WHERE c.day = $2::date AND a.connection = $1`,
+};
+
+export const findHeldAt = async (sql: Queries, connection: string, day: string): Promise<number> =>
+  (await sql.run<{ cents: number }>(held, [connection, day]))[0]?.cents ?? 0;
+
+/** A chain's movement after its close of the day, or the last one before it. */
+const since: Statement = {
+  name: 'close_since',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", b.seq, coalesce(m.cents, 0)::bigint AS cents
+    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) > ($3, $4)
+        ORDER BY account_id, operation_id LIMIT $5) b
+      JOIN account a ON a.id = b.account_id
+      LEFT JOIN LATERAL (SELECT l.closing_seq FROM day_close l WHERE l.account_id = b.account_id AND l.chain_id = b.operation_id
+        AND l.day <= $2::date ORDER BY l.day DESC LIMIT 1) c ON true
+      LEFT JOIN LATERAL (SELECT sum(-j.clearing) AS cents FROM journal j
+        WHERE j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq > coalesce(c.closing_seq, 0) AND j.clearing <> 0
+          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m ON b.seq > coalesce(c.closing_seq, 0)
+    ORDER BY b.account_id, b.operation_id`,
+};
+
+const chainsPerPage = 500;
+const lowest = '00000000-0000-0000-0000-000000000000';
+
+export interface Since {
+  cents: number;
+  /** Two readings with the same number have the same journals between them. */
+  journals: number;
+}
+
+export async function findSince(sql: Queries, connection: string, day: string): Promise<Since> {
+  const sum: Since = { cents: 0, journals: 0 };
+  for (let after = { accountId: lowest, chainId: lowest }; ; ) {
+    const rows = await sql.run<{ accountId: string; chainId: string; seq: number; cents: number }>(since, [
+      connection,
+      day,
+      after.accountId,
+      after.chainId,
+      chainsPerPage,
+    ]);
+    for (const row of rows) {
+      sum.cents += row.cents;
+      sum.journals += row.seq;
+    }
+    const last = rows.at(-1);
+    if (!last || rows.length < chainsPerPage) return sum;
+    after = last;
+  }
+}
+
+const transit: Statement = {
+  name: 'close_in_transit',
+  text: `SELECT n.payment_id AS id, coalesce(p.amount_cents - p.fee_cents, r.amount_cents) AS cents,
+      coalesce(p.status, r.status) = 'pending' AS taken
+    FROM (SELECT account_id, payment_id FROM intent
+        WHERE connection = $1 AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $2) n
+      LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
+      LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id`,
+};
+
+/** A transfer or refund that was sent and has no end yet. `taken`: the provider has said that it has it. */
+export interface InTransit {
+  id: string;
+  cents: number;
+  taken: boolean;
+}
+
+const inTransitMost = 10_000;
+
+export const findInTransit = (sql: Queries, connection: string): Promise<InTransit[]> =>
+  sql.run<InTransit>(transit, [connection, inTransitMost]);
+
+const ofAmount: Statement = {
+  name: 'close_journals_of',
+  text: `SELECT j.account_id AS "accountId", j.subject, j.template, j.reference, -j.clearing AS cents, j.effective_at AS at
+    FROM (SELECT * FROM day_close WHERE day = $1::date AND closing_seq > opening_seq ORDER BY account_id, chain_id LIMIT 500) c
+      CROSS JOIN LATERAL (SELECT * FROM journal j WHERE j.account_id = c.account_id AND j.chain_id = c.chain_id
+        AND j.seq > c.opening_seq ORDER BY j.seq LIMIT 10000) j
+    WHERE abs(j.clearing) = $2 ORDER BY j.posted_at DESC LIMIT 10`,
+};
+
+export interface JournalOfAmount {
+  accountId: string;
+  subject: string;
+  template: string;
+  reference: string;
+  cents: number;
+  at: number;
+}
+
+/** Journals of the day, and since, that moved just this amount at the provider. */
+export const findJournalsOf = (sql: Queries, day: string, amountCents: number): Promise<JournalOfAmount[]> =>
+  sql.run<JournalOfAmount>(ofAmount, [day, amountCents]);
+
+const page: Statement = {
+  name: 'connection_close_list',
+  text: `SELECT ${columns} FROM connection_close c WHERE c.day = $1::date ORDER BY c.connection`,
+};
+
+export const findConnectionCloses = (sql: Queries, day: string): Promise<ConnectionClose[]> =>
+  sql.run<ConnectionClose>(page, [day]);

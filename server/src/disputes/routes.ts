@@ -1,0 +1,85 @@
+import { refuse } from '../ground/errors.ts';
+import type { Caller } from '../http/auth.ts';
+import { cursorOf, placeOf } from '../http/cursor.ts';
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { IdParams } from '../http/schema.ts';
+import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Sql } from '../ports/sql.ts';
+import type { Dispute } from '../settlement/disputes/dispute.ts';
+import { findDispute, findDisputePage } from '../settlement/disputes/disputes.sql.ts';
+import { DisputeSchema } from '../settlement/disputes/view.ts';
+import { DisputeListSchema, DisputeQuery } from './schema.ts';
+import { viewsOf } from './views.ts';
+
+const tags = ['Disputes'];
+const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };
+
+/** Before every id. */
+const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
+interface DisputeDeps {
+  sql: Sql;
+  clock: Clock;
+  /** Signs cursors. */
+  cursorKey: Buffer;
+  directory: OperationDirectory;
+}
+
+export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
+  const { sql, clock, cursorKey, directory } = deps;
+
+  /** @throws ApiError `invalid_cursor` */
+  async function list(caller: Caller, { limit = 100, cursor, status }: ListQuery) {
+    const key = JSON.stringify(['disputes', caller.accountId, caller.operationId, status ?? null]);
+    const now = clock.now();
+    const below = cursor === undefined ? highestId : placeOf(cursorKey, key, cursor, now).id;
+    const disputes = await findDisputePage(sql, caller, below, status ?? null, limit + 1);
+    const last = disputes.length > limit ? (disputes[limit - 1] as Dispute) : null;
+    return {
+      disputes: await viewsOf(sql, caller, disputes.slice(0, limit)),
+      hasMore: last !== null,
+      nextCursor: last && cursorOf(cursorKey, key, last, now),
+    };
+  }
+
+  api.get(
+    '/disputes',
+    {
+      schema: {
+        tags,
+        summary: 'Disputes (MED) of received Pix',
+        querystring: DisputeQuery,
+        response: { 200: DisputeListSchema },
+      },
+      config: { api: facts },
+    },
+    (request) => onCurrentOperation(directory, request.caller, (caller) => list(caller, request.query)),
+  );
+
+  api.get(
+    '/disputes/:id',
+    {
+      schema: {
+        tags,
+        summary: 'One dispute',
+        params: IdParams('Id of the dispute'),
+        response: { 200: DisputeSchema },
+      },
+      config: { api: facts },
+    },
+    (request) =>
+      onCurrentOperation(directory, request.caller, async (caller) => {
+        const found = await findDispute(sql, caller, request.params.id);
+        const [view] = found ? await viewsOf(sql, caller, [found]) : [];
+        if (!view) throw refuse('dispute_not_found');
+        return view;
+      }),
+  );
+}
+
+interface ListQuery {
+  limit?: number;
+  cursor?: string;
+  status?: Dispute['status'][];
+}

@@ -1,0 +1,26 @@
+import type { Queries } from '../ports/sql.ts';
+import { type Dispute, heldOf } from '../settlement/disputes/dispute.ts';
+import { findDisputesOf, findOpenHolds, type Scope } from '../settlement/disputes/disputes.sql.ts';
+import { type DisputeView, viewOfDispute } from '../settlement/disputes/view.ts';
+import { sharesOf } from '../settlement/holds/holds.sql.ts';
+
+/** Disputes of an operation with what is held for each at this moment. */
+export async function viewsOf(
+  sql: Queries,
+  scope: Scope,
+  disputes: readonly Dispute[],
+): Promise<DisputeView[]> {
+  if (disputes.length === 0) return [];
+  const [siblings, open] = await Promise.all([
+    findDisputesOf(sql, scope.accountId, [...new Set(disputes.map(({ paymentId }) => paymentId))]),
+    findOpenHolds(sql, scope),
+  ]);
+  const shares = sharesOf(open, open[0]?.held ?? 0);
+  return disputes.map((dispute) => {
+    const ofPix = siblings.filter(
+      ({ paymentId, endToEnd }) => paymentId === dispute.paymentId && endToEnd === dispute.endToEnd,
+    );
+    const captured = dispute.holdId === null ? 0 : (shares.get(dispute.holdId) ?? 0);
+    return viewOfDispute(dispute, heldOf(ofPix, captured).get(dispute.id) ?? 0);
+  });
+}

@@ -1,0 +1,109 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { Static } from 'typebox';
+import { refuse } from '../../ground/errors.ts';
+import type { ApiScope } from '../../http/edge.ts';
+import { ofxOf } from '../../statement/ofx.ts';
+import { statementPdf } from '../../statement/pdf.ts';
+import { periodOf, withinMonth } from '../../statement/period.ts';
+import { findNames } from '../../statement/statement.sql.ts';
+import { mostJournals, openStretch, type Stretch } from '../../statement/statement.ts';
+import { kindWords, type PartyOf } from '../../statement/words.ts';
+import type { PanelDeps } from '../deps.ts';
+import { StatementFileQuery } from '../schema.ts';
+import { pixKeyText, receiversFor } from '../views/receivers.ts';
+import { fileName } from './file-name.ts';
+import { languageOf, type Pages, sendCsv } from './send-csv.ts';
+
+type Query = Static<typeof StatementFileQuery>;
+type FileRequest = FastifyRequest<{ Querystring: Query }>;
+type Ending = 'csv' | 'ofx' | 'pdf';
+
+/** A month of a busy shop: 10,000 transfers are 20,000 journals. */
+const mostOf: Record<Ending, number> = { ...mostJournals, ofx: 50_000, pdf: 25_000 };
+
+/** The statement of a period as files for people, with the receivers that the API's own do not name. */
+export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
+  const schema = { querystring: StatementFileQuery };
+  const config = { panel: { needs: 'read' } } as const;
+
+  api.get('/statement.csv', { schema, config }, async (request, reply) => {
+    const { stretch, partyOf, name } = await open(deps, request, 'csv');
+    return sendCsv(request, reply, name, columns, rowsOf(stretch, partyOf));
+  });
+
+  api.get('/statement.ofx', { schema, config }, async (request, reply) => {
+    const { stretch, partyOf, name, fromMs, toMs } = await open(deps, request, 'ofx');
+    const { operationId } = request.query;
+    const nowMs = deps.clock.now();
+    const facts = { operationId, fromMs, toMs, nowMs, language: languageOf(request), partyOf };
+    return reply
+      .type('application/x-ofx')
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .send(Readable.from(ofxOf(stretch, facts)));
+  });
+
+  api.get('/statement.pdf', { schema, config }, async (request, reply) => {
+    const { stretch, partyOf, name, names, fromMs, toMs } = await open(deps, request, 'pdf');
+    const facts = { ...names, fromMs, toMs, language: languageOf(request), partyOf };
+    return reply
+      .type('application/pdf')
+      .header('content-disposition', `attachment; filename="${name}"`)
+      .send(await statementPdf(stretch, facts));
+  });
+}
+
+async function open(deps: PanelDeps, request: FileRequest, ending: Ending) {
+  const { member, query } = request;
+  const scope = { accountId: member.accountId, operationId: query.operationId };
+  const names = await findNames(deps.sql, scope);
+  if (!names) throw refuse('operation_not_found');
+  const now = deps.clock.now();
+  const period = withinMonth(periodOf(query), now);
+  const stretch = await openStretch(deps, scope, period, mostOf[ending]);
+  // A file never speaks of the future, but one of a period that has not begun is still a period.
+  const toMs = Math.max(Math.min(period.toMs ?? now, now), period.fromMs + 1);
+  const receiverOf = receiversFor(deps.secrets, member.role);
+  const partyOf: PartyOf = (payment) => {
+    const key = receiverOf(payment);
+    return payment.payerName ?? (key === null ? null : pixKeyText(payment.pixKeyType, key));
+  };
+  const { accountName, operationName } = names;
+  const [from, to] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
+  const name = fileName(
+    { accountName, operationName, kind: 'statement', from, to, now },
+    languageOf(request),
+    ending,
+  );
+  return { stretch, partyOf, name, names, fromMs: period.fromMs, toMs };
+}
+
+const columns = [
+  'at',
+  'entry',
+  'party',
+  'description',
+  'amount',
+  'balanceAfter',
+  'endToEnd',
+  'paymentId',
+  'id',
+] as const;
+
+async function* rowsOf(stretch: Stretch, partyOf: PartyOf): Pages {
+  // An empty period is a file with its header.
+  yield [];
+  for await (const lines of stretch.pages(500)) {
+    yield lines.map(({ id, at, kind, payment, amountCents, balanceCents }) => [
+      { at },
+      { code: kind, pt: kindWords[kind]['pt-BR'] },
+      payment && partyOf(payment),
+      payment?.description ?? null,
+      { cents: amountCents },
+      { cents: balanceCents },
+      payment?.endToEnd ?? null,
+      payment?.id ?? null,
+      id,
+    ]);
+  }
+}

@@ -1,0 +1,48 @@
+import { timestamp } from '../../db/pool.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
+import type { PixKeyType } from '../../provider/provider.ts';
+
+export interface SavedReceiver {
+  id: string;
+  name: string;
+  pixKeyType: PixKeyType;
+  /** Sealed under `id`. */
+  pixKey: Buffer;
+  createdAt: number;
+}
+
+const select: Statement = {
+  name: 'saved_receivers',
+  text: `SELECT id, name, pix_key_type AS "pixKeyType", pix_key AS "pixKey", created_at AS "createdAt"
+    FROM saved_receiver WHERE account_id = $1 ORDER BY id`,
+};
+
+/** In the order in which they were saved. */
+export const findReceivers = (sql: Queries, accountId: string): Promise<SavedReceiver[]> =>
+  sql.run<SavedReceiver>(select, [accountId]);
+
+const insert: Statement = {
+  name: 'saved_receiver_add',
+  text: `INSERT INTO saved_receiver (account_id, id, name, pix_key_type, pix_key, created_by, created_at)
+    SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM saved_receiver WHERE account_id = $1) < $8
+    RETURNING id`,
+};
+
+/** @returns whether there was room. Requests at the same moment may go a few over `most`. */
+export const insertReceiver = async (
+  sql: Queries,
+  accountId: string,
+  { id, name, pixKeyType, pixKey, createdAt }: SavedReceiver,
+  { userId, most }: { userId: string; most: number },
+): Promise<boolean> =>
+  (await sql.run(insert, [accountId, id, name, pixKeyType, pixKey, userId, timestamp(createdAt), most]))
+    .length > 0;
+
+const remove: Statement = {
+  name: 'saved_receiver_remove',
+  text: 'DELETE FROM saved_receiver WHERE account_id = $1 AND id = $2 RETURNING id',
+};
+
+/** @returns whether it was there */
+export const deleteReceiver = async (sql: Queries, accountId: string, id: string): Promise<boolean> =>
+  (await sql.run(remove, [accountId, id])).length > 0;

@@ -1,0 +1,129 @@
+import { refuse } from '../../ground/errors.ts';
+import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { IdParams } from '../../http/schema.ts';
+import type { Payment } from '../../payments/payment.ts';
+import { paymentKey } from '../../payments/payments.sql.ts';
+import { type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
+import { refundViewOf } from '../../payments/refund-view.ts';
+import { findRefundsOf, refundSums } from '../../payments/refunds.sql.ts';
+import { isoOf } from '../../payments/view.ts';
+import { RefundBody } from '../../refunds/schema.ts';
+import type { CreateRefund } from '../../settlement/dispatch/send-refund.ts';
+import { type Member, note } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
+import { type RefundClosed, RefundsOfRecordSchema } from '../schema.ts';
+import { namedHistory } from './history.ts';
+import { findRecordsById } from './records.sql.ts';
+import { operationsOf } from './records.ts';
+
+const looks: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const moves: RouteFacts = {
+  permissions: ['refunds'],
+  policy: 'transfers',
+  operation: 'syntax',
+  creates: true,
+};
+const tags = ['Panel'];
+
+/**
+ * The refunds of a charge, over all operations of the account. A person's refund needs no mailed code, as a transfer does: it can go
+ * to nobody but the payer. It needs a second factor and a password given within ten minutes.
+ */
+export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: CreateRefund): void {
+  api.get(
+    '/records/:id/refunds',
+    {
+      schema: {
+        tags,
+        summary: 'The refunds of a charge, and what may still be refunded',
+        params: IdParams('Payment'),
+        response: { 200: RefundsOfRecordSchema },
+      },
+      config: { api: looks, panel: { needs: 'read' } },
+    },
+    async ({ member, params }) => {
+      const charge = await recordOf(deps, member, params.id);
+      return refundsOf(deps, charge);
+    },
+  );
+
+  api.post(
+    '/records/:id/refunds',
+    {
+      schema: {
+        tags,
+        summary: 'Give a paid charge back to its payer, in whole or in part',
+        params: IdParams('Payment'),
+        body: RefundBody,
+        response: { 201: RefundsOfRecordSchema },
+      },
+      config: { api: moves, panel: { needs: 'refunds', sensitive: true, fresh: true } },
+    },
+    async (request, reply) => {
+      const { member, params, body, caller } = request;
+      const charge = await recordOf(deps, member, params.id);
+      const { amountCents = null, description = '', requestKey } = body;
+      const { refund, replayed } = await createRefund(
+        { ...caller, operationId: charge.operationId, operationNamed: true },
+        { paymentId: charge.id, amountCents, description, requestKey },
+      );
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      else await note(deps, request, 'refund.created', { paymentId: charge.id, refundId: refund.id });
+      return reply.code(201).send(await refundsOf(deps, charge));
+    },
+  );
+}
+
+/** @throws ApiError `payment_not_found` */
+export async function recordOf(
+  deps: PanelDeps,
+  { accountId }: Pick<Member, 'accountId'>,
+  id: string,
+): Promise<Payment> {
+  const names = await operationsOf(deps, accountId, undefined);
+  const [found] = await findRecordsById(deps.sql, accountId, [id], [...names.keys()]);
+  if (!found) throw refuse('payment_not_found');
+  return found;
+}
+
+async function refundsOf(deps: PanelDeps, charge: Payment) {
+  const { sql, clock } = deps;
+  const [refunds, [sum]] = await Promise.all([
+    findRefundsOf(sql, charge.accountId, charge.id),
+    refundSums.read(sql, [paymentKey(charge.accountId, charge.id)]),
+  ]);
+  const first = refunds.flatMap(({ history }) => history.slice(0, 1));
+  const makers = await namedHistory(sql, charge.accountId, first);
+  const received = receivedCents(charge);
+  const leftCents = Math.max(0, received - (sum?.takenCents ?? 0));
+  const untilMs = (charge.paidAt ?? charge.createdAt) + refundWindowMs;
+  const offered = deps.providers.get(sum?.connection ?? '')?.capabilities.canRefund ?? false;
+  return {
+    refunds: makers.flatMap(({ cause }, at) => {
+      const refund = refunds[at];
+      return refund ? [{ ...refundViewOf(refund), madeBy: cause }] : [];
+    }),
+    leftCents,
+    until: received === 0 ? null : isoOf(untilMs),
+    closed: closedBy(received, charge, { offered, late: clock.now() > untilMs, leftCents }),
+  };
+}
+
+/** Why there is no (further) refund; null: one may be asked for. The same order as the refusals of the call. */
+function closedBy(
+  received: number,
+  { endToEnd }: Payment,
+  { offered, late, leftCents }: { offered: boolean; late: boolean; leftCents: number },
+): RefundClosed | null {
+  if (received === 0 || endToEnd === null) return 'not_received';
+  if (!offered) return 'not_offered';
+  if (late) return 'too_late';
+  return leftCents === 0 ? 'nothing_left' : null;
+}
+
+/** @throws ApiError `refund_not_found` */
+export async function refundOf(deps: PanelDeps, charge: Payment, id: string): Promise<Refund> {
+  const refund = (await findRefundsOf(deps.sql, charge.accountId, charge.id)).find((one) => one.id === id);
+  if (!refund) throw refuse('refund_not_found');
+  return refund;
+}

@@ -1,0 +1,43 @@
+import type { Statement } from '../ports/sql.ts';
+import type { PaymentKind, PaymentStatus } from './payment.ts';
+
+/** What a payment says about a person, and when it changed last. */
+export interface SubjectRow {
+  id: string;
+  operationId: string;
+  kind: PaymentKind;
+  status: PaymentStatus;
+  amountCents: number;
+  createdAt: number;
+  updatedAt: number;
+  payerName: string | null;
+  /** Sealed, with the payment's id as context. */
+  pixKey: Buffer | null;
+  pixKeyType: string | null;
+  description: string;
+  metadata: Record<string, string> | null;
+  endToEnd: string | null;
+}
+
+/** Pages by key: account, the id before, how many. */
+export const pageOfPayments: Statement = {
+  name: 'subject_page',
+  text: `SELECT id, operation_id AS "operationId", kind, status, amount_cents AS "amountCents", created_at AS "createdAt",
+      updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", description, metadata,
+      end_to_end AS "endToEnd"
+    FROM payment WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
+};
+
+/**
+ * Account, ids, what stands in place of the name, the sealed key of each, and the time before which the last change must lie. Journals and
+ * their hashes name no person, so they stay as they are.
+ */
+export const anonymisePayments: Statement = {
+  name: 'subject_anonymise',
+  text: `UPDATE payment p SET payer_name = CASE WHEN p.payer_name IS NULL THEN NULL ELSE $3 END,
+      pix_key = CASE WHEN p.pix_key IS NULL THEN NULL ELSE k.pix_key END, description = '', metadata = NULL
+    FROM (SELECT unnest($2::uuid[]) AS id, unnest($4::bytea[]) AS pix_key) AS k
+    WHERE p.account_id = $1 AND p.id = k.id AND p.updated_at < $5
+      AND p.status IN ('paid', 'completed', 'failed', 'expired', 'cancelled')
+    RETURNING p.id`,
+};

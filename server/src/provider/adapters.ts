@@ -1,0 +1,17 @@
+import type { Adapter } from './adapter.ts';
+import { apiPixAdapters } from './api-pix.ts';
+import { efiAdapter } from './efi.ts';
+import { wooviAdapter } from './woovi.ts';
+
+/** Every adapter, by the name under which connections are created. */
+export const adapters = {
+  efi: efiAdapter,
+  woovi: wooviAdapter,
+  ...apiPixAdapters,
+} satisfies Record<string, Adapter>;
+
+export type AdapterName = keyof typeof adapters;
+
+export const adapterNames = Object.keys(adapters) as AdapterName[];
+
+export const isAdapter = (name: string): name is AdapterName => Object.hasOwn(adapters, name);

@@ -1,0 +1,75 @@
+import type { ApiScope, RouteFacts } from '../http/edge.ts';
+import { IdParams } from '../http/schema.ts';
+import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { RefundSchema, refundViewOf } from '../payments/refund-view.ts';
+import type { Sql } from '../ports/sql.ts';
+import type { CreateRefund } from '../settlement/dispatch/send-refund.ts';
+import { getRefund, listRefunds } from './lookup.ts';
+import { RefundBody, RefundListSchema } from './schema.ts';
+
+interface RefundDeps {
+  sql: Sql;
+  createRefund: CreateRefund;
+  directory: OperationDirectory;
+}
+
+const tags = ['Refunds'];
+const looks: RouteFacts = { permissions: ['read', 'refunds'], policy: 'reads', operation: 'resolve' };
+
+export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
+  api.post(
+    '/payments/:id/refunds',
+    {
+      schema: {
+        tags,
+        summary: 'Give a paid charge back to its payer, in whole or in part',
+        params: IdParams('Id of the charge'),
+        body: RefundBody,
+        response: { 201: RefundSchema },
+      },
+      config: {
+        api: { permissions: ['refunds'], policy: 'transfers', operation: 'resolve', creates: true },
+      },
+    },
+    async (request, reply) => {
+      const { amountCents = null, description = '', requestKey } = request.body;
+      const paymentId = request.params.id;
+      const { refund, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
+        deps.createRefund(caller, { paymentId, amountCents, description, requestKey }),
+      );
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(refundViewOf(refund));
+    },
+  );
+
+  api.get(
+    '/payments/:id/refunds',
+    {
+      schema: {
+        tags,
+        summary: 'The refunds of a charge',
+        params: IdParams('Id of the charge'),
+        response: { 200: RefundListSchema },
+      },
+      config: { api: looks },
+    },
+    async (request) => {
+      const found = await listRefunds(deps, request.caller, request.params.id);
+      return { refunds: found.map(refundViewOf) };
+    },
+  );
+
+  api.get(
+    '/refunds/:id',
+    {
+      schema: {
+        tags,
+        summary: 'One refund',
+        params: IdParams('Id of the refund'),
+        response: { 200: RefundSchema },
+      },
+      config: { api: looks },
+    },
+    async (request) => refundViewOf(await getRefund(deps, request.caller, request.params.id)),
+  );
+}

@@ -1,0 +1,29 @@
+import { Type } from 'typebox';
+import { Body, Cents, Text, Uuid } from '../http/schema.ts';
+import { RefundSchema } from '../payments/refund-view.ts';
+
+export const RefundBody = Body(
+  {
+    amountCents: Type.Optional(
+      Cents('Amount to give back; default: all that is left of the charge', {
+        minimum: 1,
+        maximum: 100_000_000,
+      }),
+    ),
+    description: Type.Optional(Text('Message to the payer', { minLength: 0, maxLength: 140 })),
+    requestKey: Uuid('Made by the caller, once per refund; repeat it, never replace it, after a timeout'),
+  },
+  {
+    examples: [
+      {
+        amountCents: 400,
+        description: 'Item devolvido',
+        requestKey: '4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31',
+      },
+    ],
+  },
+);
+
+export const RefundListSchema = Type.Object({
+  refunds: Type.Array(RefundSchema, { description: 'Oldest first' }),
+});

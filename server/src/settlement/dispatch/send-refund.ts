@@ -1,0 +1,183 @@
+import type { Caller } from '../../http/auth.ts';
+import { providerIdOf } from '../../payments/payment.ts';
+import { isRefundOpen, type Refund } from '../../payments/refund.ts';
+import { refundKey, refunds } from '../../payments/refunds.sql.ts';
+import type { Provider, RefundReport, SendOutcome } from '../../provider/provider.ts';
+import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
+import { applyRefund } from '../tracking/apply-refund.ts';
+import type { ObservedRefund } from '../tracking/refund-outcome.ts';
+import type { AcceptDeps } from './accept.ts';
+import { planDispatch, probeOf } from './dispatch-plan.ts';
+import { type Intent, leaseMarginMs } from './intent.ts';
+import { withProbe } from './probe.ts';
+import { buildRefundAdmission, type RefundOrder } from './refund-admission.ts';
+import { type Attempt, applyWithinMs, resultOf, type SendDeps, startWithProbe } from './send.ts';
+import { buildRefundStart } from './send-commands.ts';
+
+/** A started attempt of a refund. */
+export type RefundAttempt = Omit<Attempt, 'payment'> & { refund: Refund };
+
+export interface AcceptedRefund {
+  refund: Refund;
+  /** An earlier request with this key made it. */
+  replayed: boolean;
+}
+
+export type CreateRefund = (caller: Caller, order: RefundOrder) => Promise<AcceptedRefund>;
+
+/**
+ * Commits a refund, sends it or leaves it to a worker, and waits for its outcome as long as transfers do.
+ * @throws ApiError what refuses the order (`refund-admission.ts`), or 503 when nothing is known to be committed
+ */
+export async function acceptRefund(
+  deps: AcceptDeps,
+  caller: Caller,
+  order: RefundOrder,
+): Promise<AcceptedRefund> {
+  const { accountId, operationId, accountNumber } = caller;
+  const { requestKey, ...asked } = order;
+  const refundId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
+  const fingerprint = fingerprintOf(deps.identity, { ...asked, kind: 'refund', operationId });
+  const admit = async (connection: string) => {
+    const plan = planDispatch(deps, { ...caller, connection }, 'refund', deps.settings.transferWaitMs);
+    const offered = deps.providers.get(connection)?.capabilities.canRefund ?? false;
+    const input = { caller, order, plan, offered, refundId, fingerprint };
+    const answer = await withProbe(
+      deps,
+      probeOf(plan),
+      (hasProbe) => deps.till.submit(buildRefundAdmission({ ...input, token: deps.ids.uuid(), hasProbe })),
+      (admitted) => !('elsewhere' in admitted) && !admitted.replayed,
+    );
+    return { plan, answer };
+  };
+  let { plan, answer } = await admit(caller.connection);
+  if ('elsewhere' in answer) ({ plan, answer } = await admit(answer.elsewhere));
+  if ('elsewhere' in answer) throw new Error('the connection of a received Pix has changed');
+  const { connection } = plan;
+  const { refund, replayed, fence, breakerOpen } = answer;
+  deps.breakers.seen(connection, plan.call, breakerOpen);
+  if (replayed) return { refund, replayed };
+  if (fence === null || plan.leaseMs === null) {
+    deps.wake();
+    return { refund, replayed };
+  }
+  const leaseEndsMs = plan.startedMs + plan.leaseMs;
+  const attempt = { refund, connection, fence, leaseEndsMs, repeat: false, traceparent: plan.traceparent };
+  // Nobody waits for the answer: "pending" may be kept back for the end.
+  const apply = plan.waitMs > 0 ? applyNow : applyRefundDeferred;
+  const sending = callRefund(deps, attempt).then((observed) => apply(deps, observed));
+  return { refund: await answered(deps, sending, refund, plan), replayed };
+}
+
+/** The refund with its outcome when that comes in time, else as it is stored. Sending continues in both cases. */
+async function answered(
+  deps: AcceptDeps,
+  sending: Promise<unknown>,
+  asCommitted: Refund,
+  { waitMs, answerByMs }: { waitMs: number; answerByMs: number },
+): Promise<Refund> {
+  const outcome = sending.catch((error: unknown) => {
+    // The outcome could not be stored: the lease runs out and the follow-up queries the provider.
+    deps.log.error({ err: error, refundId: asCommitted.id }, 'the outcome of a refund was not applied');
+  });
+  if (waitMs === 0) return asCommitted;
+  const cut = new AbortController();
+  const leftMs = Math.max(0, Math.min(waitMs, answerByMs - 1_000 - deps.clock.monotonicMs()));
+  const waited = deps.clock.sleep(leftMs, AbortSignal.any([cut.signal, deps.draining]));
+  await Promise.race([outcome, waited]);
+  cut.abort();
+  return (await storedRefund(deps, asCommitted).catch(() => undefined)) ?? asCommitted;
+}
+
+const storedRefund = async (
+  { sql }: Pick<SendDeps, 'sql'>,
+  { accountId, id }: { accountId: string; id: string },
+): Promise<Refund | undefined> => (await refunds.read(sql, [refundKey(accountId, id)]))[0];
+
+const applyNow = async (deps: SendDeps, observed: ObservedRefund): Promise<void> => {
+  await applyRefund(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+};
+
+/** Makes the call of an attempt. An owner that was frozen past its lease sends nothing. */
+export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promise<ObservedRefund> {
+  const { refund, connection, fence } = attempt;
+  const provider = deps.providers.get(connection);
+  if (!provider) throw new Error(`no provider for ${connection}`);
+  const callEndsMs = deps.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
+  let outcome: SendOutcome<RefundReport>;
+  if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
+    outcome = { outcome: 'notSent', detail: 'too late for its lease' };
+  } else if (!provider.capabilities.canRefund) {
+    // A return may be decided where nobody knows what the connection can do.
+    outcome = { outcome: 'refused', reason: 'provider_refused', detail: 'the connection cannot refund' };
+  } else {
+    const { endToEnd, amountCents, description, accountId, id } = refund;
+    outcome = await provider.sendRefund({
+      endToEnd,
+      providerId: providerIdOf(id),
+      amountCents,
+      description,
+      traceparent: attempt.traceparent,
+    });
+    const result = resultOf(outcome);
+    if (result === 'ok' || !attempt.repeat) deps.breakers.record(connection, 'refund', accountId, result);
+  }
+  return observedOf(refund, connection, { from: 'send', fence, outcome });
+}
+
+const observedOf = (
+  { accountId, id: refundId, paymentId, operationId, reason }: Refund,
+  connection: string,
+  observation: ObservedRefund['observation'],
+): ObservedRefund => ({ accountId, refundId, paymentId, operationId, reason, connection, observation });
+
+/** How long the provider's "I have it" is kept back for the end that may be near, as for transfers. */
+const settlesWithinMs = 200;
+
+/** Applies what an attempt ended with; `pending` is kept back for a moment, since most refunds end soon after their answer. */
+export async function applyRefundDeferred(deps: SendDeps, observed: ObservedRefund): Promise<void> {
+  const { refundId, observation } = observed;
+  if (observation.from === 'send' && observation.outcome.outcome === 'accepted') {
+    if (observation.outcome.report.status === 'pending') {
+      deps.deferredPending.add(refundId);
+      await deps.clock.sleep(settlesWithinMs, deps.draining);
+      if (!deps.deferredPending.delete(refundId)) return;
+    }
+  }
+  await applyNow(deps, observed);
+}
+
+/**
+ * Commits a `ready` refund (or one whose repeat is due) as `sending`, before the first byte is sent.
+ * @returns null when there is nothing to send now
+ */
+export async function startRefund(deps: SendDeps, intent: Intent): Promise<RefundAttempt | null> {
+  const provider = deps.providers.get(intent.connection);
+  if (!provider) return null;
+  const { capabilities } = provider;
+  const startedMs = deps.clock.monotonicMs();
+  const deadlineMs = startedMs + applyWithinMs;
+  const input = { intent, capabilities, deadlineMs };
+  const { started, breakerOpen } = await startWithProbe(deps, input, buildRefundStart);
+  deps.breakers.seen(intent.connection, 'refund', breakerOpen);
+  if (!started) return null;
+  const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
+  const { row: refund, fence, repeat } = started;
+  return { refund, fence, repeat, connection: intent.connection, leaseEndsMs };
+}
+
+/** Asks the provider after a refund. @returns null when there is nothing to ask */
+export async function queryRefund(
+  deps: SendDeps,
+  provider: Provider,
+  { accountId, paymentId: id }: Pick<Intent, 'accountId' | 'paymentId'>,
+): Promise<Refund | null> {
+  const refund = await storedRefund(deps, { accountId, id });
+  if (!refund || !isRefundOpen(refund)) return null;
+  const startedAt = deps.clock.now();
+  const outcome = await provider.queryRefund(refund.endToEnd, providerIdOf(id));
+  deps.breakers.record(provider.connection, 'query', accountId, resultOf(outcome));
+  const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
+  const observed = observedOf(refund, provider.connection, observation);
+  return applyRefund(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+}

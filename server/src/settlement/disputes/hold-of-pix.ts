@@ -1,0 +1,177 @@
+import { type Balance, decide, type Movement } from '../../ledger/decide.ts';
+import { type EventKind, eventKinds } from '../../ledger/journal.ts';
+import {
+  type ChainKey,
+  type Posting,
+  put,
+  type Read,
+  read,
+  type View,
+  type Write,
+} from '../../ledger/till.ts';
+import type { KnownReturn } from '../../payments/returns.ts';
+import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
+import { type Dispute, debited, wantedCents } from './dispute.ts';
+import { disputesKey, disputesOfPayment } from './disputes.sql.ts';
+
+/** The hold of a disputed Pix: how it follows its disputes, and what the provider takes out of it. Pure. */
+
+/** Who placed it, as the list of holds shows. */
+const placedBy = 'dispute';
+
+export const holdReads = (accountId: string, operationId: string, paymentId: string): Read[] => [
+  read(disputesOfPayment, disputesKey(accountId, paymentId)),
+  read(openHolds, accountId + operationId),
+];
+
+export const disputesIn = (view: View, accountId: string, paymentId: string): readonly Dispute[] =>
+  view.get(disputesOfPayment, disputesKey(accountId, paymentId))?.disputes ?? [];
+
+const openIn = (view: View, { accountId, chainId }: ChainKey): OpenHolds =>
+  view.get(openHolds, accountId + chainId) ?? { accountId, operationId: chainId, holds: [] };
+
+/** What is left of a Pix after every return of it that was posted. */
+export const leftOf = (pixCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
+  returns
+    .filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))
+    .reduce((left, { amountCents }) => left - amountCents, pixCents);
+
+interface Held {
+  id: string;
+  wantedCents: number;
+  capturedCents: number;
+}
+
+/** The open hold of a Pix and what it has captured; null: there is none, or an operator has released it. */
+function heldBy(open: OpenHolds, ofPix: readonly Dispute[], heldCents: number): Held | null {
+  const ids = new Set(ofPix.map(({ holdId }) => holdId));
+  const found = open.holds.find(({ id }) => ids.has(id));
+  return found ? { ...found, capturedCents: sharesOf(open.holds, heldCents).get(found.id) ?? 0 } : null;
+}
+
+export interface Adjusted {
+  postings: Posting[];
+  writes: Write[];
+  /** The hold afterwards; null: nothing is held any more. */
+  holdId: string | null;
+  /** What it has captured afterwards. */
+  capturedCents: number;
+}
+
+/** Makes the hold of a Pix want `target`: a new hold, more or less of the one that is there, or its end. */
+export function adjusted(
+  view: View,
+  place: { chain: ChainKey; paymentId: string; ofPix: readonly Dispute[]; token: string },
+  target: number,
+  now: number,
+): Adjusted {
+  const { chain, paymentId, ofPix, token } = place;
+  const open = openIn(view, chain);
+  const { held: heldCents = 0, available = 0 } = view.balance(chain) ?? {};
+  const held = heldBy(open, ofPix, heldCents);
+  const captured = held?.capturedCents ?? 0;
+  const delta = target - (held?.wantedCents ?? 0);
+  if (delta === 0) return { postings: [], writes: [], holdId: held?.id ?? null, capturedCents: captured };
+  const hold = holdOf(chain, paymentId, held ?? { id: token, wantedCents: target }, target, now);
+  const writes = [put(holds, hold), put(openHolds, openHoldsAfter(open, hold))];
+  const posting = (event: EventKind, movement: Movement): Posting => ({
+    chain,
+    subject: hold.id,
+    event,
+    // A hold may grow and shrink more than once: the token of the command tells these apart.
+    reference: held ? token : '',
+    movement,
+    effectiveAt: now,
+  });
+  if (held === null || delta > 0) {
+    const grown = posting(eventKinds.hold, { kind: 'hold', amountCents: delta });
+    const capturedCents = captured + Math.min(available, delta);
+    return { postings: [grown], writes, holdId: hold.id, capturedCents };
+  }
+  // What was not captured yet is given up first.
+  const missing = Math.min(held.wantedCents - held.capturedCents, -delta);
+  const freedCents = -delta - missing;
+  const freed: Movement = { kind: 'unhold', capturedCents: freedCents, wantedCents: missing };
+  return {
+    postings: [posting(eventKinds.unhold, freed)],
+    writes,
+    holdId: target === 0 ? null : hold.id,
+    capturedCents: captured - freedCents,
+  };
+}
+
+/** The row of a hold that wants so much now; zero ends it, and it keeps what it wanted last. */
+const holdOf = (
+  { accountId, chainId }: ChainKey,
+  paymentId: string,
+  before: { id: string; wantedCents: number },
+  target: number,
+  now: number,
+): Hold => ({
+  accountId,
+  id: before.id,
+  operationId: chainId,
+  wantedCents: target > 0 ? target : before.wantedCents,
+  reason: `dispute of payment ${paymentId}`,
+  placedBy,
+  placedAt: now,
+  releasedAt: target > 0 ? null : now,
+});
+
+interface Debits {
+  chain: ChainKey;
+  paymentId: string;
+  /** What the payment's Pix brought, fee included. */
+  pixCents: number;
+  postings: readonly Posting[];
+  /** Every return that the observation reports: it says of which Pix a debit is. */
+  reported: readonly KnownReturn[];
+  /** The returns that were known before. */
+  known: readonly KnownReturn[];
+}
+
+/** The postings of an observation, in which debits of a disputed Pix come out of its hold, and what becomes of hold and disputes. */
+export function seized(view: View, debits: Debits, now: number): { postings: Posting[]; writes: Write[] } {
+  const { chain, paymentId, pixCents, postings, reported, known } = debits;
+  const { accountId } = chain;
+  let disputes = disputesIn(view, accountId, paymentId);
+  const start = view.balance(chain);
+  if (disputes.length === 0 || !start) return { postings: [...postings], writes: [] };
+  let balance: Balance = start;
+  let open = openIn(view, chain);
+  let taken = 0;
+  const changed = new Map<string, Hold>();
+  const turned = postings.map((posting): Posting => {
+    let { movement } = posting;
+    const back = reported.find(({ reference }) => reference === posting.reference);
+    if (posting.event === eventKinds.debit && movement.kind === 'debit' && back) {
+      const { amountCents } = movement;
+      taken += amountCents;
+      const ofPix = disputes.filter(({ endToEnd }) => back.pix === null || back.pix === endToEnd);
+      const after = new Map(debited(ofPix, amountCents, now).map((one) => [one.id, one]));
+      disputes = disputes.map((one) => after.get(one.id) ?? one);
+      const held = heldBy(open, ofPix, balance.held);
+      if (held) {
+        const left = leftOf(pixCents, back.pix ?? '', known) - taken;
+        const target = Math.min(held.wantedCents, wantedCents([...after.values()], left));
+        const less = held.wantedCents - target;
+        const capturedCents = Math.min(held.capturedCents, less, amountCents);
+        movement = { kind: 'seize', amountCents, capturedCents, wantedCents: less - capturedCents };
+        const hold = holdOf(chain, paymentId, held, target, now);
+        changed.set(hold.id, hold);
+        open = openHoldsAfter(open, hold);
+      }
+    }
+    const decision = decide(balance, movement);
+    if (!('refused' in decision)) balance = decision.balance;
+    return { ...posting, movement };
+  });
+  return {
+    postings: turned,
+    writes: [
+      ...[...changed.values()].map((hold) => put(holds, hold)),
+      ...(changed.size > 0 ? [put(openHolds, open)] : []),
+      put(disputesOfPayment, { accountId, paymentId, disputes }),
+    ],
+  };
+}

@@ -1,0 +1,153 @@
+import type { Secrets } from '../../ground/secrets.ts';
+import { isTerminal } from '../../payments/payment.ts';
+import { anonymisePayments, pageOfPayments, type SubjectRow } from '../../payments/subject.sql.ts';
+import { audits } from './audit.sql.ts';
+import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
+
+/**
+ * What is stored about a person who paid or was paid: given out, or taken away when the time for which payments must be kept is over
+ * (LGPD, article 18). A person is found by the name that a payer gave or by the Pix key of a receiver: nothing else is known of them.
+ *
+ * Keys are sealed payment by payment, so all payments of the account are read, in pages. Rejected: an index over a keyed hash of names and
+ * keys. It would cost every payment, and would answer whoever holds the secret a question that nobody else should ask.
+ */
+export interface Subject {
+  accountId: string;
+  /** Compared without regard to capitals and outer white space. */
+  name: string | null;
+  pixKey: string | null;
+}
+
+/** Records of operations are kept for five years at least (Lei 9.613/1998, article 10, paragraph 2). */
+export const leastYears = 5;
+
+export interface SubjectPayment extends Omit<SubjectRow, 'pixKey'> {
+  pixKey: string | null;
+}
+
+export type SubjectOperator = Operator & { secrets: Secrets };
+
+const pageRows = 500;
+const lowestId = '00000000-0000-0000-0000-000000000000';
+const yearMs = 365.25 * 86_400_000;
+
+/** Everything that the payments of the account say about the person. The look is audited, without what was looked for. */
+export async function exportSubject(operator: SubjectOperator, subject: Subject): Promise<SubjectPayment[]> {
+  const found: SubjectPayment[] = [];
+  for await (const page of matching(operator, subject)) found.push(...page);
+  await operator.sql.tx((tx) =>
+    Promise.all(audited(tx, operator, subject, 'subject.export', null, { payments: found.length })),
+  );
+  return found;
+}
+
+export interface Anonymised {
+  /** Payments that name the person no more. */
+  anonymised: number;
+  /** Kept: the end is not known yet. */
+  open: number;
+  /** Kept: the time is not over. */
+  kept: number;
+  /** When the last of those that are kept may go; ms since 1970. */
+  keptUntil: number | null;
+}
+
+/**
+ * Puts a token in place of the name and of the key, and removes description and metadata, in every ended payment whose last change is
+ * older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ */
+export async function anonymiseSubject(
+  operator: SubjectOperator,
+  subject: Subject,
+  { years, reason: text }: { years: number; reason: string },
+): Promise<Anonymised> {
+  const reason = reasonOf(text);
+  if (!Number.isInteger(years) || years < leastYears)
+    throw new OperatorRefused(`payments are kept for ${leastYears} years at least`);
+  const { clock, ids, secrets, sql } = operator;
+  const before = clock.now() - years * yearMs;
+  const token = `anonymised-${ids.bytes(6).toString('hex')}`;
+  const result: Anonymised = { anonymised: 0, open: 0, kept: 0, keptUntil: null };
+  for await (const page of matching(operator, subject)) {
+    const due = page.filter(({ status, updatedAt }) => isTerminal(status) && updatedAt < before);
+    for (const { status, updatedAt } of page) {
+      if (!isTerminal(status)) result.open++;
+      else if (updatedAt >= before) {
+        result.kept++;
+        result.keptUntil = Math.max(result.keptUntil ?? 0, updatedAt + years * yearMs);
+      }
+    }
+    if (due.length === 0) continue;
+    const done = await sql.tx(async (tx) => {
+      const [rows] = await Promise.all([
+        tx.run(anonymisePayments, [
+          subject.accountId,
+          due.map(({ id }) => id),
+          token,
+          due.map(({ id }) => secrets.seal(token, id)),
+          new Date(before).toISOString(),
+        ]),
+        ...audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
+      ]);
+      return rows as unknown[];
+    });
+    result.anonymised += done.length;
+  }
+  return result;
+}
+
+type Tx = Parameters<Parameters<Operator['sql']['tx']>[0]>[0];
+
+const audited = (
+  tx: Tx,
+  { ids, clock, actor }: Operator,
+  { accountId }: Subject,
+  action: string,
+  reason: string | null,
+  detail: object,
+) =>
+  audits.write(tx, {
+    inserted: [
+      { accountId, id: ids.uuid(), at: clock.now(), actor, action, subject: accountId, reason, detail },
+    ],
+    updated: [],
+    deleted: [],
+  });
+
+/** The person's payments, page by page of all. */
+async function* matching(
+  { sql, secrets }: SubjectOperator,
+  subject: Subject,
+): AsyncGenerator<SubjectPayment[]> {
+  const name = subject.name === null ? null : comparable(subject.name);
+  const wanted = subject.pixKey?.normalize('NFC').trim();
+  const keys = wanted === undefined ? [] : [wanted, wanted.toLowerCase()];
+  let after = lowestId;
+  for (;;) {
+    const rows = await sql.run<SubjectRow>(pageOfPayments, [subject.accountId, after, pageRows]);
+    const opened = rows.map((row) => ({
+      ...row,
+      pixKey: row.pixKey && openedKey(secrets, row.pixKey, row.id),
+    }));
+    yield opened.filter(
+      ({ payerName, pixKey }) =>
+        (name !== null && payerName !== null && comparable(payerName) === name) ||
+        (pixKey !== null && keys.includes(pixKey)),
+    );
+    const last = rows.at(-1);
+    if (!last || rows.length < pageRows) return;
+    after = last.id;
+  }
+}
+
+/** A key that cannot be opened is nobody's here; `vintem secret status` counts them. */
+function openedKey(secrets: Secrets, sealed: Buffer, id: string): string | null {
+  try {
+    return secrets.open(sealed, id).toString();
+  } catch {
+    return null;
+  }
+}
+
+const comparable = (name: string): string =>
+  name.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase();

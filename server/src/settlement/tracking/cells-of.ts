@@ -1,0 +1,10 @@
+/**
+ * What comes from a provider names payments of any account of the connection, and accounts live in cells. A payment's id begins with the
+ * number of its account, and the directory knows the account's cell: nothing is searched.
+ */
+export interface CellsOf<Deps> {
+  /** Those of this process, the first one in front. */
+  all(): readonly Deps[];
+  /** Where accounts live; a number that no account has is not in it. */
+  ofNumbers(numbers: readonly number[]): Promise<ReadonlyMap<number, Deps>>;
+}

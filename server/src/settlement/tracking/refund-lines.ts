@@ -1,0 +1,86 @@
+import { providerIdOf } from '../../payments/payment.ts';
+import type { Refund } from '../../payments/refund.ts';
+import { isRefundOpen } from '../../payments/refund.ts';
+import type { PixReturn, ReceivedPix } from '../../provider/provider.ts';
+import type { Observation } from './interpret-report.ts';
+
+/**
+ * Returns of a received Pix that are refunds of ours. A report of the charge lists them beside what the provider took back by itself, and
+ * they must never be posted as such. Pure.
+ *
+ * A refund is known by its own id, or by the `rtrId` that the provider has named before. A line with an `rtrId` alone is the completed
+ * refund of its amount that has none yet. While a refund of its amount is unfinished, nobody can say which of the two it is: then
+ * nothing is decided, and the refund's own query names its `rtrId`.
+ */
+export interface RefundLine {
+  refund: Refund;
+  line: PixReturn;
+}
+
+export interface Sorted {
+  /** The observation without the lines of refunds. */
+  observation: Observation;
+  told: RefundLine[];
+  /** Refunds that a line may be about. */
+  undecided: Refund[];
+}
+
+export function sortRefundLines(observation: Observation, refunds: readonly Refund[]): Sorted {
+  const told: RefundLine[] = [];
+  const undecided: Refund[] = [];
+  const sorted = (received: readonly ReceivedPix[]): ReceivedPix[] =>
+    received.map((pix) => {
+      const lines = sortLines(
+        pix.returns,
+        refunds.filter(({ endToEnd }) => endToEnd === pix.endToEnd),
+      );
+      told.push(...lines.told);
+      undecided.push(...lines.undecided);
+      return { ...pix, returns: lines.others };
+    });
+  return { observation: withReceived(observation, sorted), told, undecided };
+}
+
+function sortLines(returns: readonly PixReturn[], refunds: readonly Refund[]) {
+  const told: RefundLine[] = [];
+  const undecided: Refund[] = [];
+  const free = new Set(refunds);
+  const unnamed: PixReturn[] = [];
+  for (const line of returns) {
+    const refund = refunds.find((one) => isNamed(one, line));
+    if (!refund) unnamed.push(line);
+    else {
+      told.push({ refund, line });
+      free.delete(refund);
+    }
+  }
+  const others = unnamed.filter((line) => {
+    if (line.id !== null) return true;
+    const same = [...free].filter((one) => one.rtrId === null && one.amountCents === line.amountCents);
+    const done = same.find(({ status }) => status === 'completed');
+    if (done) {
+      free.delete(done);
+      told.push({ refund: done, line });
+      return false;
+    }
+    const open = same.filter(isRefundOpen);
+    undecided.push(...open);
+    return open.length === 0;
+  });
+  return { others, told, undecided };
+}
+
+const isNamed = (refund: Refund, { id, rtrId }: PixReturn): boolean =>
+  id === providerIdOf(refund.id) || (rtrId !== null && rtrId === refund.rtrId);
+
+/** The received Pix of an observation, changed. */
+function withReceived(
+  observation: Observation,
+  change: (received: readonly ReceivedPix[]) => ReceivedPix[],
+): Observation {
+  if (observation.from === 'webhook') return { ...observation, received: change(observation.received) };
+  const { outcome } = observation;
+  if (!('report' in outcome) || 'providerId' in outcome.report) return observation;
+  const report = { ...outcome.report, received: change(outcome.report.received) };
+  return { ...observation, outcome: { ...outcome, report } } as Observation;
+}

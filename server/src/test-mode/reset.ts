@@ -1,0 +1,124 @@
+import { drawNumbers, insertBooks } from '../accounts/directory.ts';
+import { lockAccount } from '../accounts/lock.sql.ts';
+import { timestamp } from '../db/pool.ts';
+import { refuse } from '../ground/errors.ts';
+import { type KeyHolder, requirePermission } from '../http/auth.ts';
+import type { Clock } from '../ports/clock.ts';
+import type { Ids } from '../ports/ids.ts';
+import type { Sql, Statement, Transaction } from '../ports/sql.ts';
+import { deleteEndpoint, findEndpoints } from '../webhooks/endpoints.sql.ts';
+
+/**
+ * A fresh start for a test account. Journals are never removed, so it is another account that begins: with the same conditions, the same keys
+ * and the same people. The account before is disabled and stays as it is, for the operator.
+ */
+export interface ResetDeps {
+  sql: Sql;
+  clock: Clock;
+  ids: Ids;
+}
+
+/** The rules of an account: what a fresh one has from the one before. A test holds both lists against the table's columns. */
+export const copiedColumns = [
+  'test',
+  'connection',
+  'first_connection',
+  'enabled',
+  'withdrawals_blocked',
+  'withdrawal_fee_cents',
+  'withdrawal_fee_bps',
+  'deposit_fee_cents',
+  'deposit_fee_bps',
+  'minimum_deposit_cents',
+  'maximum_deposit_cents',
+  'minimum_withdrawal_cents',
+  'maximum_withdrawal_cents',
+  'rate_quotas',
+  'return_odd_money',
+  'return_odd_money_after_minutes',
+  'return_odd_money_since',
+  'cell',
+  'second_factor_grace_days',
+  'second_factor_since',
+  'name',
+] as const;
+
+/** What every account has of its own. */
+export const ownColumns = ['id', 'number', 'created_at'] as const;
+
+const copyAccount: Statement = {
+  name: 'test_account_copy',
+  text: `INSERT INTO account (id, number, created_at, ${copiedColumns.join(', ')})
+    SELECT $2, $3, $4, ${copiedColumns.join(', ')} FROM account WHERE id = $1 AND test`,
+};
+
+const endAccount: Statement = {
+  name: 'test_account_end',
+  text: `UPDATE account SET enabled = false, name = left(name, 40) || ' (' || $2::text || ')' WHERE id = $1 AND test`,
+};
+
+/** Keys that ended stay where they were used. */
+const moveKeys: Statement = {
+  name: 'test_account_keys',
+  text: 'UPDATE api_key SET account_id = $2 WHERE account_id = $1 AND revoked_at IS NULL RETURNING id',
+};
+
+const movePeople: Statement = {
+  name: 'test_account_people',
+  text: 'UPDATE panel_member SET account_id = $2 WHERE account_id = $1',
+};
+
+const moveInvitations: Statement = {
+  name: 'test_account_invitations',
+  text: 'UPDATE panel_invitation SET account_id = $2 WHERE account_id = $1',
+};
+
+const moveProfile: Statement = {
+  name: 'test_account_profile',
+  text: 'UPDATE merchant_profile SET account_id = $2 WHERE account_id = $1',
+};
+
+const stopClock: Statement = {
+  name: 'test_account_clock',
+  text: 'UPDATE test_clock SET target_ahead_ms = NULL WHERE account_id = $1',
+};
+
+/**
+ * @throws ApiError `test_account_required`, `permission_denied`; `account_disabled`: it was reset a moment ago
+ */
+export async function resetAccount(
+  deps: ResetDeps,
+  holder: KeyHolder,
+): Promise<{ ownerId: string; operationId: string }> {
+  // A provider's own test environment belongs to one account, and cannot be handed on.
+  if (!holder.test || holder.connection !== 'simulator') throw refuse('test_account_required');
+  // It ends operations and endpoints: `simulate` alone is not enough for that.
+  requirePermission(holder.permissions, ['operations']);
+  requirePermission(holder.permissions, ['webhooks']);
+  return drawNumbers(() => deps.sql.tx((tx) => begin(tx, deps, holder)));
+}
+
+async function begin(
+  tx: Transaction,
+  { clock, ids }: ResetDeps,
+  { accountId, keyId }: KeyHolder,
+): Promise<{ ownerId: string; operationId: string }> {
+  const account = await lockAccount(tx, accountId);
+  if (!account?.test) throw refuse('test_account_required');
+  const now = clock.now();
+  const fresh = { ownerId: ids.uuid(), operationId: ids.uuid() };
+  let number = 0;
+  while (number === 0) number = ids.bytes(4).readUInt32BE();
+  await tx.run(copyAccount, [accountId, fresh.ownerId, number, timestamp(now)]);
+  await insertBooks(tx, fresh, now);
+  const moved = await tx.run<{ id: string }>(moveKeys, [accountId, fresh.ownerId]);
+  // Of two resets at once the second finds the keys gone.
+  if (!moved.some(({ id }) => id === keyId)) throw refuse('account_disabled');
+  await tx.run(movePeople, [accountId, fresh.ownerId]);
+  await tx.run(moveInvitations, [accountId, fresh.ownerId]);
+  await tx.run(moveProfile, [accountId, fresh.ownerId]);
+  for (const { id } of await findEndpoints(tx, accountId)) await deleteEndpoint(tx, accountId, id, now);
+  await tx.run(stopClock, [accountId]);
+  await tx.run(endAccount, [accountId, new Date(now).toISOString().slice(0, 16)]);
+  return fresh;
+}

@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+/** The documentation site, as it is built for any server of static files. */
+
+const root = fileURLToPath(new URL('../../../', import.meta.url));
+let folder: string;
+let site: string;
+const pages = new Map<string, string>();
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'vintem-site-'));
+  site = join(folder, 'site');
+  await promisify(execFile)(process.execPath, [join(root, 'site/build.js'), '--base', '/', '--out', site]);
+  for (const name of await readdir(site, { recursive: true }))
+    if (name.endsWith('.html'))
+      pages.set(
+        `/${name.replace(/(^|\/)index\.html$/, '').replace(/\.html$/, '')}`,
+        await readFile(join(site, name), 'utf8'),
+      );
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const attributes = (html: string, name: string): string[] =>
+  [...html.matchAll(new RegExp(` ${name}="([^"]*)"`, 'g'))].map(([, value = '']) => value);
+
+test('every link leads to a page that exists, and to a heading that stands on it', async () => {
+  const files = new Set((await readdir(site, { recursive: true })).map((name) => `/${name}`));
+  const broken: string[] = [];
+  for (const [address, html] of pages)
+    for (const link of [...attributes(html, 'href'), ...attributes(html, 'src')]) {
+      if (/^(https:|data:|mailto:|http:\/\/127\.0\.0\.1:)/.test(link)) continue;
+      const [path = '', anchor] = link.split('#');
+      const target = path === '' ? html : pages.get(path);
+      const found =
+        anchor === undefined
+          ? target !== undefined || files.has(path)
+          : target?.includes(` id="${decodeURIComponent(anchor)}"`);
+      if (!found) broken.push(`${address} → ${link}`);
+    }
+  expect(broken).toEqual([]);
+});
+
+test('every file of docs/ is a page', async () => {
+  const files = (await readdir(join(root, 'docs'), { recursive: true })).filter((name) =>
+    name.endsWith('.md'),
+  );
+  const titles = await Promise.all(
+    files.map(
+      async (name) => /^# (.+)$/m.exec(await readFile(join(root, 'docs', name), 'utf8'))?.[1] ?? name,
+    ),
+  );
+  const all = [...pages.values()].join('\n');
+  const shown = (title: string): string => title.replaceAll('&', '&amp;').replaceAll('`', '');
+  expect(titles.filter((title) => !all.includes(`${shown(title)} · vintem`))).toEqual([]);
+});
+
+test('no page has inline scripts or styles, which the policy would refuse', () => {
+  for (const [address, html] of pages)
+    expect([address, html.match(/<script(?![^>]*\ssrc=)|<style|\sstyle="|\son[a-z]+="/g)]).toEqual([
+      address,
+      null,
+    ]);
+});
+
+const codeOf = async (name: string) =>
+  [
+    ...(await readFile(join(root, 'docs/merchants', name), 'utf8')).matchAll(/^```([^\n]*)\n(.*?)^```$/gms),
+  ].map(([block]) => block);
+
+test.each(['quickstart.md', 'guide.md'])(
+  'the code of %s is the same in both languages, and so is what stands between',
+  async (name) => {
+    expect(await codeOf(`pt/${name}`)).toEqual(await codeOf(name));
+    const shape = async (file: string) =>
+      (await readFile(join(root, 'docs/merchants', file), 'utf8'))
+        .split('\n')
+        .flatMap((line) => /^(?:#+ |\| `[^`]*`)/.exec(line)?.[0] ?? []);
+    expect(await shape(`pt/${name}`)).toEqual(await shape(name));
+  },
+);
+
+test('the code of the quick start stands there in four languages', async () => {
+  const english = await codeOf('quickstart.md');
+  const count = (language: string) => english.filter((block) => block.startsWith(`\`\`\`${language}`)).length;
+  expect(['ts TypeScript', 'sh curl', 'python Python', 'php PHP'].map(count)).toEqual([5, 4, 5, 5]);
+});

@@ -1,0 +1,87 @@
+import { inspect, openBrowser, openWindow, signInAt } from '@vintem/testkit/browser.ts';
+import { newPerson } from '@vintem/testkit/panel.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { statusOf } from '@vintem/testkit/settlement.ts';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endsAt } from '../../src/closes/day.ts';
+import { closeDays } from '../../src/closes/step.ts';
+import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
+import { dayOf } from '../../src/statement/period.ts';
+
+/** What a merchant sees of closed days and of disputes, in a real browser. */
+
+let service: Service;
+let merchant: Merchant;
+let browser: Browser;
+let page: Page;
+
+const open = async (path: string, title: string) => {
+  await page.goto(service.url + path);
+  await page.getByRole('heading', { level: 1, name: title }).waitFor();
+};
+
+async function dispute(): Promise<void> {
+  const { body } = await merchant.charge({ amountCents: 7_500 });
+  const path = `/control/charges/${body.id.replaceAll('-', '')}`;
+  await service.simulator.control('POST', `${path}/pay`);
+  await until(async () => (await statusOf(service, body.id)) === 'paid');
+  await service.simulator.control('POST', `${path}/dispute`, { amountCents: 5_000 });
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await stepDisputes(service.runtime, provider);
+}
+
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  merchant = await service.newMerchant();
+  await merchant.receive(123_456);
+  await newPerson(service, merchant.ownerId, 'ana@padaria.example');
+  browser = await openBrowser();
+  ({ page } = await openWindow(browser));
+  // The first visit may have to build the pages.
+  await page.goto(`${service.url}/entrar`);
+  await signInAt(page, service.url, 'ana@padaria.example');
+  await page.getByRole('heading', { level: 1, name: 'Início' }).waitFor();
+});
+afterAll(async () => {
+  await browser?.close();
+  await service?.close();
+});
+
+describe('before anything happened', () => {
+  test('both pages say what will be there', async () => {
+    await open('/extrato/fechamentos', 'Fechamentos');
+    await page.getByText('Nenhum dia encerrado ainda.').waitFor();
+    await open('/contestacoes', 'Contestações');
+    await page.getByText('Nenhuma contestação nesta operação.').waitFor();
+  });
+});
+
+describe('a dispute', () => {
+  test('is listed with what is held and how long its defence is taken', async () => {
+    await dispute();
+    await open('/contestacoes', 'Contestações');
+    const row = page.locator('tbody tr');
+    await row.getByText('Aberta').waitFor();
+    expect(await row.innerText()).toMatch(/R\$\s50,00[\s\S]*R\$\s50,00[\s\S]*R\$\s0,00/);
+    await row.getByText(/faltam? \d+ dias?|menos de um dia/).waitFor();
+    await inspect(page, 'contestacoes');
+    await row.getByRole('link').click();
+    await page.getByRole('heading', { level: 1, name: 'Cobrança' }).waitFor();
+  });
+});
+
+describe('a closed day', () => {
+  test('leads from its opening to its closing', async () => {
+    const today = dayOf(Date.now());
+    await closeDays(service.runtime, null, endsAt(today) + 3_600_000);
+    await open('/extrato', 'Extrato');
+    await page.getByRole('link', { name: 'Fechamentos' }).click();
+    const row = page.locator('tbody tr');
+    await row.getByText(today.split('-').reverse().join('/')).waitFor();
+    expect(await row.innerText()).toMatch(/R\$\s1\.309,56[\s\S]*−R\$\s50,00[\s\S]*R\$\s1\.259,56/);
+    await inspect(page, 'fechamentos');
+  });
+});

@@ -1,0 +1,84 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Runtime } from '../../src/compose/runtime.ts';
+import { makeCell } from '../../src/db/cells.ts';
+import { verify } from '../../src/ledger/verify.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
+
+/** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
+
+let service: Service;
+let cells: readonly Runtime[];
+let merchants: Merchant[];
+beforeAll(async () => {
+  service = await openService();
+  const login = new pg.Client({ connectionString: service.database.url });
+  await login.connect();
+  await makeCell(login, systemClock.now());
+  await makeCell(login, systemClock.now());
+  await login.end();
+  await service.runtime.cells.refresh();
+  cells = service.runtime.cells.all();
+  merchants = await Promise.all(cells.map((cell) => service.newMerchant(cell)));
+});
+afterAll(() => service?.close());
+
+test('charges, deliveries of the provider, transfers and refunds of every cell', async () => {
+  expect(cells.map(({ cell }) => cell)).toEqual(['vintem', 'vintem_2', 'vintem_3']);
+  for (const [at, merchant] of merchants.entries()) {
+    const { body: charge } = await merchant.charge({ amountCents: 10_000 });
+    await service.simulator.control('POST', `/control/charges/${charge.id.replaceAll('-', '')}/pay`);
+    const status = async (path: string) => (await merchant.call('GET', path)).body.status;
+    await until(async () => (await status(`/payments/${charge.id}`)) === 'paid');
+    const sent = await merchant.transfer();
+    expect(sent.status).toBe(201);
+    await until(async () => (await status(`/payments/${sent.body.id}`)) === 'completed');
+    const refund = { requestKey: crypto.randomUUID(), amountCents: 500, description: '' };
+    const back = await merchant.call('POST', `/payments/${charge.id}/refunds`, refund);
+    expect(back.status).toBe(201);
+    await until(async () => (await status(`/refunds/${back.body.id}`)) === 'completed');
+    expect(await merchant.balanceCents()).toBe(8_500);
+    for (const [other, { cell }] of cells.entries()) {
+      for (const table of ['payment', 'journal', 'balance', 'operation', 'refund', 'event']) {
+        const rows = await service.database.admin(`SELECT FROM ${cell}.${table} WHERE account_id = $1`, [
+          merchant.ownerId,
+        ]);
+        expect(rows.length > 0, `${table} of ${at} in ${cell}`).toBe(other === at);
+      }
+    }
+  }
+});
+
+test('one delivery that names payments of all cells', async () => {
+  const charges = await Promise.all(merchants.map(async (merchant) => (await merchant.charge()).body.id));
+  await service.simulator.behave({ webhook: 'drop' });
+  for (const id of charges)
+    await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+  await service.simulator.behave({});
+  for (const [at, id] of charges.entries())
+    await until(async () => (await merchants[at]?.call('GET', `/payments/${id}`))?.body.status === 'paid');
+});
+
+test('the events of each account, without gaps', async () => {
+  for (const merchant of merchants) {
+    await until(async () => {
+      const { body } = await merchant.call('GET', '/events');
+      return body.events?.some((event: { type: string }) => event.type === 'transfer.completed');
+    });
+  }
+});
+
+test('verify, each cell by itself', async () => {
+  for (const cell of cells) {
+    const result = await verify(cell, {
+      accountId: null,
+      full: true,
+      anchor: null,
+      idOf: (account, requestKey) => paymentIdFor(service.runtime.identity, account, requestKey),
+    });
+    expect(result.checks.filter(({ ok }) => !ok)).toEqual([]);
+    expect(Math.max(...result.checks.map(({ examined }) => examined))).toBeGreaterThan(3);
+  }
+});

@@ -1,0 +1,296 @@
+import { createHmac } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@vintem/simulator';
+import {
+  type Merchant,
+  merchantOf,
+  openService,
+  type Service,
+  type Simulator,
+  simulatorAt,
+  until,
+} from '@vintem/testkit/service.ts';
+import { truthOf } from '@vintem/testkit/truth.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import {
+  type ConnectionDeps,
+  createConnection,
+  listConnections,
+  moveAccount,
+  restoreCredentials,
+  retireConnection,
+  rotateCredentials,
+  setConnection,
+  showConnection,
+  testConnection,
+  type Wanted,
+} from '../../src/connections/connections.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import { certificate, passphrase, pfx } from './certificate.ts';
+
+/** Two merchants with a provider account of their own beside a shared one. Each provider account is a simulator of its own. */
+interface Bank {
+  simulator: Simulator;
+  stop(): Promise<void>;
+}
+
+const clientKey = 'ab'.repeat(32);
+const clientSecretOf = (clientId: string): string =>
+  createHmac('sha256', Buffer.from(clientKey, 'hex')).update(clientId).digest('hex');
+
+let service: Service;
+let banks: Record<'a' | 'b', Bank>;
+let deps: ConnectionDeps;
+
+async function openBank(): Promise<Bank> {
+  const stateDir = await mkdtemp(join(tmpdir(), 'vintem-bank-'));
+  const running = await startSimulator({ host: '127.0.0.1', port: 0, stateDir, clientKey });
+  return {
+    simulator: simulatorAt(running.url),
+    stop: async () => {
+      await running.stop();
+      await rm(stateDir, { recursive: true, force: true });
+    },
+  };
+}
+
+const wanted = (name: 'loja-a' | 'loja-b', more: Partial<Wanted> = {}, credentials: object = {}): Wanted => ({
+  name,
+  adapter: 'efi',
+  mode: 'own',
+  url: (name === 'loja-a' ? banks.a : banks.b).simulator.url,
+  credentials: {
+    clientId: name,
+    clientSecret: clientSecretOf(name),
+    pixKey: `${name}@banco.example`,
+    certificate: pfx.toString('base64'),
+    certificatePassphrase: passphrase,
+    ...credentials,
+  },
+  simulated: false,
+  ...more,
+});
+
+async function merchantOn(connection: string, simulator: Simulator, test: boolean): Promise<Merchant> {
+  const account = await createAccount(service.runtime, { name: 'Loja', test, connection });
+  const key = await service.newKey(account.ownerId, ['read', 'charges', 'transfers']);
+  return merchantOf({ ...account, key, call: service.as(key) }, simulator);
+}
+
+const balanceOf = async (bank: Simulator): Promise<number> => (await truthOf(bank)).balanceCents;
+
+const ended = (ownerId: string): Promise<void> =>
+  until(
+    async () =>
+      (await service.database.admin('SELECT FROM vintem.intent WHERE account_id = $1', [ownerId])).length ===
+      0,
+  );
+
+beforeAll(async () => {
+  service = await openService();
+  banks = { a: await openBank(), b: await openBank() };
+  const { runtime } = service;
+  deps = {
+    ...runtime,
+    actor: 'tester',
+    config: {
+      simulatorUrl: service.simulator.url,
+      publicUrl: service.url,
+      provider: { clientId: 'of the environment', pixKey: 'environment@banco.example' },
+    },
+  };
+});
+afterAll(async () => {
+  await service.close();
+  await Promise.all([banks.a.stop(), banks.b.stop()]);
+});
+
+describe('what cannot be used is named, and nothing is stored', () => {
+  test.each<[string, Partial<Wanted>, object, string]>([
+    ['another adapter', { adapter: 'banco' }, {}, 'adapter: must be one of'],
+    ['a reserved name', { name: 'live' }, {}, "name: live is the connection of the environment's settings"],
+    ['a name that is no name', { name: 'Loja A' }, {}, 'name: takes 2 to 40 small letters'],
+    ['an address without TLS', { url: 'http://pix.example' }, {}, 'url: must be an https URL'],
+    ['a missing member', {}, { pixKey: undefined }, 'pixKey: must be a text'],
+    ['a member of another adapter', {}, { appId: 'x' }, 'appId: is no member of these credentials'],
+    [
+      'a wrong passphrase',
+      {},
+      { certificatePassphrase: 'x' },
+      'certificatePassphrase: is not the passphrase',
+    ],
+    ['bytes that are no certificate', {}, { certificate: 'AAAA' }, 'certificate: is not a PKCS #12 file'],
+    ['a PEM certificate without key', {}, { certificate, certificatePassphrase: undefined }, 'certificate'],
+    [
+      'a key that is no key',
+      {},
+      { certificate, certificateKey: 'x' },
+      'certificateKey: is no private key in PEM',
+    ],
+    ['a wrong secret', {}, { clientSecret: 'x' }, 'token: the provider refuses the credentials'],
+    ['a host where nobody listens', { url: 'http://127.0.0.1:9' }, {}, 'token: the provider is not reached'],
+    [
+      'a trust that does not exist',
+      {},
+      { webhookTrust: 'blind' },
+      'webhookTrust: must be path, mtls or signed',
+    ],
+  ])('%s', async (_, more, credentials, message) => {
+    const before = await listConnections(deps);
+    const attempt = createConnection(deps, wanted('loja-a', more, credentials));
+    await expect(attempt).rejects.toThrow(message);
+    expect(await listConnections(deps)).toEqual(before);
+  });
+
+  test('a certificate that has expired', async () => {
+    const clock = { ...deps.clock, now: () => Date.parse('2127-01-01') };
+    await expect(createConnection({ ...deps, clock }, wanted('loja-a'))).rejects.toThrow(
+      'certificate: has expired on 2126-10-27',
+    );
+  });
+});
+
+test('two merchants with connections of their own beside a shared one: each cent stands at its own provider', async () => {
+  const made = await createConnection(deps, wanted('loja-a'));
+  expect(made).toMatchObject({ name: 'loja-a', adapter: 'efi', mode: 'own', state: 'active', test: false });
+  expect(new Date(made.certificateExpiresAt ?? 0).getUTCFullYear()).toBe(2126);
+  await createConnection(deps, wanted('loja-b'));
+  await expect(createConnection(deps, wanted('loja-b'))).rejects.toThrow(
+    'there is a connection loja-b already',
+  );
+  // Another connection for an account that has one would book its payments a second time, as money of nobody.
+  const taken = { clientId: 'loja-c', clientSecret: clientSecretOf('loja-c') };
+  for (const [member, theirs] of [
+    ['clientId: is that of the connection loja-b', { pixKey: 'loja-c@banco.example' }],
+    ['pixKey: is that of the connection loja-b', taken],
+    ['pixKey: is that of the connection live', { ...taken, pixKey: 'environment@banco.example' }],
+  ] as const) {
+    const again = { ...wanted('loja-b', {}, theirs), name: 'loja-c' };
+    await expect(createConnection(deps, again)).rejects.toThrow(member);
+  }
+  await expect(rotateCredentials(deps, 'loja-b', { pixKey: 'loja-a@banco.example' })).rejects.toThrow(
+    'pixKey: is that of the connection loja-a',
+  );
+  expect((await testConnection(deps, 'loja-a')).findings.every(({ ok }) => ok)).toBe(true);
+  // A running process takes them up by itself.
+  await until(async () => service.runtime.providers.has('loja-a') && service.runtime.providers.has('loja-b'));
+
+  const ofA = await merchantOn('loja-a', banks.a.simulator, false);
+  const ofB = await merchantOn('loja-b', banks.b.simulator, false);
+  const shared = await service.newMerchant();
+  await expect(merchantOn('loja-a', banks.a.simulator, false)).rejects.toThrow('belongs to one account');
+  await expect(merchantOn('loja-b', banks.b.simulator, true)).rejects.toThrow('moves money');
+
+  for (const [merchant, cents] of [
+    [ofA, 5_000],
+    [ofB, 7_000],
+    [shared, 9_000],
+  ] as const) {
+    await merchant.receive(cents);
+    expect((await merchant.transfer({ amountCents: 1_000 })).status).toBe(201);
+    await ended(merchant.ownerId);
+  }
+  const balances = new Map([
+    ['loja-a', await balanceOf(banks.a.simulator)],
+    ['loja-b', await balanceOf(banks.b.simulator)],
+    ['simulator', await balanceOf(service.simulator)],
+  ]);
+  expect([...balances.values()]).toEqual([4_025, 6_025, 8_025]);
+  const provider = { payouts: [], charges: [], balanceCents: null, balances };
+  expect(await violationsOfBooks(service, { provider })).toEqual([]);
+  const compared = await reconcile(service.runtime, deps, { accountId: null, sinceMs: null });
+  expect(compared).toMatchObject({ compared: 6, missing: 0, unexpected: 0, different: 0, setAside: 0 });
+
+  // A cent that is booked on another connection than where it is shows.
+  const wrong = new Map(balances).set('loja-a', 4_026).set('loja-b', 6_024);
+  const broken = await violationsOfBooks(service, { provider: { ...provider, balances: wrong } });
+  expect(broken.map(({ number }) => number)).toEqual([52]);
+
+  const events = await service.database.admin<{ live: boolean }>(
+    `SELECT DISTINCT (body::jsonb ->> 'livemode')::boolean AS live FROM vintem.event WHERE account_id = $1`,
+    [ofA.ownerId],
+  );
+  expect(events).toEqual([{ live: true }]);
+});
+
+test('an account is moved only with nothing open; what still comes of the old connection is booked there', async () => {
+  await setConnection(deps, 'loja-b', { mode: 'shared' });
+  const { ownerId } = await createAccount(service.runtime, {
+    name: 'Loja',
+    test: false,
+    connection: 'loja-b',
+  });
+  const key = await service.newKey(ownerId, ['read', 'charges', 'transfers']);
+  const [row] = await service.database.admin<{ id: string }>(
+    'SELECT id FROM vintem.operation WHERE account_id = $1',
+    [ownerId],
+  );
+  const merchant = merchantOf(
+    { ownerId, operationId: row?.id ?? '', key, call: service.as(key) },
+    banks.b.simulator,
+  );
+  await merchant.receive(5_000);
+  const { body: transfer } = await merchant.transfer({ amountCents: 2_000 });
+  await ended(ownerId);
+  await banks.b.simulator.behave({ payout: 'stay-pending' });
+  const { body: pending } = await merchant.transfer({ amountCents: 1_000 });
+  const other = {
+    clientId: 'loja-c',
+    clientSecret: clientSecretOf('loja-c'),
+    pixKey: 'loja-c@banco.example',
+  };
+  await createConnection(deps, wanted('loja-a', { name: 'loja-c', mode: 'shared' }, other));
+  await expect(moveAccount(deps, ownerId, 'loja-c')).rejects.toThrow('the account has unfinished payments');
+  await expect(moveAccount(deps, ownerId, 'loja-a')).rejects.toThrow('belongs to one account');
+  await expect(moveAccount(deps, ownerId, 'simulator')).rejects.toThrow('moves no money');
+  const idOf = (id: string): string => id.replaceAll('-', '');
+  await banks.b.simulator.control('POST', `/control/payouts/${idOf(pending.id)}/complete`);
+  await ended(ownerId);
+  expect(await moveAccount(deps, ownerId, 'loja-c')).toEqual({ ownerId, connection: 'loja-c' });
+  await expect(retireConnection(deps, 'loja-b')).rejects.toThrow('accounts are bound to it');
+
+  await banks.b.simulator.control('POST', `/control/payouts/${idOf(transfer.id)}/return`);
+  const journalsOf = () =>
+    service.database.admin<{ template: string; connection: string }>(
+      `SELECT template, connection FROM vintem.journal WHERE subject = $1 AND clearing <> 0 ORDER BY seq`,
+      [transfer.id],
+    );
+  await until(async () => (await journalsOf()).length === 2);
+  const journals = await journalsOf();
+  expect(journals).toEqual([
+    { template: 'complete', connection: 'loja-b' },
+    { template: 'return', connection: 'loja-b' },
+  ]);
+  expect(await violationsOfBooks(service)).toEqual([]);
+});
+
+test('credentials change and change back beside a running service', async () => {
+  const before = await showConnection(deps, 'loja-a');
+  await expect(rotateCredentials(deps, 'loja-a', { clientSecret: 'x' })).rejects.toThrow(
+    'token: the provider refuses',
+  );
+  expect(await showConnection(deps, 'loja-a')).toEqual(before);
+  await expect(restoreCredentials(deps, 'loja-a')).rejects.toThrow('no credentials from before');
+  const provider = service.runtime.providers.get('loja-a');
+  await rotateCredentials(deps, 'loja-a', { clientId: 'other', clientSecret: clientSecretOf('other') });
+  await service.runtime.connections.refresh();
+  expect(service.runtime.providers.get('loja-a')).toBe(provider);
+  expect(await provider?.balance()).toMatchObject({ availableCents: await balanceOf(banks.a.simulator) });
+  await restoreCredentials(deps, 'loja-a');
+  const [row] = await service.database.admin<{ credentials: Buffer }>(
+    `SELECT credentials FROM vintem.connection WHERE id = 'loja-a'`,
+  );
+  expect(row?.credentials.toString('latin1')).not.toContain('banco.example');
+  const audit = await service.database.admin<{ action: string }>(
+    `SELECT action FROM vintem.audit WHERE subject = 'loja-a' ORDER BY at, id`,
+  );
+  expect(audit.map(({ action }) => action)).toEqual([
+    'connection.create',
+    'connection.rotate',
+    'connection.rotate_back',
+  ]);
+});

@@ -1,0 +1,80 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+
+/** What stands in deploy/, as far as it can be judged by reading. `deploy/check` asks the tools. */
+
+const at = (path: string): string => fileURLToPath(new URL(`../../../deploy/${path}`, import.meta.url));
+const read = (path: string): string => readFileSync(at(path), 'utf8');
+
+interface Part {
+  build?: object;
+  image: string;
+  read_only?: boolean;
+  cap_drop?: string[];
+  security_opt?: string[];
+  ports?: string[];
+  secrets?: string[];
+  environment?: Record<string, string>;
+  volumes?: string[];
+}
+const compose = parse(read('compose.yaml'), { merge: true }) as {
+  services: Record<string, Part>;
+  secrets: Record<string, { file: string }>;
+};
+const services = Object.entries(compose.services);
+
+test('compose: no part of ours can write to its image, gain a right, or has the owner of the schema as its login', () => {
+  const ours = services.filter(([, part]) => part.build);
+  expect(ours.map(([name]) => name)).toEqual(['migrate', 'api', 'worker', 'simulator']);
+  for (const [name, part] of ours) {
+    expect(part, name).toMatchObject({
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
+    });
+    expect(part.secrets?.includes('migration_database_url') ?? false, name).toBe(name === 'migrate');
+  }
+});
+
+test('compose: only the proxy listens beyond this machine', () => {
+  for (const [name, { ports = [] }] of services)
+    if (name !== 'proxy') for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
+});
+
+test('compose: images have a version, and passwords no default', () => {
+  for (const [name, { image, environment = {} }] of services) {
+    expect(image, name).toMatch(/:v?\d|^\$\{VINTEM_IMAGE:-vintem:\d/);
+    for (const [key, value] of Object.entries(environment))
+      if (/PASSWORD|SECRET|DATABASE_URL/.test(key)) expect(String(value), key).toMatch(/^\/run\/secrets\//);
+  }
+  const made = [...read('compose/secrets.sh').matchAll(/^make (\w+) /gm)].map(([, name]) => name);
+  expect(made.sort()).toEqual(Object.keys(compose.secrets).sort());
+});
+
+test('compose: every file that it mounts exists', () => {
+  const files = services.flatMap(([, { volumes = [] }]) => volumes).filter((one) => one.startsWith('./'));
+  expect(files.length).toBeGreaterThan(5);
+  for (const file of files) expect(existsSync(at(file.split(':')[0] as string)), file).toBe(true);
+});
+
+test('Dockerfile: pinned bases, another user than root, exec forms, the live check', () => {
+  const text = read('image/Dockerfile');
+  const bases = [...text.matchAll(/^FROM .*$/gm)].map(([line]) => line);
+  for (const base of bases) expect(base).toMatch(/@sha256:[0-9a-f]{64}/);
+  expect(text).toMatch(/^USER 65532:65532$/m);
+  expect(text).toMatch(/HEALTHCHECK [^\n]*\\\n {2}CMD \[.*"check", "--live"\]/);
+  expect(text).toMatch(/^ENTRYPOINT \["\/usr\/bin\/node", "server\/src\/cli\/launch\.js"\]$/m);
+});
+
+test('units: no secret as a setting, and only the migration has the login of the owner', () => {
+  for (const part of ['api', 'worker', 'migrate']) {
+    const unit = read(`systemd/vintem-${part}.service`);
+    expect(unit).not.toMatch(/^Environment=.*(?:VINTEM_SECRET|DATABASE_URL)=/m);
+    expect(unit.includes('migration-database-url'), part).toBe(part === 'migrate');
+    expect(unit).toMatch(
+      /^RestartPreventExitStatus=2$/m.test(unit) ? /^Restart=on-failure$/m : /^Type=oneshot$/m,
+    );
+  }
+});

@@ -1,0 +1,67 @@
+import { adapterKit } from '../../../testkit/src/adapter-kit.ts';
+import { createApiPixProvider } from '../../src/provider/api-pix.ts';
+import { createEfiProvider } from '../../src/provider/efi.ts';
+import { createWooviProvider } from '../../src/provider/woovi.ts';
+
+/** Every adapter against the simulator's dialect of its protocol. */
+
+adapterKit({
+  name: 'Efí',
+  path: '',
+  tokens: true,
+  payouts: true,
+  refundRefusal: true,
+  create: (baseUrl, world, limits) =>
+    createEfiProvider({
+      connection: 'kit',
+      test: true,
+      baseUrl,
+      clientId: 'vintem',
+      clientSecret: 'a secret',
+      pixKey: 'recebedor@vintem.example',
+      webhook: { trust: 'signed', secret: 'a secret' },
+      limits,
+      ...world,
+    }),
+});
+
+adapterKit({
+  name: 'Woovi',
+  path: '/woovi',
+  tokens: false,
+  payouts: true,
+  refundRefusal: false,
+  create: (baseUrl, world, limits) =>
+    createWooviProvider({
+      connection: 'kit',
+      test: true,
+      baseUrl,
+      appId: Buffer.from('vintem:a secret').toString('base64'),
+      limits,
+      ...world,
+    }),
+});
+
+adapterKit({
+  name: 'API Pix',
+  path: '/api-pix',
+  tokens: true,
+  payouts: false,
+  refundRefusal: true,
+  create: (baseUrl, { net, clock, log }, limits) =>
+    createApiPixProvider({
+      connection: 'kit',
+      test: true,
+      url: `${baseUrl}/v2`,
+      tokenUrl: `${baseUrl}/oauth/token`,
+      token: { body: 'form', client: 'body', scope: 'cob.read cob.write' },
+      clientId: 'vintem',
+      clientSecret: 'a secret',
+      pixKey: 'recebedor@vintem.example',
+      trust: 'path',
+      limits,
+      net,
+      clock,
+      log,
+    }),
+});

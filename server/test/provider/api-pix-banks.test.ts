@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { createLog } from '../../src/ground/log.ts';
+import { systemClock } from '../../src/ports/clock.ts';
+import type { Net, NetRequest } from '../../src/ports/net.ts';
+import { apiPixAdapters } from '../../src/provider/api-pix.ts';
+import { banks } from '../../src/provider/api-pix-banks.ts';
+
+/** How each bank of the table is asked: its own addresses, form of tokens, headers and texts of the QR. */
+
+type Name = keyof typeof banks;
+const names = Object.keys(banks) as Name[];
+const txid = 'a'.repeat(32);
+
+async function asked(name: Name, url: string, answer: object = {}) {
+  const calls: NetRequest[] = [];
+  const net = {
+    async request(request: NetRequest) {
+      calls.push(request);
+      const isToken =
+        request.headers?.['content-type'] !== 'application/json' || request.url.includes('oauth');
+      const token = { access_token: 'token', expires_in: 300 };
+      const body = isToken && request.method === 'POST' ? token : answer;
+      return { status: 200, headers: {}, text: JSON.stringify(body) };
+    },
+  } as Net;
+  const provider = apiPixAdapters[name].create(
+    {
+      name: 'bank',
+      test: false,
+      simulated: false,
+      url,
+      credentials: {
+        clientId: 'an id',
+        clientSecret: 's&=',
+        pixKey: 'chave',
+        appKey: 'app key',
+        accountNumber: '123',
+      },
+      certificate: null,
+    },
+    { net, clock: systemClock, log: createLog('silent') },
+  );
+  const charge = await provider.createCharge({
+    txid,
+    amountCents: 100,
+    payerName: 'Maria',
+    description: '',
+    expirySeconds: 3600,
+  });
+  await provider.statement({ fromMs: 1_500, toMs: 2_500 });
+  const [token, create, list] = calls;
+  if (!token || !create || !list) throw new Error('calls are missing');
+  return { charge, token, create, list };
+}
+
+const cob = (more: object) => ({
+  txid,
+  status: 'ATIVA',
+  valor: { original: '1.00' },
+  calendario: { criacao: new Date().toISOString(), expiracao: 3600 },
+  ...more,
+});
+
+test.each(names)('%s: every value of the table says where it is from', (name) => {
+  const { live, token, ...rest } = banks[name];
+  const said = [live.url, live.tokenUrl, token, ...Object.values(rest)].filter(
+    (one): one is { source: string; sure: string; value: unknown } =>
+      typeof one === 'object' && one !== null && 'sure' in one,
+  );
+  expect(said.length).toBeGreaterThanOrEqual(3);
+  for (const { source, sure } of said) {
+    expect(source).toMatch(/^github\.com\//);
+    expect(['bank', 'client', 'differs']).toContain(sure);
+  }
+});
+
+test.each(names)('%s: is asked at its own addresses', async (name) => {
+  const { live } = banks[name];
+  const { token, create } = await asked(name, live.url.value);
+  expect(token.url.split('?')[0]).toBe(live.tokenUrl.value);
+  expect(create.url.split('?')[0]).toBe(`${live.url.value}/cob/${txid}`);
+  expect(create).toMatchObject({ method: 'PUT', headers: { authorization: 'Bearer token' } });
+  // What is secret never stands in an address.
+  expect(`${token.url} ${create.url}`).not.toContain('s%26%3D');
+});
+
+describe('the forms of tokens', () => {
+  const fieldsOf = (body: unknown) => Object.fromEntries(new URLSearchParams(String(body)));
+
+  test('a form with HTTP Basic', async () => {
+    const { token } = await asked('sicredi', banks.sicredi.live.url.value);
+    expect(fieldsOf(token.body)).toMatchObject({ grant_type: 'client_credentials' });
+    expect(fieldsOf(token.body).scope).toContain('cob.write');
+    expect(token.headers?.authorization).toBe(`Basic ${btoa('an id:s&=')}`);
+  });
+
+  test('a form with id and secret in it', async () => {
+    const { token } = await asked('itau', banks.itau.live.url.value);
+    expect(fieldsOf(token.body)).toEqual({
+      grant_type: 'client_credentials',
+      client_id: 'an id',
+      client_secret: 's&=',
+    });
+    expect(token.headers).not.toHaveProperty('authorization');
+  });
+
+  test('a form without a secret, where the certificate proves the client', async () => {
+    const { token, create } = await asked('sicoob', banks.sicoob.live.url.value);
+    expect(fieldsOf(token.body)).not.toHaveProperty('client_secret');
+    expect(create.headers?.client_id).toBe('an id');
+  });
+
+  test('the grant in the address, and the client in the body', async () => {
+    const { token } = await asked('santander', banks.santander.live.url.value);
+    expect(token.url).toMatch(/\?grant_type=client_credentials$/);
+    expect(fieldsOf(token.body)).toEqual({ client_id: 'an id', client_secret: 's&=' });
+  });
+});
+
+describe('what banks want beside', () => {
+  test('a key in the query of every call', async () => {
+    const { create, list } = await asked('bb', banks.bb.live.url.value);
+    expect(create.url).toMatch(/\?gw-dev-app-key=app%20key$/);
+    expect(list.url).toMatch(/&gw-dev-app-key=app%20key$/);
+  });
+
+  test('the account, where the application serves several', async () => {
+    const { create } = await asked('inter', banks.inter.live.url.value);
+    expect(create.headers?.['x-conta-corrente']).toBe('123');
+    expect((await asked('c6', banks.c6.live.url.value)).create.headers).not.toHaveProperty(
+      'x-conta-corrente',
+    );
+  });
+
+  test('an id of its own on every call', async () => {
+    const { create, list } = await asked('itau', banks.itau.live.url.value);
+    const ids = [create, list].map(({ headers }) => headers?.['x-correlationID']);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('times without milliseconds, and no moment of the window left out', async () => {
+    const { list } = await asked('santander', banks.santander.live.url.value);
+    const { searchParams } = new URL(list.url);
+    expect([searchParams.get('inicio'), searchParams.get('fim')]).toEqual([
+      '1970-01-01T00:00:01Z',
+      '1970-01-01T00:00:03Z',
+    ]);
+  });
+
+  test.each<[Name, object]>([
+    ['sicoob', { brcode: 'a code' }],
+    ['bb', { textoImagemQRcode: 'a code' }],
+    ['c6', { pixCopiaECola: 'a code' }],
+  ])('%s: the text of the QR in its own field', async (name, more) => {
+    const { charge } = await asked(name, banks[name].live.url.value, cob(more));
+    expect(charge).toMatchObject({ outcome: 'accepted', report: { copyPaste: 'a code' } });
+  });
+
+  test('another address needs an address for tokens', async () => {
+    await expect(asked('c6', 'https://another.example/pix')).rejects.toThrow(/^tokenUrl: is missing/);
+  });
+});

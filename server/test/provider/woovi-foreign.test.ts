@@ -1,0 +1,397 @@
+import { generateKeyPairSync, sign } from 'node:crypto';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { foreign } from '../../../simulator/test/foreign.ts';
+import type { Log } from '../../src/ground/log.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import type { Net, NetAnswer, NetRequest } from '../../src/ports/net.ts';
+import { createWooviProvider } from '../../src/provider/woovi.ts';
+
+/** The adapter reads what Woovi really sends: every body here comes from outside (`contract/provider-bodies/woovi`). */
+
+let answers: NetAnswer[] = [];
+let calls: NetRequest[] = [];
+let warned: string[] = [];
+let now = 0;
+const net = {
+  async request(request: NetRequest) {
+    calls.push(request);
+    const answer = answers.shift();
+    if (!answer) throw new Error(`no answer for ${request.method} ${request.url}`);
+    return answer;
+  },
+} as Net;
+const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
+const note = (_: unknown, message: string) => void warned.push(message);
+const log = { warn: note, error: note, info: note, debug: note } as unknown as Log;
+
+const saying = (name: string): NetAnswer => {
+  const { status = 200, headers = {}, body } = foreign(name);
+  return { status, headers, text: JSON.stringify(body) };
+};
+const notFound: NetAnswer = { status: 400, headers: {}, text: '{"error":"Payment not found"}' };
+
+const create = () =>
+  createWooviProvider({
+    connection: 'live',
+    test: false,
+    baseUrl: 'https://api.woovi.com',
+    appId: 'Q2xpZW50X0lk',
+    net,
+    clock,
+    log,
+  });
+
+beforeEach(() => {
+  answers = [];
+  calls = [];
+  warned = [];
+  now = Date.parse('2026-11-21T12:00:00Z');
+});
+
+const send = (providerId = 'payment-1', amountCents = 100) =>
+  create().sendPayout({
+    providerId,
+    amountCents,
+    pixKey: 'c4249323-b4ca-43f2-8139-8232aab09b93',
+    pixKeyType: 'RANDOM',
+    description: 'pagamento comentário',
+  });
+
+describe('a refund', () => {
+  const refund = foreign('woovi/refund-answer').body as { refund: { correlationID: string } };
+  const providerId = refund.refund.correlationID;
+  const send = () =>
+    create().sendRefund({ endToEnd: 'E1', providerId, amountCents: 100, description: 'Devolução' });
+
+  test('is asked for under our id, and is under way', async () => {
+    answers = [saying('woovi/refund-answer')];
+    expect(await send()).toMatchObject({
+      outcome: 'accepted',
+      report: { providerId, amountCents: 100, status: 'pending', rtrId: null },
+    });
+    expect(JSON.parse(String(calls[0]?.body))).toEqual({
+      transactionEndToEndId: 'E1',
+      correlationID: providerId,
+      value: 100,
+      comment: 'Devolução',
+    });
+  });
+
+  test('is found with its end, or without one where the answer has no status', async () => {
+    const body = foreign('woovi/refund').body as { pixTransactionRefund: { correlationID: string } };
+    const { correlationID } = body.pixTransactionRefund;
+    answers = [saying('woovi/refund')];
+    expect(await create().queryRefund('E1', correlationID)).toMatchObject({
+      outcome: 'found',
+      report: { status: 'completed', rtrId: 'D09089356202108032000a543e325902', amountCents: 100 },
+    });
+    const { status: _, ...rest } = body.pixTransactionRefund as Record<string, unknown>;
+    answers = [{ status: 200, headers: {}, text: JSON.stringify({ pixTransactionRefund: rest }) }];
+    expect(await create().queryRefund('E1', correlationID)).toMatchObject({ report: { status: 'pending' } });
+  });
+
+  test('is refused by no text of an answer: only its query and its delivery end it', async () => {
+    answers = [{ status: 400, headers: {}, text: '{"error":"Valor do reembolso inválido"}' }];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
+    answers = [{ status: 400, headers: {}, text: '{"error":"Já existe um reembolso com o correlationID"}' }];
+    expect(await send()).toEqual({ outcome: 'duplicate' });
+    answers = [saying('woovi/scope-missing')];
+    expect(await send()).toMatchObject({ outcome: 'notSent' });
+  });
+});
+
+describe('disputes', () => {
+  const pix = (endToEndId: string): NetAnswer => ({
+    status: 200,
+    headers: {},
+    text: JSON.stringify({ transaction: { endToEndId, value: 4_500, type: 'PAYMENT' } }),
+  });
+
+  test('are listed with their own amount, or that of their Pix', async () => {
+    answers = [saying('woovi/dispute-list'), pix('E31680151202503252045C0MHIPSJI6S')];
+    const listed = await create().disputes?.list({ fromMs: 0, toMs: now });
+    expect(listed).toMatchObject({
+      outcome: 'listed',
+      complete: true,
+      reports: [
+        { providerId: '67e3170b38e62d5935ed4faf', amountCents: 100, status: 'open', deadlineAt: null },
+        { amountCents: 4_500, status: 'rejected', reason: null },
+      ],
+    });
+  });
+
+  test('without an amount that can be had, or of a status that is new, are not guessed', async () => {
+    answers = [saying('woovi/dispute-list'), { status: 500, headers: {}, text: '{}' }];
+    expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({ outcome: 'unclear' });
+    const disputes = [{ endToEndId: 'E1', status: 'ESCALATED', value: 1 }];
+    answers = [{ status: 200, headers: {}, text: JSON.stringify({ disputes }) }];
+    expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({
+      complete: false,
+      reports: [],
+    });
+  });
+});
+
+describe('a send', () => {
+  test('asks as documented, with the key alone and without a token', async () => {
+    answers = [saying('woovi/payment-answer')];
+    await send();
+    expect(calls).toMatchObject([
+      {
+        method: 'POST',
+        url: 'https://api.woovi.com/api/v1/payment',
+        headers: { authorization: 'Q2xpZW50X0lk' },
+      },
+    ]);
+    const { body } = foreign('woovi/payment-request') as { body: Record<string, unknown> };
+    // The text is plain, as bank statements show it.
+    const expected = { ...body, comment: 'pagamento comentario', type: 'PIX_KEY' };
+    expect(JSON.parse(String(calls[0]?.body))).toEqual(expected);
+  });
+
+  test('that was approved is pending', async () => {
+    answers = [saying('woovi/payment-answer')];
+    expect(await send()).toMatchObject({
+      outcome: 'accepted',
+      report: { status: 'pending', endToEnd: null },
+    });
+  });
+
+  test('that waits for a person is open, and operators read so', async () => {
+    answers = [saying('woovi/payment-answer-created')];
+    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
+    expect(warned).toEqual(["a payout waits for a person's approval in the provider's panel"]);
+  });
+
+  test('without balance may stand there as created: then it is open', async () => {
+    answers = [saying('woovi/payment-without-balance'), saying('woovi/payment-answer-created')];
+    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
+    answers = [saying('woovi/payment-without-balance'), notFound];
+    expect(await send('payment1')).toMatchObject({ outcome: 'unclear' });
+  });
+
+  test('that was refused counts only when the payout is not there', async () => {
+    answers = [saying('woovi/payment-key-not-found'), notFound];
+    expect(await send()).toMatchObject({ outcome: 'refused', reason: 'pix_key_not_found' });
+    answers = [saying('woovi/payment-key-not-found'), { ...saying('woovi/payment-answer-created') }];
+    expect(await send('payment1')).toMatchObject({ outcome: 'accepted', report: { status: 'pending' } });
+    answers = [saying('woovi/payment-key-not-found'), { status: 500, headers: {}, text: '{}' }];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'server' });
+  });
+
+  test('under a used id is a duplicate', async () => {
+    answers = [saying('woovi/payment-duplicate')];
+    expect(await send()).toEqual({ outcome: 'duplicate' });
+  });
+
+  test('that asks for a rest is unclear', async () => {
+    answers = [saying('woovi/bucket-empty')];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause: 'rateLimited' });
+  });
+
+  test.each(['woovi/app-id-invalid', 'woovi/scope-missing'])('%s is not sent, and is named', async (name) => {
+    answers = [saying(name)];
+    expect(await send()).toMatchObject({ outcome: 'notSent' });
+    expect(warned).toEqual(['the provider refused our AppID: check it and its permissions (scopes)']);
+  });
+
+  test.each([
+    [{ status: 400, headers: {}, text: '{"error":"Something new"}' }, 'unknownRefusal'],
+    [{ status: 422, headers: {}, text: '{"errorCode":"INVALID_PIX_KEY","error":"x"}' }, 'unknownRefusal'],
+    [{ status: 503, headers: {}, text: '<html>' }, 'server'],
+  ])('%o is unclear', async (answer, cause) => {
+    answers = [answer];
+    expect(await send()).toMatchObject({ outcome: 'unclear', cause });
+  });
+});
+
+describe('what is read', () => {
+  test('a confirmed payout', async () => {
+    answers = [saying('woovi/payment-confirmed')];
+    expect(await create().queryPayout('payment-1')).toMatchObject({
+      outcome: 'found',
+      report: { status: 'completed', endToEnd: 'E...', settledAt: Date.parse('2025-01-01T00:00:00.000Z') },
+    });
+  });
+
+  test('DENIED, of which no document says what it means, ends nothing', async () => {
+    const confirmed = foreign('woovi/payment-confirmed').body as { payment: object };
+    const denied = { payment: { ...confirmed.payment, status: 'DENIED' } };
+    answers = [{ status: 200, headers: {}, text: JSON.stringify(denied) }];
+    expect(await create().queryPayout('payment-1')).toMatchObject({ report: { status: 'pending' } });
+  });
+
+  test.each(['Company not found', 'Invalid Authorization header', 'Account not found'])(
+    '"%s" says nothing of the payout',
+    async (error) => {
+      answers = [{ status: 400, headers: {}, text: JSON.stringify({ error }) }];
+      expect(await create().queryPayout('payment-1')).toMatchObject({ outcome: 'unclear' });
+    },
+  );
+
+  test('a list of payouts', async () => {
+    answers = [saying('woovi/payment-list')];
+    const listed = await create().listPayouts({ fromMs: 0, toMs: now });
+    expect(listed).toMatchObject({
+      complete: true,
+      reports: [{ providerId: 'payment1', status: 'completed' }],
+    });
+  });
+
+  test('a created charge', async () => {
+    answers = [saying('woovi/charge-answer')];
+    const txid = 'c782e0ac-833d-4a89-9e73-9b60b2b41d3a';
+    const outcome = await create().createCharge({
+      txid,
+      amountCents: 100,
+      payerName: 'João',
+      description: '',
+      expirySeconds: 60,
+    });
+    expect(outcome).toMatchObject({
+      outcome: 'accepted',
+      report: { txid, amountCents: 100, expiresAt: Date.parse('2023-02-25T20:09:06.141Z') },
+    });
+    // Woovi takes no shorter life than five minutes.
+    expect(JSON.parse(String(calls[0]?.body))).toMatchObject({ expiresIn: 300 });
+    expect(JSON.parse(String(calls[0]?.body))).not.toHaveProperty('customer');
+  });
+
+  test('a paid charge without its Pix is no answer', async () => {
+    const { charge } = foreign('woovi/delivery-charge-completed').body as {
+      charge: { correlationID: string };
+    };
+    const empty = { status: 200, headers: {}, text: '{"transactions":[],"pageInfo":{"hasNextPage":false}}' };
+    answers = [{ status: 200, headers: {}, text: JSON.stringify({ charge }) }, empty];
+    expect(await create().queryCharge(charge.correlationID)).toMatchObject({
+      outcome: 'unclear',
+      cause: 'unreadable',
+    });
+  });
+
+  test('the balance, of the default account or of one', async () => {
+    answers = [saying('woovi/account-list')];
+    expect(await create().balance()).toMatchObject({
+      availableCents: 129_430,
+      totalCents: 129_430,
+      blocked: null,
+    });
+  });
+
+  test('whose Pix a transaction is', async () => {
+    answers = [saying('woovi/transaction')];
+    expect(await create().findPix('E18236120202012032010s0133872GZA')).toEqual({
+      outcome: 'found',
+      report: { direction: 'received', providerId: '9134e286-6f71-427a-bf00-241681624586' },
+    });
+  });
+});
+
+describe('a delivery', () => {
+  const { publicKey, privateKey } = generateKeyPairSync('rsa', { modulusLength: 1024 });
+  const pem = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+  const keysAnswer = (...keys: string[]): NetAnswer => ({
+    status: 200,
+    headers: {},
+    text: JSON.stringify({
+      public_keys: keys.map((key) => ({ key_identifier: 'k', is_current: true, key })),
+    }),
+  });
+  const { public_keys: [{ key: realKey = '' } = {}] = [] } = foreign('woovi/public-keys').body as {
+    public_keys: { key: string }[];
+  };
+  const signed = (body: unknown) => {
+    const rawBody = Buffer.from(JSON.stringify(body));
+    const signature = sign('RSA-SHA256', rawBody, privateKey).toString('base64');
+    return { headers: { 'x-webhook-signature': signature }, rawBody, receivedAt: now };
+  };
+
+  test.each<[string, Record<string, unknown>]>([
+    [
+      'woovi/delivery-charge-completed',
+      {
+        received: [
+          {
+            txid: '3f2a2690-8224-4aae-a1ba-ed26d4d61f81',
+            amountCents: 1,
+            endToEnd: 'Efa8df7c628cf43d2af424696ea0c6444',
+          },
+        ],
+      },
+    ],
+    ['woovi/delivery-transaction-received', { received: [{ txid: null, amountCents: 200 }] }],
+    ['woovi/delivery-movement-confirmed', { payouts: [{ status: 'completed', amountCents: 30 }] }],
+    ['woovi/delivery-movement-failed', { payouts: [{ status: 'refused', reason: 'provider_refused' }] }],
+    ['woovi/delivery-movement-failed-code', { payouts: [{ status: 'refused', reason: 'provider_refused' }] }],
+    ['woovi/delivery-movement-removed', { received: [], payouts: [] }],
+    [
+      'woovi/delivery-refund-received',
+      {
+        returned: [
+          {
+            endToEnd: 'E31680151202508141543GVL7OCT44VU',
+            back: { rtrId: 'D548114172025081421318FbVaF2LTWr', amountCents: 10_001, status: 'settled' },
+          },
+        ],
+      },
+    ],
+    ['woovi/delivery-refund-sent', { returned: [{ back: { amountCents: 10_001 } }] }],
+    [
+      'woovi/delivery-refund-sent-rejected',
+      {
+        returned: [
+          {
+            endToEnd: 'E31680151202508221630EG1PB3VBC54',
+            back: { rtrId: 'D54811417202508221647qjsBFT3ArbQ', amountCents: 10_001, status: 'failed' },
+          },
+        ],
+      },
+    ],
+    ['woovi/delivery-refund-received-rejected', { received: [], payouts: [] }],
+  ])('%s', async (name, expected) => {
+    answers = [keysAnswer(realKey, pem)];
+    expect(await create().parseWebhook(signed(foreign(name).body))).toMatchObject({
+      authentic: true,
+      ...expected,
+    });
+  });
+
+  test('at registration names no money, and needs no signature', async () => {
+    const rawBody = Buffer.from(JSON.stringify(foreign('woovi/delivery-test').body));
+    const content = await create().parseWebhook({ headers: {}, rawBody, receivedAt: now });
+    expect(content).toEqual({ authentic: true, received: [], payouts: [] });
+  });
+
+  test('that calls itself a test and names money is none', async () => {
+    const forged = {
+      ...(foreign('woovi/delivery-charge-completed').body as object),
+      evento: 'teste_webhook',
+    };
+    const rawBody = Buffer.from(JSON.stringify(forged));
+    expect(await create().parseWebhook({ headers: {}, rawBody, receivedAt: now })).toMatchObject({
+      authentic: false,
+    });
+  });
+
+  test('under a new key asks for the keys again, and a flood of forged ones does not', async () => {
+    const provider = create();
+    const delivery = signed(foreign('woovi/delivery-movement-confirmed').body);
+    answers = [keysAnswer(realKey)];
+    expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: false });
+    expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: false });
+    expect(calls).toHaveLength(1);
+    now += 11_000;
+    answers = [keysAnswer(realKey, pem)];
+    expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
+  });
+
+  test('keys that cannot be read again serve on', async () => {
+    const provider = create();
+    const delivery = signed(foreign('woovi/delivery-movement-confirmed').body);
+    answers = [keysAnswer(pem)];
+    await provider.parseWebhook(delivery);
+    now += 2 * 3_600_000;
+    answers = [{ status: 503, headers: {}, text: '' }];
+    expect(await provider.parseWebhook(delivery)).toMatchObject({ authentic: true });
+  });
+});

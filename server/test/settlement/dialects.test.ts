@@ -1,0 +1,119 @@
+import { type Dialect, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { incidentsOf, journalsOf, providerIdOf, statusOf } from '@vintem/testkit/settlement.ts';
+import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+/** A merchant's day in every protocol, told by deliveries: the whole service, and only the adapter differs. */
+describe.each<Dialect>(['efi', 'woovi'])('in the protocol of %s', (dialect) => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await openService({ dialect });
+  });
+  afterAll(() => service?.close());
+
+  const becomes = (id: string, status: string) => until(async () => (await statusOf(service, id)) === status);
+  const funded = async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(20_000);
+    return merchant;
+  };
+
+  test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {
+    const merchant = await funded();
+    const { body } = await merchant.transfer({ amountCents: 3000 });
+    await becomes(body.id, 'completed');
+    expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
+    expect(await merchant.balanceCents()).toBe(17_000);
+    expect(await service.simulator.payout(body.id)).toMatchObject({ status: 'completed', timesAccepted: 1 });
+  });
+
+  test.each(['refuse-in-answer', 'refuse-later', 'pix-key-not-found'])(
+    '%s gives the money back',
+    async (fate) => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ pixKey: `${fate}@simulator.example` });
+      const id = body.id ?? body.paymentId;
+      await becomes(id, 'cancelled');
+      expect(await journalsOf(service, id)).toEqual(['reserve', 'release']);
+      expect(await merchant.balanceCents()).toBe(20_000);
+    },
+  );
+
+  test('what the provider never answered for stays unknown, with its reserve', async () => {
+    const merchant = await funded();
+    const { body } = await merchant.transfer({ pixKey: 'error-500@simulator.example' });
+    const id = body.id ?? body.paymentId;
+    expect(await statusOf(service, id)).toBe('unknown');
+    expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+  });
+
+  test('a payout that waits for a person stays open, and completes when that person approves it', async () => {
+    const merchant = await funded();
+    const { body } = await merchant.transfer({ pixKey: 'hold-for-approval@simulator.example' });
+    expect(['unknown', 'pending']).toContain(await statusOf(service, body.id));
+    expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+    await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/complete`);
+    await becomes(body.id, 'completed');
+  });
+
+  test('a completed payout that comes back in parts is credited once for each', async () => {
+    const merchant = await funded();
+    const { body } = await merchant.transfer({ amountCents: 1000 });
+    await becomes(body.id, 'completed');
+    await service.simulator.behave({ webhook: 'duplicate' });
+    for (const amountCents of [300, 200])
+      await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/return`, {
+        amountCents,
+      });
+    await until(async () => (await journalsOf(service, body.id)).length === 4);
+    expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete', 'return', 'return']);
+    expect(await merchant.balanceCents()).toBe(19_500);
+    expect(await incidentsOf(service, body.id)).toEqual([]);
+    await service.simulator.behave({});
+  });
+
+  /** A charge that was paid, and a refund of a part of it. */
+  const refundOf = async (description: string) => {
+    const merchant = await funded();
+    const { body: charge } = await merchant.charge({ amountCents: 2000 });
+    await service.simulator.control('POST', `/control/charges/${providerIdOf(charge.id)}/pay`);
+    await becomes(charge.id, 'paid');
+    const before = await merchant.balanceCents();
+    const { status, body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, {
+      requestKey: crypto.randomUUID(),
+      amountCents: 500,
+      description,
+    });
+    expect(status).toBe(201);
+    const ends = (as: string) =>
+      until(async () => (await merchant.call('GET', `/refunds/${body.id}`)).body.status === as);
+    return { merchant, charge, id: body.id as string, before, ends };
+  };
+
+  test('a refund gives a part of a charge back, once, and its own return is no money taken back', async () => {
+    const { merchant, charge, id, before, ends } = await refundOf('Item devolvido');
+    await ends('completed');
+    expect(await merchant.balanceCents()).toBe(before - 500);
+    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
+    expect(await journalsOf(service, charge.id)).toEqual(['credit']);
+    expect(await incidentsOf(service, charge.id)).toEqual([]);
+  });
+
+  test('a refund whose answer is lost is found and completes once', async () => {
+    const { merchant, id, before, ends } = await refundOf('lose-answer@simulator.example');
+    await ends('completed');
+    expect(await merchant.balanceCents()).toBe(before - 500);
+    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundComplete']);
+  });
+
+  test('a refund that fails later leaves the money with the merchant', async () => {
+    const { merchant, id, before, ends } = await refundOf('refuse-later@simulator.example');
+    await ends('failed');
+    expect(await merchant.balanceCents()).toBe(before);
+    expect(await journalsOf(service, id)).toEqual(['refundReserve', 'refundRelease']);
+  });
+
+  test('afterwards every invariant holds, and the provider’s own truth agrees', async () => {
+    expect(await violations(service)).toEqual([]);
+  });
+});

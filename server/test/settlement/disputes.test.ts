@@ -1,0 +1,230 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
+
+/** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
+
+let service: Service;
+beforeAll(async () => {
+  service = await openService({ worker: false });
+});
+afterAll(async () => {
+  const wrong = await violationsOfBooks(service);
+  await service?.close();
+  expect(wrong).toEqual([]);
+});
+
+const txid = (id: string): string => id.replaceAll('-', '');
+
+/** One reading of the provider's disputes, now. The limit of queries is full again: how soon readings follow each other is the machine's. */
+async function readDisputes(): Promise<void> {
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  await service.database.admin(
+    `UPDATE connection SET disputes_due_at = NULL, query_bucket_at = now() - interval '1 minute'`,
+  );
+  await stepDisputes(service.runtime, provider);
+}
+
+async function paid(merchant: Merchant, amountCents: number): Promise<string> {
+  const { body } = await merchant.charge({ amountCents });
+  await service.simulator.control('POST', `/control/charges/${txid(body.id)}/pay`);
+  await until(async () => (await statusOf(service, body.id)) === 'paid');
+  return body.id;
+}
+
+/** A payer disputes a charge. @returns the provider's id of the dispute */
+async function dispute(id: string, body: object = {}): Promise<string> {
+  const answer = await service.simulator.control('POST', `/control/charges/${txid(id)}/dispute`, body);
+  expect(answer.status).toBe(200);
+  await readDisputes();
+  return answer.body.id;
+}
+
+async function moves(disputeId: string, action: string): Promise<void> {
+  const { status } = await service.simulator.control('POST', `/control/disputes/${disputeId}/${action}`);
+  expect(status).toBe(200);
+  await readDisputes();
+}
+
+/** The provider takes money of a received Pix. */
+async function takes(id: string, amountCents?: number): Promise<void> {
+  const before = (await journalsOf(service, id)).length;
+  await service.simulator.control('POST', `/control/charges/${txid(id)}/return`, { amountCents });
+  await until(async () => (await journalsOf(service, id)).length > before);
+}
+
+const list = async (merchant: Merchant, query = '') =>
+  (await merchant.call('GET', `/disputes${query}`)).body.disputes;
+
+async function columns({ ownerId, operationId }: Merchant): Promise<string> {
+  const [row] = await service.database.admin<Record<string, string>>(
+    'SELECT available, held, receivable, hold_wanted FROM balance WHERE account_id = $1 AND operation_id = $2',
+    [ownerId, operationId],
+  );
+  return [row?.available, row?.held, row?.receivable, row?.hold_wanted].join(' ');
+}
+
+const eventTypes = async (merchant: Merchant): Promise<string[]> =>
+  (
+    await service.database.admin<{ type: string }>(
+      `SELECT type FROM event WHERE account_id = $1 AND type LIKE 'dispute.%' ORDER BY id`,
+      [merchant.ownerId],
+    )
+  ).map(({ type }) => type);
+
+describe('a dispute', () => {
+  test('holds its amount at once, shows the deadline, and frees it when it is rejected', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 5000);
+    const disputeId = await dispute(id, { amountCents: 3000 });
+    expect(await columns(merchant)).toBe('2000 3000 0 0');
+    const [shown] = await list(merchant);
+    expect(shown).toMatchObject({
+      paymentId: id,
+      operationId: merchant.operationId,
+      status: 'open',
+      amountCents: 3000,
+      heldCents: 3000,
+      debitedCents: 0,
+      reason: 'golpe',
+      endedAt: null,
+    });
+    expect(Date.parse(shown.deadlineAt)).toBeGreaterThan(Date.parse(shown.openedAt));
+    expect((await merchant.call('GET', `/disputes/${shown.id}`)).body).toEqual(shown);
+    await readDisputes();
+    await moves(disputeId, 'defend');
+    expect(await columns(merchant)).toBe('2000 3000 0 0');
+    await moves(disputeId, 'reject');
+    expect(await columns(merchant)).toBe('5000 0 0 0');
+    expect(await list(merchant, '?status=rejected')).toMatchObject([{ id: shown.id, heldCents: 0 }]);
+    expect(await list(merchant, '?status=open')).toEqual([]);
+    expect(await eventTypes(merchant)).toEqual(['dispute.opened', 'dispute.defending', 'dispute.rejected']);
+  });
+
+  test('that is cancelled frees what is held, and one that is opened again holds it again', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 1000);
+    const disputeId = await dispute(id);
+    await moves(disputeId, 'cancel');
+    expect(await columns(merchant)).toBe('1000 0 0 0');
+    await moves(disputeId, 'open');
+    expect(await columns(merchant)).toBe('0 1000 0 0');
+    await moves(disputeId, 'reject');
+    expect(await columns(merchant)).toBe('1000 0 0 0');
+  });
+
+  test('that is accepted keeps its amount until the provider takes it out of the hold', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 4000);
+    const disputeId = await dispute(id);
+    await moves(disputeId, 'accept');
+    expect(await columns(merchant)).toBe('0 4000 0 0');
+    await takes(id, 1500);
+    expect(await columns(merchant)).toBe('0 2500 0 0');
+    expect(await list(merchant)).toMatchObject([{ status: 'accepted', debitedCents: 1500, heldCents: 2500 }]);
+    await takes(id);
+    expect(await columns(merchant)).toBe('0 0 0 0');
+    expect(await list(merchant)).toMatchObject([{ debitedCents: 4000, heldCents: 0 }]);
+    expect((await incidentsOf(service, id)).map(({ kind }) => kind)).toEqual(['debit', 'debit']);
+  });
+
+  test('of money that was withdrawn wants it of what comes later, and what then is missing is a debt', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 3000);
+    const { body } = await merchant.transfer({ amountCents: 2000 });
+    await until(async () => (await statusOf(service, body.id)) === 'completed');
+    await dispute(id);
+    expect(await columns(merchant)).toBe('0 1000 0 2000');
+    await paid(merchant, 500);
+    expect(await columns(merchant)).toBe('0 1500 0 1500');
+    await takes(id);
+    expect(await columns(merchant)).toBe('0 0 1500 0');
+  });
+
+  test('holds with others of the same Pix no more than the Pix, and takes the place of one that ends', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 2000);
+    const other = await paid(merchant, 9000);
+    const first = await dispute(id);
+    const second = await dispute(id, { amountCents: 1200 });
+    expect(await columns(merchant)).toBe('9000 2000 0 0');
+    expect((await list(merchant)).map(({ heldCents }: { heldCents: number }) => heldCents)).toEqual([
+      0, 2000,
+    ]);
+    await moves(first, 'reject');
+    expect(await columns(merchant)).toBe('9800 1200 0 0');
+    await moves(second, 'cancel');
+    expect(await columns(merchant)).toBe('11000 0 0 0');
+    expect(await statusOf(service, other)).toBe('paid');
+  });
+
+  test('of a Pix that was taken back already holds what is left of it', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 2000);
+    await paid(merchant, 5000);
+    await takes(id, 1500);
+    await dispute(id);
+    expect(await columns(merchant)).toBe('5000 500 0 0');
+  });
+
+  test('of a deleted operation, or of a Pix that stands in suspense, holds nothing and is on record', async () => {
+    const merchant = await service.newMerchant();
+    const shop = (
+      await merchant.call('POST', '/operations', { name: 'Loja 2', requestKey: crypto.randomUUID() })
+    ).body.id;
+    const { body } = await merchant.charge({ amountCents: 1000 }, shop);
+    await service.simulator.control('POST', `/control/charges/${txid(body.id)}/pay`);
+    await until(async () => (await statusOf(service, body.id)) === 'paid');
+    const sent = await merchant.transfer({ amountCents: 1000 }, shop);
+    await until(async () => (await statusOf(service, sent.body.id)) === 'completed');
+    expect((await merchant.call('DELETE', `/operations/${shop}`)).status).toBe(200);
+    await dispute(body.id);
+    const [row] = await service.database.admin<{ status: string; hold_id: string | null }>(
+      'SELECT status, hold_id FROM dispute WHERE payment_id = $1',
+      [body.id],
+    );
+    expect(row).toEqual({ status: 'open', hold_id: null });
+
+    const twice = await paid(merchant, 1000);
+    await service.simulator.control('POST', `/control/charges/${txid(twice)}/pay`);
+    await until(async () => (await incidentsOf(service, twice)).length === 1);
+    await dispute(twice);
+    expect(await columns(merchant)).toBe('1000 0 0 0');
+    expect(await list(merchant)).toMatchObject([{ paymentId: twice, heldCents: 0 }]);
+  });
+
+  test('that the provider has ended when it is seen first holds only what may still be taken', async () => {
+    const merchant = await service.newMerchant();
+    const [one, other] = [await paid(merchant, 1000), await paid(merchant, 700)];
+    for (const [id, action] of [
+      [one, 'reject'],
+      [other, 'accept'],
+    ] as const) {
+      const opened = await service.simulator.control('POST', `/control/charges/${txid(id)}/dispute`);
+      await service.simulator.control('POST', `/control/disputes/${opened.body.id}/${action}`);
+    }
+    await readDisputes();
+    expect(await columns(merchant)).toBe('1000 700 0 0');
+    expect((await eventTypes(merchant)).toSorted()).toEqual(['dispute.accepted', 'dispute.rejected']);
+  });
+});
+
+test('a debit without a dispute is taken from the balance', async () => {
+  const merchant = await service.newMerchant();
+  const id = await paid(merchant, 1000);
+  await takes(id, 400);
+  expect(await columns(merchant)).toBe('600 0 0 0');
+});
+
+test('a dispute of another operation or account is the same 404', async () => {
+  const merchant = await service.newMerchant();
+  const id = await paid(merchant, 1000);
+  await dispute(id);
+  const [shown] = await list(merchant);
+  const other = await service.newMerchant();
+  for (const unknown of [shown.id, crypto.randomUUID()])
+    expect((await other.call('GET', `/disputes/${unknown}`)).body.code).toBe('dispute_not_found');
+});

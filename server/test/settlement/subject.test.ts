@@ -1,0 +1,139 @@
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { violations } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  anonymiseSubject,
+  exportSubject,
+  type SubjectOperator,
+} from '../../src/settlement/operator/subject.ts';
+
+/** What is stored about a person is found, given out, and taken away when its time is over; money does not change by it. */
+
+let service: Service;
+let merchant: Merchant;
+let other: Merchant;
+let operator: SubjectOperator;
+
+beforeAll(async () => {
+  service = await openService();
+  operator = { ...service.runtime, actor: 'ana' };
+  [merchant, other] = await Promise.all([service.newMerchant(), service.newMerchant()]);
+  await Promise.all([merchant.receive(20_000), other.receive(20_000)]);
+});
+afterAll(() => service?.close());
+
+const byName = (name: string, { ownerId }: Merchant = merchant) => ({
+  accountId: ownerId,
+  name,
+  pixKey: null,
+});
+const byKey = (pixKey: string) => ({ accountId: merchant.ownerId, name: null, pixKey });
+
+/** The operator of a later year. */
+const inYears = (years: number): SubjectOperator => ({
+  ...operator,
+  clock: { ...operator.clock, now: () => operator.clock.now() + years * 366 * 86_400_000 },
+});
+const audits = () =>
+  service.database.admin<{ action: string; detail: object; text: string }>(
+    `SELECT action, detail, audit::text AS text FROM vintem.audit WHERE action LIKE 'subject.%' ORDER BY id`,
+  );
+
+const ends = (id: string, status: string) =>
+  until(async () => (await merchant.call('GET', `/payments/${id}`)).body.status === status);
+
+async function paidCharge(payerName: string): Promise<string> {
+  const { body } = await merchant.charge({
+    payerName,
+    description: `livro de ${payerName}`,
+    metadata: { cpf: '1' },
+  });
+  await service.simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+  await ends(body.id, 'paid');
+  return body.id;
+}
+
+test('an export holds what payments of this account say about the person, and nothing of others', async () => {
+  const id = await paidCharge('Joana Prado');
+  await paidCharge('Pedro Prado');
+  await other.charge({ payerName: 'Joana Prado' });
+  const found = await exportSubject(operator, byName('  joana   PRADO '));
+  expect(found).toMatchObject([
+    {
+      id,
+      payerName: 'Joana Prado',
+      description: 'livro de Joana Prado',
+      metadata: { cpf: '1' },
+      status: 'paid',
+    },
+  ]);
+  expect(await exportSubject(operator, byName('Joana'))).toEqual([]);
+});
+
+test('a receiver is found by the Pix key, which stands sealed in the database', async () => {
+  const { body } = await merchant.transfer({ pixKey: 'rita@loja.example' });
+  await ends(body.id, 'completed');
+  expect(await exportSubject(operator, byKey('Rita@loja.example '))).toMatchObject([
+    { id: body.id, pixKey: 'rita@loja.example' },
+  ]);
+});
+
+test('what is older than its time names nobody any more; journals, hashes and amounts stay', async () => {
+  const payments = [await paidCharge('Bia Reis'), await paidCharge('Bia Reis')];
+  const journals = () =>
+    service.database.admin(`SELECT * FROM vintem.journal ORDER BY account_id, chain_id, seq`);
+  const [before, balance] = [await journals(), await merchant.balanceCents()];
+  const anonymise = (years: number) =>
+    anonymiseSubject(inYears(years), byName('Bia Reis'), { years: 5, reason: 'pedido 17' });
+
+  expect(await anonymise(4)).toEqual({ anonymised: 0, open: 0, kept: 2, keptUntil: expect.any(Number) });
+  expect(await exportSubject(operator, byName('Bia Reis'))).toHaveLength(2);
+  expect(await anonymise(5)).toEqual({ anonymised: 2, open: 0, kept: 0, keptUntil: null });
+  expect(await exportSubject(operator, byName('Bia Reis'))).toEqual([]);
+  for (const id of payments) {
+    const [row] = await service.database.admin(`SELECT * FROM vintem.payment WHERE id = $1`, [id]);
+    const payer_name = expect.stringMatching(/^anonymised-/);
+    expect(row).toMatchObject({ payer_name, description: '', metadata: null });
+    expect(JSON.stringify(row)).not.toContain('Bia');
+  }
+
+  expect(await journals()).toEqual(before);
+  expect(await merchant.balanceCents()).toBe(balance);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('a key is replaced too, and the payment is shown as before', async () => {
+  const { body } = await merchant.transfer({ pixKey: 'caio@loja.example' });
+  await ends(body.id, 'completed');
+  expect(
+    await anonymiseSubject(inYears(11), byKey('caio@loja.example'), { years: 10, reason: 'r' }),
+  ).toMatchObject({ anonymised: 1 });
+  expect(await exportSubject(operator, byKey('caio@loja.example'))).toEqual([]);
+  expect((await merchant.call('GET', `/payments/${body.id}`)).body).toMatchObject({
+    status: 'completed',
+    amountCents: 1000,
+  });
+});
+
+test('what has not ended stays, however old it is', async () => {
+  await merchant.charge({ payerName: 'Lia Melo' });
+  expect(await anonymiseSubject(inYears(7), byName('Lia Melo'), { years: 5, reason: 'r' })).toMatchObject({
+    anonymised: 0,
+    open: 1,
+  });
+});
+
+test('fewer than five years are refused, and so is no reason', async () => {
+  await expect(anonymiseSubject(operator, byName('X'), { years: 4, reason: 'r' })).rejects.toThrow(
+    '5 years at least',
+  );
+  await expect(anonymiseSubject(operator, byName('X'), { years: 5, reason: ' ' })).rejects.toThrow(
+    'a reason has',
+  );
+});
+
+test('each look and each change is audited, without the name or the key', async () => {
+  const rows = await audits();
+  expect(new Set(rows.map(({ action }) => action))).toEqual(new Set(['subject.export', 'subject.anonymise']));
+  for (const { text } of rows) expect(text).not.toMatch(/joana|bia|rita|caio/i);
+});

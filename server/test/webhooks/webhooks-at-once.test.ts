@@ -1,0 +1,59 @@
+import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventRow, events } from '../../src/events/event.ts';
+import type { Clock } from '../../src/ports/clock.ts';
+import { runDeliveries } from '../../src/webhooks/delivery-loop.ts';
+
+let service: Service;
+let receiver: Receiver;
+beforeAll(async () => {
+  service = await openService({ worker: false, env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
+  receiver = await openReceiver();
+});
+afterAll(async () => {
+  await receiver.stop();
+  await service.close();
+});
+
+/** Commits events of one kind, as a settlement does. */
+async function commit(merchants: Merchant[], count: number): Promise<string[]> {
+  const { ids, clock, sql } = service.runtime;
+  const rows = Array.from({ length: count }, (_, n) => {
+    const { ownerId, operationId } = merchants[n % merchants.length] as Merchant;
+    return eventRow(ids, {
+      accountId: ownerId,
+      operationId,
+      paymentId: crypto.randomUUID(),
+      type: 'transfer.completed',
+      livemode: false,
+      change: { from: 'pending', to: 'completed' },
+      data: { operationId, filler: 'x'.repeat(700) },
+      at: clock.now(),
+    });
+  });
+  await sql.tx((tx) => Promise.all(events.write(tx, { inserted: rows, updated: [], deleted: [] })));
+  service.runtime.eventsWritten();
+  return rows.map(({ id }) => id);
+}
+
+test('committed events go out at once: each is announced, and none waits until somebody looks', async () => {
+  const merchants = [await service.newMerchant(), await service.newMerchant(), await service.newMerchant()];
+  for (const merchant of merchants) {
+    await merchant.call('POST', '/webhooks', {
+      url: receiver.url,
+      events: ['*'],
+      requestKey: crypto.randomUUID(),
+    });
+  }
+  const { runtime } = service;
+  // Whoever rests and is not woken rests for a day.
+  const sleep: Clock['sleep'] = (ms, signal) => runtime.clock.sleep(signal ? 86_400_000 : ms, signal);
+  const outgoing = runDeliveries({ ...runtime, clock: { ...runtime.clock, sleep } }, () => true);
+  runtime.eventsWritten.listen(outgoing.written);
+  const written: string[] = [];
+  for (let round = 0; round < 200; round++) written.push(...(await commit(merchants, 6)));
+  await until(async () => receiver.got.length >= written.length);
+  expect(receiver.got.map(({ body }) => body.id).sort()).toEqual(written.sort());
+  await outgoing.stop();
+});

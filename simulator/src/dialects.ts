@@ -1,0 +1,25 @@
+import type { Desk, Request } from './desk.ts';
+import { type Outcome, providerApi } from './provider-api.ts';
+import { efiPosts, type PostsOf } from './webhooks.ts';
+import { wooviApi, wooviPosts } from './woovi-api.ts';
+
+/** A protocol in which a provider is spoken to. */
+export interface Dialect {
+  /** The calls of a client; undefined when there is no such call. */
+  api(desk: Desk, request: Request): Outcome | undefined;
+  posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
+}
+
+/** Efí's, at the root. */
+export const rootDialect: Dialect = { api: providerApi, posts: () => efiPosts };
+
+/** API Pix alone, as a bank gives it: what is Efí's own is not there. */
+function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
+  return request.path[0] === 'v3' || request.path[1] === 'gn' ? undefined : providerApi(desk, request);
+}
+
+/** The others, each below its name and on a truth of its own. */
+export const dialects: Readonly<Record<string, Dialect>> = {
+  woovi: { api: wooviApi, posts: wooviPosts },
+  'api-pix': { api: receiptsApi, posts: () => efiPosts },
+};

@@ -1,0 +1,426 @@
+import { createHash, createPrivateKey, createPublicKey, createSign, generateKeyPairSync } from 'node:crypto';
+import {
+  type Charge,
+  createCharge,
+  type Dispute,
+  type Payment,
+  type Payout,
+  type PixReturn,
+  registerWebhook,
+  rememberClient,
+  removeCharge,
+  requestPayout,
+  requestRefund,
+} from './bank.ts';
+import type { Desk, Request } from './desk.ts';
+import { isRecord } from './money.ts';
+import { pageOf } from './page-of-list.ts';
+import { type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
+import { json, type Reply } from './reply.ts';
+import type { Post, PostsOf } from './webhooks.ts';
+import {
+  chargeAnswer,
+  chargeNotFound,
+  chargeView,
+  disputeView,
+  failure,
+  paymentAnswer,
+  paymentEvents,
+  paymentNotFound,
+  paymentView,
+  payoutEvents,
+  pixView,
+  readCharge,
+  readPayment,
+  readRefund,
+  refundAnswer,
+  refundNotFound,
+  refundView,
+  sentView,
+  serverError,
+  sourceAccountId,
+  transactionNotFound,
+} from './woovi.ts';
+
+/** Woovi's calls on the truth of a desk; undefined when there is no such call. */
+export function wooviApi(desk: Desk, request: Request): Outcome | undefined {
+  const { method, path, query, body } = request;
+  const [api, version, name, id, action] = path;
+  if (api !== 'api' || version !== 'v1' || path.length > 5) return undefined;
+  if (name === 'webhook' && id === 'public-keys') return publicKeys(desk);
+  const client = clientOf(desk, request);
+  if (client === undefined) return json(401, { data: null, errors: [{ message: 'appID inválido' }] });
+  if (action !== undefined) return undefined;
+  // `/account/` ends in a slash.
+  const one = id === '' ? undefined : id;
+  switch (`${method} ${name}${one === undefined ? '' : '/'}`) {
+    case 'POST charge':
+      return postCharge(desk, client, query, body);
+    case 'GET charge/':
+      return getCharge(desk, one ?? '');
+    case 'DELETE charge/':
+      return deleteCharge(desk, one ?? '');
+    case 'GET charge':
+      return list(
+        desk,
+        query,
+        'charges',
+        desk.bank.chargeList,
+        (charge) => charge.createdAt,
+        (charge, stale) => chargeView(charge, desk.world.now(), stale),
+      );
+    case 'GET transaction':
+      return listTransactions(desk, query);
+    case 'GET transaction/':
+      return getTransaction(desk, one ?? '');
+    case 'POST payment':
+      return postPayment(desk, client, body);
+    case 'GET payment/':
+      return getPayment(desk, one ?? '');
+    case 'GET payment':
+      return list(desk, query, 'payments', desk.bank.payoutList, (payout) => payout.createdAt, paymentView);
+    case 'GET dispute':
+      return list(
+        desk,
+        query,
+        'disputes',
+        [...desk.bank.disputes.values()],
+        (dispute) => dispute.openedAt,
+        disputeView,
+      );
+    case 'POST refund':
+      return postRefund(desk, body);
+    case 'GET refund/':
+      return getRefund(desk, one ?? '');
+    case 'GET account':
+    case 'GET account/':
+      return account(desk, one);
+    case 'GET pix-keys/':
+      return one === 'tokens' ? json(200, fullBucket(desk.world.now())) : undefined;
+    case 'POST webhook':
+      return postWebhook(desk, client, body);
+    case 'GET webhook':
+      return webhooks(desk, client, query);
+    default:
+      return undefined;
+  }
+}
+
+/** An AppID is the base64 of `id:secret`. */
+function clientOf(desk: Desk, { headers }: Request): string | undefined {
+  const text = Buffer.from(headers.authorization ?? '', 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  const client = { id: text.slice(0, colon), secret: text.slice(colon + 1) };
+  if (colon < 1 || client.secret === '' || !desk.isClient(client)) return undefined;
+  desk.commit(rememberClient(desk.bank, client));
+  return client.id;
+}
+
+// --------------------------------------------------------------------------------------------- charges
+
+function postCharge(desk: Desk, client: string, query: URLSearchParams, body: string): Outcome {
+  const given = parsed(body);
+  const read = readCharge(client, given);
+  const txid = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
+  const { bank, world } = desk;
+  const { writes, ...fated } = createCharge(bank, world, txid, 'request' in read ? read.request : undefined);
+  desk.commit(writes);
+  return outcomeOf(
+    fated,
+    (answer) => {
+      if (answer === 'duplicate') {
+        const there = bank.charges.get(txid);
+        return query.get('return_existing') === 'true' && there !== undefined
+          ? json(200, chargeAnswer(there, world.now()))
+          : failure('Já existe uma cobrança com o correlationID fornecido');
+      }
+      if (answer === 'malformed') return 'refusal' in read ? read.refusal : serverError();
+      if (answer === 'unlisted') return failure('Recusa que nenhuma tabela contém', 422);
+      return answer === 'refused'
+        ? failure('Recusada pelo simulador')
+        : json(200, chargeAnswer(answer.created, world.now()));
+    },
+    serverError,
+  );
+}
+
+const isThere = (charge: Charge | undefined): charge is Charge =>
+  charge !== undefined && (charge.status === 'ATIVA' || charge.status === 'CONCLUIDA');
+
+function getCharge(desk: Desk, txid: string): Outcome {
+  return queried(
+    desk,
+    chargeNotFound,
+    (stale) => {
+      const charge = desk.bank.charges.get(txid);
+      if (!isThere(charge)) return chargeNotFound();
+      return json(200, { charge: chargeView(charge, desk.world.now(), stale) });
+    },
+    serverError,
+  );
+}
+
+function deleteCharge(desk: Desk, txid: string): Outcome {
+  const { answer, writes } = removeCharge(desk.bank, txid);
+  desk.commit(writes);
+  return answer === 'done' ? json(200, { status: 'OK', id: txid }) : chargeNotFound();
+}
+
+function listTransactions(desk: Desk, query: URLSearchParams): Outcome {
+  const of = query.get('charge');
+  const view = (payment: Payment) => pixView(payment, desk.bank.charges.get(payment.txid), desk.world.now());
+  if (of === null)
+    return list(desk, query, 'transactions', desk.bank.paymentList, (payment) => payment.at, view);
+  const payments = (desk.bank.charges.get(of)?.payments ?? []).flatMap(
+    (id) => desk.bank.payments.get(id) ?? [],
+  );
+  return list(desk, query, 'transactions', payments, (payment) => payment.at, view);
+}
+
+function getTransaction(desk: Desk, endToEnd: string): Outcome {
+  return queried(
+    desk,
+    transactionNotFound,
+    () => {
+      const { payments, payoutsByEndToEnd, charges } = desk.bank;
+      const payment = payments.get(endToEnd);
+      if (payment !== undefined)
+        return json(200, { transaction: pixView(payment, charges.get(payment.txid), desk.world.now()) });
+      const payout = payoutsByEndToEnd.get(endToEnd);
+      if (payout?.line === undefined) return transactionNotFound();
+      return json(200, { transaction: sentView(payout) });
+    },
+    serverError,
+  );
+}
+
+// --------------------------------------------------------------------------------------------- payouts
+
+function postPayment(desk: Desk, client: string, body: string): Outcome {
+  const given = parsed(body);
+  const read = readPayment(client, given);
+  const id = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
+  if (id === '') return failure('correlationID is required');
+  const request = 'request' in read ? read.request : undefined;
+  const { writes, ...fated } = requestPayout(desk.bank, desk.world, id, request);
+  desk.commit(writes);
+  return outcomeOf(
+    fated,
+    (answer) => {
+      if (answer === 'duplicate') return failure('Já existe um pagamento com o correlationID fornecido');
+      if (answer === 'malformed') return 'refusal' in read ? read.refusal : serverError();
+      if (answer === 'unlisted') return failure('Recusa que nenhuma tabela contém', 422);
+      if ('refused' in answer) return refusedAnswer(answer.refused.code);
+      return answer.accepted.held
+        ? failure('You do not have enough balance to make this payment')
+        : json(200, paymentAnswer(answer.accepted));
+    },
+    serverError,
+  );
+}
+
+const refusedAnswer = (code: string): Reply =>
+  code === 'chave_favorecido_nao_encontrada'
+    ? failure('Chave Pix informada não encontrada', 400, 'PIX_KEY_INFO_NOT_FOUND')
+    : failure('Limite de transferência atingido', 400, 'REACH_TRANSFER_LIMIT');
+
+function getPayment(desk: Desk, id: string): Outcome {
+  return queried(
+    desk,
+    paymentNotFound,
+    (stale) => {
+      const payout = desk.bank.payouts.get(id);
+      if (payout === undefined || payout.status === 'seen') return paymentNotFound();
+      return json(200, paymentView(payout, stale));
+    },
+    serverError,
+  );
+}
+
+// --------------------------------------------------------------------------------------------- refunds
+
+function postRefund(desk: Desk, body: string): Outcome {
+  const read = readRefund(parsed(body));
+  if ('refusal' in read) return read.refusal;
+  const { endToEnd, id, request } = read;
+  // The id is unique among all refunds, not within one Pix alone.
+  const taken = refundOf(desk, id);
+  if (taken && taken.payment.endToEnd !== endToEnd)
+    return failure('Já existe um reembolso com o correlationID fornecido');
+  const { writes, ...fated } = requestRefund(desk.bank, desk.world, endToEnd, id, request);
+  desk.commit(writes);
+  return outcomeOf(
+    fated,
+    (answer) => {
+      switch (answer) {
+        case 'not-found':
+          return transactionNotFound();
+        case 'duplicate':
+          return failure('Já existe um reembolso com o correlationID fornecido');
+        case 'too-much':
+          return failure('O valor do reembolso excede o valor da transação');
+        case 'unlisted':
+          return failure('Recusa que nenhuma tabela contém', 422);
+        case 'malformed':
+        case 'refused':
+          return failure('Recusada pelo simulador');
+        default:
+          return json(200, { refund: refundAnswer(answer.accepted) });
+      }
+    },
+    serverError,
+  );
+}
+
+function getRefund(desk: Desk, id: string): Outcome {
+  return queried(
+    desk,
+    refundNotFound,
+    (stale) => {
+      const found = stale ? undefined : refundOf(desk, id);
+      return found ? json(200, { pixTransactionRefund: refundView(found.refund) }) : refundNotFound();
+    },
+    serverError,
+  );
+}
+
+function refundOf(desk: Desk, id: string): { payment: Payment; refund: PixReturn } | undefined {
+  for (const payment of desk.bank.paymentList) {
+    const refund = payment.returns.find((one) => one.id === id);
+    if (refund) return { payment, refund };
+  }
+  return undefined;
+}
+
+// ----------------------------------------------------------------------------------------------- lists
+
+const mostOfPage = 100;
+
+/** `start`, `end`, `skip`, `limit`: both ends of the time are inclusive. */
+function list<T extends Charge | Payment | Payout | Dispute>(
+  desk: Desk,
+  query: URLSearchParams,
+  name: string,
+  all: readonly T[],
+  at: (item: T) => number,
+  view: (item: T, stale: boolean) => unknown,
+): Outcome {
+  const time = (text: string | null, usual: number) => (text === null ? usual : Date.parse(text));
+  const count = (text: string | null, usual: number) => (text === null ? usual : Number(text));
+  const from = time(query.get('start'), 0);
+  const to = time(query.get('end'), Number.MAX_SAFE_INTEGER);
+  const skip = count(query.get('skip'), 0);
+  const limit = Math.min(count(query.get('limit'), mostOfPage), mostOfPage);
+  if (Number.isNaN(from + to) || !(skip >= 0 && limit >= 1) || skip % limit !== 0)
+    return failure('Invalid query');
+  const answer = (items: readonly T[], stale: boolean) => {
+    const asked = { from, to, page: skip / limit, size: limit, parameters: {} };
+    const page = pageOf(items, at, asked);
+    const { quantidadeTotalDeItens: total } = page.parametros.paginacao as { quantidadeTotalDeItens: number };
+    const hasNextPage = skip + limit < total;
+    const pageInfo = { skip, limit, hasPreviousPage: skip > 0, hasNextPage };
+    return json(200, { pageInfo, status: 'OK', [name]: page.items.map((item) => view(item, stale)) });
+  };
+  return queried(
+    desk,
+    () => answer([], false),
+    (stale) => answer(stale && name === 'transactions' ? [] : all, stale),
+    serverError,
+  );
+}
+
+function account(desk: Desk, id: string | undefined): Outcome {
+  const available = desk.bank.balanceCents;
+  const listed = { total: available, blocked: 0, available };
+  const whole = { ...listed, blockedBySecurity: 0, blockedByWithdrawSafety: 0 };
+  const own = { accountId: sourceAccountId, isDefault: true };
+  const pageInfo = { skip: 0, limit: mostOfPage, hasPreviousPage: false, hasNextPage: false };
+  const answer = () => {
+    if (id === undefined) return json(200, { pageInfo, accounts: [{ ...own, balance: listed }] });
+    return id === sourceAccountId
+      ? json(200, { account: { ...own, balance: whole } })
+      : failure('Account not found');
+  };
+  return queried(desk, answer, answer, serverError);
+}
+
+/** No look-up of a key costs anything here. */
+const fullBucket = (now: number) => ({
+  tokens: 500,
+  nextRefresh: new Date(now + 60_000).toISOString(),
+  maxTokens: 500,
+  tokensAfterRefresh: 500,
+  refreshRate: 20,
+});
+
+// -------------------------------------------------------------------------------------------- webhooks
+
+/** One event each; another address of the same client takes the place of the one before. */
+function postWebhook(desk: Desk, client: string, body: string): Reply {
+  const given = parsed(body);
+  const { event, url } = isRecord(given) && isRecord(given.webhook) ? given.webhook : {};
+  if (typeof event !== 'string' || typeof url !== 'string' || !URL.canParse(url))
+    return failure('Invalid webhook');
+  const there = desk.bank.webhooks.get(client);
+  const events = there?.url === url ? [...new Set([...(there.events ?? []), event])] : [event];
+  desk.commit(registerWebhook(desk.bank, desk.world, { key: client, url, clientId: client, events }));
+  return json(200, { webhook: webhookView(url, event) });
+}
+
+const webhookView = (url: string, event: string) => ({
+  id: Buffer.from(`Webhook:${event}`).toString('base64'),
+  name: event,
+  event,
+  url,
+  isActive: true,
+});
+
+function webhooks(desk: Desk, client: string, query: URLSearchParams): Reply {
+  const there = desk.bank.webhooks.get(client);
+  const asked = query.get('url');
+  const shown = there !== undefined && (asked === null || asked === there.url) ? (there.events ?? []) : [];
+  return json(200, { webhooks: shown.map((event) => webhookView(there?.url ?? '', event)) });
+}
+
+/** As short as Woovi's own key; made when it is first needed. */
+const keyBits = 1024;
+
+function signingKey(desk: Pick<Desk, 'bank' | 'commit'>): string {
+  if (desk.bank.signingKey === '') {
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: keyBits });
+    desk.bank.signingKey = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    desk.commit([['signing-key', desk.bank.signingKey]]);
+  }
+  return desk.bank.signingKey;
+}
+
+function publicKeys(desk: Desk): Reply {
+  const own = createPublicKey(createPrivateKey(signingKey(desk)));
+  const key = own.export({ type: 'spki', format: 'pem' }).toString();
+  const identifier = createHash('sha256')
+    .update(own.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+  const keys = { public_keys: [{ key_identifier: identifier, is_current: true, key }] };
+  return { ...json(200, keys), headers: { 'cache-control': 'public, max-age=3600' } };
+}
+
+/** One request an event, to the address as it was registered, signed over the raw body. */
+export const wooviPosts =
+  (desk: Pick<Desk, 'bank' | 'commit'>): PostsOf =>
+  (bank, { key, notifications }, now) => {
+    const webhook = bank.webhooks.get(key);
+    if (webhook === undefined) return [];
+    const told = notifications.flatMap(({ kind, id, returns }) => {
+      const payment = kind === 'payment' ? bank.payments.get(id) : undefined;
+      if (payment !== undefined) return paymentEvents(bank, payment, returns, now);
+      const payout = kind === 'payout' ? bank.payouts.get(id) : undefined;
+      return payout === undefined ? [] : payoutEvents(payout, returns);
+    });
+    return told
+      .filter(({ event }) => webhook.events?.includes(String(event)))
+      .map((event): Post => {
+        const body = JSON.stringify(event);
+        const signature = createSign('RSA-SHA256').update(body).sign(signingKey(desk), 'base64');
+        return { address: new URL(webhook.url), headers: { 'x-webhook-signature': signature }, body };
+      });
+  };

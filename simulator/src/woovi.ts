@@ -1,0 +1,390 @@
+import { createHash } from 'node:crypto';
+import { copyPasteOf } from './api-pix.ts';
+import {
+  type Bank,
+  type Charge,
+  type ChargeRequest,
+  type Dispute,
+  deadlineOf,
+  type Payment,
+  type Payout,
+  type PayoutRequest,
+  type PixReturn,
+} from './bank.ts';
+import { isRecord } from './money.ts';
+import { json, type Reply } from './reply.ts';
+
+/**
+ * Woovi's API: how its requests are read and its answers and deliveries written. The forms are those of `contract/provider-bodies/woovi`,
+ * which a test compares. Amounts are integer cents; every refusal is 400 with a text.
+ */
+
+export const failure = (error: string, status = 400, errorCode?: string): Reply =>
+  json(status, { error, ...(errorCode === undefined ? {} : { errorCode }) });
+
+export const chargeNotFound = (): Reply => failure('Charge not found');
+export const paymentNotFound = (): Reply => failure('Payment not found');
+export const transactionNotFound = (): Reply => failure('Transaction not found');
+export const refundNotFound = (): Reply => failure('Refund not found');
+export const serverError = (): Reply => failure('Internal server error', 500);
+
+// --------------------------------------------------------------------------------------------- requests
+
+const isCents = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) > 0;
+const isText = (value: unknown, most: number): boolean =>
+  typeof value === 'string' && [...value].length <= most;
+
+/** Reads the body of POST /api/v1/charge. */
+export function readCharge(key: string, body: unknown): { request: ChargeRequest } | { refusal: Reply } {
+  const invalid = (error: string) => ({ refusal: failure(error) });
+  if (!isRecord(body)) return invalid('Invalid body');
+  const {
+    correlationID,
+    value,
+    comment,
+    expiresIn = 86_400,
+    additionalInfo = [],
+    type = 'DYNAMIC',
+    customer,
+  } = body;
+  if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
+  if (!isCents(value)) return invalid('value must be a positive integer of cents');
+  if (type !== 'DYNAMIC') return invalid('only DYNAMIC charges are offered');
+  if (customer !== undefined) return invalid('customer needs a taxID, an email or a phone');
+  if (comment !== undefined && !isText(comment, 140)) return invalid('comment has more than 140 characters');
+  if (!Number.isSafeInteger(expiresIn) || (expiresIn as number) < 300)
+    return invalid('expiresIn is too small');
+  const infos = Array.isArray(additionalInfo) ? additionalInfo : [null];
+  if (!infos.every((one) => isRecord(one) && isText(one.key, 50) && isText(one.value, 200)))
+    return invalid('additionalInfo must be a list of key and value');
+  return {
+    request: {
+      txid: correlationID,
+      key,
+      amountCents: value,
+      lifeSeconds: expiresIn as number,
+      details: {
+        ...(comment === undefined ? {} : { solicitacaoPagador: comment as string }),
+        infoAdicionais: infos.map(({ key: nome, value: valor }) => ({ nome, valor })),
+      },
+    },
+  };
+}
+
+const aliasTypes = ['CPF', 'CNPJ', 'EMAIL', 'PHONE', 'RANDOM'];
+
+/** Reads the body of POST /api/v1/payment; only payments by key that approve themselves are offered. */
+export function readPayment(
+  payerKey: string,
+  body: unknown,
+): { request: PayoutRequest } | { refusal: Reply } {
+  const invalid = (error: string) => ({ refusal: failure(error) });
+  if (!isRecord(body)) return invalid('Invalid body');
+  const {
+    correlationID,
+    value,
+    destinationAlias,
+    destinationAliasType,
+    comment,
+    autoApprove,
+    type = 'PIX_KEY',
+  } = body;
+  if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
+  if (type !== 'PIX_KEY' || autoApprove !== true) return invalid('only PIX_KEY with autoApprove is offered');
+  if (!isCents(value)) return invalid('value must be a positive integer of cents');
+  if (typeof destinationAlias !== 'string' || destinationAlias === '')
+    return invalid('destinationAlias is required');
+  if (!aliasTypes.includes(String(destinationAliasType))) return invalid('destinationAliasType is invalid');
+  if (comment !== undefined && !isText(comment, 140)) return invalid('comment has more than 140 characters');
+  return {
+    request: {
+      idEnvio: correlationID,
+      amountCents: value,
+      payerKey,
+      pixKey: destinationAlias,
+      ...(comment === undefined ? {} : { payerInfo: comment as string }),
+    },
+  };
+}
+
+/** Reads the body of POST /api/v1/refund. */
+export function readRefund(
+  body: unknown,
+): { endToEnd: string; id: string; request: { amountCents: number; message: string } } | { refusal: Reply } {
+  const invalid = (error: string) => ({ refusal: failure(error) });
+  if (!isRecord(body)) return invalid('Invalid body');
+  const { transactionEndToEndId, correlationID, value, comment = '' } = body;
+  if (typeof correlationID !== 'string' || correlationID === '') return invalid('correlationID is required');
+  if (typeof transactionEndToEndId !== 'string') return invalid('transactionEndToEndId is required');
+  if (!isCents(value)) return invalid('value must be a positive integer of cents');
+  if (!isText(comment, 140)) return invalid('comment has more than 140 characters');
+  return {
+    endToEnd: transactionEndToEndId,
+    id: correlationID,
+    request: { amountCents: value, message: comment as string },
+  };
+}
+
+// ---------------------------------------------------------------------------------------------- answers
+
+const iso = (at: number): string => new Date(at).toISOString();
+const globalId = (kind: string, id: string): string => Buffer.from(`${kind}:${id}`).toString('base64');
+
+/** Woovi's own name of a charge, which is the txid of its Pix: our id is only its `correlationID`. */
+export const transactionIdOf = (txid: string): string => createHash('md5').update(txid).digest('hex');
+
+export function chargeView(charge: Charge, now: number, stale: boolean) {
+  const status = stale || charge.status === 'ATIVA' ? 'ACTIVE' : 'COMPLETED';
+  const deadline = stale ? charge.createdAt + charge.lifeSeconds * 1000 : deadlineOf(charge);
+  const id = transactionIdOf(charge.txid);
+  const brCode = charge.withoutCode ? undefined : copyPasteOf(charge);
+  const shown = status === 'ACTIVE' && deadline <= now ? 'EXPIRED' : status;
+  return {
+    value: charge.amountCents,
+    comment: charge.details.solicitacaoPagador ?? '',
+    identifier: id,
+    transactionID: id,
+    status: shown,
+    additionalInfo: (charge.details.infoAdicionais ?? []).map(({ nome, valor }) => ({
+      key: nome,
+      value: valor,
+    })),
+    fee: 0,
+    discount: 0,
+    valueWithDiscount: charge.amountCents,
+    expiresDate: iso(deadline),
+    type: 'DYNAMIC',
+    correlationID: charge.txid,
+    paymentLinkID: id,
+    createdAt: iso(charge.createdAt),
+    updatedAt: iso(charge.createdAt),
+    ensureSameTaxID: false,
+    ...(brCode === undefined ? {} : { brCode }),
+    expiresIn: Math.round((deadline - charge.createdAt) / 1000),
+    pixKey: charge.key,
+    paymentLinkUrl: `https://woovi.simulator.example/pay/${id}`,
+    qrCodeImage: `https://woovi.simulator.example/openpix/charge/brcode/image/${id}.png`,
+    globalID: globalId('Charge', charge.txid),
+  };
+}
+
+export function chargeAnswer(charge: Charge, now: number) {
+  const view = chargeView(charge, now, false);
+  return { charge: view, correlationID: charge.txid, ...('brCode' in view ? { brCode: view.brCode } : {}) };
+}
+
+/** A received Pix in the list of transactions and in deliveries. */
+export function pixView(payment: Payment, charge: Charge | undefined, now: number) {
+  return {
+    ...(charge === undefined ? {} : { charge: chargeView(charge, now, false) }),
+    value: payment.amountCents,
+    time: iso(payment.at),
+    endToEndId: payment.endToEnd,
+    transactionID: transactionIdOf(payment.txid),
+    infoPagador: '',
+    status: 'CONFIRMED',
+    type: 'PAYMENT',
+    createdAt: iso(payment.at),
+    globalID: globalId('PixTransaction', payment.endToEnd),
+  };
+}
+
+/** In a query. The answer to the creation has no `returnIdentification`. */
+export function refundView({ id, rtrId, amountCents, at, state, message }: PixReturn) {
+  return { ...refundAnswer({ id, amountCents, at, state, message }), returnIdentification: rtrId };
+}
+
+export const refundAnswer = ({
+  id,
+  amountCents,
+  at,
+  state,
+  message,
+}: Pick<PixReturn, 'id' | 'amountCents' | 'at'> & {
+  state?: PixReturn['state'] | undefined;
+  message?: string | undefined;
+}) => ({
+  status: state === 'pending' ? 'IN_PROCESSING' : state === 'failed' ? 'NOT_ACCOMPLISHED' : 'REFUNDED',
+  value: amountCents,
+  correlationID: id,
+  refundId: transactionIdOf(id),
+  time: iso(at),
+  ...(message === undefined || message === '' ? {} : { comment: message }),
+});
+
+const disputeWords: Record<Dispute['status'], string> = {
+  ABERTA: 'IN_REVIEW',
+  EM_DEFESA: 'IN_REVIEW',
+  ACEITA: 'ACCEPTED',
+  REJEITADA: 'REJECTED',
+  CANCELADA_EFI: 'CANCELED',
+};
+
+/** A MED, which names no amount. */
+export const disputeView = ({ id, endToEnd, status, openedAt, endedAt }: Dispute) => ({
+  id,
+  type: 'MED',
+  status: disputeWords[status],
+  endToEndId: endToEnd,
+  createdAt: iso(openedAt),
+  updatedAt: iso(endedAt ?? openedAt),
+});
+
+/** A sent Pix among the transactions: it does not say which payment it belongs to. */
+export function sentView(payout: Payout) {
+  return {
+    value: payout.amountCents,
+    time: iso(payout.settledAt ?? payout.createdAt),
+    endToEndId: payout.endToEnd,
+    status: 'CONFIRMED',
+    type: 'WITHDRAW',
+    createdAt: iso(payout.createdAt),
+    globalID: globalId('PixTransaction', payout.endToEnd),
+  };
+}
+
+/** The immediate answer to a creation: without transaction and destination. */
+export const paymentAnswer = (payout: Payout) => ({
+  payment: { ...paymentPart(payout, false), status: 'APPROVED' },
+});
+
+function paymentPart(payout: Payout, stale: boolean) {
+  return {
+    value: payout.amountCents,
+    status: statusOf(payout, stale),
+    destinationAlias: payout.pixKey,
+    comment: payout.payerInfo ?? '',
+    correlationID: payout.idEnvio,
+    sourceAccountId,
+  };
+}
+
+function statusOf(payout: Payout, stale: boolean): 'CREATED' | 'APPROVED' | 'CONFIRMED' | 'FAILED' {
+  if (payout.status === 'pending' || (stale && payout.accepted)) return payout.held ? 'CREATED' : 'APPROVED';
+  return payout.status === 'refused' ? 'FAILED' : 'CONFIRMED';
+}
+
+export const sourceAccountId = '6290ccfd42831958a405debc';
+
+/** The payout in queries and lists. A stale one shows it as it was when it was created. */
+export function paymentView(payout: Payout, stale: boolean) {
+  const status = statusOf(payout, stale);
+  const wasSent = payout.accepted && (status === 'CONFIRMED' || status === 'FAILED');
+  return {
+    payment: paymentPart(payout, stale),
+    ...(wasSent ? { transaction: transactionOf(payout, status) } : {}),
+    ...(status === 'CONFIRMED' ? { destination: destinationOf(payout) } : {}),
+  };
+}
+
+function transactionOf(payout: Payout, status: string) {
+  const { code = '', reason = '' } = payout.refusal ?? {};
+  return {
+    value: payout.amountCents,
+    endToEndId: payout.endToEnd,
+    time: iso(payout.settledAt ?? payout.createdAt),
+    ...(status === 'FAILED' ? { providerRejectedReason: `${code} - ${reason}` } : {}),
+  };
+}
+
+const destinationOf = ({ pixKey }: Payout) => ({
+  name: 'Fulano de Tal',
+  taxID: '***.456.789-**',
+  pixKey,
+  bank: 'Banco Exemplo S.A.',
+  branch: '0001',
+  account: '123456',
+});
+
+// ------------------------------------------------------------------------------------------- deliveries
+
+const company = { id: '6810ce3b892866f103d77ef2', name: 'Vintem Simulador', taxID: '11222333000181' };
+const account = { environment: 'TESTING' };
+
+/** The events of a received Pix, with the first `returns` of its returns: the newest of them is what there is to tell. */
+export function paymentEvents(
+  bank: Bank,
+  payment: Payment,
+  returns: number,
+  now: number,
+): Record<string, unknown>[] {
+  const returned = payment.returns[returns - 1];
+  const charge = bank.charges.get(payment.txid);
+  const pix = pixView(payment, charge, now);
+  if (returned !== undefined)
+    return [
+      refundEvent(
+        returned.state === 'failed'
+          ? 'PIX_TRANSACTION_REFUND_SENT_REJECTED'
+          : 'PIX_TRANSACTION_REFUND_SENT_CONFIRMED',
+        returned,
+        { ...pix, amountCents: payment.amountCents },
+      ),
+    ];
+  if (charge === undefined) return [];
+  const told = { charge: chargeView(charge, now, false), pix, company, account };
+  return [
+    { event: 'OPENPIX:CHARGE_COMPLETED', ...told },
+    { event: 'OPENPIX:TRANSACTION_RECEIVED', ...told, pixQrCode: null, refunds: [] },
+  ];
+}
+
+export function payoutEvents(payout: Payout, returns: number): Record<string, unknown>[] {
+  const returned = payout.returns[returns - 1];
+  if (returned !== undefined)
+    return [
+      refundEvent('PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED', returned, {
+        ...sentView(payout),
+        amountCents: payout.amountCents,
+      }),
+    ];
+  const failed = payout.status === 'refused';
+  const { correlationID, value, destinationAlias, comment } = paymentPart(payout, false);
+  const payment = {
+    value,
+    status: failed ? 'FAILED' : 'CONFIRMED',
+    destinationAlias,
+    comment,
+    correlationID,
+  };
+  const transaction = transactionOf(payout, failed ? 'FAILED' : 'CONFIRMED');
+  if (!failed) return [{ event: 'OPENPIX:MOVEMENT_CONFIRMED', payment, transaction }];
+  const error = { code: 'PAY_PIX_KEY_ERROR', description: payout.refusal?.reason ?? '' };
+  return [{ event: 'OPENPIX:MOVEMENT_FAILED', payment, transaction, error }];
+}
+
+function refundEvent(
+  event: string,
+  { rtrId, amountCents, at, state }: PixReturn,
+  {
+    amountCents: originalCents,
+    time,
+    endToEndId,
+    status,
+    type,
+    createdAt,
+    globalID,
+  }: {
+    amountCents: number;
+    time: string;
+    endToEndId: string;
+    status: string;
+    type: string;
+    createdAt: string;
+    globalID: string;
+  },
+): Record<string, unknown> {
+  const refundTransaction = {
+    value: amountCents,
+    time: iso(at),
+    endToEndId: rtrId,
+    status: state === 'failed' ? 'REJECTED' : 'CONFIRMED',
+    type: 'REFUND',
+    createdAt: iso(at),
+    partial: amountCents < originalCents,
+    globalID: globalId('PixTransaction', rtrId),
+  };
+  const originalTransaction = { value: originalCents, time, endToEndId, status, type, createdAt, globalID };
+  const error = state === 'failed' ? { error: 'AC06 - Conta bloqueada' } : {};
+  return { event, refundTransaction, originalTransaction, company, account, ...error };
+}

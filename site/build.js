@@ -1,0 +1,263 @@
+// Builds docs/ into a site: `node site/build.js [--base /docs/] [--out DIR]`. The service serves `dist` at /docs; with another base the same
+// pages are static files for any server. Runs in `npm ci` (the root's `prepare`). Plain JavaScript: `npm ci` may run it under an older Node.
+import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { basename, dirname, join, posix } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import MarkdownIt from 'markdown-it';
+import MiniSearch from 'minisearch';
+import { inLanguages } from './languages.js';
+import { addressOf, sections, words } from './pages.js';
+
+const here = dirname(fileURLToPath(import.meta.url));
+const root = dirname(here);
+const { values } = parseArgs({
+  options: {
+    base: { type: 'string', default: '/docs/' },
+    out: { type: 'string', default: join(here, 'dist') },
+  },
+});
+const base = values.base.endsWith('/') ? values.base : `${values.base}/`;
+/** The service's own document names its address and what its operator has changed; a server of static files has the repository's. */
+const openapi = base === '/docs/' ? '/api/v1/public/openapi.json' : `${base}openapi.json`;
+const reference = `${base}reference`;
+
+/** As GitHub makes them, so that a link works in both places. */
+const slugOf = (text) =>
+  text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-');
+
+const escaped = (text) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+const markdown = new MarkdownIt({ html: true });
+
+/** What is linked and no page: the document of the API is a file of the site, the rest stands in the repository alone. */
+function targetOf(href, from, pages) {
+  if (/^[a-z]+:/i.test(href) || href.startsWith('#')) return href;
+  const [path, anchor] = href.split('#');
+  const file = posix.normalize(posix.join(posix.dirname(from), path));
+  if (file === 'contract/openapi.json') return reference;
+  const page = pages.get(file);
+  return page ? `${base}${addressOf(file)}${anchor ? `#${anchor}` : ''}` : null;
+}
+
+/** Makes HTML of one file, and what the search knows of it. */
+function render(file, text, pages) {
+  const env = {};
+  const tokens = markdown.parse(text, env);
+  const headings = [];
+  const parts = [];
+  const open = [];
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at];
+    // A header cell without words would be one to a screen reader.
+    if (token.type === 'th_open' && tokens[at + 1].content === '')
+      [token.tag, tokens[at + 2].tag] = ['td', 'td'];
+    if (token.type === 'heading_open') {
+      const title = tokens[at + 1].children
+        .filter(({ type }) => type === 'text' || type === 'code_inline')
+        .map(({ content }) => content)
+        .join('');
+      let id = slugOf(title);
+      while (headings.some((heading) => heading.id === id)) id += '-1';
+      token.attrSet('id', id);
+      headings.push({ id, title, level: Number(token.tag.slice(1)) });
+      parts.push({ id, title, text: '' });
+    } else if (token.type === 'inline' || token.type === 'fence') {
+      const part = parts.at(-1);
+      if (part) part.text += `${token.content} `;
+    }
+    for (const child of token.children ?? []) {
+      if (child.type === 'link_open') {
+        const target = targetOf(child.attrGet('href'), file, pages);
+        open.push(target);
+        if (target === null) [child.tag, child.attrs] = ['span', []];
+        else child.attrSet('href', target);
+      } else if (child.type === 'link_close' && open.pop() === null) child.tag = 'span';
+      else if (child.type === 'image')
+        child.attrSet('src', `${base}images/${basename(child.attrGet('src'))}`);
+    }
+  }
+  return { html: markdown.renderer.render(grouped(tokens), markdown.options, env), headings, parts };
+}
+
+/**
+ * Code that stands side by side, as tabs: blocks that follow each other and name a language for people (```ts TypeScript), and each
+ * request (```http) in all languages.
+ */
+function grouped(tokens) {
+  const tab = (token) => (token?.type === 'fence' ? /^\S+ (\D.*)$/.exec(token.info)?.[1] : undefined);
+  const out = [];
+  let group = 0;
+  for (let at = 0; at < tokens.length; at++) {
+    const token = tokens[at];
+    const run = [];
+    if (token.type === 'fence' && token.info === 'http') run.push(...inLanguages(token.content));
+    else
+      for (let next = at; tab(tokens[next]); next++)
+        run.push({ language: tab(tokens[next]), code: tokens[next].content });
+    if (run.length < 2) {
+      out.push(token);
+      continue;
+    }
+    const html = new token.constructor('html_block', '', 0);
+    html.content = tabs(++group, run);
+    out.push(html);
+    if (token.info !== 'http') at += run.length - 1;
+  }
+  return out;
+}
+
+function tabs(group, run) {
+  const inputs = run.map(({ language }, n) => {
+    const id = `tab-${group}-${n}`;
+    const checked = n === 0 ? ' checked' : '';
+    return `<input type="radio" name="tab-${group}" id="${id}" value="${escaped(language)}"${checked}><label for="${id}">${escaped(language)}</label>`;
+  });
+  const blocks = run.map(({ code }) => `<pre tabindex="0"><code>${escaped(code)}</code></pre>`);
+  return `<div class="tabs">${inputs.join('')}<div class="blocks">${blocks.join('')}</div></div>\n`;
+}
+
+markdown.renderer.rules.fence = (tokens, at) =>
+  `<pre tabindex="0"><code>${escaped(tokens[at].content)}</code></pre>\n`;
+markdown.renderer.rules.table_open = () => '<div class="wide" tabindex="0"><table>\n';
+markdown.renderer.rules.table_close = () => '</table></div>\n';
+
+function frame({ file, language, title, html, headings }, pages) {
+  const say = words[language];
+  const nav = sections(language)
+    .map(({ name, files }) => {
+      const links = files
+        .filter((one) => pages.has(one))
+        .map((one) => {
+          const current = one === file ? ' aria-current="page"' : '';
+          return `<li><a href="${base}${addressOf(one)}"${current}>${escaped(pages.get(one).title)}</a></li>`;
+        });
+      return `<h2>${escaped(name)}</h2><ul>${links.join('')}</ul>`;
+    })
+    .join('');
+  const other = pages.get(file).translation;
+  const contents = headings
+    .filter(({ level }) => level === 2)
+    .map(({ id, title }) => `<li><a href="#${id}">${escaped(title)}</a></li>`)
+    .join('');
+  return `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)} · vintem</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${base}site.css">
+<script type="module" src="${base}site.js" data-base="${base}"></script>
+</head>
+<body>
+<a class="skip" href="#content">${say.skip}</a>
+<header>
+<a class="name" href="${base}">vintem</a>
+<form role="search"><label><span class="hidden">${say.search}</span><input type="search" id="search" placeholder="${say.search}" autocomplete="off"></label><ul id="found" aria-live="polite"></ul></form>
+<a href="${reference}">${say.reference}</a>
+${other ? `<a href="${base}${addressOf(other)}" lang="${say.otherLanguage}" hreflang="${say.otherLanguage}">${say.other}</a>` : ''}
+</header>
+<div class="columns">
+<nav aria-label="${say.pages}">${nav}</nav>
+<main id="content" tabindex="-1">
+${contents ? `<details class="contents"><summary>${say.contents}</summary><ul>${contents}</ul></details>` : ''}
+${html}
+</main>
+</div>
+</body>
+</html>
+`;
+}
+
+/** Swagger UI over the document, without "try it out" and "authorize": a key has no place in a browser. */
+const referencePage = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>API reference · vintem</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="${base}swagger-ui.css">
+<link rel="stylesheet" href="${base}reference.css">
+<script src="${base}swagger-ui-bundle.js" defer></script>
+<script src="${base}reference.js" data-document="${openapi}" defer></script>
+</head>
+<body>
+<header>
+<a class="name" href="${base}">vintem</a>
+<a href="${base}${addressOf('docs/merchants/guide.md')}">Guide</a>
+<a href="${base}${addressOf('docs/merchants/pt/guide.md')}" lang="pt-BR" hreflang="pt-BR">Guia em português</a>
+</header>
+<main id="reference"></main>
+</body>
+</html>
+`;
+
+// ------------------------------------------------------------------------------------------------------------------- the work
+
+const pages = new Map();
+for (const language of ['en', 'pt-BR'])
+  for (const { files } of sections(language))
+    for (const file of files) {
+      if (pages.has(file)) continue;
+      const text = await readFile(join(root, file), 'utf8');
+      pages.set(file, { file, language, text, title: /^# (.+)$/m.exec(text)?.[1] ?? file });
+    }
+for (const page of pages.values()) {
+  if (page.language === 'en') continue;
+  const english = page.file.replace('/pt/', '/');
+  if (!pages.has(english)) continue;
+  page.translation = english;
+  pages.get(english).translation = page.file;
+}
+
+const fresh = `${values.out}.${process.pid}`;
+await mkdir(fresh, { recursive: true });
+const documents = [];
+for (const page of pages.values()) {
+  const rendered = render(page.file, page.text, pages);
+  const address = addressOf(page.file);
+  const at = join(fresh, `${address === '' ? 'index' : address}.html`);
+  await mkdir(dirname(at), { recursive: true });
+  await writeFile(at, frame({ ...page, ...rendered }, pages));
+  for (const part of rendered.parts)
+    documents.push({
+      id: `${address}#${part.id}`,
+      page: page.title,
+      title: part.title,
+      text: part.text.slice(0, 4000),
+      language: page.language,
+    });
+}
+const index = new MiniSearch({
+  fields: ['title', 'page', 'text'],
+  storeFields: ['page', 'title', 'language'],
+});
+index.addAll(documents);
+await writeFile(join(fresh, 'search.json'), JSON.stringify(index));
+const require = createRequire(import.meta.url);
+await copyFile(join(dirname(require.resolve('minisearch')), '../es/index.js'), join(fresh, 'minisearch.js'));
+for (const name of ['site.css', 'site.js', 'reference.css', 'reference.js'])
+  await copyFile(join(here, 'src', name), join(fresh, name));
+await writeFile(join(fresh, 'reference.html'), referencePage);
+for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
+  await copyFile(require.resolve(`@fastify/swagger-ui/static/${name}`), join(fresh, name));
+await mkdir(join(fresh, 'images'));
+for (const name of await readdir(join(root, 'docs/images')))
+  await copyFile(join(root, 'docs/images', name), join(fresh, 'images', name));
+await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
+await rm(values.out, { recursive: true, force: true });
+// Two builds at once: the other one was faster, with the same pages.
+await rename(fresh, values.out).catch(async (error) => {
+  await rm(fresh, { recursive: true, force: true });
+  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+});

@@ -1,0 +1,83 @@
+import { readdirSync } from 'node:fs';
+
+/** Which files are pages, in the order of the menu. A file of docs/ that is missing here is found by a test. */
+const root = new URL('../', import.meta.url);
+const named = (folder) =>
+  readdirSync(new URL(folder, root))
+    .filter((name) => name.endsWith('.md'))
+    .sort()
+    .map((name) => `${folder}${name}`);
+const inOrder = (folder, first) => [
+  ...first.map((name) => `${folder}${name}.md`),
+  ...named(folder).filter((file) => !first.some((name) => file === `${folder}${name}.md`)),
+];
+
+/** Folders of docs/ without a place of their own in the menu: a new one is shown without a change here. */
+const others = () =>
+  readdirSync(new URL('docs/', root), { withFileTypes: true })
+    .filter(
+      (entry) =>
+        entry.isDirectory() && !['merchants', 'operators', 'security', 'images'].includes(entry.name),
+    )
+    .map((entry) => `docs/${entry.name}/`);
+
+const operators = [
+  'settings',
+  'connections',
+  'doctor',
+  'scaling',
+  'efi',
+  'backup',
+  'updates',
+  'secrets',
+  'metrics',
+  'correctness',
+];
+
+/** @param language `en` or `pt-BR` */
+export function sections(language) {
+  if (language === 'pt-BR')
+    return [{ name: 'Para lojistas', files: inOrder('docs/merchants/pt/', ['quickstart', 'guide']) }];
+  return [
+    {
+      name: 'For merchants',
+      files: inOrder('docs/merchants/', ['quickstart', 'guide', 'webhooks', 'panel']),
+    },
+    { name: 'For operators', files: inOrder('docs/operators/', operators) },
+    { name: 'Runbooks', files: named('docs/operators/runbooks/') },
+    { name: 'Security', files: named('docs/security/') },
+    { name: 'For engineers', files: others().flatMap(named) },
+    {
+      name: 'Project',
+      files: [...named('docs/'), 'README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'SECURITY.md'],
+    },
+  ];
+}
+
+/** The address below the site's base; the first page a merchant needs is the site's own. */
+export function addressOf(file) {
+  if (file === 'docs/merchants/quickstart.md') return '';
+  const path = file.replace(/^docs\//, '').replace(/\.md$/, '');
+  return path === file.replace(/\.md$/, '') ? `project/${path.toLowerCase()}` : path;
+}
+
+export const words = {
+  en: {
+    skip: 'To the text',
+    search: 'Search',
+    reference: 'API reference',
+    pages: 'Pages',
+    contents: 'On this page',
+    other: 'Português',
+    otherLanguage: 'pt-BR',
+  },
+  'pt-BR': {
+    skip: 'Ir para o texto',
+    search: 'Buscar',
+    reference: 'Referência da API',
+    pages: 'Páginas',
+    contents: 'Nesta página',
+    other: 'English',
+    otherLanguage: 'en',
+  },
+};

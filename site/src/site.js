@@ -1,0 +1,72 @@
+// The search: an index that was made with the pages, read when somebody first types.
+import MiniSearch from './minisearch.js';
+
+const { base } = document.querySelector('script[data-base]').dataset;
+const input = document.getElementById('search');
+const found = document.getElementById('found');
+const language = document.documentElement.lang;
+let loading;
+
+const load = () => {
+  loading ??= fetch(`${base}search.json`)
+    .then((answer) => answer.text())
+    .then((text) =>
+      MiniSearch.loadJSON(text, {
+        fields: ['title', 'page', 'text'],
+        storeFields: ['page', 'title', 'language'],
+      }),
+    );
+  return loading;
+};
+
+async function show() {
+  const words = input.value.trim();
+  if (words.length < 2) return found.replaceChildren();
+  const index = await load();
+  if (words !== input.value.trim()) return;
+  const hits = index.search(words, {
+    prefix: true,
+    fuzzy: 0.15,
+    combineWith: 'AND',
+    boost: { title: 4, page: 2 },
+    boostDocument: (_id, _term, stored) => (stored.language === language ? 2 : 1),
+  });
+  found.replaceChildren(
+    ...hits.slice(0, 10).map(({ id, title, page }) => {
+      const item = document.createElement('li');
+      const link = document.createElement('a');
+      link.href = base + id;
+      link.textContent = title === page ? title : `${title} · ${page}`;
+      item.append(link);
+      return item;
+    }),
+  );
+}
+
+input.addEventListener('input', show);
+input.form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  found.querySelector('a')?.click();
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') found.replaceChildren();
+  if (event.key !== '/' || /^(INPUT|TEXTAREA)$/.test(document.activeElement?.tagName ?? '')) return;
+  event.preventDefault();
+  input.focus();
+});
+
+// The language that a reader chose once is shown in every group of tabs that has it, on every page.
+const chosen = 'language of code';
+const tabs = [...document.querySelectorAll('.tabs > input')];
+function choose(language) {
+  for (const tab of tabs) if (tab.value === language) tab.checked = true;
+}
+for (const tab of tabs)
+  tab.addEventListener('change', () => {
+    localStorage.setItem(chosen, tab.value);
+    const { top } = tab.parentElement.getBoundingClientRect();
+    choose(tab.value);
+    // Groups above may have changed their height: what is read stays where it is.
+    scrollBy(0, tab.parentElement.getBoundingClientRect().top - top);
+  });
+choose(localStorage.getItem(chosen));

@@ -1,0 +1,794 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startSimulator } from '@vintem/simulator';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createLog } from '../../server/src/ground/log.ts';
+import { type Clock, systemClock } from '../../server/src/ports/clock.ts';
+import {
+  type Net,
+  type NetAnswer,
+  NetFailure,
+  type NetRequest,
+  NotSent,
+} from '../../server/src/ports/net.ts';
+import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import type { AdapterWorld } from '../../server/src/provider/adapter.ts';
+import { parseBrCode } from '../../server/src/provider/br-code.ts';
+import type {
+  Provider,
+  WebhookContent,
+  WebhookDelivery,
+  WebhookNews,
+} from '../../server/src/provider/provider.ts';
+
+/**
+ * What every adapter must do, whatever its protocol: the same tests against the simulator's dialect of each. How an adapter is added to
+ * it says `docs/developers/adapters.md`.
+ */
+export interface Subject {
+  name: string;
+  /** Below the simulator's address. */
+  path: string;
+  /** Asks for tokens; without them one key goes with every call. */
+  tokens: boolean;
+  /** It sends; without payouts it only receives, and its deliveries wake queries. */
+  payouts: boolean;
+  /** It documents by a name that a refund is refused. Without that every error of the answer is unclear. */
+  refundRefusal: boolean;
+  /** @param limits of pages; the adapter's own where they are left out */
+  create(url: string, world: AdapterWorld, limits: { pageSize?: number; maxPages?: number }): Provider;
+}
+
+/** A fault on the way: an answer in place of the provider's, an error, another request; undefined: the request passes. */
+type Fault = (request: NetRequest) => NetAnswer | Error | { pass: NetRequest } | undefined;
+
+interface Bench {
+  provider: Provider;
+  with(options: { clock?: Clock; pageSize?: number; maxPages?: number }): Provider;
+  control(method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<unknown>;
+  payoutState(
+    id: string,
+  ): Promise<{ status?: string; timesReceived: number; timesAccepted: number } | undefined>;
+  /** Holds for the calls whose address matches, until it is lifted. */
+  fault(on: RegExp, fault: Fault): void;
+  lift(): void;
+  deliveries: WebhookDelivery[];
+}
+
+export function adapterKit(subject: Subject): void {
+  describe(`the ${subject.name} adapter`, () => {
+    const bench = createBench(subject);
+    aboutCharges(bench);
+    aboutChargeLists(bench);
+    aboutRefunds(bench, subject);
+    if (!subject.payouts) {
+      aboutReceiptsAlone(bench);
+      return;
+    }
+    aboutPayouts(bench);
+    aboutTheWay(bench, subject);
+    aboutLists(bench);
+    aboutDisputes(bench);
+    aboutWebhooks(bench);
+  });
+}
+
+function createBench(subject: Subject): Bench {
+  const net = createUndiciNet();
+  let faults: { on: RegExp; fault: Fault }[] = [];
+  const faulty: Net = {
+    ...net,
+    async request(request) {
+      for (const { on, fault } of faults) {
+        const met = on.test(`${request.method} ${request.url}`) ? fault(request) : undefined;
+        if (met instanceof Error) throw met;
+        if (met && 'pass' in met) return net.request(met.pass);
+        if (met) return met;
+      }
+      return net.request(request);
+    },
+  };
+  const deliveries: WebhookDelivery[] = [];
+  const inbox = createServer((request, answer) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const rawBody = Buffer.concat(chunks);
+      deliveries.push({ headers: request.headers, rawBody, receivedAt: Date.now() });
+      answer.end();
+    });
+  });
+  let simulator: { url: string; stop(): Promise<void> };
+  let stateDir: string;
+  const created = (options: { clock?: Clock; pageSize?: number; maxPages?: number } = {}): Provider => {
+    const { clock = systemClock, ...limits } = options;
+    const world: AdapterWorld = { net: faulty, clock, log: createLog('silent') };
+    return subject.create(simulator.url + subject.path, world, limits);
+  };
+  const bench: Bench = {
+    provider: undefined as unknown as Provider,
+    with: created,
+    async control(method, path, body) {
+      const { status, text } = await net.request({
+        method,
+        url: `${simulator.url}${subject.path}/control/${path}`,
+        timeoutMs: 10_000,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+      return JSON.parse(text);
+    },
+    async payoutState(id) {
+      const { payouts } = (await bench.control('GET', `state?idEnvio=${id}`)) as { payouts: never[] };
+      return payouts[0];
+    },
+    fault: (on, fault) => void faults.push({ on, fault }),
+    lift: () => {
+      faults = [];
+    },
+    deliveries,
+  };
+  beforeAll(async () => {
+    stateDir = await mkdtemp(join(tmpdir(), 'vintem-kit-'));
+    simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
+    await new Promise<void>((done) => inbox.listen(0, '127.0.0.1', done));
+    bench.provider = created();
+    const { port } = inbox.address() as AddressInfo;
+    await bench.provider.registerWebhook(`http://127.0.0.1:${port}/hooks/secret`);
+  });
+  afterAll(async () => {
+    await simulator.stop();
+    await net.close();
+    inbox.closeAllConnections();
+    inbox.close();
+    await rm(stateDir, { recursive: true });
+  });
+  beforeEach(async () => {
+    bench.lift();
+    deliveries.length = 0;
+    await bench.control('DELETE', 'behaviour');
+  });
+  return bench;
+}
+
+let made = 0;
+const newId = (): string => (0x1000_0000_0000 + ++made).toString(16).padStart(32, 'a');
+
+const charge = (provider: Provider, txid: string, amountCents = 12_345) =>
+  provider.createCharge({
+    txid,
+    amountCents,
+    payerName: 'João da Silva',
+    description: 'Pedido nº 1',
+    expirySeconds: 3600,
+  });
+
+const payout = (provider: Provider, providerId: string, pixKey = 'fulano@example.com', amountCents = 975) =>
+  provider.sendPayout({
+    providerId,
+    amountCents,
+    pixKey,
+    pixKeyType: 'EMAIL',
+    description: 'Saque de março',
+  });
+
+const steered = (behaviour: string): string => `${behaviour}@simulator.example`;
+
+/** Waits for a condition; the test's own limit ends it. */
+async function until<T>(find: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  for (;;) {
+    const found = await find();
+    if (found !== undefined) return found;
+    await systemClock.sleep(10);
+  }
+}
+
+const ended = (provider: Provider, id: string) =>
+  until(async () => {
+    const query = await provider.queryPayout(id);
+    return query.outcome === 'found' && query.report.status !== 'pending' ? query.report : undefined;
+  });
+
+/** A payout that has completed at the provider, and its last report. */
+async function completed({
+  provider,
+}: Bench): Promise<{ id: string; report: Awaited<ReturnType<typeof ended>> }> {
+  const id = newId();
+  await payout(provider, id);
+  return { id, report: await ended(provider, id) };
+}
+
+const everything = () => ({ fromMs: Date.now() - 3_600_000, toMs: Date.now() + 60_000 });
+
+// --------------------------------------------------------------------------------------------- charges
+
+function aboutCharges(bench: Bench): void {
+  test('creates a charge with a code and a deadline', async () => {
+    const txid = newId();
+    const outcome = await charge(bench.provider, txid);
+    if (outcome.outcome !== 'accepted') throw new Error(outcome.outcome);
+    expect(outcome.report).toMatchObject({ txid, amountCents: 12_345, status: 'open', received: [] });
+    expect(outcome.report.expiresAt).toBe(outcome.report.createdAt + 3_600_000);
+    expect(parseBrCode(outcome.report.copyPaste ?? '')).toMatchObject({ amount: '123.45' });
+  });
+
+  test('a charge under a used id is the same charge or a duplicate, and never one of another amount', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    expect((await charge(bench.provider, txid)).outcome).toMatch(/^(accepted|duplicate)$/);
+    expect((await charge(bench.provider, txid, 999)).outcome).toMatch(/^(duplicate|unclear)$/);
+    expect(await bench.provider.queryCharge(txid)).toMatchObject({ report: { amountCents: 12_345 } });
+  });
+
+  test.each([
+    ['lose-answer', 'network', 'found'],
+    ['lose-request', 'network', 'notFound'],
+    ['error-500', 'server', 'notFound'],
+    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+  ])('a charge under %s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
+    await bench.control('PUT', 'behaviour', { charge: behaviour });
+    const txid = newId();
+    expect(await charge(bench.provider, txid)).toMatchObject({ outcome: 'unclear', cause });
+    expect(await bench.provider.queryCharge(txid)).toMatchObject({ outcome: query });
+  });
+
+  test('a documented refusal of a charge is one', async () => {
+    await bench.control('PUT', 'behaviour', { charge: 'refuse' });
+    expect(await charge(bench.provider, newId())).toMatchObject({
+      outcome: 'refused',
+      reason: 'provider_refused',
+    });
+  });
+
+  test('a paid charge shows every Pix, and the deliveries tell the same', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    await bench.control('POST', `charges/${txid}/pay`, { amountCents: 1 });
+    const query = await bench.provider.queryCharge(txid);
+    if (query.outcome !== 'found') throw new Error(query.outcome);
+    expect(query.report.status).toBe('paid');
+    expect(query.report.received.map((pix) => pix.amountCents)).toEqual([12_345, 1]);
+    const told = await until(async () => {
+      const { received } = await newsOf(bench);
+      const pix = new Map(received.map((one) => [one.endToEnd, one]));
+      return pix.size === 2 ? pix : undefined;
+    });
+    for (const one of query.report.received) expect(told.get(one.endToEnd)).toEqual(one);
+  });
+}
+
+// --------------------------------------------------------------------------------------------- payouts
+
+function aboutPayouts(bench: Bench): void {
+  test('a payout is accepted and completes, and the delivery tells the same as the query', async () => {
+    const id = newId();
+    expect(await payout(bench.provider, id)).toMatchObject({
+      outcome: 'accepted',
+      report: { providerId: id, amountCents: 975, status: 'pending' },
+    });
+    const report = await ended(bench.provider, id);
+    expect(report).toMatchObject({ status: 'completed', amountCents: 975, returns: [] });
+    expect(report.endToEnd).toMatch(/^E/);
+    const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
+    expect(told).toMatchObject({
+      status: 'completed',
+      endToEnd: report.endToEnd,
+      settledAt: report.settledAt,
+    });
+  });
+
+  test('a lost answer: unclear, found by our id, and the repeat is a duplicate', async () => {
+    const id = newId();
+    expect(await payout(bench.provider, id, steered('lose-answer'))).toMatchObject({
+      outcome: 'unclear',
+      cause: 'network',
+    });
+    expect(await bench.provider.queryPayout(id)).toMatchObject({ outcome: 'found' });
+    expect(await payout(bench.provider, id, steered('lose-answer'))).toEqual({ outcome: 'duplicate' });
+    expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 2, timesAccepted: 1 });
+  });
+
+  test('a lost request: unclear, not found, and the repeat is accepted once', async () => {
+    const id = newId();
+    expect(await payout(bench.provider, id, steered('lose-request'))).toMatchObject({
+      outcome: 'unclear',
+      cause: 'network',
+    });
+    expect(await bench.provider.queryPayout(id)).toEqual({ outcome: 'notFound' });
+    expect(await payout(bench.provider, id)).toMatchObject({ outcome: 'accepted' });
+    expect(await bench.payoutState(id)).toMatchObject({ timesAccepted: 1 });
+  });
+
+  test('a late request: what was not found arrives after all, and is never made twice', async () => {
+    await bench.control('PUT', 'behaviour', { delayMs: 300 });
+    const id = newId();
+    expect(await payout(bench.provider, id, steered('delay-request'))).toMatchObject({ outcome: 'unclear' });
+    await until(async () => ((await bench.provider.queryPayout(id)).outcome === 'found' ? true : undefined));
+    expect(await payout(bench.provider, id)).toEqual({ outcome: 'duplicate' });
+    expect(await bench.payoutState(id)).toMatchObject({ timesAccepted: 1 });
+  });
+
+  test('a used id is a duplicate, for the same payout and for another', async () => {
+    const { id } = await completed(bench);
+    expect(await payout(bench.provider, id)).toEqual({ outcome: 'duplicate' });
+    expect(await payout(bench.provider, id, 'outro@example.com', 1)).toEqual({ outcome: 'duplicate' });
+  });
+
+  test.each([
+    ['pix-key-not-found', 'pix_key_not_found'],
+    ['refuse-in-answer', undefined],
+  ])('a documented refusal (%s) refuses, and nothing was carried out', async (behaviour, reason) => {
+    const id = newId();
+    const outcome = await payout(bench.provider, id, steered(behaviour));
+    // It is said in the answer, or the answer to a query for this id says it: both are the provider's word for this id.
+    const said = outcome.outcome === 'accepted' ? outcome.report : outcome;
+    expect(said).toMatchObject(
+      outcome.outcome === 'accepted' ? { status: 'refused' } : { outcome: 'refused' },
+    );
+    if (reason !== undefined && outcome.outcome === 'refused') expect(outcome.reason).toBe(reason);
+    expect(await bench.payoutState(id)).toMatchObject({ status: 'refused', timesAccepted: 0 });
+  });
+
+  test.each([
+    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+    ['error-500', 'server', 'notFound'],
+    ['error-500-after-accepting', 'server', 'found'],
+    ['garbage', 'unreadable', 'found'],
+  ])('%s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
+    const id = newId();
+    expect(await payout(bench.provider, id, steered(behaviour))).toMatchObject({ outcome: 'unclear', cause });
+    expect(await bench.provider.queryPayout(id)).toMatchObject({ outcome: query });
+  });
+
+  test('a payout that waits for a person stays open, and then ends as that person decides', async () => {
+    const [approved, declined] = [newId(), newId()];
+    for (const id of [approved, declined]) {
+      expect(await payout(bench.provider, id, steered('hold-for-approval'))).toMatchObject({
+        outcome: 'accepted',
+        report: { status: 'pending' },
+      });
+      expect(await bench.provider.queryPayout(id)).toMatchObject({ report: { status: 'pending' } });
+    }
+    await bench.control('POST', `payouts/${approved}/complete`, {});
+    await bench.control('POST', `payouts/${declined}/refuse`, {});
+    expect(await ended(bench.provider, approved)).toMatchObject({ status: 'completed' });
+    expect(await ended(bench.provider, declined)).toMatchObject({ status: 'refused' });
+  });
+
+  test('one that is refused later says so and why', async () => {
+    const id = newId();
+    await payout(bench.provider, id, steered('refuse-later'));
+    expect(await ended(bench.provider, id)).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
+    const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
+    expect(told).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
+  });
+
+  test('one that comes back is told with its return, and its Pix names the payout', async () => {
+    const { id, report } = await completed(bench);
+    await bench.control('POST', `payouts/${id}/return`, { amountCents: 75 });
+    const back = await until(async () => {
+      const { payouts, returned = [] } = await newsOf(bench);
+      const own = payouts.flatMap((one) => (one.providerId === id ? one.returns : []));
+      return [
+        ...own,
+        ...returned.filter((one) => one.endToEnd === report.endToEnd).map((one) => one.back),
+      ][0];
+    });
+    expect(back).toMatchObject({ amountCents: 75, status: 'settled' });
+    expect(await bench.provider.findPix(report.endToEnd ?? '')).toEqual({
+      outcome: 'found',
+      report: { direction: 'sent', providerId: id },
+    });
+  });
+}
+
+// --------------------------------------------------------------------------------------------- the way
+
+function aboutTheWay(bench: Bench, { tokens }: Subject): void {
+  const isCall = /^(PUT|POST) .*\/(gn\/pix|api\/v1\/payment|banking\/v2\/pix)\b/;
+  const limited = (headers: Record<string, string>): NetAnswer => ({
+    status: 429,
+    headers: { 'content-type': 'application/json', ...headers },
+    text: '{}',
+  });
+
+  test.each([
+    [{ 'retry-after': '7' }, 7_000],
+    [{}, null],
+  ])('429 with %o is unclear, and says how long to wait', async (headers, retryAfterMs) => {
+    bench.fault(isCall, () => limited(headers as Record<string, string>));
+    expect(await payout(bench.provider, newId())).toMatchObject({
+      outcome: 'unclear',
+      cause: 'rateLimited',
+      retryAfterMs,
+    });
+  });
+
+  test('an hour between the clocks changes no outcome', async () => {
+    const clock: Clock = { ...systemClock, now: () => systemClock.now() + 3_600_000 };
+    const provider = bench.with({ clock });
+    const [txid, id] = [newId(), newId()];
+    expect(await charge(provider, txid)).toMatchObject({ outcome: 'accepted', report: { status: 'open' } });
+    expect(await payout(provider, id)).toMatchObject({ outcome: 'accepted' });
+    expect(await ended(provider, id)).toMatchObject({ status: 'completed' });
+  });
+
+  test('what cannot be sent, with an expired certificate for instance, is not sent', async () => {
+    const provider = bench.with({});
+    bench.fault(/./, () => new NotSent('certificate expired'));
+    const id = newId();
+    expect(await payout(provider, id)).toMatchObject({ outcome: 'notSent' });
+    expect(await charge(provider, newId())).toMatchObject({ outcome: 'notSent' });
+    expect(await provider.queryPayout(id)).toMatchObject({ outcome: 'unclear', cause: 'network' });
+    bench.lift();
+    expect(await bench.payoutState(id)).toBeUndefined();
+  });
+
+  if (tokens) aboutTokens(bench, isCall);
+  else aboutKeys(bench, isCall);
+}
+
+function aboutTokens(bench: Bench, isCall: RegExp): void {
+  test('a token that cannot be had, whatever became of the question, sends nothing', async () => {
+    const provider = bench.with({});
+    bench.fault(/oauth/, () => new NetFailure('tls alert certificate expired', { timedOut: false }));
+    const id = newId();
+    expect(await payout(provider, id)).toMatchObject({ outcome: 'notSent' });
+    bench.lift();
+    expect(await bench.payoutState(id)).toBeUndefined();
+  });
+
+  test('a token that expires in the middle is replaced, and the payout is made once', async () => {
+    const { provider } = bench;
+    await completed(bench);
+    let refused = 0;
+    bench.fault(isCall, (request) => {
+      if (refused++ > 0) return undefined;
+      return { pass: { ...request, headers: { ...request.headers, authorization: 'Bearer expired' } } };
+    });
+    const id = newId();
+    expect(await payout(provider, id)).toMatchObject({ outcome: 'accepted' });
+    expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
+  });
+}
+
+function aboutKeys(bench: Bench, isCall: RegExp): void {
+  test('a key that is refused sends nothing', async () => {
+    bench.fault(isCall, (request) => ({
+      pass: { ...request, headers: { ...request.headers, authorization: 'x' } },
+    }));
+    const id = newId();
+    expect(await payout(bench.provider, id)).toMatchObject({ outcome: 'notSent' });
+    expect(await bench.payoutState(id)).toBeUndefined();
+  });
+}
+
+// --------------------------------------------------------------------------------------------- refunds
+
+function aboutRefunds(bench: Bench, { refundRefusal }: Subject): void {
+  /** A charge that was paid, and its Pix. */
+  const paid = async (): Promise<{ txid: string; endToEnd: string }> => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    const query = await bench.provider.queryCharge(txid);
+    if (query.outcome !== 'found') throw new Error(query.outcome);
+    return { txid, endToEnd: query.report.received[0]?.endToEnd ?? '' };
+  };
+  const refund = (endToEnd: string, providerId: string, description = 'Devolução', amountCents = 345) =>
+    bench.provider.sendRefund({ endToEnd, providerId, amountCents, description });
+  /** What the provider itself holds true of the refunds of a charge. */
+  const atProvider = async (txid: string) => {
+    const { charges } = (await bench.control('GET', `state?txid=${txid}`)) as {
+      charges: {
+        refunds?: { id: string; timesReceived: number; timesAccepted: number; status?: string }[];
+      }[];
+    };
+    return charges[0]?.refunds ?? [];
+  };
+  const refunded = (endToEnd: string, id: string) =>
+    until(async () => {
+      const query = await bench.provider.queryRefund(endToEnd, id);
+      return query.outcome === 'found' && query.report.status !== 'pending' ? query.report : undefined;
+    });
+
+  test('a refund is accepted and completes, and its query names the return', async () => {
+    const { txid, endToEnd } = await paid();
+    const id = newId();
+    expect(bench.provider.capabilities.canRefund).toBe(true);
+    expect(await refund(endToEnd, id)).toMatchObject({
+      outcome: 'accepted',
+      report: { providerId: id, amountCents: 345, status: 'pending' },
+    });
+    const report = await refunded(endToEnd, id);
+    expect(report).toMatchObject({ status: 'completed', amountCents: 345, reason: null });
+    expect(report.rtrId).toMatch(/^D/);
+    expect(report.settledAt).toBeGreaterThan(0);
+    expect(await atProvider(txid)).toMatchObject([{ id, status: 'completed', timesAccepted: 1 }]);
+  });
+
+  test('a refund whose answer is lost is found by our id, and its repeat gives nothing back again', async () => {
+    const { txid, endToEnd } = await paid();
+    const id = newId();
+    expect(await refund(endToEnd, id, steered('lose-answer'))).toMatchObject({
+      outcome: 'unclear',
+      cause: 'network',
+    });
+    expect(await bench.provider.queryRefund(endToEnd, id)).toMatchObject({ outcome: 'found' });
+    expect((await refund(endToEnd, id)).outcome).toMatch(/^(duplicate|accepted|unclear)$/);
+    const all = await atProvider(txid);
+    expect(all).toMatchObject([{ id, timesReceived: 2, timesAccepted: 1 }]);
+  });
+
+  test('a refund whose request is lost is not found, and its repeat is accepted once', async () => {
+    const { txid, endToEnd } = await paid();
+    const id = newId();
+    expect(await refund(endToEnd, id, steered('lose-request'))).toMatchObject({ outcome: 'unclear' });
+    expect(await bench.provider.queryRefund(endToEnd, id)).toEqual({ outcome: 'notFound' });
+    expect(await refund(endToEnd, id)).toMatchObject({ outcome: 'accepted' });
+    expect(await atProvider(txid)).toMatchObject([{ id, timesReceived: 2, timesAccepted: 1 }]);
+  });
+
+  test.each([
+    ['refuse-unlisted', 'unknownRefusal', 'notFound'],
+    ['error-500', 'server', 'notFound'],
+    ['error-500-after-accepting', 'server', 'found'],
+    ['garbage', 'unreadable', 'found'],
+  ])('a refund under %s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
+    const { endToEnd } = await paid();
+    const id = newId();
+    expect(await refund(endToEnd, id, steered(behaviour))).toMatchObject({ outcome: 'unclear', cause });
+    expect(await bench.provider.queryRefund(endToEnd, id)).toMatchObject({ outcome: query });
+  });
+
+  test('a refund that fails later says so, and one above its Pix gives nothing back', async () => {
+    const { txid, endToEnd } = await paid();
+    const [failing, excessive] = [newId(), newId()];
+    await refund(endToEnd, failing, steered('refuse-later'));
+    expect(await refunded(endToEnd, failing)).toMatchObject({
+      status: 'refused',
+      reason: 'provider_refused',
+    });
+    const { outcome } = await refund(endToEnd, excessive, '', 12_346);
+    expect(outcome).toBe(refundRefusal ? 'refused' : 'unclear');
+    expect((await atProvider(txid)).filter((one) => one.timesAccepted > 0)).toMatchObject([
+      { id: failing, status: 'failed' },
+    ]);
+  });
+
+  test('a refund that cannot be sent is not sent', async () => {
+    const { endToEnd } = await paid();
+    const provider = bench.with({});
+    bench.fault(/./, () => new NotSent('certificate expired'));
+    const instruction = { endToEnd, providerId: newId(), amountCents: 1, description: '' };
+    expect(await provider.sendRefund(instruction)).toMatchObject({ outcome: 'notSent' });
+  });
+}
+
+// ----------------------------------------------------------------------------------------------- lists
+
+function aboutChargeLists(bench: Bench): void {
+  test('paid and open charges are listed with what they received, oldest first', async () => {
+    const [paid, open] = [newId(), newId()];
+    await charge(bench.provider, paid);
+    await charge(bench.provider, open);
+    await bench.control('POST', `charges/${paid}/pay`, {});
+    const listed = await bench.provider.listCharges(everything());
+    if (listed.outcome !== 'listed') throw new Error(listed.outcome);
+    const of = (txid: string) => listed.reports.find((one) => one.txid === txid);
+    expect(of(paid)).toMatchObject({ status: 'paid', received: [{ amountCents: 12_345, txid: paid }] });
+    expect(of(open)).toMatchObject({ status: 'open', received: [] });
+    const times = listed.reports.map(({ createdAt }) => createdAt);
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  });
+}
+
+function aboutReceiptsAlone(bench: Bench): void {
+  const isCharge = /^PUT .*\/cob\//;
+
+  test('429 is unclear, a broken connection too, and what cannot be sent is not sent', async () => {
+    bench.fault(isCharge, () => ({ status: 429, headers: { 'retry-after': '7' }, text: '{}' }));
+    const limited = await charge(bench.provider, newId());
+    expect(limited).toMatchObject({ outcome: 'unclear', cause: 'rateLimited', retryAfterMs: 7_000 });
+    bench.lift();
+    bench.fault(isCharge, () => new NetFailure('broken', { timedOut: false }));
+    expect(await charge(bench.provider, newId())).toMatchObject({ outcome: 'unclear', cause: 'network' });
+    bench.lift();
+    bench.fault(/./, () => new NotSent('certificate expired'));
+    expect(await charge(bench.with({}), newId())).toMatchObject({ outcome: 'notSent' });
+  });
+
+  test('a token that expires in the middle is replaced', async () => {
+    await charge(bench.provider, newId());
+    let refused = 0;
+    bench.fault(isCharge, (request) => {
+      if (refused++ > 0) return undefined;
+      return { pass: { ...request, headers: { ...request.headers, authorization: 'Bearer expired' } } };
+    });
+    expect(await charge(bench.provider, newId())).toMatchObject({ outcome: 'accepted' });
+    expect(refused).toBe(2);
+  });
+
+  test('the statement names what came in and what was given back, and whose it was', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    await bench.control('POST', `charges/${txid}/return`, { amountCents: 45 });
+    const statement = await bench.with({ pageSize: 1, maxPages: 1_000 }).statement(everything());
+    if (statement.outcome !== 'listed') throw new Error(statement.outcome);
+    expect(statement.complete).toBe(true);
+    const own = statement.reports.filter((line) => line.providerId === txid);
+    expect(own.map(({ kind, amountCents }) => [kind, amountCents])).toEqual([
+      ['received', 12_345],
+      ['debited', 45],
+    ]);
+    expect(await bench.provider.findPix(own[0]?.endToEnd ?? '')).toEqual({
+      outcome: 'found',
+      report: { direction: 'received', providerId: txid },
+    });
+  });
+
+  test('it says what it does not offer', () => {
+    const { payouts, canListPayouts, hasBalance, charges } = bench.provider.capabilities;
+    expect({ payouts, canListPayouts, hasBalance, charges }).toEqual({
+      payouts: false,
+      canListPayouts: false,
+      hasBalance: false,
+      charges: true,
+    });
+    expect(bench.provider.capabilities.webhookTrust).not.toBe('signed');
+  });
+}
+
+function aboutLists(bench: Bench): void {
+  test('a window is read to its last page, and says when it was not', async () => {
+    const ids: string[] = [];
+    for (let n = 0; n < 3; n++) ids.push((await completed(bench)).id);
+    const paged = await bench.with({ pageSize: 2, maxPages: 1_000 }).listPayouts(everything());
+    if (paged.outcome !== 'listed') throw new Error(paged.outcome);
+    expect(paged.complete).toBe(true);
+    expect(paged.reports.map((one) => one.providerId)).toEqual(expect.arrayContaining(ids));
+    const cut = await bench.with({ pageSize: 2, maxPages: 1 }).listPayouts(everything());
+    if (cut.outcome !== 'listed' || cut.complete) throw new Error('it says to be whole');
+    expect(cut.reports).toHaveLength(2);
+    expect(cut.parts).toBeGreaterThanOrEqual(2);
+  });
+
+  test('entries that are not ours do not hide ours', async () => {
+    await payout(bench.provider, 'deOutroSistema', 'fulano@example.com');
+    const { id } = await completed(bench);
+    const listed = await bench.provider.listPayouts(everything());
+    if (listed.outcome !== 'listed') throw new Error(listed.outcome);
+    expect(listed.complete).toBe(true);
+    expect(listed.reports.some((one) => one.providerId === id)).toBe(true);
+  });
+
+  test('the statement names what moved, and the balance is what the provider has', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    const { id, report } = await completed(bench);
+    const statement = await bench.provider.statement(everything());
+    if (statement.outcome !== 'listed') throw new Error(statement.outcome);
+    expect(statement.complete).toBe(true);
+    expect(statement.reports).toContainEqual(
+      expect.objectContaining({ kind: 'sent', amountCents: 975, endToEnd: report.endToEnd, providerId: id }),
+    );
+    expect(statement.reports).toContainEqual(
+      expect.objectContaining({ kind: 'received', amountCents: 12_345, providerId: txid }),
+    );
+    const { balanceCents } = (await bench.control('GET', 'state')) as { balanceCents: number };
+    expect((await bench.provider.balance()).availableCents).toBe(balanceCents);
+  });
+
+  test('what the provider does not know is not found, and the follow-up is told so in words of its own', async () => {
+    expect(await bench.provider.queryPayout(newId())).toEqual({ outcome: 'notFound' });
+    expect(await bench.provider.queryCharge(newId())).toEqual({ outcome: 'notFound' });
+    expect(await bench.provider.findPix('E99999999202601010000aaaaaaaaaaa')).toEqual({ outcome: 'notFound' });
+  });
+}
+
+// -------------------------------------------------------------------------------------------- disputes
+
+function aboutDisputes(bench: Bench): void {
+  test('a dispute is listed with its Pix, its amount and what becomes of it', async () => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    const opened = (await bench.control('POST', `charges/${txid}/dispute`, {})) as { id: string };
+    const listed = async () => {
+      const outcome = await bench.provider.disputes?.list(everything());
+      if (outcome?.outcome !== 'listed') throw new Error(outcome?.outcome);
+      return outcome.reports.find((one) => one.providerId === opened.id);
+    };
+    const query = await bench.provider.queryCharge(txid);
+    const endToEnd = query.outcome === 'found' ? query.report.received[0]?.endToEnd : '';
+    expect(await listed()).toMatchObject({ endToEnd, amountCents: 12_345, status: 'open' });
+    for (const [act, status] of [
+      ['accept', 'accepted'],
+      ['reject', 'rejected'],
+      ['cancel', 'cancelled'],
+    ]) {
+      await bench.control('POST', `disputes/${opened.id}/${act}`, {});
+      expect(await listed()).toMatchObject({ status });
+    }
+  });
+}
+
+// -------------------------------------------------------------------------------------------- webhooks
+
+/** Everything that the deliveries so far say and that is believed. */
+async function newsOf({ provider, deliveries }: Bench): Promise<Required<WebhookNews>> {
+  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [] };
+  for (const delivery of [...deliveries]) {
+    const content = await provider.parseWebhook(delivery);
+    if (!content.authentic) throw new Error(content.reason);
+    all.received.push(...content.received);
+    all.payouts.push(...content.payouts);
+    all.returned.push(...(content.returned ?? []));
+  }
+  return all;
+}
+
+function aboutWebhooks(bench: Bench): void {
+  const parsed = async (delivery: WebhookDelivery): Promise<WebhookContent> =>
+    bench.provider.parseWebhook(delivery);
+  const delivered = (count: number) =>
+    until(() => (bench.deliveries.length >= count ? [...bench.deliveries] : undefined));
+
+  test('a delivery is believed only as it was signed', async () => {
+    await completed(bench);
+    const [delivery] = await delivered(1);
+    if (!delivery) throw new Error('no delivery');
+    expect(await parsed(delivery)).toMatchObject({ authentic: true });
+    const text = delivery.rawBody.toString();
+    const changed = { ...delivery, rawBody: Buffer.from(text.replace(/9/, '8')) };
+    expect(changed.rawBody.toString()).not.toBe(text);
+    expect(await parsed(changed)).toMatchObject({ authentic: false });
+    expect(await parsed({ ...delivery, headers: {} })).toMatchObject({ authentic: false });
+    expect(await parsed({ ...delivery, rawBody: Buffer.from('no json') })).toMatchObject({
+      authentic: false,
+    });
+  });
+
+  test('a doubled delivery says the same twice', async () => {
+    await bench.control('PUT', 'behaviour', { webhook: 'duplicate' });
+    const { id } = await completed(bench);
+    const told = await until(async () => {
+      const own = (await newsOf(bench)).payouts.filter((one) => one.providerId === id);
+      return own.length >= 2 ? own : undefined;
+    });
+    expect(told[1]).toEqual(told[0]);
+  });
+
+  test('reordered deliveries each say what they said before', async () => {
+    await bench.control('PUT', 'behaviour', { webhook: 'reorder' });
+    const first = await completed(bench);
+    const second = await completed(bench);
+    const told = await until(async () => {
+      const { payouts } = await newsOf(bench);
+      const own = [first, second].map(({ id }) => payouts.find((one) => one.providerId === id));
+      return own.every((one) => one !== undefined) ? own : undefined;
+    });
+    expect(told).toMatchObject([
+      { status: 'completed', endToEnd: first.report.endToEnd },
+      { status: 'completed', endToEnd: second.report.endToEnd },
+    ]);
+  });
+
+  test('what was believed and stored is read again later', async () => {
+    const { id } = await completed(bench);
+    const [delivery] = await delivered(1);
+    const news = delivery && bench.provider.readWebhook(delivery.rawBody, Date.now() + 86_400_000);
+    expect(news?.payouts).toMatchObject([{ providerId: id, status: 'completed' }]);
+  });
+
+  test('registering the same address again is no error', async () => {
+    await bench.provider.registerWebhook('http://127.0.0.1:9/hooks/other');
+    await bench.provider.registerWebhook('http://127.0.0.1:9/hooks/other');
+  });
+}

@@ -1,0 +1,35 @@
+import { type Clock, systemClock } from '../../server/src/ports/clock.ts';
+
+/** Monotonic time that stands still until a test moves it, so that limits of time are proved on a machine of any speed. */
+export interface ManualClock extends Clock {
+  /** Wakes whatever slept until then, the earliest first. */
+  advance(ms: number): void;
+}
+
+export function manualClock(): ManualClock {
+  let nowMs = 1_000;
+  const sleepers = new Set<{ untilMs: number; wake: () => void }>();
+  return {
+    ...systemClock,
+    monotonicMs: () => nowMs,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (ms <= 0 || signal?.aborted) return resolve();
+        const sleeper = {
+          untilMs: nowMs + ms,
+          wake: () => {
+            sleepers.delete(sleeper);
+            signal?.removeEventListener('abort', sleeper.wake);
+            resolve();
+          },
+        };
+        sleepers.add(sleeper);
+        signal?.addEventListener('abort', sleeper.wake, { once: true });
+      }),
+    advance: (ms) => {
+      nowMs += ms;
+      const due = [...sleepers].filter(({ untilMs }) => untilMs <= nowMs);
+      for (const { wake } of due.sort((one, other) => one.untilMs - other.untilMs)) wake();
+    },
+  };
+}
