@@ -163,7 +163,7 @@ test('a lease that an early clock ends too soon allows no repeat before its true
   const id = await leave(service, merchant, 'complete');
   const leaseUntil = Date.now() + 15_000;
   await service.database.admin(
-    `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = $2, due_at = now() WHERE payment_id = $1`,
+    `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = $2, due_at = now() - interval '1 s' WHERE payment_id = $1`,
     [id, new Date(leaseUntil).toISOString()],
   );
   const provider = service.runtime.providers.get('simulator') as Provider;
@@ -196,7 +196,9 @@ test('a claim ends within seconds, and is renewed while its process works: a slo
   const merchant = await service.newMerchant();
   const { body } = await merchant.charge();
   const due = () =>
-    service.database.admin(`UPDATE intent SET due_at = now() WHERE payment_id = '${body.id}'`);
+    service.database.admin(
+      `UPDATE intent SET due_at = now() - interval '1 s' WHERE payment_id = '${body.id}'`,
+    );
   const dueAt = async () => {
     const rows = await service.database.admin<{ at: Date }>(
       `SELECT due_at AS at FROM intent WHERE payment_id = '${body.id}'`,

@@ -152,7 +152,9 @@ test('a key that is missing, malformed, unknown, revoked or expired opens nothin
   const revoked = await edge.newKey(ownerId);
   await revokeKey({ sql: edge.database.sql, clock: systemClock }, revoked.id);
   const expired = await edge.newKey(ownerId);
-  await edge.database.admin(`UPDATE api_key SET expires_at = now() WHERE id = $1`, [expired.id]);
+  await edge.database.admin(`UPDATE api_key SET expires_at = now() - interval '1 s' WHERE id = $1`, [
+    expired.id,
+  ]);
   const { key } = await edge.newKey(ownerId);
   const bad: [authorization: string, code: string][] = [
     ['', 'api_key_missing'],

@@ -192,7 +192,10 @@ test('a code is good for ten minutes and for its own draft', async () => {
   const other = await newDraft();
   const [mine, theirs] = [await codeOf(id), await codeOf(other.id)];
   if (mine !== theirs) expect((await confirm(theirs)).body.code).toBe('invalid_code');
-  await service.database.admin('UPDATE draft SET code_expires_at = now() WHERE payment_id = $1', [id]);
+  await service.database.admin(
+    `UPDATE draft SET code_expires_at = now() - interval '1 s' WHERE payment_id = $1`,
+    [id],
+  );
   expect((await confirm(mine)).body).toMatchObject({ statusCode: 400, code: 'code_expired' });
   expect((await get()).status).toBe('draft');
   await resendCode(service.runtime, caller, id);
@@ -218,14 +221,18 @@ test('a draft lives thirty minutes; then a worker cancels it, and confirming com
     [id],
   );
   expect(stored?.life).toBe(1800);
-  await service.database.admin('UPDATE draft SET expires_at = now() WHERE payment_id = $1', [id]);
+  await service.database.admin(`UPDATE draft SET expires_at = now() - interval '1 s' WHERE payment_id = $1`, [
+    id,
+  ]);
   await until(async () => (await get()).status === 'cancelled');
   expect((await get()).reasonCode).toBe('draft_expired');
   expect(await merchant.balanceCents()).toBe(5000);
 
   const late = await newDraft();
   const code = await codeOf(late.id);
-  await service.database.admin('UPDATE draft SET expires_at = now() WHERE payment_id = $1', [late.id]);
+  await service.database.admin(`UPDATE draft SET expires_at = now() - interval '1 s' WHERE payment_id = $1`, [
+    late.id,
+  ]);
   expect(['code_expired', 'not_a_draft']).toContain((await late.confirm(code)).body.code);
   expect((await late.get()).status).toBe('cancelled');
   await expireDrafts(service.runtime);

@@ -240,7 +240,7 @@ test('a rolled key stays valid for its overlap beside the new one, then it is 40
     rolledTo: null,
   });
   expect((after?.expiresAt ?? 0) - (after?.createdAt ?? 0)).toBe(90 * 24 * 3600 * 1000);
-  await edge.database.admin(`UPDATE api_key SET expires_at = now() WHERE id = $1`, [old.id]);
+  await edge.database.admin(`UPDATE api_key SET expires_at = now() - interval '1 s' WHERE id = $1`, [old.id]);
   await until(async () => (await account(old.key)).body.code === 'api_key_expired');
   expect((await account(made.key)).status).toBe(200);
 });

@@ -291,7 +291,10 @@ describe('sends that the adapter limits', () => {
     });
     await leave(service, merchant, 'complete');
     expect(await processes[0]?.stepSends()).toBe(false);
-    await runtime.sql.run({ name: 'all_free', text: `UPDATE send_slot SET lease_until = now()` });
+    await runtime.sql.run({
+      name: 'all_free',
+      text: `UPDATE send_slot SET lease_until = now() - interval '1 s'`,
+    });
     await work();
   });
 });
@@ -358,7 +361,7 @@ describe('a provider that asks for a rest', () => {
     await prepareLimits(runtime.sql, 'simulator', 1);
     await service.database.admin(`UPDATE send_slot SET lease_until = now() + interval '50 min'`);
     await service.database.admin(
-      `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = now(), due_at = now()
+      `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = now() - interval '1 s', due_at = now() - interval '1 s'
        WHERE payment_id = $1`,
       [id],
     );
