@@ -12,6 +12,7 @@ import {
   resolveIncident,
 } from '../../src/settlement/incidents/incident.ts';
 import { stepPayerReturns } from '../../src/settlement/incidents/return-rule.ts';
+import { pauseWithdrawals, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
 import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 
@@ -353,9 +354,52 @@ describe('a return to the payer', () => {
     // It had left all the same: the company bears it, and keeps what stands in suspense.
     await report({});
     const open = await openOf(made.merchant);
+    // Another return would go out under another id, and the payer would have the money twice.
+    const refused = open.find(({ kind }) => kind === 'return_refused') as IncidentView;
+    await expect(resolve(refused, 'return')).rejects.toThrow(/failed here, as carried out/);
     for (const one of open) await resolve(one, 'writeoff');
     expect(open.map(({ kind }) => kind).sort()).toEqual(['refund_contradiction', 'return_refused']);
     expect(await books(made)).toEqual({ suspense: 0, reserved: 0, balance: 2_000, gained: 0 });
+  });
+
+  test('is not sent when the provider took the Pix back while it waited', async () => {
+    const made = await makers.second_payment();
+    const before = await books(made);
+    const endToEnd = made.incident.reference.split(':')[2];
+    await pauseWithdrawals(operator(), 'the provider is being looked at');
+    await resolve(made.incident, 'return');
+    await control(`/control/charges/${made.charge}/return`, { amountCents: 700, endToEnd });
+    await until(async () => (await openOf(made.merchant)).some(({ kind }) => kind === 'debit'));
+    expect(await refundsOf(made)).toMatchObject([{ status: 'unknown' }]);
+    await resumeWithdrawals(operator());
+    const refund = await ended(made, 'failed');
+    expect(await journalsOf(service, refund.id)).toEqual(['suspenseReserve', 'suspenseRelease']);
+    expect(await atProvider(made)).toEqual([]);
+    expect(await books(made)).toEqual({ ...before, suspense: 0 });
+    const open = await openOf(made.merchant);
+    expect(open.map(({ kind }) => kind).sort()).toEqual(['debit', 'return_refused']);
+    const refused = open.find(({ kind }) => kind === 'return_refused') as IncidentView;
+    await expect(resolve(refused, 'return')).rejects.toThrow(/went back already/);
+    for (const one of open) await resolve(one, 'writeoff');
+    expect(await books(made)).toEqual({ ...before, suspense: 0 });
+  });
+
+  test('is not decided while the provider names a return of the Pix that was not looked up yet', async () => {
+    const made = await makers.second_payment();
+    const endToEnd = made.incident.reference.split(':')[2];
+    const named = (kind: string) =>
+      service.database.admin(
+        `INSERT INTO statement_line (connection, kind, reference, end_to_end, moved_at, first_seen_at, tries, next_at)
+          VALUES ('simulator', $2, $1, $1, now(), now(), 0, now() + interval '1 year')`,
+        [endToEnd, kind],
+      );
+    for (const kind of ['reported', 'debited']) {
+      await named(kind);
+      await expect(resolve(made.incident, 'return')).rejects.toThrow(/no answer yet/);
+      await service.database.admin('DELETE FROM statement_line WHERE end_to_end = $1', [endToEnd]);
+    }
+    await resolve(made.incident, 'return');
+    await ended(made, 'completed');
   });
 
   test('that the provider takes back is the merchant’s by a person’s word', async () => {

@@ -4,6 +4,7 @@ import { isRefundOpen, type Refund } from '../../payments/refund.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';
 import type { Provider, RefundReport, SendOutcome } from '../../provider/provider.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
+import { claimOn, findClaims } from '../incidents/pix-claims.ts';
 import { applyRefund } from '../tracking/apply-refund.ts';
 import type { ObservedRefund } from '../tracking/refund-outcome.ts';
 import type { AcceptDeps } from './accept.ts';
@@ -103,10 +104,14 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
   const { refund, connection, fence } = attempt;
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
+  const claim = await claimSince(deps, refund);
   const callEndsMs = deps.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
   let outcome: SendOutcome<RefundReport>;
   if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
     outcome = { outcome: 'notSent', detail: 'too late for its lease' };
+  } else if (claim !== null) {
+    deps.log.warn({ refundId: refund.id, claim }, 'a return to the payer is not sent');
+    outcome = { outcome: 'refused', reason: 'provider_refused', detail: claim };
   } else if (!provider.capabilities.canRefund) {
     // A return may be decided where nobody knows what the connection can do.
     outcome = { outcome: 'refused', reason: 'provider_refused', detail: 'the connection cannot refund' };
@@ -123,6 +128,19 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
     if (result === 'ok' || !attempt.repeat) deps.breakers.record(connection, 'refund', accountId, result);
   }
   return observedOf(refund, connection, { from: 'send', fence, outcome });
+}
+
+/**
+ * What has claimed the Pix of a return to the payer since that was decided: it may wait for hours while withdrawals are paused or the
+ * provider is down, and the provider may have taken the money back in the meantime.
+ */
+async function claimSince(
+  { sql }: Pick<SendDeps, 'sql'>,
+  { accountId, id, paymentId, endToEnd, reason }: Refund,
+): Promise<string | null> {
+  if (reason !== 'odd_money') return null;
+  const claims = await findClaims(sql, accountId, paymentId);
+  return claimOn(endToEnd, { ...claims, refunds: claims.refunds.filter((one) => one.id !== id) });
 }
 
 const observedOf = (

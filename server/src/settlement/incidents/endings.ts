@@ -18,7 +18,8 @@ import {
 import type { Intent } from '../dispatch/intent.ts';
 import { OperatorRefused } from '../operator/operator.ts';
 import type { IncidentCase, SuspendedMoney } from './incidents.sql.ts';
-import { type PayerReturn, type PayerReturnInput, type PixClaims, payerReturnOf } from './return-to-payer.ts';
+import type { PixClaims } from './pix-claims.ts';
+import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return-to-payer.ts';
 
 /**
  * How a person resolves an incident. Nothing else resolves one, nothing else ends a freeze, and money is posted once. Pure.
@@ -28,7 +29,7 @@ import { type PayerReturn, type PayerReturnInput, type PixClaims, payerReturnOf 
  * merchant's), and nothing is ever taken from another operation. A dash: refused.
  *
  * `return` fits every incident of a Pix that a charge received and that stands in suspense whole: it goes back to its payer
- * (`return-to-payer.ts`), and a charge that was still open because another amount came becomes `expired`.
+ * (`return-to-payer.ts`), unless something else took or claims it (`pix-claims.ts`), and a charge that was still open because another amount came becomes `expired`.
  *
  * | Incident | `credit` | `debit` | `writeoff` |
  * |---|---|---|---|

@@ -6,6 +6,7 @@ import { refundKey, refunds } from '../../payments/refunds.sql.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { type Operator, OperatorRefused, operatorWaitMs, reasonOf } from '../operator/operator.ts';
+import { namesReturnOf } from '../tracking/statement-lines.sql.ts';
 import type { Action } from './endings.ts';
 import {
   findClaimant,
@@ -14,6 +15,7 @@ import {
   findPlaceOf,
   findSuspended,
   type IncidentCase,
+  type SuspendedMoney,
 } from './incidents.sql.ts';
 import { buildKeep, buildResolution, type ResolutionInput } from './resolution.ts';
 import { pixOf } from './unmatched.ts';
@@ -97,6 +99,12 @@ export async function resolveIncident(
   const reference = await suspenseReferenceOf(operator.sql, incident);
   const subject = paymentId ?? accountId;
   const event = eventKinds.suspense;
+  const suspended =
+    reference === null
+      ? undefined
+      : await findSuspended(operator.sql, { accountId, subject, event, reference });
+  if (action === 'return' && suspended && reference !== null)
+    await requireAnswered(operator.sql, suspended, reference);
   const command = buildResolution({
     ...place,
     incident,
@@ -105,10 +113,7 @@ export async function resolveIncident(
     actor: operator.actor,
     byRule,
     reference,
-    suspended:
-      reference === null
-        ? undefined
-        : await findSuspended(operator.sql, { accountId, subject, event, reference }),
+    suspended,
     claimed:
       incident.kind === 'unmatched' &&
       action === 'credit' &&
@@ -121,6 +126,14 @@ export async function resolveIncident(
   });
   // A till of its own: its batch is this command alone, so the view holds only what was read under the lock.
   return viewOf(await createTill(operator).submit(command));
+}
+
+/** @throws OperatorRefused the provider names a return of the Pix that was not looked up yet: it may have taken the money back */
+async function requireAnswered(sql: Sql, { connection }: SuspendedMoney, endToEnd: string): Promise<void> {
+  if (await namesReturnOf(sql, connection, endToEnd))
+    throw new OperatorRefused(
+      'the provider names a return of the Pix that has no answer yet: see `vintem statement list`',
+    );
 }
 
 /**

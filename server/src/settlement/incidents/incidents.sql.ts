@@ -176,6 +176,25 @@ export const freezingIncidents: Readable<{ accountId: string; operationId: strin
     tx.run(freezing, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
 
+const reportedGone: Statement = {
+  name: 'incident_reported_gone',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", array_agg(split_part(i.reference, ':', 2)) AS ids
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+    WHERE i.kind = 'refund_contradiction' AND i.reference LIKE '%:completed' OR i.kind = 'refund_mismatch' AND i.state = 'open'
+    GROUP BY i.account_id, i.payment_id`,
+};
+
+/**
+ * Of a payment the refunds that failed here and that the provider reports as carried out, or with another amount that nobody has looked at;
+ * keyed like payments. That a person has resolved the contradiction does not bring the money back.
+ */
+export const refundsReportedGone: Readable<{ accountId: string; paymentId: string; ids: string[] }> = {
+  name: 'incident_reported_gone',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run(reportedGone, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
 const find: Statement = {
   name: 'incident_find',
   text: `SELECT ${caseColumns} FROM incident i WHERE i.id = $1`,

@@ -4,7 +4,6 @@ import {
   type Command,
   type Decision,
   put,
-  type Read,
   read,
   remove,
   type View,
@@ -13,12 +12,10 @@ import {
 import type { Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { Refund } from '../../payments/refund.ts';
-import { refundKey, refunds, refundsOfPayment } from '../../payments/refunds.sql.ts';
-import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
+import { refundKey, refunds } from '../../payments/refunds.sql.ts';
 import type { OpenedIncident } from '../../payments/state.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import { intents } from '../dispatch/intents.sql.ts';
-import { disputesKey, disputesOfPayment } from '../disputes/disputes.sql.ts';
 import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
 import { announce, announceRefund } from '../payment-events.ts';
@@ -32,6 +29,7 @@ import {
   incidents,
   type SuspendedMoney,
 } from './incidents.sql.ts';
+import { claimReads, claimsIn } from './pix-claims.ts';
 import type { PayerReturnInput } from './return-to-payer.ts';
 
 /** What a person decides about an incident, and what was read of it before the lock. */
@@ -81,7 +79,10 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
       ...(input.returning === null || paymentId === null
         ? []
-        : claimReads(accountId, paymentId, input.returning.refundId)),
+        : [
+            read(refunds, refundKey(accountId, input.returning.refundId)),
+            ...claimReads(accountId, paymentId),
+          ]),
     ],
     eventRefs: [],
     decide: (view, now) => {
@@ -99,13 +100,6 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
     },
   };
 }
-
-const claimReads = (accountId: string, paymentId: string, refundId: string): Read[] => [
-  read(refunds, refundKey(accountId, refundId)),
-  read(refundsOfPayment, paymentKey(accountId, paymentId)),
-  read(knownReturns, knownReturnsKey(accountId, paymentId)),
-  read(disputesOfPayment, disputesKey(accountId, paymentId)),
-];
 
 /** A person keeps the money of an open incident: the account's rule does not send it back. Pure. */
 export function buildKeep(input: {
@@ -230,13 +224,7 @@ function factsOf(view: View, input: ResolutionInput, now: number): CaseFacts {
 function returningOf(view: View, { incident, returning, token }: ResolutionInput): CaseFacts['returning'] {
   const { accountId, paymentId } = incident;
   if (returning === null || paymentId === null) return null;
-  return {
-    ...returning,
-    token,
-    refunds: view.get(refundsOfPayment, paymentKey(accountId, paymentId))?.refunds ?? [],
-    returns: view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [],
-    disputes: view.get(disputesOfPayment, disputesKey(accountId, paymentId))?.disputes ?? [],
-  };
+  return { ...returning, token, ...claimsIn(view, accountId, paymentId) };
 }
 
 /** The refund, and the intent that sends it: both commit with the decision, before anything goes to the provider. */

@@ -1,8 +1,7 @@
 import { newRefund, type Refund, refundWindowMs } from '../../payments/refund.ts';
-import type { KnownReturn } from '../../payments/returns.ts';
 import { type Intent, sendPriority } from '../dispatch/intent.ts';
-import type { Dispute } from '../disputes/dispute.ts';
 import { OperatorRefused } from '../operator/operator.ts';
+import { claimOn, type PixClaims } from './pix-claims.ts';
 
 /**
  * A Pix in suspense goes back to its payer: a refund with an id of its own, reserved out of suspense before it is sent. Pure.
@@ -15,13 +14,6 @@ export interface PayerReturnInput {
   fingerprint: Buffer;
   /** Of the command. */
   token: string;
-}
-
-/** What else may take the Pix, read under the lock. */
-export interface PixClaims {
-  refunds: readonly Refund[];
-  returns: readonly KnownReturn[];
-  disputes: readonly Dispute[];
 }
 
 /** The money, as it stands in suspense. */
@@ -52,7 +44,10 @@ export function payerReturnOf(
   claims: PixClaims,
   now: number,
 ): PayerReturn {
-  requireUnclaimed(pix, claims, now);
+  if (now > pix.at + refundWindowMs)
+    throw new OperatorRefused('the Pix is older than 90 days: the provider takes no return of it any more');
+  const claim = claimOn(pix.endToEnd, claims);
+  if (claim !== null) throw new OperatorRefused(claim);
   const { accountId, operationId, paymentId, endToEnd, amountCents, connection, incidentId } = pix;
   const begun = {
     accountId,
@@ -93,21 +88,3 @@ export function payerReturnOf(
   };
   return { refund: newRefund(begun, now, { by: 'operator', id: incidentId }), intent };
 }
-
-function requireUnclaimed(pix: SuspendedPix, { refunds, returns, disputes }: PixClaims, now: number): void {
-  const { endToEnd, at } = pix;
-  if (now > at + refundWindowMs)
-    throw new OperatorRefused('the Pix is older than 90 days: the provider takes no return of it any more');
-  const isGoing = refunds.some((one) => one.endToEnd === endToEnd && one.status !== 'failed');
-  const isGone = returns.some(({ posted, pix: of }) => posted && (of === null || of === endToEnd));
-  if (isGoing || isGone) throw new OperatorRefused('the Pix, or a part of it, went back already');
-  const isDisputed = disputes.some(
-    (one) => one.endToEnd === endToEnd && ongoing.has(one.status) && one.debitedCents < one.amountCents,
-  );
-  if (isDisputed)
-    throw new OperatorRefused(
-      'the payer disputes the Pix: the provider may take it, so it would go back twice',
-    );
-}
-
-const ongoing: ReadonlySet<Dispute['status']> = new Set(['open', 'defending', 'accepted']);

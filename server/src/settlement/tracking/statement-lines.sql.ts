@@ -126,5 +126,14 @@ export const removeLine = async (
   { kind, id }: Pick<LineToAnswer, 'kind' | 'id'>,
 ): Promise<boolean> => (await sql.run(remove, [connection, kind, id])).length > 0;
 
+const returnOfPix: Statement = {
+  name: 'statement_line_of_pix',
+  text: `SELECT FROM statement_line l WHERE l.connection = $1 AND l.end_to_end = $2 AND l.kind IN ('debited', 'reported') LIMIT 1`,
+};
+
+/** Whether a statement or a day report names a return of a received Pix that the books do not have yet. */
+export const namesReturnOf = async (sql: Queries, connection: string, endToEnd: string): Promise<boolean> =>
+  (await sql.run(returnOfPix, [connection, endToEnd])).length > 0;
+
 /** The oldest thousand of those that were looked up in vain. */
 export const findOpenLines = (sql: Queries): Promise<OpenLine[]> => sql.run<OpenLine>(open);
