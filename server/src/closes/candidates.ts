@@ -1,8 +1,9 @@
 import { paymentIdOf } from '../payments/payment.ts';
-import { findOwners } from '../payments/payments.sql.ts';
 import type { Provider, StatementLine } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/idempotency.ts';
+import { everyCell } from '../settlement/tracking/cells-of.ts';
 import { type TrackingDeps, takeAllowedQuery } from '../settlement/tracking/follow-up.ts';
+import { byCell, findOwnersInCells } from '../settlement/tracking/in-cells.ts';
 import { findUnknown } from '../settlement/tracking/statement.sql.ts';
 import { findOpenLines } from '../settlement/tracking/statement-lines.sql.ts';
 import type { Candidate } from './close-connection.ts';
@@ -26,8 +27,8 @@ export async function findCandidates(
   const amountCents = Math.abs(differenceCents);
   const [lines, journals, open, unanswered] = await Promise.all([
     linesWeLack(deps, provider, day),
-    findJournalsOf(deps.sql, day, amountCents),
-    findInTransit(deps.sql, provider.connection),
+    inEvery(deps, ({ sql }) => findJournalsOf(sql, day, amountCents)),
+    inEvery(deps, ({ sql }) => findInTransit(sql, provider.connection)),
     findOpenLines(deps.sql),
   ]);
   const all: Candidate[] = [
@@ -50,6 +51,11 @@ export async function findCandidates(
   );
   return [...exact, ...others].slice(0, shownMost);
 }
+
+const inEvery = async <Row>(
+  deps: TrackingDeps,
+  find: (cell: TrackingDeps) => Promise<Row[]>,
+): Promise<Row[]> => (await Promise.all(everyCell(deps).map(find))).flat();
 
 const iso = (ms: number): string => new Date(ms).toISOString();
 
@@ -76,8 +82,12 @@ async function linesWeLack(deps: TrackingDeps, provider: Provider, day: string):
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
   const ids = named.map(({ paymentId: id, accountNumber }) => ({ id, accountNumber }));
-  const ours = new Set((await findOwners(deps.sql, connection, ids)).map(({ id }) => id));
-  const lacking = new Set((await findUnknown(deps.sql, connection, named)).map(lineKey));
+  const owned = (await findOwnersInCells(deps, connection, ids)).flatMap(({ owners }) => owners);
+  const ours = new Set(owned.map(({ id }) => id));
+  const unknown = await Promise.all(
+    (await byCell(deps, named)).map((cell) => findUnknown(cell.deps.sql, connection, cell.items)),
+  );
+  const lacking = new Set(unknown.flat().map(lineKey));
   return outcome.reports.filter((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null || !ours.has(id) || lacking.has(lineKey(line));

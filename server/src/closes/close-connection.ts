@@ -1,4 +1,4 @@
-import { headOf } from '../ledger/day-closes.ts';
+import { type CellShare, headOf, type Moved, movedInAll } from '../ledger/day-closes.ts';
 import { type Command, put, read } from '../ledger/till.ts';
 import { idsOf } from '../ports/ids.ts';
 import { incidentKey, incidents } from '../settlement/incidents/incidents.sql.ts';
@@ -6,16 +6,17 @@ import { installationId } from '../settlement/operator/audit.sql.ts';
 import type { Comparison } from './compare.ts';
 import {
   type ConnectionClose,
+  connectionCloseShares,
   connectionCloses,
   lastConnectionCloses,
-  type MovedAt,
 } from './connection-closes.sql.ts';
 
 export interface ConnectionCloseInput {
   connection: string;
   day: string;
   previous: ConnectionClose | undefined;
-  moved: MovedAt;
+  /** What each cell moved. */
+  shares: readonly CellShare[];
   heldCents: number;
   /** Null: the provider offers no balance, or it could not be compared. */
   comparison: Comparison | null;
@@ -37,7 +38,7 @@ export interface Candidate {
 /** What the provider's account should have held at the end of the day. */
 export const closingOf = (
   previous: Pick<ConnectionClose, 'closingCents'> | undefined,
-  moved: MovedAt,
+  moved: Moved,
 ): number =>
   (previous?.closingCents ?? 0) + moved.openingCents + moved.inCents - moved.outCents - moved.refundCents;
 
@@ -54,7 +55,8 @@ export const isNewDifference = (differenceCents: number | null, carriedCents: nu
  * person finds out what it is. Pure. @returns the close; undefined: another process has written one since
  */
 export function buildConnectionClose(input: ConnectionCloseInput): Command<ConnectionClose | undefined> {
-  const { connection, day, previous, moved, comparison, token, deadlineMs } = input;
+  const { connection, day, previous, shares, comparison, token, deadlineMs } = input;
+  const moved = movedInAll(shares);
   const reference = `close:${connection}:${day}`;
   const key = incidentKey(installationId, reference);
   return {
@@ -107,7 +109,12 @@ export function buildConnectionClose(input: ConnectionCloseInput): Command<Conne
                 openedAt: now,
               }),
             ];
-      return { answer: close, writes: [put(connectionCloses, close), ...opened] };
+      // Of a single cell the figures are its own.
+      const ofCells =
+        shares.length < 2
+          ? []
+          : shares.map((share) => put(connectionCloseShares, { ...share, connection, day }));
+      return { answer: close, writes: [put(connectionCloses, close), ...ofCells, ...opened] };
     },
   };
 }

@@ -1,4 +1,6 @@
+import type { Queries } from '../ports/sql.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
+import { everyCell } from '../settlement/tracking/cells-of.ts';
 import { type DayClose, findCloseState, findClosesOfDay } from './closes.sql.ts';
 import { type ConnectionClose, findConnectionCloses } from './connection-closes.sql.ts';
 import { type CloseDeps, closeDays, lastDayOver } from './step.ts';
@@ -27,15 +29,20 @@ export async function closeNow(deps: CloseDeps, wanted: string | null): Promise<
   if (day > last) throw new OperatorRefused(`${day} is not over: a day is closed ten minutes after its end`);
   const { waits } = await closeDays(deps, closedDay, nowMs);
   const operations: DayClose[] = [];
-  for (let after = { accountId: lowest, chainId: lowest }; ; ) {
-    const page = await findClosesOfDay(deps.sql, day, after, perPage);
-    operations.push(...page);
-    const end = page.at(-1);
-    if (!end || page.length < perPage) break;
-    after = end;
-  }
+  for (const { sql } of everyCell(deps)) operations.push(...(await closesOfDay(sql, day)));
   const connections = await findConnectionCloses(deps.sql, day);
   if (connections.length === 0 && operations.length === 0 && !waits)
     throw new OperatorRefused(`there is no close of ${day}`);
   return { day, connections, operations, waits };
+}
+
+async function closesOfDay(sql: Queries, day: string): Promise<DayClose[]> {
+  const closes: DayClose[] = [];
+  for (let after = { accountId: lowest, chainId: lowest }; ; ) {
+    const page = await findClosesOfDay(sql, day, after, perPage);
+    closes.push(...page);
+    const end = page.at(-1);
+    if (!end || page.length < perPage) return closes;
+    after = end;
+  }
 }

@@ -1,6 +1,7 @@
 import type { Provider } from '../provider/provider.ts';
+import { everyCell } from '../settlement/tracking/cells-of.ts';
 import { type TrackingDeps, takeAllowedQuery } from '../settlement/tracking/follow-up.ts';
-import { findInTransit, findSince } from './connection-closes.sql.ts';
+import { findInTransit, findSince, type Since } from './connection-closes.sql.ts';
 
 /** The provider's account beside the books, at one moment. */
 export interface Comparison {
@@ -61,11 +62,11 @@ async function readBoth(
   { closingCents, carriedCents }: { closingCents: number; carriedCents: number },
 ): Promise<Reading | null> {
   const { connection } = provider;
-  const before = await findSince(deps.sql, connection, day);
+  const before = await sinceOf(deps, connection, day);
   const providerCents = await balanceOf(deps, provider);
   if (providerCents === null) return null;
-  const open = await findInTransit(deps.sql, connection);
-  const after = await findSince(deps.sql, connection, day);
+  const open = (await Promise.all(everyCell(deps).map(({ sql }) => findInTransit(sql, connection)))).flat();
+  const after = await sinceOf(deps, connection, day);
   const sumOf = (some: readonly { cents: number }[]): number =>
     some.reduce((sum, { cents }) => sum + cents, 0);
   const comparedAt = deps.clock.now();
@@ -84,6 +85,15 @@ async function readBoth(
       all.find(({ differenceCents }) => differenceCents === carriedCents),
     quiet: before.journals === after.journals ? made(after.cents, 0) : null,
   };
+}
+
+/** Over all cells. */
+async function sinceOf(deps: TrackingDeps, connection: string, day: string): Promise<Since> {
+  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findSince(sql, connection, day)));
+  return ofCells.reduce((sum, one) => ({
+    cents: sum.cents + one.cents,
+    journals: sum.journals + one.journals,
+  }));
 }
 
 async function balanceOf(deps: TrackingDeps, provider: Provider): Promise<number | null> {

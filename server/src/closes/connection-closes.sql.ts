@@ -1,8 +1,7 @@
 import { timestamp } from '../db/pool.ts';
 import type { Readable, Table } from '../db/table.ts';
-import type { ConnectionFigures } from '../ledger/day-closes.ts';
+import type { CellShare, ConnectionFigures, Moved } from '../ledger/day-closes.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import type { MovedMoney } from './closes.sql.ts';
 
 export interface ConnectionClose extends ConnectionFigures {
   head: Buffer;
@@ -69,6 +68,39 @@ export const connectionCloses: Table<ConnectionClose> = {
   ],
 };
 
+/** Of a cell, beside the connection's close. */
+export interface ConnectionCloseShare extends CellShare {
+  connection: string;
+  day: string;
+}
+
+const insertShare: Statement = {
+  name: 'connection_close_cell_insert',
+  text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains)
+    SELECT unnest($1::text[]), unnest($2::text[])::date, unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[])`,
+};
+
+export const connectionCloseShares: Table<ConnectionCloseShare> = {
+  name: 'connection_close_cell',
+  rank: 64,
+  keyOf: ({ connection, day, cell }) => [day, cell, connection].join(' '),
+  read: () => Promise.reject(new Error('closes are written, never read, under this name')),
+  write: (tx, { inserted }) => [
+    tx.run(insertShare, [
+      inserted.map((row) => row.connection),
+      inserted.map((row) => row.day),
+      inserted.map((row) => row.cell),
+      inserted.map((row) => row.openingCents),
+      inserted.map((row) => row.inCents),
+      inserted.map((row) => row.outCents),
+      inserted.map((row) => row.refundCents),
+      inserted.map((row) => row.feeCents),
+      inserted.map((row) => row.chains),
+    ]),
+  ],
+};
+
 const used: Statement = {
   name: 'close_connections',
   text: `SELECT c.id FROM connection c WHERE EXISTS (SELECT FROM account a WHERE a.connection = c.id AND a.number <> 0)
@@ -76,14 +108,9 @@ const used: Statement = {
     ORDER BY c.id`,
 };
 
-/** Those that have accounts, or had. */
+/** Those that have accounts, or had some in this cell. */
 export const findConnectionsToClose = async (sql: Queries): Promise<string[]> =>
   (await sql.run<{ id: string }>(used)).map(({ id }) => id);
-
-export interface MovedAt extends Omit<MovedMoney, 'connection'> {
-  /** Over the heads of the chains that moved. */
-  chains: string;
-}
 
 const moved: Statement = {
   name: 'close_connection_moved',
@@ -95,13 +122,13 @@ const moved: Statement = {
     WHERE m.connection = $1 AND m.day > coalesce($2::date, '-infinity') AND m.day <= $3::date`,
 };
 
-/** What the closes of all chains moved at a connection after one day and up to another. */
+/** What the closes of a cell's chains moved at a connection after one day and up to another. */
 export const findMovedAt = async (
   sql: Queries,
   connection: string,
   afterDay: string | null,
   day: string,
-): Promise<MovedAt> => (await sql.run<MovedAt>(moved, [connection, afterDay, day]))[0] as MovedAt;
+): Promise<Moved> => (await sql.run<Moved>(moved, [connection, afterDay, day]))[0] as Moved;
 
 const held: Statement = {
   name: 'close_connection_held',

@@ -1,5 +1,7 @@
 import { type SubscribedTypes, subscribedBy } from '../events/subscribed-types.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
+import { type CellShare, movedInAll } from '../ledger/day-closes.ts';
+import { type CellsOf, everyCell } from '../settlement/tracking/cells-of.ts';
 import type { TrackingDeps } from '../settlement/tracking/follow-up.ts';
 import { dayOf } from '../statement/period.ts';
 import { findCandidates } from './candidates.ts';
@@ -11,7 +13,12 @@ import { findConnectionsToClose, findHeldAt, findLastClose, findMovedAt } from '
 import { dayAfter, dayBefore, endsAt } from './day.ts';
 import { isToClose, readDay } from './read-day.ts';
 
-export type CloseDeps = TrackingDeps & { subscribed: RefreshingCache<SubscribedTypes> };
+export interface CloseDeps extends Omit<TrackingDeps, 'cells'> {
+  /** Schema of its accounts. */
+  cell: string;
+  subscribed: RefreshingCache<SubscribedTypes>;
+  cells: CellsOf<CloseDeps>;
+}
 
 /** After midnight: what was posted just before it is committed then, and the provider has written its account. */
 const graceMs = 10 * 60_000;
@@ -45,6 +52,9 @@ export async function stepCloses(deps: CloseDeps): Promise<boolean> {
 export const lastDayOver = (nowMs: number): string => dayBefore(dayOf(nowMs - graceMs));
 
 /**
+ * Each chain is closed in its cell; a connection's close, in the directory, sums all cells. A cell that is made from now on has nothing on a
+ * day that is over.
+ *
  * Every day after `closedDay` that is over; the first one of an installation is the last that is over.
  * @returns `waits`: a provider's balance is still to be compared
  */
@@ -53,19 +63,25 @@ export async function closeDays(
   closedDay: string | null,
   nowMs: number,
 ): Promise<{ closedTo: string; waits: boolean }> {
+  await deps.cells.refresh();
   const last = lastDayOver(nowMs);
   let closedTo = closedDay;
   for (let day = closedTo === null ? last : dayAfter(closedTo); day <= last; day = dayAfter(day)) {
-    await closeChains(deps, day);
+    for (const cell of everyCell(deps)) await closeChains(cell, day);
     await noteDayClosed(deps.sql, day);
     closedTo = day;
   }
   const through = closedTo ?? last;
   let waits = false;
-  for (const connection of await findConnectionsToClose(deps.sql)) {
+  for (const connection of await connectionsToClose(deps)) {
     if (!(await closeConnection(deps, connection, through, nowMs))) waits = true;
   }
   return { closedTo: through, waits };
+}
+
+async function connectionsToClose(deps: CloseDeps): Promise<string[]> {
+  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findConnectionsToClose(sql)));
+  return [...new Set(ofCells.flat())].sort();
 }
 
 async function closeChains(deps: CloseDeps, day: string): Promise<void> {
@@ -101,9 +117,9 @@ async function closeConnection(
 ): Promise<boolean> {
   let previous = await findLastClose(deps.sql, connection);
   for (let day = previous ? dayAfter(previous.day) : through; day <= through; day = dayAfter(day)) {
-    const moved = await findMovedAt(deps.sql, connection, previous?.day ?? null, day);
+    const shares = await sharesOf(deps, connection, previous?.day ?? null, day);
     const carriedCents = carriedOf(previous);
-    const books = { closingCents: closingOf(previous, moved), carriedCents };
+    const books = { closingCents: closingOf(previous, movedInAll(shares)), carriedCents };
     const comparison = await comparisonOf(deps, connection, day, books, nowMs);
     if (comparison === 'later') return false;
     const provider = deps.providers.get(connection);
@@ -116,8 +132,8 @@ async function closeConnection(
         connection,
         day,
         previous,
-        moved,
-        heldCents: await findHeldAt(deps.sql, connection, day),
+        shares,
+        heldCents: await heldAt(deps, connection, day),
         comparison,
         candidates,
         token: deps.ids.uuid(),
@@ -130,6 +146,24 @@ async function closeConnection(
     previous = close;
   }
   return true;
+}
+
+const sharesOf = (
+  deps: CloseDeps,
+  connection: string,
+  afterDay: string | null,
+  day: string,
+): Promise<CellShare[]> =>
+  Promise.all(
+    everyCell(deps).map(async ({ cell, sql }) => ({
+      ...(await findMovedAt(sql, connection, afterDay, day)),
+      cell,
+    })),
+  );
+
+async function heldAt(deps: CloseDeps, connection: string, day: string): Promise<number> {
+  const ofCells = await Promise.all(everyCell(deps).map(({ sql }) => findHeldAt(sql, connection, day)));
+  return ofCells.reduce((sum, cents) => sum + cents, 0);
 }
 
 async function comparisonOf(

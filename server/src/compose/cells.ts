@@ -8,8 +8,6 @@ export interface Cells<Cell> extends CellsOf<Cell> {
   /** Of an account; undefined: there is no such account. */
   ofAccount(accountId: string): Promise<Cell | undefined>;
   ofKey(keyId: string): Promise<Cell | undefined>;
-  /** Takes up what was made. */
-  refresh(): Promise<void>;
   /** The first one, and how the others are opened. */
   begin(home: Cell, open: (cell: string) => OpenedCell<Cell>): void;
   close(): Promise<void>;

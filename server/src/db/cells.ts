@@ -28,6 +28,7 @@ export const directoryTables: readonly string[] = [
   'statement_line',
   'reconcile_seen',
   'connection_close',
+  'connection_close_cell',
   'panel_user',
   'panel_session',
   'panel_credential',

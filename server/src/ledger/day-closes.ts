@@ -43,13 +43,48 @@ export interface ConnectionFigures {
   closedAt: number;
 }
 
+/** What closed chains add up to at a connection. */
+export interface Moved {
+  openingCents: number;
+  inCents: number;
+  outCents: number;
+  refundCents: number;
+  feeCents: number;
+  /** Over the heads of the chains, SHA-256 in hex. */
+  chains: string;
+}
+
+/** What one cell moved, as the connection's close has it. */
+export interface CellShare extends Moved {
+  cell: string;
+}
+
 export interface StoredConnectionClose extends ConnectionFigures {
   head: Buffer;
-  /** Over the heads of the chains that moved, SHA-256 in hex. */
-  chains: string;
-  /** What the closes of these chains add up to. */
-  moved: { openingCents: number; inCents: number; outCents: number; refundCents: number; feeCents: number };
+  /** The cell that is examined. */
+  cell: string;
+  /** What the closes of its chains add up to. */
+  moved: Moved;
+  /** Of every cell there was; empty: there was the first one alone. */
+  shares: readonly CellShare[];
   hasIncident: boolean;
+}
+
+/** The sums over all cells. Of one cell they are its own; of several, the hash is over theirs by the names of the cells. */
+export function movedInAll(shares: readonly CellShare[]): Moved {
+  const [first, ...others] = [...shares].sort((one, other) => (one.cell < other.cell ? -1 : 1));
+  if (!first) throw new Error('there is no cell');
+  const { cell, ...sum } = first;
+  if (others.length === 0) return sum;
+  for (const share of others) {
+    sum.openingCents += share.openingCents;
+    sum.inCents += share.inCents;
+    sum.outCents += share.outCents;
+    sum.refundCents += share.refundCents;
+    sum.feeCents += share.feeCents;
+  }
+  const chains = [first, ...others].map((share) => [share.cell, share.chains]);
+  return { ...sum, chains: hash('sha256', JSON.stringify(chains), 'hex') };
 }
 
 /** The hash of a connection's close: over the one before, the heads of the chains that moved, and the figures. */

@@ -1,4 +1,11 @@
-import { headOf, type StoredConnectionClose, type StoredDayClose } from './day-closes.ts';
+import { homeCell } from '../db/cells.ts';
+import {
+  headOf,
+  type Moved,
+  movedInAll,
+  type StoredConnectionClose,
+  type StoredDayClose,
+} from './day-closes.ts';
 import { accounts as lineAccounts } from './decide.ts';
 import { chainStart, eventKinds, hashOf, type Journal } from './journal.ts';
 
@@ -235,6 +242,28 @@ const differs = (what: string, is: number, should: number): Fault =>
   is === should ? null : `${what} differs by ${is - should}`;
 
 const first = (...faults: Fault[]): Fault => faults.find((fault) => fault !== null) ?? null;
+
+/** What the close of a connection was made of; null: of the first cell alone, and another one is examined. */
+const movedAt = ({ cell, moved, shares }: StoredConnectionClose): Moved | null =>
+  shares.length > 0 ? movedInAll(shares) : cell === homeCell ? moved : null;
+
+/** Whether the close of a connection has of the examined cell what its chains moved. */
+function shareFault({ day, connection, cell, moved, shares }: StoredConnectionClose): Fault {
+  if (shares.length === 0 && cell === homeCell) return null;
+  const share = shares.find((one) => one.cell === cell);
+  const figure = (name: keyof Omit<Moved, 'chains'>): Fault =>
+    differs(`the ${name} of ${cell} at ${connection} on ${day}`, share?.[name] ?? 0, moved[name]);
+  return first(
+    figure('openingCents'),
+    figure('inCents'),
+    figure('outCents'),
+    figure('refundCents'),
+    figure('feeCents'),
+    share === undefined || share.chains === moved.chains
+      ? null
+      : `the close of ${connection} on ${day} names other journals of ${cell}`,
+  );
+}
 
 const nextStates: Readonly<Record<string, readonly string[]>> = {
   draft: ['unknown', 'cancelled'],
@@ -903,11 +932,15 @@ export const invariants: readonly Invariant[] = [
     number: 58,
     name: 'a closed day of a connection is what its chains moved, and no new difference is without an incident',
     connectionClose: (close, before) => {
-      const { day, connection, moved, differenceCents, incidentId } = close;
+      const { day, connection, differenceCents, incidentId } = close;
+      const moved = movedAt(close);
+      const own = shareFault(close);
+      // Of closes from before there were cells, the first one speaks.
+      if (own !== null || moved === null) return own;
       const carried = before?.differenceCents ?? 0;
       const isNew = differenceCents !== null && differenceCents !== 0 && differenceCents !== carried;
       return first(
-        close.head.equals(headOf(close, close.chains, before?.head ?? null))
+        close.head.equals(headOf(close, moved.chains, before?.head ?? null))
           ? null
           : `the close of ${connection} on ${day} is not what was hashed`,
         differs(
@@ -919,7 +952,7 @@ export const invariants: readonly Invariant[] = [
         differs(`what left ${connection} on ${day}`, close.outCents, moved.outCents),
         differs(`what was given back at ${connection} on ${day}`, close.refundCents, moved.refundCents),
         differs(`the fees at ${connection} on ${day}`, close.feeCents, moved.feeCents),
-        isNew === (incidentId !== null) && isNew === close.hasIncident
+        isNew === (incidentId !== null) && (isNew === close.hasIncident || close.cell !== homeCell)
           ? null
           : isNew
             ? `the difference of ${connection} on ${day} has no incident`

@@ -370,23 +370,27 @@ export const findCloses = (
   seq: number,
 ): Promise<StoredDayClose[]> => sql.run<StoredDayClose>(selectCloses, [chain.accountId, chain.chainId, seq]);
 
-/** The heads are read from the closes of the chains themselves, over the days since the connection's close before. */
+/** The heads are read from the closes of the cell's chains themselves, over the days since the connection's close before. */
 const selectConnectionCloses: Statement = {
   name: 'verify_connection_closes',
   text: `SELECT c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
       c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
       c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
       c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
-      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, m.chains, m.moved,
+      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, current_schema()::text AS cell, m.moved, s.shares,
       EXISTS (SELECT FROM incident i WHERE i.id = c.incident_id AND i.kind = 'close_difference') AS "hasIncident"
     FROM (SELECT * FROM connection_close WHERE (connection, day) > ($1, $2::date) ORDER BY connection, day LIMIT $3) c
       CROSS JOIN LATERAL (SELECT
-          encode(sha256(coalesce(string_agg(d.head, ''::bytea ORDER BY d.account_id, d.chain_id, d.day), ''::bytea)), 'hex') AS chains,
-          json_build_object('openingCents', coalesce(sum(m.opening_cents), 0), 'inCents', coalesce(sum(m.in_cents), 0),
+          json_build_object('chains',
+            encode(sha256(coalesce(string_agg(d.head, ''::bytea ORDER BY d.account_id, d.chain_id, d.day), ''::bytea)), 'hex'),
+            'openingCents', coalesce(sum(m.opening_cents), 0), 'inCents', coalesce(sum(m.in_cents), 0),
             'outCents', coalesce(sum(m.out_cents), 0), 'refundCents', coalesce(sum(m.refund_cents), 0),
             'feeCents', coalesce(sum(m.fee_cents), 0)) AS moved
         FROM day_close_money m JOIN day_close d USING (account_id, chain_id, day)
         WHERE m.connection = c.connection AND m.day > coalesce(c.previous_day, '-infinity') AND m.day <= c.day) m
+      CROSS JOIN LATERAL (SELECT coalesce(json_agg(json_build_object('cell', s.cell, 'chains', s.chains, 'openingCents', s.opening_cents,
+            'inCents', s.in_cents, 'outCents', s.out_cents, 'refundCents', s.refund_cents, 'feeCents', s.fee_cents)), '[]') AS shares
+        FROM connection_close_cell s WHERE s.connection = c.connection AND s.day = c.day) s
     ORDER BY c.connection, c.day`,
 };
 

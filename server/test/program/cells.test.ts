@@ -1,10 +1,8 @@
+import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Runtime } from '../../src/compose/runtime.ts';
-import { makeCell } from '../../src/db/cells.ts';
 import { verify } from '../../src/ledger/verify.ts';
-import { systemClock } from '../../src/ports/clock.ts';
 import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
@@ -14,13 +12,7 @@ let cells: readonly Runtime[];
 let merchants: Merchant[];
 beforeAll(async () => {
   service = await openService();
-  const login = new pg.Client({ connectionString: service.database.url });
-  await login.connect();
-  await makeCell(login, systemClock.now());
-  await makeCell(login, systemClock.now());
-  await login.end();
-  await service.runtime.cells.refresh();
-  cells = service.runtime.cells.all();
+  cells = await addCells(service, 2);
   merchants = await Promise.all(cells.map((cell) => service.newMerchant(cell)));
 });
 afterAll(() => service?.close());

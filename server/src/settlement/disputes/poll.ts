@@ -2,6 +2,7 @@ import { paymentIdOf } from '../../payments/payment.ts';
 import type { DisputeReport, Provider } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resultOf } from '../dispatch/send.ts';
+import { everyCell } from '../tracking/cells-of.ts';
 import { confirm, NoQueryLeft, type TrackingDeps, takeAllowedQuery } from '../tracking/follow-up.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import type { Dispute } from './dispute.ts';
@@ -52,9 +53,10 @@ async function readDisputes(
   if (!outcome.complete) deps.log.warn({ connection }, 'a part of the list of disputes cannot be read');
   const { reports } = outcome;
   const ids = reports.map(({ providerId }) => providerId);
-  const cells = deps.cells.all().length < 2 ? [deps] : deps.cells.all();
   const known = await Promise.all(
-    cells.map(async (cell) => (await findKnown(cell.sql, connection, ids)).map((one) => ({ ...one, cell }))),
+    everyCell(deps).map(async (cell) =>
+      (await findKnown(cell.sql, connection, ids)).map((one) => ({ ...one, cell })),
+    ),
   );
   const byId = new Map(known.flat().map((one) => [one.providerId, one]));
   let all = outcome.complete;

@@ -7,4 +7,12 @@ export interface CellsOf<Deps> {
   all(): readonly Deps[];
   /** Where accounts live; a number that no account has is not in it. */
   ofNumbers(numbers: readonly number[]): Promise<ReadonlyMap<number, Deps>>;
+  /** Takes up those that were made since. */
+  refresh(): Promise<void>;
 }
+
+/** The first cell as the caller has it, and the others. */
+export const everyCell = <Deps extends { cells: CellsOf<Deps> }>(home: Deps): readonly Deps[] => [
+  home,
+  ...home.cells.all().slice(1),
+];
