@@ -1,4 +1,4 @@
-/** One page of a list, newest entries first. */
+/** One page of a list, newest entries first; those of a statement, oldest first. */
 export interface Page<Item> {
   items: Item[];
   /** null: this is the last page. */
@@ -11,15 +11,17 @@ export interface Page<Item> {
  * @example
  * for await (const payment of vintem.payments.list({ status: 'paid' })) console.log(payment.id);
  */
-export interface List<Item> extends AsyncIterable<Item> {
+export interface List<Item, Totals = unknown> extends AsyncIterable<Item> {
   /** @param cursor `nextCursor` of an earlier page of the same list with the same filters; valid for 7 days */
-  pages(cursor?: string): AsyncGenerator<Page<Item>, void, undefined>;
+  pages(cursor?: string): AsyncGenerator<Page<Item> & Totals, void, undefined>;
 }
 
-export function listOf<Item>(fetchPage: (cursor: string | undefined) => Promise<Page<Item>>): List<Item> {
-  async function* pages(cursor?: string): AsyncGenerator<Page<Item>, void, undefined> {
+export function listOf<Item, Totals>(
+  fetchPage: (cursor: string | undefined) => Promise<Page<Item> & Totals>,
+): List<Item, Totals> {
+  async function* pages(cursor?: string): AsyncGenerator<Page<Item> & Totals, void, undefined> {
     for (let next: string | null | undefined = cursor; next !== null; ) {
-      const page: Page<Item> = await fetchPage(next);
+      const page: Page<Item> & Totals = await fetchPage(next);
       yield page;
       next = page.nextCursor;
     }

@@ -23,6 +23,8 @@ export interface Call extends CallOptions {
 
 export interface Transport {
   request<Answer>(call: Call): Promise<Answer>;
+  /** A file; an answer of another media type counts as no answer. */
+  file(call: Call, type: string): Promise<Blob>;
   /** One attempt at a stream; resolves when its headers have come. @throws VintemError */
   open(call: Call, headers: Record<string, string>, signal: AbortSignal): Promise<Response>;
   /** @throws VintemError `aborted` */
@@ -47,13 +49,17 @@ const namesTheKey = new Set<string>(['idempotency_conflict', 'request_key_consum
 
 export function createTransport(connection: Connection): Transport {
   return {
-    request: (call) => request(connection, call),
+    request: (call) => request(connection, call, (response) => readJson(response, call)),
+    file: (call, type) => request(connection, call, (response) => readFile(response, type)),
     open: (call, headers, signal) => open(connection, call, headers, signal),
     pause,
   };
 }
 
-async function request<Answer>(connection: Connection, call: Call): Promise<Answer> {
+/** Reads a 2xx answer. @throws VintemError when it is none to the call */
+type Read<Answer> = (response: Response) => Promise<Answer>;
+
+async function request<Answer>(connection: Connection, call: Call, read: Read<Answer>): Promise<Answer> {
   // Once, so that every repeat carries the same bytes.
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   // A PATCH, a rotation or a replay without a key might happen twice, or undo what came between: only refusals repeat it.
@@ -62,7 +68,7 @@ async function request<Answer>(connection: Connection, call: Call): Promise<Answ
   for (let attempt = 0; ; attempt++) {
     let failure: VintemError;
     try {
-      return await attemptOnce<Answer>(connection, call, body);
+      return await attemptOnce(connection, call, body, read);
     } catch (error) {
       failure = error as VintemError;
     }
@@ -96,6 +102,7 @@ async function attemptOnce<Answer>(
   connection: Connection,
   call: Call,
   body: string | undefined,
+  read: Read<Answer>,
 ): Promise<Answer> {
   const { signal, timeoutMs = connection.timeoutMs } = call;
   const ending = new AbortController();
@@ -116,7 +123,8 @@ async function attemptOnce<Answer>(
       redirect: 'manual',
       signal: ending.signal,
     });
-    return await readAnswer<Answer>(response, call);
+    if (response.ok) return await read(response);
+    throw refusalOf(response, parsed(await response.text()));
   } catch (error) {
     if (error instanceof VintemError) throw error;
     if (signal?.aborted) throw aborted(signal);
@@ -128,14 +136,16 @@ async function attemptOnce<Answer>(
   }
 }
 
-async function readAnswer<Answer>(response: Response, { fits }: Call): Promise<Answer> {
-  const text = await response.text();
-  const body = parsed(text);
-  if (response.ok) {
-    if (body !== null && (fits === undefined || fits(body))) return body as Answer;
-    throw unexpected(response);
-  }
-  throw refusalOf(response, body);
+async function readJson<Answer>(response: Response, { fits }: Call): Promise<Answer> {
+  const body = parsed(await response.text());
+  if (body !== null && (fits === undefined || fits(body))) return body as Answer;
+  throw unexpected(response);
+}
+
+async function readFile(response: Response, type: string): Promise<Blob> {
+  const file = await response.blob();
+  if (file.type.startsWith(type)) return file;
+  throw unexpected(response);
 }
 
 function refusalOf(response: Response, body: Record<string, unknown> | null): VintemError {

@@ -50,6 +50,24 @@ export type PaymentFilter = Filter<Schemas['GetPaymentsQuery']> & {
   status?: PaymentStatus | readonly PaymentStatus[] | undefined;
 };
 export type EventFilter = Filter<Schemas['GetEventsQuery']>;
+
+/** One line of the statement. `amountCents` is what the balance changed by (negative: out), `balanceCents` the balance after it. */
+export type StatementLine = Schemas['StatementLine'];
+/** Without `from` and `to` the whole history. */
+export interface StatementPeriod {
+  /** First day in São Paulo (`2026-11-01`), or the time from which on. */
+  from?: Time | undefined;
+  /** Last day, which is included, or the time before which. */
+  to?: Time | undefined;
+}
+/** What every page of a statement tells of the whole period, in cents. */
+export type StatementTotals = Pick<
+  Schemas['GetStatementAnswer'],
+  'openingBalanceCents' | 'closingBalanceCents'
+>;
+export type StatementFormat = 'csv' | 'ofx' | 'pdf';
+/** `separator` and `bom` are for `csv`: `semicolon` and `yes` as Brazilian spreadsheets like it. */
+export type StatementFile = StatementPeriod & Pick<Schemas['GetStatementCsvQuery'], 'separator' | 'bom'>;
 export type DeliveryFilter = Omit<Schemas['GetWebhooksByIdDeliveriesQuery'], 'cursor'>;
 
 /** The return of a received payment to its payer, in whole or in part. Amounts in cents. */
@@ -83,4 +101,11 @@ export interface TestClock {
   status: 'ready' | 'advancing';
   /** Where it is being moved to; null while it stands. */
   to: string | null;
+}
+
+/** The account that begins after a reset of a test account. */
+export interface TestReset {
+  ownerId: string;
+  /** Its main operation. */
+  operationId: string;
 }

@@ -28,7 +28,13 @@ import type {
   Refund,
   Replay,
   SecretRotation,
+  StatementFile,
+  StatementFormat,
+  StatementLine,
+  StatementPeriod,
+  StatementTotals,
   TestClock,
+  TestReset,
   Time,
   VintemEvent,
   Webhook,
@@ -125,7 +131,7 @@ export class Vintem {
       return { ...made, requestKey } as never;
     };
     this.charges = new Charges(keyed);
-    this.transfers = new Transfers(keyed);
+    this.transfers = new Transfers(transport, keyed);
     this.payments = new Payments(transport);
     this.refunds = new Refunds(transport, keyed);
     this.disputes = new Disputes(transport);
@@ -178,8 +184,10 @@ class Charges {
 }
 
 class Transfers {
+  #transport: Transport;
   #keyed: Keyed;
-  constructor(keyed: Keyed) {
+  constructor(transport: Transport, keyed: Keyed) {
+    this.#transport = transport;
     this.#keyed = keyed;
   }
 
@@ -206,11 +214,46 @@ class Transfers {
       isOf('transfer', body.amountCents),
     );
   }
+
+  /**
+   * Confirms a draft, which a person has made in the panel, with the six digits from the mail. Needs the permission `transfers`. Not
+   * repeated after a lost answer: the Pix may have been sent, and `payments.get` tells.
+   *
+   * @throws VintemError `payment_not_found`, `not_a_draft`, `invalid_code`, `code_expired`, and what refuses `create`
+   * @deprecated people confirm drafts in the panel
+   *
+   * @example
+   * const transfer = await vintem.transfers.confirm(draftId, { code: '123456' }).catch((error) => error);
+   * console.log(transfer.status ?? transfer.code);
+   */
+  confirm(id: string, given: { code: string }, options: CallOptions = {}): Promise<Payment> {
+    return this.#decide(id, 'confirm', given, options);
+  }
+
+  /**
+   * Cancels a draft: nothing is sent. Needs the permission `transfers`.
+   *
+   * @throws VintemError `payment_not_found`, `not_a_draft`
+   * @deprecated people cancel drafts in the panel
+   *
+   * @example
+   * const draft = await vintem.transfers.cancel(draftId);
+   * console.log(draft.status, draft.reasonCode);
+   */
+  cancel(id: string, options: CallOptions = {}): Promise<Payment> {
+    return this.#decide(id, 'cancel', {}, options);
+  }
+
+  #decide(id: string, what: string, body: object, options: CallOptions): Promise<Payment> {
+    const path = `/pix/transfers/${segment(id)}/${what}`;
+    return this.#transport.request({ method: 'POST', path, body, fits: isCalled(id), ...options });
+  }
 }
 
 /** An answer about another payment is none to this call: what stands between client and service mixed them up. */
 const isOf = (kind: Payment['kind'], amountCents: number) => (answer: Record<string, unknown>) =>
   answer.kind === kind && answer.amountCents === amountCents;
+const isCalled = (id: string) => (answer: Record<string, unknown>) => answer.id === id.toLowerCase();
 
 export interface WaitOptions extends CallOptions {
   /** Which states end the wait. Default: `paid`, `completed`, `failed`, `expired`, `cancelled`. */
@@ -236,8 +279,8 @@ class Payments {
    * console.log(charge.status);
    */
   get(id: string, options: CallOptions = {}): Promise<Payment> {
-    const fits = (answer: Record<string, unknown>): boolean => answer.id === id.toLowerCase();
-    return this.#transport.request({ method: 'GET', path: `/payments/${segment(id)}`, fits, ...options });
+    const path = `/payments/${segment(id)}`;
+    return this.#transport.request({ method: 'GET', path, fits: isCalled(id), ...options });
   }
 
   /**
@@ -377,7 +420,53 @@ class Account {
   get(options: CallOptions = {}): Promise<AccountSummary> {
     return this.#transport.request({ method: 'GET', path: '/account', ...options });
   }
+
+  /**
+   * What changed the balance of the selected business operation, oldest first: charges, transfers, fees, refunds, holds. Needs `read`.
+   * `amountCents` of a line is what the balance changed by, and `balanceCents` the balance after it. Each of its `pages()` has
+   * `openingBalanceCents` and `closingBalanceCents` of the period besides. `from` and `to` are days of São Paulo (`2026-11-30`, both
+   * included) or times.
+   *
+   * @throws VintemError `validation_failed`, `invalid_cursor`
+   *
+   * @example
+   * for await (const line of vintem.account.statement({ from: '2026-11-01', to: '2026-11-30' })) {
+   *   console.log(line.at, line.kind, line.amountCents, line.balanceCents, line.paymentId);
+   * }
+   */
+  statement(
+    { from, to, limit }: StatementPeriod & { limit?: number | undefined } = {},
+    options: CallOptions = {},
+  ): List<StatementLine, StatementTotals> {
+    const query = { limit, from: timeOf(from), to: timeOf(to) };
+    return listing(this.#transport, '/statement', query, options, 'lines');
+  }
+
+  /**
+   * The statement as a file: `csv` for spreadsheets, `ofx` for accounting programs, `pdf` to read. Amounts are in reais. Needs `read`.
+   *
+   * @throws VintemError `statement_too_large`: ask for a shorter period
+   *
+   * @example
+   * const file = await vintem.account.statementFile('ofx', { from: '2026-11-01', to: '2026-11-30' });
+   * console.log(file.type, (await file.text()).length);
+   */
+  statementFile(
+    format: StatementFormat,
+    { from, to, ...form }: StatementFile = {},
+    options: CallOptions = {},
+  ): Promise<Blob> {
+    const query = { ...form, from: timeOf(from), to: timeOf(to) };
+    const call: Call = { method: 'GET', path: `/statement.${format}`, query, ...options };
+    return this.#transport.file(call, fileTypes[format]);
+  }
 }
+
+const fileTypes: Readonly<Record<StatementFormat, string>> = {
+  csv: 'text/csv',
+  ofx: 'application/x-ofx',
+  pdf: 'application/pdf',
+};
 
 class Operations {
   #transport: Transport;
@@ -699,6 +788,8 @@ class TestMode {
    * @example
    * const charge = await vintem.charges.create({ amountCents: 1990, payerName: 'Maria Silva' });
    * await vintem.testMode.end(charge.id, 'expire').catch((error) => console.log(error.code));
+   * const { status } = await vintem.payments.waitFor(charge.id);
+   * console.log(status);
    */
   end(id: string, how: 'expire' | 'remove', options: CallOptions = {}): Promise<{ ok: true }> {
     return this.#act(id, how, {}, options);
@@ -784,6 +875,17 @@ class TestMode {
   }
 
   /**
+   * Gives the account a test clock. From then on webhooks are tried twelve times over three days, as those of a live account.
+   *
+   * @example
+   * const { now } = await vintem.testMode.startClock();
+   * console.log(now);
+   */
+  startClock(options: CallOptions = {}): Promise<TestClock> {
+    return this.#post('/clock', {}, options);
+  }
+
+  /**
    * Moves the test clock to a time of the account's, through everything that falls due on the way. It is there when `clock` says `ready`.
    *
    * @throws VintemError `validation_failed`: not ahead, or more than two years; `test_clock_advancing`
@@ -794,6 +896,20 @@ class TestMode {
    */
   advance(to: Time, options: CallOptions = {}): Promise<TestClock> {
     return this.#post('/clock/advance', { to: timeOf(to) }, options);
+  }
+
+  /**
+   * Begins again with an empty account under the same keys, people and conditions. Business operations, endpoints and the test clock are
+   * not taken along. Needs `operations` and `webhooks` besides.
+   *
+   * @throws VintemError `test_account_required`, `permission_denied`
+   *
+   * @example
+   * const { ownerId, operationId } = await vintem.testMode.reset();
+   * console.log(ownerId, operationId);
+   */
+  reset(options: CallOptions = {}): Promise<TestReset> {
+    return this.#post('/reset', {}, options);
   }
 
   #act(id: string, act: string, body: object, options: CallOptions): Promise<{ ok: true }> {
@@ -817,17 +933,21 @@ const queryOf = ({ from, to, ...rest }: { from?: Time | undefined; to?: Time | u
   createdTo: timeOf(to),
 });
 
-function listing<Item>(
+function listing<Item, Totals = unknown>(
   transport: Transport,
   path: string,
   query: NonNullable<Call['query']>,
   options: CallOptions,
   name: string,
-): List<Item> {
+): List<Item, Totals> {
   return listOf(async (cursor) => {
     const fits = (answer: Record<string, unknown>): boolean => Array.isArray(answer[name]);
     const call: Call = { method: 'GET', path, query: { ...query, cursor }, fits, ...options };
-    const answer = await transport.request<Record<string, unknown>>(call);
-    return { items: answer[name], nextCursor: answer.nextCursor ?? null } as Page<Item>;
+    const {
+      [name]: items,
+      nextCursor = null,
+      ...more
+    } = await transport.request<Record<string, unknown>>(call);
+    return { ...more, items, nextCursor } as Page<Item> & Totals;
   });
 }

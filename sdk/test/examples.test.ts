@@ -1,7 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { newDraft } from '@vintem/testkit/draft.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { disputeActs } from '../../server/src/test-mode/simulate.ts';
 import * as sdk from '../src/index.ts';
 import * as testing from '../src/testing.ts';
 
@@ -77,6 +79,7 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
     ? (await vintem.refunds.create(paidCharge?.id ?? '', { amountCents: 1 })).id
     : '';
   const disputeId = code.includes('disputeId') ? await disputeOf(vintem, paidCharge?.id ?? '') : '';
+  const draftId = code.includes('draftId') ? await newDraft(service, merchant) : '';
   const running: unknown[] = [];
   return {
     ...sdk,
@@ -87,6 +90,7 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
     paidCharge,
     refundId,
     disputeId,
+    draftId,
     eventId,
     endpointId,
     cursor: '0',
@@ -113,11 +117,21 @@ async function disputeOf(vintem: sdk.Vintem, paymentId: string): Promise<string>
   return (await newest()) ?? '';
 }
 
+/** What the client asked for, as `POST /api/v1/public/pix/charges`. */
+const asked = new Set<string>();
+const recorded: typeof fetch = (input, init) => {
+  asked.add(`${init?.method ?? 'GET'} ${new URL(String(input)).pathname}`);
+  return fetch(input, init);
+};
+
 const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor;
 
 test.each(examples)('$where', async ({ code }) => {
-  const [apiKey, baseUrl] = [merchant.key, service.url];
-  const known = await surroundings(code, new sdk.Vintem({ apiKey, baseUrl }), apiKey, baseUrl);
+  // A reset leaves nothing for the examples after it.
+  const { key: apiKey } = code.includes('reset(') ? await service.newMerchant() : merchant;
+  const baseUrl = service.url;
+  const vintem = new sdk.Vintem({ apiKey, baseUrl, fetch: recorded });
+  const known = await surroundings(code, vintem, apiKey, baseUrl);
   // A name that the example declares is its own.
   const declared = new Set(
     [...code.matchAll(/(?:const|let) (?:\{([^}]*)\}|(\w+))/g)].flatMap(([, many, one]) =>
@@ -128,6 +142,41 @@ test.each(examples)('$where', async ({ code }) => {
   const body = code.replaceAll(/^import .*$/gm, '');
   await new AsyncFunction(...names, body)(...names.map((name) => (known as Record<string, unknown>)[name]));
   await Promise.all(known.running);
+});
+
+interface OpenApi {
+  paths: Record<string, Record<string, object>>;
+}
+
+/** The routes of a document, as forms of what is asked. */
+const routesOf = ({ paths }: OpenApi, prefix: string): { name: string; form: RegExp }[] =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => /^(get|post|patch|put|delete)$/.test(method))
+      .map((method) => {
+        const name = `${method.toUpperCase()} ${prefix}${path}`;
+        const form = name.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[0-9a-f-]{36}');
+        return { name, form: new RegExp(`^${form}$`) };
+      }),
+  );
+
+// After the examples, since it looks at what they asked for.
+test('every call of merchants that the service has was made by an example', async () => {
+  const vintem = new sdk.Vintem({ apiKey: merchant.key, baseUrl: service.url, fetch: recorded });
+  // What one function does by a word, and an example shows with one of them.
+  const nothing = crypto.randomUUID();
+  const acts = [
+    vintem.testMode.end(nothing, 'remove'),
+    ...disputeActs.map((act) => vintem.testMode.moveDispute(nothing, act)),
+    ...(['csv', 'pdf'] as const).map((format) => vintem.account.statementFile(format)),
+  ];
+  await Promise.allSettled(acts);
+  const documentOf = async (prefix: string) =>
+    routesOf((await (await fetch(`${service.url}${prefix}/openapi.json`)).json()) as OpenApi, prefix);
+  const routes = [...(await documentOf('/api/v1/public')), ...(await documentOf('/api/v1/test'))];
+  expect(routes.length).toBeGreaterThan(45);
+  expect(routes.filter(({ form }) => ![...asked].some((one) => form.test(one)))).toEqual([]);
+  expect([...asked].filter((one) => !routes.some(({ form }) => form.test(one)))).toEqual([]);
 });
 
 test('every public call has an example', async () => {

@@ -256,6 +256,51 @@ test('an abort ends a call at once, in an attempt or between two, and keeps the 
   expect(seen).toHaveLength(0);
 });
 
+test('the pages of a statement tell both balances of the period, and days go out as they were given', async () => {
+  const totals = { openingBalanceCents: 100, closingBalanceCents: 350 };
+  const { vintem, seen } = await scripted([
+    (response) => json(response, 200, { ...totals, lines: [{ id: '1' }], nextCursor: 'next' }),
+    (response) => json(response, 200, { ...totals, lines: [{ id: '2' }], nextCursor: null }),
+  ]);
+  const period = { from: '2026-11-01', to: new Date('2026-11-30T03:00:00Z') };
+  const pages: unknown[] = [];
+  for await (const page of vintem.account.statement(period).pages()) pages.push(page);
+  expect(pages).toMatchObject([
+    { ...totals, items: [{ id: '1' }] },
+    { ...totals, items: [{ id: '2' }] },
+  ]);
+  const asked = '/statement?from=2026-11-01&to=2026-11-30T03%3A00%3A00.000Z';
+  expect(seen.map(({ path }) => path)).toEqual([asked, `${asked}&cursor=next`]);
+});
+
+test('a file is read again after half of it or the page of a gateway, and a refusal is said as such', async () => {
+  const csv = (text: string, length = text.length): Script => {
+    return (response) => {
+      response.writeHead(200, { 'content-type': 'text/csv; charset=utf-8', 'content-length': length });
+      response.write(text, () => (length > text.length ? response.destroy() : response.end()));
+    };
+  };
+  const { vintem, seen } = await scripted([csv('date,', 9), page(200), csv('date,kind')]);
+  const file = await vintem.account.statementFile('csv', { from: '2026-11-01', separator: 'semicolon' });
+  expect(await file.text()).toBe('date,kind');
+  expect(seen).toHaveLength(3);
+  expect(seen[2]?.path).toBe('/statement.csv?separator=semicolon&from=2026-11-01');
+  const { vintem: refused } = await scripted([refusal(400, 'statement_too_large')]);
+  expect(await failureOf(refused.account.statementFile('pdf'))).toMatchObject({
+    code: 'statement_too_large',
+    retryable: false,
+  });
+});
+
+test('the confirmation of a draft is not repeated after a lost answer', async () => {
+  const { vintem, seen } = await scripted([drop]);
+  const id = '00c0ffee-13c4-8f0e-b6a1-5f0c1a7d9e21';
+  expect(await failureOf(vintem.transfers.confirm(id, { code: '123456' }))).toMatchObject({
+    code: 'network_error',
+  });
+  expect(seen).toHaveLength(1);
+});
+
 test('an id from outside never becomes another path', async () => {
   const { vintem, seen } = await scripted([refusal(400, 'invalid_id')]);
   for (const id of ['../account', '..', '.', 'a/b?c#d', '%2e%2e', ''])

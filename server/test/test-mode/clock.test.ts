@@ -1,9 +1,9 @@
+import { newDraft } from '@vintem/testkit/draft.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { createClock, setTarget } from '../../src/test-mode/clock.sql.ts';
-import { createDraft } from '../../src/transfers/draft.ts';
 
 /** A test clock takes everything of an account that waits to its end: charges, drafts, deliveries. */
 
@@ -31,32 +31,6 @@ async function advance(merchant: Merchant, ms: number): Promise<void> {
   await until(async () => (await testCalls(merchant)('GET', '/clock')).body.status === 'ready', withinMs);
 }
 
-async function newDraft(merchant: Merchant): Promise<string> {
-  const [account] = await service.database.admin<{ number: string }>(
-    'SELECT number FROM account WHERE id = $1',
-    [merchant.ownerId],
-  );
-  const caller = {
-    accountId: merchant.ownerId,
-    accountNumber: Number(account?.number),
-    connection: 'simulator',
-    test: true,
-    keyId: null,
-    permissions: new Set<never>(),
-    requestId: 'a person',
-    operationId: merchant.operationId,
-    operationNamed: true,
-  };
-  const request = {
-    amountCents: 1000,
-    pixKey: 'maria@example.com',
-    pixKeyType: 'EMAIL' as const,
-    description: '',
-    requestKey: crypto.randomUUID(),
-  };
-  return (await createDraft(service.runtime, caller, request, 'ana@empresa.example')).id;
-}
-
 test('three days bring a charge to its expiry, a draft to its end and a delivery through all of its attempts', {
   timeout: withinMs,
 }, async () => {
@@ -69,7 +43,7 @@ test('three days bring a charge to its expiry, a draft to its end and a delivery
     await shop.call('POST', '/webhooks', { url: receiver.url, events, requestKey: crypto.randomUUID() })
   ).body;
   const charge = (await shop.charge()).body;
-  const draft = await newDraft(shop);
+  const draft = await newDraft(service, shop);
   const stateOf = async (id: string) => (await shop.call('GET', `/payments/${id}`)).body;
 
   await advance(shop, 4 * dayMs);
