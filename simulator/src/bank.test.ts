@@ -12,12 +12,14 @@ import {
   payCharge,
   ready,
   registerWebhook,
+  rememberClient,
   removeCharge,
   requestPayout,
   restore,
   returnPayout,
   setBehaviour,
   settlePayout,
+  showKey,
   snapshot,
 } from './bank.ts';
 import { choices, defaultBehaviour } from './behaviour.ts';
@@ -36,9 +38,12 @@ function countingWorld(): World & { at: number } {
 }
 
 const id = fc.constantFrom('a', 'b', 'c');
+const key = fc.constantFrom('k', 'l', 'm');
+const client = fc.constantFrom('one', 'other');
 const command = fc.oneof(
-  fc.record({ do: fc.constant('payout' as const), id, cents: fc.integer({ min: 1, max: 9 }) }),
-  fc.record({ do: fc.constant('charge' as const), id }),
+  fc.record({ do: fc.constant('payout' as const), id, key, cents: fc.integer({ min: 1, max: 9 }) }),
+  fc.record({ do: fc.constant('charge' as const), id, key }),
+  fc.record({ do: fc.constant('show' as const), client, key }),
   fc.record({ do: fc.constantFrom('pay' as const, 'expire' as const, 'remove' as const), id }),
   fc.record({ do: fc.constantFrom('complete' as const, 'refuse' as const), id }),
   fc.record({ do: fc.constant('return' as const), id, cents: fc.integer({ min: 1, max: 9 }) }),
@@ -60,17 +65,22 @@ function run(bank: Bank, world: World & { at: number }, one: Command): Entry[] {
       return requestPayout(bank, world, one.id, {
         idEnvio: one.id,
         amountCents: one.cents,
-        payerKey: 'k',
+        payerKey: one.key,
         pixKey: 'x',
       }).writes;
     case 'charge':
       return createCharge(bank, world, one.id, {
         txid: one.id,
-        key: 'k',
+        key: one.key,
         amountCents: 5,
         lifeSeconds: 60,
         details: {},
       }).writes;
+    case 'show':
+      return [
+        ...rememberClient(bank, { id: one.client, secret: 's' }),
+        ...showKey(bank, one.client, one.key),
+      ];
     case 'pay':
       return payCharge(bank, world, one.id).writes;
     case 'expire':
@@ -119,6 +129,8 @@ function shape(bank: Bank) {
       behaviour: bank.behaviour,
       waiting: [...bank.outbox.waiting.keys()].sort((a, b) => a - b),
       balanceCents: bank.balanceCents,
+      accounts: [...bank.accounts].sort(([a], [b]) => a.localeCompare(b)),
+      clients: [...bank.clients.values()],
     }),
   );
 }
@@ -169,6 +181,8 @@ test('a payout is decided at most once, and the balance is what the rows say', (
           decided.set(payout.idEnvio, asDecided);
         }
         expect(bank.balanceCents).toBe(balance);
+        const accounts = [...bank.accounts.values()];
+        expect(accounts.reduce((sum, account) => sum + account.balanceCents, 0)).toBe(balance);
         expect(bank.payoutList).toHaveLength(decided.size);
       }
     }),

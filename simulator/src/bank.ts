@@ -44,6 +44,10 @@ export type Bank = {
   payoutList: Payout[];
   payoutsByEndToEnd: Map<string, Payout>;
   statement: StatementLine[];
+  /** By name. Each client works for one, and one may have several clients. */
+  accounts: Map<string, Account>;
+  /** The account that each Pix key belongs to, by the account's name. */
+  keys: Map<string, string>;
   arrivals: Map<number, Arrival>;
   clients: Map<string, Client>;
   webhooks: Map<string, Webhook>;
@@ -65,6 +69,9 @@ export type Bank = {
   /** PEM. Signs deliveries where the protocol has a published key; made when it is first needed, and kept. */
   signingKey: string;
 };
+
+/** A client's bank account: its rows in order of creation, as lists show them. Its name is the first key that a client showed. */
+export type Account = { charges: Charge[]; payments: Payment[]; payouts: Payout[]; balanceCents: number };
 
 export type Charge = {
   txid: string;
@@ -162,7 +169,8 @@ export type Dispute = {
 };
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
-export type Client = { id: string; secret: string };
+/** `account`: known once it has shown one of its Pix keys. */
+export type Client = { id: string; secret: string; account?: string };
 /** `events`: for protocols in which an address is registered for each of them. */
 export type Webhook = { key: string; url: string; clientId: string; createdAt: number; events?: string[] };
 /** A report of a closed day, as it was requested. */
@@ -170,6 +178,8 @@ export type Report = { id: string; day: string; kinds: string[]; requestedAt: nu
 export type Counts = { queries: number; webhooksSent: number };
 
 export type StatementLine = {
+  /** The Pix key of the account that it is about. */
+  key: string;
   at: number;
   id: string;
   kind: 'PIX_RECEBIDO' | 'PIX_ENVIADO' | 'DEVOLUCAO_RECEBIDA' | 'DEVOLUCAO_ENVIADA';
@@ -187,6 +197,7 @@ export type Entry =
   | ['arrival', Arrival]
   | ['arrived', number]
   | ['client', Client]
+  | ['key', { key: string; account: string }]
   | ['webhook', Webhook]
   | ['webhook-removed', string]
   | ['behaviour', Behaviour]
@@ -220,6 +231,8 @@ export function emptyBank(): Bank {
     payoutList: [],
     payoutsByEndToEnd: new Map(),
     statement: [],
+    accounts: new Map(),
+    keys: new Map(),
     arrivals: new Map(),
     clients: new Map(),
     webhooks: new Map(),
@@ -277,6 +290,7 @@ export function createCharge(
   };
   bank.charges.set(txid, charge);
   bank.chargeList.push(charge);
+  accountOf(bank, charge.key).charges.push(charge);
   const writes: Entry[] = [['charge', charge]];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'hang') return { fate: 'hang', writes };
@@ -475,6 +489,7 @@ function decide(bank: Bank, world: World, payout: Payout, status: 'pending' | 'r
   payout.status = status;
   payout.n = bank.payoutList.length;
   bank.payoutList.push(payout);
+  accountOf(bank, payout.payerKey).payouts.push(payout);
   bank.payoutsByEndToEnd.set(payout.endToEnd, payout);
 }
 
@@ -486,7 +501,7 @@ function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refu
   if (as === 'completed') {
     payout.status = 'completed';
     payout.line = bank.statement.length;
-    bank.balanceCents -= payout.amountCents;
+    move(bank, payout.payerKey, -payout.amountCents);
     bank.statement.push(lineOfPayout(payout, at));
   } else {
     payout.status = 'refused';
@@ -530,7 +545,7 @@ export function returnPayout(
   const returned = returnOf(bank, world, payout, amountCents ?? leftCents, id);
   if (returned === 'too-much' || returned === 'taken') return { answer: returned, writes: [] };
   if (returned.amountCents === leftCents) payout.status = 'returned';
-  bank.balanceCents += returned.amountCents;
+  move(bank, payout.payerKey, returned.amountCents);
   bank.statement.push(lineOfReturn(payout, returned));
   return {
     answer: { returned },
@@ -559,7 +574,7 @@ export function returnPayment(
   const leftCents = payment.amountCents - returnedCents(payment);
   const returned = returnOf(bank, world, payment, amountCents ?? leftCents, id);
   if (returned === 'too-much' || returned === 'taken') return { answer: returned, writes: [] };
-  bank.balanceCents -= returned.amountCents;
+  move(bank, payment.key, -returned.amountCents);
   bank.statement.push(lineOfDebit(payment, returned));
   return {
     answer: { returned },
@@ -628,10 +643,17 @@ export function moveDispute(
   return { answer: dispute, writes: [['dispute', dispute]] };
 }
 
+/** The disputes of an account's received Pix. */
+export const disputesOf = (bank: Bank, account: string): Dispute[] =>
+  [...bank.disputes.values()].filter(({ endToEnd }) => {
+    const payment = bank.payments.get(endToEnd);
+    return payment !== undefined && accountNameOf(bank, payment.key) === account;
+  });
+
 /** What disputes that are not decided keep back. */
-export function disputedCents(bank: Bank): number {
+export function disputedCents(bank: Bank, account: string): number {
   let cents = 0;
-  for (const { status, amountCents } of bank.disputes.values())
+  for (const { status, amountCents } of disputesOf(bank, account))
     if (status === 'ABERTA' || status === 'EM_DEFESA') cents += amountCents;
   return cents;
 }
@@ -704,7 +726,7 @@ export function settleRefund(
   else {
     delete refund.state;
     refund.line = bank.statement.length;
-    bank.balanceCents -= refund.amountCents;
+    move(bank, payment.key, -refund.amountCents);
     bank.statement.push(lineOfDebit(payment, refund));
   }
   const { key, endToEnd, returns } = payment;
@@ -821,9 +843,56 @@ export function endDelivery(bank: Bank, world: World, delivery: Delivery, delive
 
 /** Remembers the secret of a client, which signs its webhooks; the last one that it showed counts. */
 export function rememberClient(bank: Bank, client: Client): Entry[] {
-  if (bank.clients.get(client.id)?.secret === client.secret) return [];
-  bank.clients.set(client.id, client);
-  return [['client', client]];
+  const known = bank.clients.get(client.id);
+  if (known?.secret === client.secret) return [];
+  const kept = { ...known, ...client };
+  bank.clients.set(client.id, kept);
+  return [['client', kept]];
+}
+
+/** A client shows one of its Pix keys: it works for the account of this key, and a new key belongs to the account that it works for. */
+export function showKey(bank: Bank, clientId: string, key: string): Entry[] {
+  const client = bank.clients.get(clientId);
+  if (client === undefined) return [];
+  const account = bank.keys.get(key) ?? (bank.accounts.has(key) ? key : (client.account ?? key));
+  const writes: Entry[] = [];
+  if (!bank.keys.has(key)) {
+    bank.keys.set(key, account);
+    writes.push(['key', { key, account }]);
+  }
+  if (client.account !== account) {
+    client.account = account;
+    writes.push(['client', client]);
+  }
+  return writes;
+}
+
+/** The account that a client works for. */
+export const accountNameFor = (bank: Bank, clientId: string): string =>
+  bank.clients.get(clientId)?.account ?? clientId;
+
+/** A key that no client has shown is an account of its own. */
+export const accountNameOf = (bank: Bank, key: string): string => bank.keys.get(key) ?? key;
+
+/** What the client's account has. */
+export const accountFor = (bank: Bank, clientId: string): Account =>
+  bank.accounts.get(accountNameFor(bank, clientId)) ?? emptyAccount();
+
+const emptyAccount = (): Account => ({ charges: [], payments: [], payouts: [], balanceCents: 0 });
+
+function accountOf(bank: Bank, key: string): Account {
+  const name = accountNameOf(bank, key);
+  let account = bank.accounts.get(name);
+  if (account === undefined) {
+    account = emptyAccount();
+    bank.accounts.set(name, account);
+  }
+  return account;
+}
+
+function move(bank: Bank, key: string, cents: number): void {
+  bank.balanceCents += cents;
+  accountOf(bank, key).balanceCents += cents;
 }
 
 export function registerWebhook(bank: Bank, world: World, webhook: Omit<Webhook, 'createdAt'>): Entry[] {
@@ -863,25 +932,25 @@ let lastMinute = { minute: 0, text: '197001010000' };
 // -------------------------------------------------------------------------------------------- statement
 
 function lineOfPayment(payment: Payment): StatementLine {
-  const { endToEnd, amountCents, txid, at } = payment;
-  return { at, id: endToEnd, kind: 'PIX_RECEBIDO', amountCents, endToEnd, txid };
+  const { endToEnd, key, amountCents, txid, at } = payment;
+  return { key, at, id: endToEnd, kind: 'PIX_RECEBIDO', amountCents, endToEnd, txid };
 }
 
 function lineOfPayout(payout: Payout, at: number): StatementLine {
-  const { endToEnd, amountCents, idEnvio } = payout;
-  return { at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
+  const { endToEnd, payerKey: key, amountCents, idEnvio } = payout;
+  return { key, at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
 }
 
 function lineOfDebit(payment: Payment, returned: PixReturn): StatementLine {
-  const { endToEnd, txid } = payment;
+  const { endToEnd, key, txid } = payment;
   const { rtrId, amountCents, at } = returned;
-  return { at, id: rtrId, kind: 'DEVOLUCAO_ENVIADA', amountCents, endToEnd, txid };
+  return { key, at, id: rtrId, kind: 'DEVOLUCAO_ENVIADA', amountCents, endToEnd, txid };
 }
 
 function lineOfReturn(payout: Payout, returned: PixReturn): StatementLine {
-  const { endToEnd, idEnvio } = payout;
+  const { endToEnd, payerKey: key, idEnvio } = payout;
   const { rtrId, amountCents, at } = returned;
-  return { at, id: rtrId, kind: 'DEVOLUCAO_RECEBIDA', amountCents, endToEnd, idEnvio };
+  return { key, at, id: rtrId, kind: 'DEVOLUCAO_RECEBIDA', amountCents, endToEnd, idEnvio };
 }
 
 // ------------------------------------------------------------------------------------- keeping, restoring
@@ -910,6 +979,9 @@ export function restore(bank: Bank, entry: Entry): void {
       break;
     case 'client':
       bank.clients.set(entry[1].id, entry[1]);
+      break;
+    case 'key':
+      bank.keys.set(entry[1].key, entry[1].account);
       break;
     case 'webhook':
       bank.webhooks.set(entry[1].key, entry[1]);
@@ -942,7 +1014,11 @@ export function restore(bank: Bank, entry: Entry): void {
 export function ready(bank: Bank): void {
   const byNumber = (a: { n: number }, b: { n: number }) => a.n - b.n;
   const lines: { line: number; shown: StatementLine }[] = [];
+  // Journals of earlier versions do not say which account a client works for; where it registered an address, it showed a key.
+  for (const { key, clientId } of bank.webhooks.values())
+    if (bank.clients.get(clientId)?.account === undefined) showKey(bank, clientId, key);
   bank.chargeList = [...bank.charges.values()].sort(byNumber);
+  for (const charge of bank.chargeList) accountOf(bank, charge.key).charges.push(charge);
   const payments = [...bank.payments.values()].sort(byNumber);
   bank.payments.clear();
   for (const payment of payments) {
@@ -951,21 +1027,22 @@ export function ready(bank: Bank): void {
     for (const returned of payment.returns) {
       if (returned.settleAt !== undefined) addDue(bank.due, returned.settleAt, { payment, refund: returned });
       if (returned.line === undefined) continue;
-      bank.balanceCents -= returned.amountCents;
+      move(bank, payment.key, -returned.amountCents);
       lines.push({ line: returned.line, shown: lineOfDebit(payment, returned) });
     }
   }
   bank.payoutList = [...bank.payouts.values()].filter((payout) => payout.status !== 'seen').sort(byNumber);
   for (const payout of bank.payoutList) {
     bank.payoutsByEndToEnd.set(payout.endToEnd, payout);
+    accountOf(bank, payout.payerKey).payouts.push(payout);
     if (payout.settleAt !== undefined) addDue(bank.due, payout.settleAt, { payout });
     if (payout.settledAt !== undefined && payout.line !== undefined) {
-      bank.balanceCents -= payout.amountCents;
+      move(bank, payout.payerKey, -payout.amountCents);
       lines.push({ line: payout.line, shown: lineOfPayout(payout, payout.settledAt) });
     }
     for (const returned of payout.returns) {
       if (returned.line === undefined) continue;
-      bank.balanceCents += returned.amountCents;
+      move(bank, payout.payerKey, returned.amountCents);
       lines.push({ line: returned.line, shown: lineOfReturn(payout, returned) });
     }
   }
@@ -986,6 +1063,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   if (bank.signingKey !== '') yield ['signing-key', bank.signingKey];
   yield ['behaviour', bank.behaviour];
   yield ['counts', bank.counts];
+  for (const [key, account] of bank.keys) yield ['key', { key, account }];
   for (const client of bank.clients.values()) yield ['client', client];
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
   for (const charge of bank.chargeList) yield ['charge', charge];
@@ -999,7 +1077,8 @@ export function* snapshot(bank: Bank): Generator<Entry> {
 function addPayment(bank: Bank, payment: Payment): void {
   bank.payments.set(payment.endToEnd, payment);
   bank.paymentList.push(payment);
-  bank.balanceCents += payment.amountCents;
+  accountOf(bank, payment.key).payments.push(payment);
+  move(bank, payment.key, payment.amountCents);
 }
 
 function addArrival(bank: Bank, arrival: Arrival): void {

@@ -1,5 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Bank, Client, Entry } from './bank.ts';
+import {
+  type Account,
+  accountFor,
+  accountNameFor,
+  accountNameOf,
+  type Bank,
+  type Client,
+  type Entry,
+} from './bank.ts';
 import type { World } from './world.ts';
 
 /** What every call works on. */
@@ -13,6 +21,24 @@ export type Desk = {
   /** The header that was verified last: a client shows the same one for an hour, at every request. */
   lastToken?: { header: string; client: string; end: number };
 };
+
+/** What a call of a client works on: it sees the rows of its account. */
+export type ClientDesk = Desk & { client: string };
+
+/** The name of the account that the client works for. */
+export const accountName = ({ bank, client }: ClientDesk): string => accountNameFor(bank, client);
+
+export const ownAccount = (desk: ClientDesk): Account => accountFor(desk.bank, desk.client);
+
+/** The row, where it is of the client's account. */
+export function ownOf<Row extends { key: string } | { payerKey: string }>(
+  desk: ClientDesk,
+  row: Row | undefined,
+): Row | undefined {
+  if (row === undefined) return undefined;
+  const key = 'key' in row ? row.key : row.payerKey;
+  return accountNameOf(desk.bank, key) === accountName(desk) ? row : undefined;
+}
 
 export type Request = {
   method: string;

@@ -4,6 +4,7 @@ import { readReportRequest, reportText } from './efi.ts';
 
 const [day, nextDay] = [Date.parse('2026-11-20T00:00:00-03:00'), Date.parse('2026-11-21T00:00:00-03:00')];
 const line = (kind: StatementLine['kind'], at: number, id: string): StatementLine => ({
+  key: 'k',
   at,
   id,
   kind,

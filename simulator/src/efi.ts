@@ -233,9 +233,9 @@ export function reportView(report: Report, status: 'AGUARDANDO_PROCESSAMENTO' | 
  * The CSV of a day. Header, trailer and received Pix are as Efí publishes them; it does not publish the records of sent Pix and
  * returns, so their kinds and the order of their fields are our own.
  */
-export function reportText(report: Report, statement: readonly StatementLine[]): string {
+export function reportText(report: Report, statement: Iterable<StatementLine>): string {
   const from = Date.parse(report.day) - brasiliaOffsetMs;
-  const lines = statement.flatMap((line) => {
+  const lines = [...statement].flatMap((line) => {
     if (line.at < from || line.at >= from + dayMs) return [];
     const { kind, endToEnd, id, amountCents } = line;
     const [amount, at] = [toReais(amountCents), new Date(line.at).toISOString()];

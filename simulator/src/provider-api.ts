@@ -15,9 +15,9 @@ import {
   refundNotFound,
 } from './api-pix.ts';
 import {
-  type Charge,
   createCharge,
   disputedCents,
+  disputesOf,
   type Fate,
   nextReturnForm,
   type Payment,
@@ -30,8 +30,9 @@ import {
   requestRefund,
   requestReport,
   reviseCharge,
+  showKey,
 } from './bank.ts';
-import type { Desk, Request } from './desk.ts';
+import { accountName, type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import {
   disputeView,
   isIdEnvio,
@@ -72,14 +73,15 @@ const fullBuckets = {
 const ownCnpj = '11222333000181';
 
 /** The calls of a client of this provider; undefined when there is no such call. */
-export function providerApi(desk: Desk, request: Request): Outcome | undefined {
+export function providerApi(anyone: Desk, request: Request): Outcome | undefined {
   const { method, path } = request;
   if (path[0] === 'oauth' && path[1] === 'token' && path.length === 2) {
-    return method === 'POST' ? token(desk, request) : undefined;
+    return method === 'POST' ? token(anyone, request) : undefined;
   }
   if (path[0] !== 'v2' && path[0] !== 'v3') return undefined;
-  const clientId = authenticated(desk, request);
-  if (clientId === undefined) return unauthorized();
+  const client = authenticated(anyone, request);
+  if (client === undefined) return unauthorized();
+  const desk: ClientDesk = { ...anyone, client };
 
   const [version, first, second, third, fourth, fifth] = path;
   if (version === 'v3') {
@@ -106,7 +108,7 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
       return path.length === 3 && second !== undefined ? getPayment(desk, second) : undefined;
     case 'webhook':
       return path.length === 3 && second !== undefined
-        ? webhook(desk, method, second, clientId, request.body)
+        ? webhook(desk, method, second, request.body)
         : undefined;
     case 'gn':
       if (second === 'relatorios' && third !== undefined && path.length === 4) {
@@ -120,9 +122,11 @@ export function providerApi(desk: Desk, request: Request): Outcome | undefined {
       if (second !== 'pix' || third !== 'enviados') return undefined;
       if (path.length === 4) return listPayouts(desk, request.query);
       if (fourth === 'id-envio' && fifth !== undefined && path.length === 6) {
-        return getPayout(desk, desk.bank.payouts.get(fifth));
+        return getPayout(desk, ownOf(desk, desk.bank.payouts.get(fifth)));
       }
-      return path.length === 5 ? getPayout(desk, desk.bank.payoutsByEndToEnd.get(fourth ?? '')) : undefined;
+      return path.length === 5
+        ? getPayout(desk, ownOf(desk, desk.bank.payoutsByEndToEnd.get(fourth ?? '')))
+        : undefined;
     default:
       return undefined;
   }
@@ -252,8 +256,9 @@ function queriedList<T>(
 
 // ----------------------------------------------------------------------------------------------- charges
 
-function putCharge(desk: Desk, txid: string, body: string): Outcome {
+function putCharge(desk: ClientDesk, txid: string, body: string): Outcome {
   const read = readCharge(txid, parsed(body));
+  if ('request' in read) desk.commit(showKey(desk.bank, desk.client, read.request.key));
   const { writes, ...fated } = createCharge(
     desk.bank,
     desk.world,
@@ -273,8 +278,8 @@ function putCharge(desk: Desk, txid: string, body: string): Outcome {
   });
 }
 
-function patchCharge(desk: Desk, txid: string, body: string): Outcome {
-  const charge = desk.bank.charges.get(txid);
+function patchCharge(desk: ClientDesk, txid: string, body: string): Outcome {
+  const charge = ownOf(desk, desk.bank.charges.get(txid));
   if (charge === undefined) return chargeNotFound();
   const read = readRevision(parsed(body));
   if ('violations' in read) return invalidCharge(read.violations);
@@ -287,10 +292,10 @@ function patchCharge(desk: Desk, txid: string, body: string): Outcome {
   return json(200, chargeAnswer(charge));
 }
 
-function getCharge(desk: Desk, txid: string, query: URLSearchParams): Outcome {
+function getCharge(desk: ClientDesk, txid: string, query: URLSearchParams): Outcome {
   const revision = query.get('revisao');
   return queried(desk, chargeNotFound, (stale) => {
-    const charge = isTxid(txid) ? desk.bank.charges.get(txid) : undefined;
+    const charge = isTxid(txid) ? ownOf(desk, desk.bank.charges.get(txid)) : undefined;
     if (charge === undefined) return chargeNotFound();
     if (revision !== null && revision !== String(charge.revision)) {
       return problem(400, 'CobConsultaInvalida', 'Consulta inválida', 'Só a última revisão é guardada.');
@@ -299,11 +304,11 @@ function getCharge(desk: Desk, txid: string, query: URLSearchParams): Outcome {
   });
 }
 
-function listCharges(desk: Desk, query: URLSearchParams): Outcome {
+function listCharges(desk: ClientDesk, query: URLSearchParams): Outcome {
   const status = query.get('status');
-  const all: Charge[] = desk.bank.chargeList;
+  const all = ownAccount(desk).charges;
   return queriedList(desk, query, 'CobConsultaInvalida', (list, stale, nothing) => {
-    const withStatus = (charge: Charge) => (stale ? 'ATIVA' : charge.status) === status;
+    const withStatus = (charge: { status: string }) => (stale ? 'ATIVA' : charge.status) === status;
     const { parametros, items } = pageOf(
       nothing ? [] : all,
       (charge) => charge.createdAt,
@@ -321,15 +326,16 @@ function paymentNotFound(): Reply {
   return problem(404, 'PixNaoEncontrado', 'Pix não encontrado', 'Não há Pix para o e2eid informado.');
 }
 
-function getPayment(desk: Desk, endToEnd: string): Outcome {
+function getPayment(desk: ClientDesk, endToEnd: string): Outcome {
   return queried(desk, paymentNotFound, (stale) => {
-    const payment = desk.bank.payments.get(endToEnd);
+    const payment = ownOf(desk, desk.bank.payments.get(endToEnd));
     // A stale answer shows the charge as it was created: unpaid.
     return payment === undefined || stale ? paymentNotFound() : json(200, wholePayment(desk, payment));
   });
 }
 
-function putRefund(desk: Desk, endToEnd: string, id: string, body: string): Outcome {
+function putRefund(desk: ClientDesk, endToEnd: string, id: string, body: string): Outcome {
+  if (ownOf(desk, desk.bank.payments.get(endToEnd)) === undefined) return paymentNotFound();
   const read = readRefund(id, parsed(body));
   const { writes, ...fated } = requestRefund(
     desk.bank,
@@ -363,16 +369,16 @@ function putRefund(desk: Desk, endToEnd: string, id: string, body: string): Outc
   });
 }
 
-function getRefund(desk: Desk, endToEnd: string, id: string): Outcome {
+function getRefund(desk: ClientDesk, endToEnd: string, id: string): Outcome {
   return queried(desk, refundNotFound, (stale) => {
-    const refund = desk.bank.payments.get(endToEnd)?.returns.find((one) => one.id === id);
+    const refund = ownOf(desk, desk.bank.payments.get(endToEnd))?.returns.find((one) => one.id === id);
     return refund === undefined || stale ? refundNotFound() : json(200, refundAnswer(refund));
   });
 }
 
-function listPayments(desk: Desk, query: URLSearchParams): Outcome {
+function listPayments(desk: ClientDesk, query: URLSearchParams): Outcome {
   const txid = query.get('txid');
-  const all: Payment[] = desk.bank.paymentList;
+  const all = ownAccount(desk).payments;
   return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
     const withTxid = (payment: Payment) => payment.txid === txid;
     const { parametros, items } = pageOf(
@@ -391,10 +397,11 @@ const wholePayment = (desk: Desk, payment: Payment) =>
 
 // ----------------------------------------------------------------------------------------------- payouts
 
-function putPayout(desk: Desk, idEnvio: string, body: string): Outcome {
+function putPayout(desk: ClientDesk, idEnvio: string, body: string): Outcome {
   if (!isIdEnvio(idEnvio))
     return refusal(400, 'id_envio_invalido', 'O idEnvio deve ter de 1 a 35 letras ou dígitos');
   const read = readPayout(idEnvio, parsed(body));
+  if ('request' in read) desk.commit(showKey(desk.bank, desk.client, read.request.payerKey));
   const { writes, ...fated } = requestPayout(
     desk.bank,
     desk.world,
@@ -425,9 +432,9 @@ function getPayout(desk: Desk, payout: Payout | undefined): Outcome {
   );
 }
 
-function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
+function listPayouts(desk: ClientDesk, query: URLSearchParams): Outcome {
   const status = query.get('status');
-  const all: Payout[] = desk.bank.payoutList;
+  const all = ownAccount(desk).payouts;
   return queriedList(desk, query, 'PixConsultaInvalida', (list, stale, nothing) => {
     const withStatus = (payout: Payout) => payoutView(payout, stale, 'both').status === status;
     const { parametros, items } = pageOf(
@@ -441,20 +448,20 @@ function listPayouts(desk: Desk, query: URLSearchParams): Outcome {
   });
 }
 
-function balance(desk: Desk, query: URLSearchParams): Outcome {
-  const med = toReais(disputedCents(desk.bank));
+function balance(desk: ClientDesk, query: URLSearchParams): Outcome {
+  const med = toReais(disputedCents(desk.bank, accountName(desk)));
   const blocked = { judicial: '0.00', med, total: med };
   const answer = () =>
     json(200, {
-      saldo: toReais(desk.bank.balanceCents),
+      saldo: toReais(ownAccount(desk).balanceCents),
       ...(query.get('bloqueios') === 'true' ? { bloqueios: blocked } : {}),
     });
   return queried(desk, answer, answer);
 }
 
-function listDisputes(desk: Desk, query: URLSearchParams): Outcome {
+function listDisputes(desk: ClientDesk, query: URLSearchParams): Outcome {
   return queriedList(desk, query, 'InfracaoConsultaInvalida', (list, _stale, nothing) => {
-    const all = nothing ? [] : [...desk.bank.disputes.values()];
+    const all = nothing ? [] : disputesOf(desk.bank, accountName(desk));
     const { parametros, items } = pageOf(all, (dispute) => dispute.openedAt, list);
     return {
       parametros,
@@ -475,7 +482,7 @@ function postReport(desk: Desk, body: string): Outcome {
   return json(202, reportView(report, ready ? 'CONCLUIDO' : 'AGUARDANDO_PROCESSAMENTO'));
 }
 
-function getReport(desk: Desk, id: string): Outcome {
+function getReport(desk: ClientDesk, id: string): Outcome {
   return queried(desk, reportNotFound, () => {
     const report = desk.bank.reports.get(id);
     if (report === undefined) return reportNotFound();
@@ -484,23 +491,21 @@ function getReport(desk: Desk, id: string): Outcome {
     return {
       status: 200,
       type: 'text/csv; charset=utf-8',
-      body: reportText(report, desk.bank.statement),
+      body: reportText(
+        report,
+        desk.bank.statement.filter((line) => ownOf(desk, line) !== undefined),
+      ),
     };
   });
 }
 
 // ---------------------------------------------------------------------------------------------- webhooks
 
-function webhook(
-  desk: Desk,
-  method: string,
-  key: string,
-  clientId: string,
-  body: string,
-): Outcome | undefined {
+function webhook(desk: ClientDesk, method: string, key: string, body: string): Outcome | undefined {
   if (key.length > 77) {
     return problem(400, 'WebhookOperacaoInvalida', 'Webhook inválido', 'A chave tem mais de 77 caracteres.');
   }
+  desk.commit(showKey(desk.bank, desk.client, key));
   const registered = desk.bank.webhooks.get(key);
   if (method === 'PUT') {
     const read = readWebhookUrl(parsed(body));
@@ -513,7 +518,7 @@ function webhook(
         read.violations,
       );
     }
-    desk.commit(registerWebhook(desk.bank, desk.world, { key, url: read.url, clientId }));
+    desk.commit(registerWebhook(desk.bank, desk.world, { key, url: read.url, clientId: desk.client }));
     return json(200, { webhookUrl: read.url });
   }
   if (registered === undefined && (method === 'GET' || method === 'DELETE')) {

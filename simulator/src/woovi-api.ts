@@ -3,6 +3,7 @@ import {
   type Charge,
   createCharge,
   type Dispute,
+  disputesOf,
   type Payment,
   type Payout,
   type PixReturn,
@@ -12,7 +13,7 @@ import {
   requestPayout,
   requestRefund,
 } from './bank.ts';
-import type { Desk, Request } from './desk.ts';
+import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import { isRecord } from './money.ts';
 import { pageOf } from './page-of-list.ts';
 import { type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
@@ -43,14 +44,16 @@ import {
 } from './woovi.ts';
 
 /** Woovi's calls on the truth of a desk; undefined when there is no such call. */
-export function wooviApi(desk: Desk, request: Request): Outcome | undefined {
+export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
   const { method, path, query, body } = request;
   const [api, version, name, id, action] = path;
   if (api !== 'api' || version !== 'v1' || path.length > 5) return undefined;
-  if (name === 'webhook' && id === 'public-keys') return publicKeys(desk);
-  const client = clientOf(desk, request);
+  if (name === 'webhook' && id === 'public-keys') return publicKeys(anyone);
+  const client = clientOf(anyone, request);
   if (client === undefined) return json(401, { data: null, errors: [{ message: 'appID inválido' }] });
   if (action !== undefined) return undefined;
+  // The client's id stands for its Pix key: the calls name none.
+  const desk: ClientDesk = { ...anyone, client };
   // `/account/` ends in a slash.
   const one = id === '' ? undefined : id;
   switch (`${method} ${name}${one === undefined ? '' : '/'}`) {
@@ -65,7 +68,7 @@ export function wooviApi(desk: Desk, request: Request): Outcome | undefined {
         desk,
         query,
         'charges',
-        desk.bank.chargeList,
+        ownAccount(desk).charges,
         (charge) => charge.createdAt,
         (charge, stale) => chargeView(charge, desk.world.now(), stale),
       );
@@ -78,13 +81,20 @@ export function wooviApi(desk: Desk, request: Request): Outcome | undefined {
     case 'GET payment/':
       return getPayment(desk, one ?? '');
     case 'GET payment':
-      return list(desk, query, 'payments', desk.bank.payoutList, (payout) => payout.createdAt, paymentView);
+      return list(
+        desk,
+        query,
+        'payments',
+        ownAccount(desk).payouts,
+        (payout) => payout.createdAt,
+        paymentView,
+      );
     case 'GET dispute':
       return list(
         desk,
         query,
         'disputes',
-        [...desk.bank.disputes.values()],
+        disputesOf(desk.bank, client),
         (dispute) => dispute.openedAt,
         disputeView,
       );
@@ -147,12 +157,12 @@ function postCharge(desk: Desk, client: string, query: URLSearchParams, body: st
 const isThere = (charge: Charge | undefined): charge is Charge =>
   charge !== undefined && (charge.status === 'ATIVA' || charge.status === 'CONCLUIDA');
 
-function getCharge(desk: Desk, txid: string): Outcome {
+function getCharge(desk: ClientDesk, txid: string): Outcome {
   return queried(
     desk,
     chargeNotFound,
     (stale) => {
-      const charge = desk.bank.charges.get(txid);
+      const charge = ownOf(desk, desk.bank.charges.get(txid));
       if (!isThere(charge)) return chargeNotFound();
       return json(200, { charge: chargeView(charge, desk.world.now(), stale) });
     },
@@ -160,33 +170,34 @@ function getCharge(desk: Desk, txid: string): Outcome {
   );
 }
 
-function deleteCharge(desk: Desk, txid: string): Outcome {
+function deleteCharge(desk: ClientDesk, txid: string): Outcome {
+  if (ownOf(desk, desk.bank.charges.get(txid)) === undefined) return chargeNotFound();
   const { answer, writes } = removeCharge(desk.bank, txid);
   desk.commit(writes);
   return answer === 'done' ? json(200, { status: 'OK', id: txid }) : chargeNotFound();
 }
 
-function listTransactions(desk: Desk, query: URLSearchParams): Outcome {
+function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   const of = query.get('charge');
   const view = (payment: Payment) => pixView(payment, desk.bank.charges.get(payment.txid), desk.world.now());
   if (of === null)
-    return list(desk, query, 'transactions', desk.bank.paymentList, (payment) => payment.at, view);
-  const payments = (desk.bank.charges.get(of)?.payments ?? []).flatMap(
+    return list(desk, query, 'transactions', ownAccount(desk).payments, (payment) => payment.at, view);
+  const payments = (ownOf(desk, desk.bank.charges.get(of))?.payments ?? []).flatMap(
     (id) => desk.bank.payments.get(id) ?? [],
   );
   return list(desk, query, 'transactions', payments, (payment) => payment.at, view);
 }
 
-function getTransaction(desk: Desk, endToEnd: string): Outcome {
+function getTransaction(desk: ClientDesk, endToEnd: string): Outcome {
   return queried(
     desk,
     transactionNotFound,
     () => {
       const { payments, payoutsByEndToEnd, charges } = desk.bank;
-      const payment = payments.get(endToEnd);
+      const payment = ownOf(desk, payments.get(endToEnd));
       if (payment !== undefined)
         return json(200, { transaction: pixView(payment, charges.get(payment.txid), desk.world.now()) });
-      const payout = payoutsByEndToEnd.get(endToEnd);
+      const payout = ownOf(desk, payoutsByEndToEnd.get(endToEnd));
       if (payout?.line === undefined) return transactionNotFound();
       return json(200, { transaction: sentView(payout) });
     },
@@ -224,12 +235,12 @@ const refusedAnswer = (code: string): Reply =>
     ? failure('Chave Pix informada não encontrada', 400, 'PIX_KEY_INFO_NOT_FOUND')
     : failure('Limite de transferência atingido', 400, 'REACH_TRANSFER_LIMIT');
 
-function getPayment(desk: Desk, id: string): Outcome {
+function getPayment(desk: ClientDesk, id: string): Outcome {
   return queried(
     desk,
     paymentNotFound,
     (stale) => {
-      const payout = desk.bank.payouts.get(id);
+      const payout = ownOf(desk, desk.bank.payouts.get(id));
       if (payout === undefined || payout.status === 'seen') return paymentNotFound();
       return json(200, paymentView(payout, stale));
     },
@@ -239,10 +250,11 @@ function getPayment(desk: Desk, id: string): Outcome {
 
 // --------------------------------------------------------------------------------------------- refunds
 
-function postRefund(desk: Desk, body: string): Outcome {
+function postRefund(desk: ClientDesk, body: string): Outcome {
   const read = readRefund(parsed(body));
   if ('refusal' in read) return read.refusal;
   const { endToEnd, id, request } = read;
+  if (ownOf(desk, desk.bank.payments.get(endToEnd)) === undefined) return transactionNotFound();
   // The id is unique among all refunds, not within one Pix alone.
   const taken = refundOf(desk, id);
   if (taken && taken.payment.endToEnd !== endToEnd)
@@ -272,7 +284,7 @@ function postRefund(desk: Desk, body: string): Outcome {
   );
 }
 
-function getRefund(desk: Desk, id: string): Outcome {
+function getRefund(desk: ClientDesk, id: string): Outcome {
   return queried(
     desk,
     refundNotFound,
@@ -284,8 +296,8 @@ function getRefund(desk: Desk, id: string): Outcome {
   );
 }
 
-function refundOf(desk: Desk, id: string): { payment: Payment; refund: PixReturn } | undefined {
-  for (const payment of desk.bank.paymentList) {
+function refundOf(desk: ClientDesk, id: string): { payment: Payment; refund: PixReturn } | undefined {
+  for (const payment of ownAccount(desk).payments) {
     const refund = payment.returns.find((one) => one.id === id);
     if (refund) return { payment, refund };
   }
@@ -329,8 +341,8 @@ function list<T extends Charge | Payment | Payout | Dispute>(
   );
 }
 
-function account(desk: Desk, id: string | undefined): Outcome {
-  const available = desk.bank.balanceCents;
+function account(desk: ClientDesk, id: string | undefined): Outcome {
+  const available = ownAccount(desk).balanceCents;
   const listed = { total: available, blocked: 0, available };
   const whole = { ...listed, blockedBySecurity: 0, blockedByWithdrawSafety: 0 };
   const own = { accountId: sourceAccountId, isDefault: true };

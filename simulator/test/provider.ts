@@ -51,14 +51,14 @@ export async function ended(child: ChildProcess, signal: NodeJS.Signals): Promis
   return exit;
 }
 
-export function clientOf(url: string) {
+export function clientOf(url: string, id = 'client') {
   let token: Promise<string> | undefined;
 
   const obtainToken = async () => {
     const response = await fetch(`${url}/oauth/token`, {
       method: 'POST',
       headers: {
-        authorization: `Basic ${Buffer.from(`client:${secret}`).toString('base64')}`,
+        authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
         'content-type': 'application/json',
       },
       body: JSON.stringify({ grant_type: 'client_credentials' }),

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { faults } from './api-pix-schema.ts';
-import { clientOf, newId, type Provider, startProvider, until } from './provider.ts';
+import { chargeBody, clientOf, key, newId, type Provider, startProvider, until } from './provider.ts';
 
 const span = 'inicio=2020-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z';
 
@@ -123,6 +123,47 @@ describe('a list', () => {
       expect(answer.status).toBe(400);
       expect(faults('Problema', answer.body)).toEqual([]);
     }
+  });
+});
+
+describe('what a client is shown', () => {
+  test('is what its account has, and nothing of another one', async () => {
+    const one = await startProvider();
+    const other = clientOf(one.url, 'other');
+    const [txid, idEnvio] = [newId(), newId()];
+    const otherTxid = newId();
+    await one.putCharge(txid);
+    await one.putPayout(idEnvio);
+    await one.control('POST', `/charges/${txid}/pay`, { amountCents: 500 });
+    await other.putCharge(otherTxid, chargeBody({ chave: 'outra@loja.example' }));
+    await until(
+      () => one.payoutState(idEnvio),
+      (payout) => payout?.status === 'completed',
+    );
+    const idsOf = async (client: Provider) => [
+      (await client.call('GET', `/v2/cob?${span}`)).body.cobs.map((item: { txid: string }) => item.txid),
+      (await client.call('GET', `/v2/pix?${span}`)).body.pix.length,
+      (await client.call('GET', `/v2/gn/pix/enviados?${span}`)).body.pix.length,
+      (await client.call('GET', '/v2/gn/saldo')).body.saldo,
+    ];
+    expect(await idsOf(one)).toEqual([[txid], 1, 1, '-4.75']);
+    expect(await idsOf(other)).toEqual([[otherTxid], 0, 0, '0.00']);
+    for (const path of [`/v2/cob/${txid}`, `/v2/gn/pix/enviados/id-envio/${idEnvio}`])
+      expect((await other.call('GET', path)).status).toBe(404);
+  });
+
+  test('is the same for another client that shows a key of the account, also after a restart', async () => {
+    const one = await startProvider();
+    const txid = newId();
+    await one.putCharge(txid);
+    const listed = async (client: Provider) => (await client.call('GET', `/v2/cob?${span}`)).body.cobs.length;
+    const second = clientOf(one.url, 'second');
+    expect(await listed(second)).toBe(0);
+    await second.call('GET', `/v2/webhook/${key}`);
+    expect(await listed(second)).toBe(1);
+    await one.stop();
+    const again = clientOf((await startProvider(one.stateDir)).url, 'second');
+    expect(await listed(again)).toBe(1);
   });
 });
 

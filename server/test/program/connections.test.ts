@@ -268,6 +268,37 @@ test('an account is moved only with nothing open; what still comes of the old co
   expect(await violationsOfBooks(service)).toEqual([]);
 });
 
+test('in one simulator each connection is shown its own account: merchants of three protocols beside a shared connection', async () => {
+  const paths = { 'teste-efi': '', 'teste-woovi': '/woovi', 'teste-bb': '/api-pix' };
+  const merchants: { merchant: Merchant; sends: boolean }[] = [
+    { merchant: await service.newMerchant(), sends: true },
+  ];
+  for (const [name, path] of Object.entries(paths)) {
+    const adapter = name.replace('teste-', '');
+    const made = { name, adapter, mode: 'own', url: null, credentials: null, simulated: true } as const;
+    await createConnection(deps, made);
+    await until(async () => service.runtime.providers.has(name));
+    const merchant = await merchantOn(name, simulatorAt(service.simulator.url + path), true);
+    merchants.push({ merchant, sends: adapter !== 'bb' });
+  }
+  for (const { merchant, sends } of merchants) {
+    await merchant.receive(5_000);
+    if (sends) expect((await merchant.transfer({ amountCents: 1_000 })).status).toBe(201);
+    await ended(merchant.ownerId);
+  }
+  const balances = new Map([['teste-bb', await balanceOf(simulatorAt(`${service.simulator.url}/api-pix`))]]);
+  for (const [name, provider] of service.runtime.providers)
+    if (provider.capabilities.hasBalance) balances.set(name, (await provider.balance()).availableCents);
+  expect([balances.get('teste-efi'), balances.get('teste-woovi'), balances.get('teste-bb')]).toEqual([
+    4_025, 4_025, 5_000,
+  ]);
+  const provider = { payouts: [], charges: [], balanceCents: null, balances };
+  expect(await violationsOfBooks(service, { provider })).toEqual([]);
+  const compared = await reconcile(service.runtime, deps, { accountId: null, sinceMs: null });
+  expect(compared).toMatchObject({ missing: 0, unexpected: 0, different: 0, setAside: 0 });
+  expect(compared.compared).toBeGreaterThanOrEqual(7);
+});
+
 test('credentials change and change back beside a running service', async () => {
   const before = await showConnection(deps, 'loja-a');
   await expect(rotateCredentials(deps, 'loja-a', { clientSecret: 'x' })).rejects.toThrow(
