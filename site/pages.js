@@ -21,6 +21,7 @@ const others = () =>
     )
     .map((entry) => `docs/${entry.name}/`);
 
+const merchants = ['quickstart', 'guide', 'webhooks', 'panel'];
 const operators = [
   'settings',
   'connections',
@@ -37,11 +38,11 @@ const operators = [
 /** @param language `en` or `pt-BR` */
 export function sections(language) {
   if (language === 'pt-BR')
-    return [{ name: 'Para lojistas', files: inOrder('docs/merchants/pt/', ['quickstart', 'guide']) }];
+    return [{ name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) }];
   return [
     {
       name: 'For merchants',
-      files: inOrder('docs/merchants/', ['quickstart', 'guide', 'webhooks', 'panel']),
+      files: inOrder('docs/merchants/', merchants),
     },
     { name: 'For operators', files: inOrder('docs/operators/', operators) },
     { name: 'Runbooks', files: named('docs/operators/runbooks/') },

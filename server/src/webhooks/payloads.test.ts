@@ -1,12 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { withPayloads } from './payloads.ts';
+import { pages, withPayloads } from './payloads.ts';
 import { sampleOf, sampleTypes } from './samples.ts';
 
-test("the merchants' page shows the payloads as they are", async () => {
-  const page = await readFile(new URL('../../../docs/merchants/webhooks.md', import.meta.url), 'utf8');
-  expect(withPayloads(page)).toBe(page);
-});
+test.each(['en', 'pt-BR'] as const)(
+  "the merchants' page in %s shows the payloads as they are",
+  async (language) => {
+    const folder = new URL('../../../docs/merchants/', import.meta.url);
+    const page = await readFile(new URL(pages[language], folder), 'utf8');
+    expect(withPayloads(page, language)).toBe(page);
+  },
+);
 
 test('every payload carries its operation and stays below 20 KB, without code, name and key', () => {
   for (const type of sampleTypes) {

@@ -70,17 +70,21 @@ test('no page has inline scripts or styles, which the policy would refuse', () =
 
 const codeOf = async (name: string) =>
   [
-    ...(await readFile(join(root, 'docs/merchants', name), 'utf8')).matchAll(/^```([^\n]*)\n(.*?)^```$/gms),
+    ...(await readFile(join(root, 'docs/merchants', name), 'utf8')).matchAll(
+      /^ *```([^\n]*)\n(.*?)^ *```$/gms,
+    ),
   ].map(([block]) => block);
 
-test.each(['quickstart.md', 'guide.md'])(
-  'the code of %s is the same in both languages, and so is what stands between',
+const merchantPages = (await readdir(join(root, 'docs/merchants'))).filter((name) => name.endsWith('.md'));
+
+test.each(merchantPages)(
+  'the code of %s is the same in both languages, and so are headings, lists and tables',
   async (name) => {
     expect(await codeOf(`pt/${name}`)).toEqual(await codeOf(name));
     const shape = async (file: string) =>
       (await readFile(join(root, 'docs/merchants', file), 'utf8'))
         .split('\n')
-        .flatMap((line) => /^(?:#+ |\| `[^`]*`)/.exec(line)?.[0] ?? []);
+        .flatMap((line) => /^(?:#+ |\| )(?:`[^`]*`)?|^ *- /.exec(line)?.[0] ?? []);
     expect(await shape(`pt/${name}`)).toEqual(await shape(name));
   },
 );
