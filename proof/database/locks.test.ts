@@ -458,7 +458,7 @@ const laws: Record<string, [law: string, Law]> = {
       const secrets = createSecrets(ids, current, old);
       for (const id of [first, last])
         await world.db.admin(
-          `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at) VALUES ($1, 'simulator', now(), $2, true, now())`,
+          `INSERT INTO inbound (id, connection, received_at, body, authentic, next_at) VALUES ($1, 'simulator', now(), $2, true, now() - interval '1 s')`,
           [id, before.seal('body', id)],
         );
       const held = await world.db.sql.begin();

@@ -98,9 +98,12 @@ describe('the event log', () => {
     await events.getByRole('button', { name: /charge\.paid/ }).click();
     await page.getByText('"type": "charge.paid"').waitFor();
     await page.getByText('Entregue').waitFor();
-    const before = receiver.got.length;
+    const paymentId = new URL(page.url()).searchParams.get('pagamento');
+    const sent = () =>
+      receiver.got.filter(({ body }) => body.type === 'charge.paid' && body.data.id === paymentId).length;
+    await until(async () => sent() === 1);
     await page.getByRole('button', { name: 'Reenviar agora' }).click();
-    await until(async () => receiver.got.length === before + 1);
+    await until(async () => sent() === 2);
     await inspect(page, 'eventos-de-um-pagamento');
     await page.getByRole('combobox', { name: 'Tipo' }).click();
     await page.getByRole('option', { name: 'charge.expired' }).click();

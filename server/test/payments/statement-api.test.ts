@@ -437,6 +437,7 @@ test('the month to print is a PDF in the language of the caller', async () => {
 
 test('a period above the limit of a file is refused, and one with more room has all of it', async () => {
   const merchant = await service.newMerchant();
+  const today = dayOf(service.runtime.clock.now());
   await merchant.receive(1000);
   const { ownerId, operationId } = merchant;
   const most = mostJournals.pdf;
@@ -453,7 +454,6 @@ test('a period above the limit of a file is refused, and one with more room has 
       seq,
     ]);
   await setSeq(most + 1);
-  const today = dayOf(service.runtime.clock.now());
   const { status, body } = await merchant.call('GET', `/statement.pdf?from=${today}`);
   expect([status, body.code]).toEqual([400, 'statement_too_large']);
   expect(body.message).toContain(String(most));
