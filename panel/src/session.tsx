@@ -106,5 +106,7 @@ export function useOverview(all = false, days = 30) {
           params: { query: { ...(selected && { operationId: selected }), ...(days !== 30 && { days }) } },
         }),
       ),
+    // Each look sums up a piece of today, until it is whole.
+    refetchInterval: (query) => (query.state.data?.daysComplete === false ? 1_000 : false),
   });
 }

@@ -5218,15 +5218,13 @@ export interface operations {
                         days: {
                             /** @description YYYY-MM-DD in America/Sao_Paulo */
                             day: string;
-                            /** @description Received, net */
+                            /** @description Received, before fees */
                             inCents: number;
-                            /** @description Sent, gross */
+                            /** @description Sent, refunded and taken back, with all fees; cancelled transfers are taken off */
                             outCents: number;
-                            /** @description Charges paid */
-                            incoming: number;
-                            /** @description Transfers completed */
-                            outgoing: number;
                         }[];
+                        /** @description False: the movements since the last daily close are not all summed up yet; the next call goes on */
+                        daysComplete: boolean;
                         unknown: {
                             /**
                              * Format: uuid

@@ -51,6 +51,7 @@ export function Home() {
           <Attention data={data} />
           <DayChart
             days={data.days}
+            complete={data.daysComplete}
             count={count}
             choose={(days) => void navigate({ to: '/', search: { dias: String(days) }, replace: true })}
           />

@@ -1,14 +1,14 @@
 import { Button, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { ask, type Payment } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { ChargeCode } from '../ui/charge-code.tsx';
-import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
+import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 
 export function NewCharge() {
@@ -32,16 +32,30 @@ export function NewCharge() {
   const outside =
     limits && cents > 0 && (cents < limits.minimumDepositCents || cents > limits.maximumDepositCents);
 
+  const amount = useRef<HTMLInputElement>(null);
+  const [sent, setSent] = useState(false);
+  const amountError = outside || (sent && cents === 0);
+
+  const arrived = useArrivedOperation();
   const create = useAction(async () => {
+    const target = await arrived(operation);
     const payment = await ask(() =>
       api.POST('/pix/charges', {
         body: { amountCents: cents, payerName, description, requestKey },
-        headers: { 'x-service-operation': operation },
+        headers: { 'x-service-operation': target },
       }),
     );
     setMade(payment);
     void queries.invalidateQueries({ queryKey: [account.id] });
   });
+
+  /** What is wrong is said on Enter too, where a button that cannot be pressed would say nothing. */
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setSent(true);
+    if (cents === 0 || outside) amount.current?.focus();
+    else create.run();
+  }
 
   if (made) {
     return (
@@ -60,6 +74,7 @@ export function NewCharge() {
                 setPayerName('');
                 setDescription('');
                 setRequestKey(crypto.randomUUID());
+                setSent(false);
               }}
             >
               {words.charges.another}
@@ -78,14 +93,15 @@ export function NewCharge() {
   return (
     <>
       <PageHead title={words.charges.new} back={{ to: '/cobrancas', label: words.charges.title }} />
-      <form className="card stack narrow" onSubmit={create.submit}>
+      <form className="card stack narrow" onSubmit={submit}>
         <MoneyInput
+          ref={amount}
           label={words.common.amount}
           description={range}
           autoFocus
           cents={cents}
           onCents={setCents}
-          error={outside ? range : null}
+          error={amountError ? (outside ? range : words.common.amountMissing) : null}
         />
         <TextInput
           label={words.charges.payer}
@@ -107,12 +123,7 @@ export function NewCharge() {
         />
         <OperationField value={operation} onValue={setChosen} />
         <FormError error={create.error} />
-        <Button
-          type="submit"
-          size="md"
-          loading={create.busy}
-          disabled={cents === 0 || Boolean(outside) || !operation}
-        >
+        <Button type="submit" size="md" loading={create.busy}>
           {words.charges.create}
         </Button>
       </form>

@@ -1,7 +1,7 @@
 import { Alert, Button, PinInput, SegmentedControl, Select, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { useState } from 'react';
+import { type FormEvent, useRef, useState } from 'react';
 import { ask, Problem, type RecordView } from '../api/client.ts';
 import { feeOf, grossFor } from '../fee.ts';
 import { dateTime, money, pixKeyText, time } from '../format.ts';
@@ -10,7 +10,7 @@ import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
-import { OperationField, useStartOperation } from '../ui/operation-field.tsx';
+import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
 import { ChooseReceiver, type Receiver, SaveReceiver } from '../ui/receivers.tsx';
 import { useDetail } from './payment.tsx';
@@ -43,10 +43,11 @@ function TransferForm({ like }: { like?: RecordView }) {
   const [exact, setExact] = useState(false);
   const [description, setDescription] = useState(like?.description ?? '');
   const [requestKey] = useState(() => crypto.randomUUID());
+  const limitsOf = (id: string) => ask(() => api.GET('/account', { headers: { 'x-service-operation': id } }));
   const asked = useQuery({
     queryKey: [account.id, 'account', operation],
     enabled: operation !== '',
-    queryFn: () => ask(() => api.GET('/account', { headers: { 'x-service-operation': operation } })),
+    queryFn: () => limitsOf(operation),
   });
 
   const limits = asked.data;
@@ -57,17 +58,23 @@ function TransferForm({ like }: { like?: RecordView }) {
   const available = balance ? balance.availableCents - balance.receivableCents : 0;
   const fee = limits ? feeOf(cents, limits) : 0;
   const outside = limits && (cents < limits.minimumWithdrawalCents || cents > limits.maximumWithdrawalCents);
+  const [sent, setSent] = useState(false);
+  const [keyField, amountField] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
   const amountError =
-    cents === 0 || !limits
-      ? null
-      : outside
-        ? words.transfers.outOfRange(
-            money(limits.minimumWithdrawalCents),
-            money(limits.maximumWithdrawalCents),
-          )
-        : cents > available
-          ? words.transfers.tooMuch
-          : null;
+    typed === 0
+      ? sent
+        ? words.common.amountMissing
+        : null
+      : cents === 0 || !limits
+        ? null
+        : outside
+          ? words.transfers.outOfRange(
+              money(limits.minimumWithdrawalCents),
+              money(limits.maximumWithdrawalCents),
+            )
+          : balance && cents > available
+            ? words.transfers.tooMuch
+            : null;
 
   function typeKey(text: string) {
     setKeyText(text);
@@ -82,18 +89,28 @@ function TransferForm({ like }: { like?: RecordView }) {
     setKeyText(pixKeyText(pixKeyType, key));
   }
 
+  const arrived = useArrivedOperation();
   const create = useAction(async () => {
-    // What was typed before the account's fees had arrived waits for them here.
-    const known = limits ?? (await asked.refetch({ throwOnError: true })).data;
-    const amountCents = exact && known ? grossFor(typed, known) : typed;
+    // What was typed before the account's operations and fees had arrived waits for them here.
+    const target = await arrived(operation);
+    const amountCents = exact ? grossFor(typed, limits ?? (await limitsOf(target))) : typed;
     const draft = await ask(() =>
       api.POST('/drafts', {
         body: { amountCents, pixKey, pixKeyType: type, description, requestKey },
-        headers: { 'x-service-operation': operation },
+        headers: { 'x-service-operation': target },
       }),
     );
     await navigate({ to: `/transferencias/${draft.id}/codigo` });
   });
+
+  /** What is wrong is said on Enter too, where a button that cannot be pressed would say nothing. */
+  function submit(event: FormEvent) {
+    event.preventDefault();
+    setSent(true);
+    if (!keyFits) keyField.current?.focus();
+    else if (typed === 0 || amountError !== null) amountField.current?.focus();
+    else create.run();
+  }
 
   if (session.frozenUntil) {
     return (
@@ -131,7 +148,7 @@ function TransferForm({ like }: { like?: RecordView }) {
   return (
     <>
       <PageHead title={words.transfers.new} back={{ to: '/transferencias', label: words.transfers.title }} />
-      <form className="card stack narrow" onSubmit={create.submit}>
+      <form className="card stack narrow" onSubmit={submit}>
         <OperationField
           label={words.transfers.chooseOperation}
           value={operation}
@@ -152,6 +169,7 @@ function TransferForm({ like }: { like?: RecordView }) {
             allowDeselect={false}
           />
           <TextInput
+            ref={keyField}
             label={words.transfers.key}
             required
             withAsterisk={false}
@@ -162,7 +180,7 @@ function TransferForm({ like }: { like?: RecordView }) {
             inputMode={type === 'EMAIL' || type === 'RANDOM' ? 'text' : 'tel'}
             value={keyText}
             onChange={(event) => typeKey(event.currentTarget.value)}
-            error={keyText.length > 2 && !keyFits ? words.transfers.keyInvalid[type] : null}
+            error={(sent || keyText.length > 2) && !keyFits ? words.transfers.keyInvalid[type] : null}
             rightSection={
               keyFits ? (
                 <span className="plus" role="img" aria-label={words.transfers.keyFits}>
@@ -173,6 +191,7 @@ function TransferForm({ like }: { like?: RecordView }) {
           />
         </div>
         <MoneyInput
+          ref={amountField}
           label={words.common.amount}
           description={balance ? words.transfers.balance(money(available)) : ' '}
           cents={typed}
@@ -214,12 +233,7 @@ function TransferForm({ like }: { like?: RecordView }) {
         </dl>
         {keyFits && <SaveReceiver pixKey={pixKey} pixKeyType={type} />}
         <FormError error={create.error} />
-        <Button
-          type="submit"
-          size="md"
-          loading={create.busy}
-          disabled={!keyFits || typed === 0 || amountError !== null}
-        >
+        <Button type="submit" size="md" loading={create.busy}>
           {words.transfers.continue}
         </Button>
       </form>

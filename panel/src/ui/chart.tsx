@@ -19,11 +19,14 @@ const bottom = 6;
 /** What came in and went out by day: bars beside each other, and the same as a table; and beside the period before. */
 export function DayChart({
   days: given,
+  complete,
   count,
   choose,
 }: {
   /** Of twice as many days: those before are what the period is compared with. */
   days: Day[];
+  /** False: the service is still summing up the latest ones. */
+  complete: boolean;
   count: number;
   choose: (count: number) => void;
 }) {
@@ -35,17 +38,18 @@ export function DayChart({
   const before = given.filter(({ day }) => day < first);
   const all = Array.from({ length: count }, (_, at) => {
     const day = addDays(first, at);
-    return known.get(day) ?? { day, inCents: 0, outCents: 0, incoming: 0, outgoing: 0 };
+    return known.get(day) ?? { day, inCents: 0, outCents: 0 };
   });
   const top = niceTop(Math.max(...all.map((day) => Math.max(day.inCents, day.outCents)), 100));
-  const y = (cents: number) => (height - bottom) * (1 - cents / top) * 0.94 + 8;
+  // On a day with more cancelled than sent transfers, less than nothing went out.
+  const y = (cents: number) => (height - bottom) * (1 - Math.max(0, cents) / top) * 0.94 + 8;
   const step = (width - left) / all.length;
   const empty = days.length === 0;
   return (
     <section className="card" aria-labelledby="by-day">
       <div className="cardhead">
         <h2 id="by-day">{words.home.chartTitle}</h2>
-        <span className="soft">{words.home.chartAbout}</span>
+        <span className="soft">{complete ? words.home.chartAbout : words.home.chartPartial}</span>
         <SegmentedControl
           className="end"
           size="xs"

@@ -1,6 +1,7 @@
 import { Select } from '@mantine/core';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
+import type { Overview } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -60,8 +61,17 @@ export function ShownOperation() {
   return <p className="soft">{words.statement.onlyOf(shown.name)}</p>;
 }
 
-/** The operation that a form begins with: the one looked at, else the main one. */
+const mainOf = (data: Overview | undefined): string =>
+  data?.operations.find((one) => one.isDefault)?.id ?? '';
+
+/** The operation that a form begins with: the one looked at, else the main one; empty until the operations have arrived. */
 export function useStartOperation(chosen: string | null): string {
   const { data } = useOverview(true);
-  return chosen ?? data?.operations.find((one) => one.isDefault)?.id ?? '';
+  return chosen ?? mainOf(data);
+}
+
+/** The operation of a form that is sent: a form may be sent before the operations have arrived, and waits for them here. */
+export function useArrivedOperation(): (shown: string) => Promise<string> {
+  const { refetch } = useOverview(true);
+  return async (shown) => shown || mainOf((await refetch({ throwOnError: true })).data);
 }

@@ -1,6 +1,6 @@
 import { Alert, Button, CopyButton, Skeleton, TextInput, type TextInputProps } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import { type ReactNode, useEffect } from 'react';
+import { type ReactNode, type Ref, useEffect } from 'react';
 import { Problem } from '../api/client.ts';
 import { dateTime, money, plainMoney } from '../format.ts';
 import { useText, useWords } from '../text/text.tsx';
@@ -182,7 +182,10 @@ export function MoneyInput({
   cents,
   onCents,
   ...rest
-}: { cents: number; onCents: (cents: number) => void } & Omit<TextInputProps, 'value' | 'onChange'>) {
+}: { cents: number; onCents: (cents: number) => void; ref?: Ref<HTMLInputElement> } & Omit<
+  TextInputProps,
+  'value' | 'onChange'
+>) {
   return (
     <TextInput
       {...rest}

@@ -147,12 +147,14 @@ export const OverviewSchema = Type.Object({
   days: Type.Array(
     Type.Object({
       day: Type.String({ description: 'YYYY-MM-DD in America/Sao_Paulo' }),
-      inCents: Cents('Received, net'),
-      outCents: Cents('Sent, gross'),
-      incoming: Count('Charges paid'),
-      outgoing: Count('Transfers completed'),
+      inCents: Cents('Received, before fees'),
+      outCents: Cents('Sent, refunded and taken back, with all fees; cancelled transfers are taken off'),
     }),
   ),
+  daysComplete: Type.Boolean({
+    description:
+      'False: the movements since the last daily close are not all summed up yet; the next call goes on',
+  }),
   unknown: Type.Array(UnknownPayment),
   incidents: Type.Array(Type.Object(incidentFields)),
   holds: Type.Array(

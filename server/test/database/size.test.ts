@@ -10,7 +10,14 @@ import { createLog } from '../../src/ground/log.ts';
 import { eventKinds } from '../../src/ledger/journal.ts';
 import type { ChainKey } from '../../src/ledger/till.ts';
 import { deleteOperation, operationDirectory } from '../../src/operations/operations.ts';
-import { findDays, findOpenIncidents, findUnknown } from '../../src/panel/views/overview.sql.ts';
+import { createCashDays } from '../../src/panel/views/cash-days.ts';
+import {
+  findFirstSteps,
+  findOpenHolds,
+  findOpenIncidents,
+  findRestrictions,
+  findUnknown,
+} from '../../src/panel/views/overview.sql.ts';
 import { findLastCompared, findReconciledOperations } from '../../src/panel/views/reconciliation.sql.ts';
 import {
   findJournal,
@@ -143,8 +150,69 @@ test('home and reconciliation find what is unconfirmed without reading what is s
   expect(await tooMany((sql) => findOpenIncidents(sql, accountId, operations))).toEqual({});
   expect(await tooMany((sql) => findReconciledOperations(sql, accountId))).toEqual({});
   expect(await tooMany((sql) => findLastCompared(sql, accountId))).toEqual({});
-  // Three of the settled payments are of the last three minutes.
-  expect(await tooMany((sql) => findDays(sql, accountId, operations, clock.now() - 200_000))).toEqual({});
+  expect(await tooMany((sql) => findOpenHolds(sql, accountId, operations))).toEqual({});
+  expect(await tooMany((sql) => findRestrictions(sql, accountId))).toEqual({});
+});
+
+test('home reads a day from its close, and each journal since then once', async () => {
+  const made = await createAccount(
+    { sql: db.sql, clock, ids },
+    { name: 'Loja', test: true, connection: 'simulator' },
+  );
+  const scope = { accountId: made.ownerId, operationId: made.operationId };
+  const [long, closedTo] = [12_000, 8_000];
+  // A credit of 3 with a fee of 1 each minute since the day before yesterday.
+  await db.admin(
+    `INSERT INTO journal SELECT $1, $2, n, 'credit', gen_random_uuid(), 4, '', 2, 0, 0, 0, -3, 1, 0, 0, 0, 2 * n, 0, 0, 0, at, at,
+        gen_random_uuid(), 1, $3, $3
+      FROM generate_series(1, ${long}) n, LATERAL (SELECT '2026-01-01Z'::timestamptz + n * interval '1 minute' AS at) t`,
+    [scope.accountId, scope.operationId, Buffer.alloc(32)],
+  );
+  await db.admin(
+    'UPDATE balance SET seq = $2, available = 2 * $2::bigint WHERE account_id = $1 AND operation_id = $3',
+    [made.ownerId, long, scope.operationId],
+  );
+  const { sql: counted, runs } = recording(db.sql);
+  const read = (process: ReturnType<typeof createCashDays>) =>
+    process(scope.accountId, [scope.operationId], '2025-12-30');
+  const sumOf = (days: { inCents: number; outCents: number }[]) =>
+    days.reduce((sum, { inCents, outCents }) => [(sum[0] ?? 0) + inCents, (sum[1] ?? 0) + outCents], [0, 0]);
+  const process = createCashDays({ sql: counted });
+  // Two looks at once sum up the same piece, and it counts once.
+  const looks = [
+    ...(await Promise.all([read(process), read(process)])),
+    await read(process),
+    await read(process),
+  ];
+  expect(looks.map(({ days, complete }) => [...sumOf(days), complete])).toEqual([
+    [15_000, 5_000, false],
+    [15_000, 5_000, false],
+    [30_000, 10_000, false],
+    [36_000, 12_000, true],
+  ]);
+  expect(looks.at(-1)?.days[1]).toEqual({ day: '2026-01-01', inCents: 3 * 1_440, outCents: 1_440 });
+  runs.length = 0;
+  expect(await read(process)).toEqual(looks.at(-1));
+  expect(runs.map(({ statement }) => statement.name)).toEqual(['panel_closed_days', 'panel_chain_heads']);
+
+  await db.admin(
+    `INSERT INTO day_close (account_id, chain_id, day, previous_day, opening_seq, closing_seq, head, opening_cents, in_cents, out_cents,
+        fee_cents, refund_cents, hold_cents, closing_cents, available, reserved, held, receivable, closed_at, command)
+      VALUES ($1, $2, '2026-01-06', NULL, 0, ${closedTo}, $3, 0, ${3 * closedTo}, 0, ${closedTo}, 0, 0, ${2 * closedTo}, ${2 * closedTo}, 0, 0, 0,
+        now(), gen_random_uuid())`,
+    [scope.accountId, scope.operationId, Buffer.alloc(32)],
+  );
+  const closed = await read(createCashDays({ sql: db.sql }));
+  expect([...sumOf(closed.days), closed.complete]).toEqual([36_000, 12_000, true]);
+  expect(closed.days[0]?.day).toBe('2026-01-06');
+  expect((await read(process)).days).toEqual(closed.days);
+  await db.admin('ANALYZE');
+  runs.length = 0;
+  await read(process);
+  for (const run of runs) expect(await rowsVisited(db.url, run), run.statement.name).toBeLessThan(limit);
+  // The first steps of a new account look at the beginning of the chain alone: a hundred lines, and only where it is not longer.
+  expect(await findFirstSteps(db.sql, scope.accountId, [scope.operationId])).toBeNull();
+  expect(await tooMany((sql) => findFirstSteps(sql, scope.accountId, [scope.operationId]))).toEqual({});
 });
 
 test('a payment is found by its end-to-end id without reading the operation', async () => {
@@ -232,6 +300,15 @@ test('a list of payments reads its page, and what is rare is found page by page,
     maximumCents: null,
   };
   expect(await tooMany((sql) => findPage(sql, wanted, 10, [60, 10_000]))).toEqual({});
+  // Of the other kind there is none: nothing is read for it.
+  const transfers = { ...wanted, kinds: ['transfer'] };
+  expect(await findPage(db.sql, transfers, 10, [60, 10_000])).toEqual({ records: [], next: null });
+  expect(await tooMany((sql) => findPage(sql, transfers, 10, [60, 10_000]))).toEqual({});
+  const both = { ...wanted, kinds: ['deposit', 'transfer'] };
+  expect(await tooMany((sql) => findPage(sql, both, 10, [60, 10_000]))).toEqual({});
+  expect((await findPage(db.sql, both, 10, [60, 10_000])).records).toEqual(
+    (await findPage(db.sql, wanted, 10, [60, 10_000])).records,
+  );
   const rare = async (order: string): Promise<string> => {
     const [row] = await db.admin<{ id: string }>(
       `UPDATE payment SET payer_name = 'Zuleica' WHERE id = (SELECT id FROM payment WHERE account_id = $1 AND operation_id = $2

@@ -26,6 +26,21 @@ const look = async (name: string) => {
   await page.emulateMedia({ colorScheme: 'light' });
 };
 
+/** A head of a JPEG that says everything about the picture, and nothing of it: made by the browser, cut before its scan. */
+async function jpegWithoutScan(): Promise<Buffer> {
+  const whole = Buffer.from(
+    await page.evaluate<string>(`(() => {
+      const canvas = document.createElement('canvas');
+      canvas.getContext('2d').fillRect(0, 0, 100, 100);
+      return canvas.toDataURL('image/jpeg').split(',')[1];
+    })()`),
+    'base64',
+  );
+  const scan = whole.indexOf(Buffer.from([0xff, 0xda]));
+  expect(scan).toBeGreaterThan(0);
+  return Buffer.concat([whole.subarray(0, scan), Buffer.from([0xff, 0xd9])]);
+}
+
 beforeAll(async () => {
   service = await openService();
   merchant = await service.newMerchant();
@@ -57,9 +72,11 @@ describe('the company page', () => {
     await preview.getByText('CNPJ 12.ABC.345/01DE-35').waitFor();
     const logo = new PNG({ width: 900, height: 300 });
     for (let at = 0; at < logo.data.length; at += 4) logo.data.set([20, 70, 124, 255], at);
-    await page
-      .locator('input[type=file]')
-      .setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: PNG.sync.write(logo) });
+    const choose = (name: string, mimeType: string, buffer: Buffer) =>
+      page.locator('input[type=file]').setInputFiles({ name, mimeType, buffer });
+    await choose('foto.jpg', 'image/jpeg', await jpegWithoutScan());
+    await page.getByText('O navegador não conseguiu ler esta imagem.').waitFor();
+    await choose('logo.png', 'image/png', PNG.sync.write(logo));
     await preview.locator('img').waitFor();
     await page.getByRole('button', { name: 'Remover logotipo' }).waitFor();
     await look('empresa');

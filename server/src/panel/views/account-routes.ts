@@ -4,14 +4,14 @@ import { IdParams } from '../../http/schema.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { isoOf } from '../../payments/view.ts';
 import { shownKeyOf } from '../../settlement/incidents/unreadable.ts';
-import { dayOf, startOfDay } from '../../statement/period.ts';
+import { dayOf } from '../../statement/period.ts';
 import type { PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { DetailSchema, OverviewQuery, OverviewSchema, RecordListSchema, RecordQuery } from '../schema.ts';
+import { createCashDays } from './cash-days.ts';
 import { namedHistory } from './history.ts';
 import {
   findBalances,
-  findDays,
   findFirstSteps,
   findOpenHolds,
   findOpenIncidents,
@@ -35,6 +35,7 @@ export function accountScopeRoutes(
 ): void {
   const { sql, clock } = deps;
   const tags = ['Panel'];
+  const cashDays = createCashDays(deps);
 
   api.get(
     '/overview',
@@ -46,10 +47,10 @@ export function accountScopeRoutes(
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const ids = [...names.keys()];
       // Whole days of São Paulo, today included.
-      const since = startOfDay(dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs));
-      const [balances, days, unknown, incidents, holds, restrictions, firstSteps] = await Promise.all([
+      const firstDay = dayOf(clock.now() - ((query.days ?? 30) - 1) * dayMs);
+      const [balances, cash, unknown, incidents, holds, restrictions, firstSteps] = await Promise.all([
         findBalances(sql, member.accountId),
-        findDays(sql, member.accountId, ids, since),
+        cashDays(member.accountId, ids, firstDay),
         findUnknown(sql, member.accountId, ids),
         findOpenIncidents(sql, member.accountId, ids),
         findOpenHolds(sql, member.accountId, ids),
@@ -65,7 +66,8 @@ export function accountScopeRoutes(
           createdAt: isoOf(createdAt),
           updatedAt: isoOf(updatedAt),
         })),
-        days,
+        days: cash.days,
+        daysComplete: cash.complete,
         unknown: unknown.map((row) => ({
           ...row,
           createdAt: isoOf(row.createdAt),

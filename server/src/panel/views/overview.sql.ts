@@ -1,4 +1,3 @@
-import { timestamp } from '../../db/pool.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 
 export interface BalanceRow {
@@ -24,39 +23,6 @@ const selectBalances: Statement = {
 
 export const findBalances = (sql: Queries, accountId: string): Promise<BalanceRow[]> =>
   sql.run<BalanceRow>(selectBalances, [accountId]);
-
-export interface DayRow {
-  /** 2026-11-20, as people in São Paulo count. */
-  day: string;
-  inCents: number;
-  outCents: number;
-  incoming: number;
-  outgoing: number;
-}
-
-/** Payments that one look at the chart reads at most, per operation: no request costs in proportion to history. */
-const chartReads = 20_000;
-
-const selectDays: Statement = {
-  name: 'panel_days',
-  text: `SELECT to_char(p.settled_at AT TIME ZONE 'America/Sao_Paulo', 'YYYY-MM-DD') AS day,
-      coalesce(sum(p.net_amount_cents) FILTER (WHERE p.kind = 'deposit'), 0) AS "inCents",
-      coalesce(sum(p.amount_cents - p.returned_cents) FILTER (WHERE p.kind = 'transfer'), 0) AS "outCents",
-      count(*) FILTER (WHERE p.kind = 'deposit') AS incoming, count(*) FILTER (WHERE p.kind = 'transfer') AS outgoing
-    FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
-      SELECT kind, status, settled_at, coalesce(net_amount_cents, amount_cents) AS net_amount_cents, amount_cents, returned_cents
-      FROM payment WHERE account_id = $1 AND operation_id = o.id AND created_at >= $3
-      ORDER BY created_at DESC, id DESC LIMIT ${chartReads}) p
-    WHERE p.status IN ('paid', 'completed') AND p.settled_at >= $3
-    GROUP BY 1 ORDER BY 1`,
-};
-
-export const findDays = (
-  sql: Queries,
-  accountId: string,
-  operationIds: readonly string[],
-  sinceMs: number,
-): Promise<DayRow[]> => sql.run<DayRow>(selectDays, [accountId, operationIds, timestamp(sinceMs)]);
 
 const selectUnknown: Statement = {
   name: 'panel_unknown',

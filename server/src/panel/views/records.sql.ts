@@ -30,28 +30,31 @@ const latest = '9999-12-31T23:59:59.999Z';
 const lowestId = '00000000-0000-0000-0000-000000000000';
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The newest place that is so many payments deep in its operation: down to it each operation holds no more of the window. */
+/**
+ * The newest place that is so many payments deep in its operation and kind: down to it each holds no more of the window. Each is one walk
+ * along `payment_of_kind`, so that a page of what is few reads nothing of what is many.
+ */
 const selectFloor: Statement = {
   name: 'panel_records_floor',
-  text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
-      SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3
+  text: `SELECT p.created_at AS "createdAt", p.id FROM unnest($2::uuid[]) AS o (id), unnest($8::text[]) AS k (kind) CROSS JOIN LATERAL (
+      SELECT created_at, id FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind AND p.created_at >= $3
         AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6)
       ORDER BY p.created_at DESC, p.id DESC OFFSET $7::int - 1 LIMIT 1) p
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1`,
 };
 
-/** @returns null when no operation holds as many */
+/** @returns null when none holds as many */
 export const findFloor = async (sql: Queries, wanted: RecordSearch, depth: number): Promise<Place | null> =>
-  (await sql.run<Place>(selectFloor, [...windowOf(wanted), depth]))[0] ?? null;
+  (await sql.run<Place>(selectFloor, [...windowOf(wanted), depth, wanted.kinds]))[0] ?? null;
 
-/** Each operation's stretch is one walk along `payment_list`, down to the floor; the filters apply to what was read. */
+/** Each stretch is one walk along `payment_of_kind`, down to the floor; the filters apply to what was read. */
 const selectRecords: Statement = {
   name: 'panel_records',
-  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id) CROSS JOIN LATERAL (
-      SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.created_at >= $3 AND p.created_at < $4
-        AND (p.created_at, p.id) < ($5, $6) AND (p.created_at, p.id) >= ($7, $8)
+  text: `SELECT ${paymentColumns} FROM unnest($2::uuid[]) AS o (id), unnest($9::text[]) AS k (kind) CROSS JOIN LATERAL (
+      SELECT * FROM payment p WHERE p.account_id = $1 AND p.operation_id = o.id AND p.kind = k.kind AND p.created_at >= $3
+        AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6) AND (p.created_at, p.id) >= ($7, $8)
       ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
-    WHERE p.kind = ANY ($9::text[]) AND p.status = ANY ($10::text[])
+    WHERE p.status = ANY ($10::text[])
       AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, ''))) > 0
         OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0))
       AND p.amount_cents >= $12 AND p.amount_cents <= $13
