@@ -158,6 +158,33 @@ test('the balance of the provider, and lines of its statement that have no answe
   expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(1);
 });
 
+test('close: 0 where the books and the provider agree, 3 where they differ, 1 without a close, 2 for what is no day', async () => {
+  // The worker closes the same days, and a balance may have to wait for its turn.
+  await until(async () => (await vintem('close')).code === 0);
+  const { day, connections } = (await vintem('close')).json;
+  expect(connections).toMatchObject([{ connection: 'simulator', day, differenceCents: 0 }]);
+  const close = ['close', '--day', day];
+  expect(await vintem(...close)).toMatchObject({ code: 0, json: { complete: true } });
+
+  const database = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
+  await database.connect();
+  await database.query(
+    `INSERT INTO vintem.connection_close (connection, day, opening_cents, in_cents, out_cents, refund_cents, fee_cents, held_cents,
+        closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, closed_at, head)
+      VALUES ('elsewhere', $1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, now(), now(), '')`,
+    [day],
+  );
+  const differs = await vintem(...close);
+  await database.query(`DELETE FROM vintem.connection_close WHERE connection = 'elsewhere'`);
+  await database.end();
+  expect(differs.code).toBe(3);
+  expect(differs.json.connections).toMatchObject([{ differenceCents: 1 }, { differenceCents: 0 }]);
+
+  expect((await vintem('close', '--day', '2020-01-01')).code).toBe(1);
+  expect((await vintem('close', '--day', '2999-01-01')).code).toBe(1);
+  expect((await vintem('close', '--day', '2026-02-30')).code).toBe(2);
+});
+
 test('verify: 0 while everything holds, 3 when something does not, which it then records', async () => {
   const anchor = join(program.dataDir, 'anchor.json');
   expect(await vintem('verify', '--anchor', anchor)).toMatchObject({ code: 0, json: { ok: true } });

@@ -4,8 +4,11 @@ import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { posting } from '@vintem/testkit/till.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { buildClose } from '../../src/closes/close-chain.ts';
 import { closeNow } from '../../src/closes/close-now.ts';
+import { type ChainToClose, findChainsToClose } from '../../src/closes/closes.sql.ts';
 import { dayAfter, endsAt, startsAt } from '../../src/closes/day.ts';
+import { readDay } from '../../src/closes/read-day.ts';
 import { closeDays, lastDayOver, stepCloses } from '../../src/closes/step.ts';
 import { createTill } from '../../src/ledger/till.ts';
 import { dayOf } from '../../src/statement/period.ts';
@@ -137,6 +140,25 @@ describe('the daily close of an operation', () => {
       [merchant.operationId],
     );
     await expect(behind).rejects.toThrow(/day_close_next/);
+  });
+
+  test('is not written by a process that was held up with the first day of all until another closed a later one', async () => {
+    const { service } = shared;
+    const { runtime } = service;
+    const { ownerId, operationId, receive } = await service.newMerchant();
+    await receive(1_000);
+    const before = { accountId: ownerId, chainId: '00000000-0000-0000-0000-000000000000' };
+    const chains = await findChainsToClose(runtime.sql, before, 10);
+    const chain = chains.find(({ chainId }) => chainId === operationId) as ChainToClose;
+    expect(chain.lastDay).toBeNull();
+    const day = inDays(5);
+    const read = await readDay(runtime.sql, chain, day);
+    await shared.close(inDays(6));
+    const token = crypto.randomUUID();
+    const deadlineMs = runtime.clock.monotonicMs() + 60_000;
+    const held = buildClose({ chain, day, read, subscribed: new Set(), token, deadlineMs });
+    expect(await runtime.till.submit(held)).toBe(false);
+    expect(await shared.closesOf(operationId)).toEqual([`${inDays(6)} 1000 +0 -0 fee 0 = 1000`]);
   });
 
   test('is written once by processes that close at the same time', async () => {
