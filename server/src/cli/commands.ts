@@ -18,6 +18,7 @@ import { isPrintable } from '../ground/printable.ts';
 import { parseQuotas } from '../ground/quotas.ts';
 import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '../keys/keys.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
+import { findOwner } from '../transfers/draft.sql.ts';
 import { draftOfCommand } from '../transfers/draft-command.ts';
 import { checkCommand } from './check-command.ts';
 import { closeCommand } from './close-command.ts';
@@ -33,6 +34,7 @@ import {
 } from './command.ts';
 import { connectionCommands } from './connection-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
+import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { secretCommands } from './secret-commands.ts';
@@ -109,7 +111,10 @@ export const commands: Command[] = [
     name: 'account list',
     about: 'every account, oldest first',
     run: async (edge) => {
-      const rows = await onDatabase(edge, 'account list', ({ sql }) => listAccounts(sql));
+      const rows = await onDatabase(edge, 'account list', async (context) => {
+        const ofCells = await Promise.all((await cellsOf(context)).map(({ sql }) => listAccounts(sql)));
+        return ofCells.flat().sort((one, other) => one.createdAt - other.createdAt);
+      });
       const accounts = rows.map((row) => ({ ...row, createdAt: instant(row.createdAt) }));
       return {
         json: { accounts },
@@ -134,7 +139,7 @@ export const commands: Command[] = [
     run: async (edge, { values, operands }) => {
       const accountId = uuid(operands[0] as string, 'OWNER_ID');
       const change = returnRuleFrom(values);
-      const rule = await onDatabase(edge, 'account returns', (context) =>
+      const rule = await onAccount(edge, 'account returns', accountId, (context) =>
         Object.keys(change).length > 0
           ? setReturnRule({ ...context, actor: userInfo().username }, accountId, change)
           : returnRuleOf(context, accountId),
@@ -154,7 +159,7 @@ export const commands: Command[] = [
       const { set } = values;
       const wanted = typeof set !== 'string' ? undefined : set === 'default' ? {} : parseQuotas(set);
       if (wanted === null) throw new UsageFault('--set takes default, or a list like reads=200/400');
-      const own = await onDatabase(edge, 'account rates', (context) =>
+      const own = await onAccount(edge, 'account rates', accountId, (context) =>
         wanted
           ? setRates({ ...context, actor: userInfo().username }, accountId, wanted)
           : ratesOf(context, accountId),
@@ -191,7 +196,7 @@ export const commands: Command[] = [
       const days = values['expires-in-days'];
       const expiresInDays = days === undefined ? undefined : Number(days);
       const ips = typeof values.ips === 'string' ? values.ips.split(',') : undefined;
-      const made = await onDatabase(edge, 'key create', (context) =>
+      const made = await onAccount(edge, 'key create', accountId, (context) =>
         createKey(context, { accountId, name, permissions: wanted.filter(isPermission), expiresInDays, ips }),
       );
       return { json: { id: made.id, key: made.key }, text: `id ${made.id}\nkey ${made.key}` };
@@ -204,7 +209,7 @@ export const commands: Command[] = [
     options: { account: { type: 'string' } },
     run: async (edge, { values }) => {
       const accountId = uuid(required(values, 'account'), '--account');
-      const rows = await onDatabase(edge, 'key list', (context) => listKeys(context, accountId));
+      const rows = await onAccount(edge, 'key list', accountId, (context) => listKeys(context, accountId));
       const keys = rows.map((row) => ({
         ...row,
         createdAt: instant(row.createdAt),
@@ -229,7 +234,7 @@ export const commands: Command[] = [
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const [id] = operands as [string];
-      await onDatabase(edge, 'key revoke', (context) => revokeKey(context, id));
+      await onKey(edge, 'key revoke', id, (context) => revokeKey(context, id));
       return { json: { id, revoked: true }, text: `revoked ${id}` };
     },
   },
@@ -245,7 +250,7 @@ export const commands: Command[] = [
       if (!isOverlap(overlap)) {
         throw new UsageFault(`--overlap takes ${Object.keys(overlaps).join(', ')}`);
       }
-      const made = await onDatabase(edge, 'key roll', (context) =>
+      const made = await onKey(edge, 'key roll', id, (context) =>
         rollKeyById(context, id, overlaps[overlap]),
       );
       return { json: { id: made.id, key: made.key }, text: `id ${made.id}\nkey ${made.key}` };
@@ -258,7 +263,7 @@ export const commands: Command[] = [
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const [id] = operands as [string];
-      await onDatabase(edge, 'key wake', (context) => wakeKey(context, id));
+      await onKey(edge, 'key wake', id, (context) => wakeKey(context, id));
       return { json: { id, awake: true }, text: `awake ${id}` };
     },
   },
@@ -285,8 +290,11 @@ export const commands: Command[] = [
         description: typeof values.description === 'string' ? values.description : '',
         email: required(values, 'email'),
       };
-      const made = await onDatabase(edge, 'transfer draft', (context) =>
-        draftOfCommand(context, operationId, wanted),
+      const made = await onCellWith(
+        edge,
+        'transfer draft',
+        (sql) => findOwner(sql, operationId),
+        (context) => draftOfCommand(context, operationId, wanted),
       );
       return { json: made, text: `draft ${made.id}\nthe code is on its way to ${wanted.email}` };
     },

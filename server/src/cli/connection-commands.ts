@@ -27,6 +27,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import { onAccount } from './in-cells.ts';
 import { operatorOf } from './operator-commands.ts';
 
 const credentialOptions = {
@@ -161,7 +162,7 @@ export const connectionCommands: Command[] = [
     run: async (edge, { values, operands }) => {
       const accountId = uuid(operands[0] as string, 'OWNER_ID');
       const name = required(values, 'connection');
-      const json = await onDatabase(edge, 'account move', (context) =>
+      const json = await onAccount(edge, 'account move', accountId, (context) =>
         moveAccount(operatorOf(context), accountId, name),
       );
       return { json, text: `account ${accountId} is bound to ${name}` };

@@ -6,6 +6,7 @@ import type { Runtime } from '../compose/runtime.ts';
 import { type Context, type Edge, onDatabase } from '../compose/start.ts';
 import { type Anchor, readAnchor, verify } from '../ledger/verify.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
+import { findAccountOf, findHold } from '../settlement/holds/holds.sql.ts';
 import { divergencesOf, recordDivergences } from '../settlement/incidents/divergences.ts';
 import { type Action, actions, isAction } from '../settlement/incidents/endings.ts';
 import {
@@ -15,6 +16,7 @@ import {
   resolveIncident,
   showIncident,
 } from '../settlement/incidents/incident.ts';
+import { findIncident } from '../settlement/incidents/incidents.sql.ts';
 import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
 import { type PauseView, pauseWithdrawals, resumeWithdrawals } from '../settlement/operator/pause.ts';
@@ -33,6 +35,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import { cellsOf, onAccount, onCellWith } from './in-cells.ts';
 
 /** Commands of the operator that change money or its rules. Each is written to the audit log. */
 export const operatorCommands: Command[] = [
@@ -57,8 +60,11 @@ export const operatorCommands: Command[] = [
     run: async (edge, { values, operands }) => {
       const accountId = uuid(operands[0] as string, 'OWNER_ID');
       const change = changeOf(values);
-      const { accountId: ownerId, ...conditions } = await asOperator(edge, 'account set', (operator) =>
-        setConditions(operator, accountId, change),
+      const { accountId: ownerId, ...conditions } = await onAccount(
+        edge,
+        'account set',
+        accountId,
+        (context) => setConditions(operatorOf(context), accountId, change),
       );
       const rows = Object.entries(conditions).map(([name, value]) => [name, String(value)]);
       return { json: { ownerId, ...conditions }, text: table(rows, '') };
@@ -77,8 +83,8 @@ export const operatorCommands: Command[] = [
       const operationId = uuid(required(values, 'operation'), '--operation');
       const amountCents = integer(required(values, 'amount-cents'), '--amount-cents');
       const reason = required(values, 'reason');
-      const hold = await asOperator(edge, 'hold place', (operator) =>
-        placeHold(operator, { operationId, amountCents, reason }),
+      const hold = await onOperation(edge, 'hold place', operationId, (context) =>
+        placeHold(operatorOf(context), { operationId, amountCents, reason }),
       );
       return holdAnswer(hold);
     },
@@ -90,7 +96,14 @@ export const operatorCommands: Command[] = [
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const id = uuid(operands[0] as string, 'ID');
-      return holdAnswer(await asOperator(edge, 'hold release', (operator) => releaseHold(operator, id)));
+      return holdAnswer(
+        await onCellWith(
+          edge,
+          'hold release',
+          (sql) => findHold(sql, id),
+          (context) => releaseHold(operatorOf(context), id),
+        ),
+      );
     },
   },
   {
@@ -100,7 +113,9 @@ export const operatorCommands: Command[] = [
     options: { operation: { type: 'string' } },
     run: async (edge, { values }) => {
       const operationId = uuid(required(values, 'operation'), '--operation');
-      const all = await onDatabase(edge, 'hold list', (context) => listHolds(context, operationId));
+      const all = await onOperation(edge, 'hold list', operationId, (context) =>
+        listHolds(context, operationId),
+      );
       const holds = all.map(shownHold);
       return {
         json: { holds },
@@ -158,7 +173,9 @@ export const operatorCommands: Command[] = [
     options: { account: { type: 'string' } },
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
-      const all = await onDatabase(edge, 'incident list', (context) => listIncidents(context, accountId));
+      const all = await onDatabase(edge, 'incident list', async (context) =>
+        listIncidents(await inAllCells(context), accountId),
+      );
       const incidents = all.map(shownIncident);
       return {
         json: { incidents },
@@ -183,7 +200,9 @@ export const operatorCommands: Command[] = [
     operands: ['ID'],
     run: async (edge, { operands }) => {
       const id = uuid(operands[0] as string, 'ID');
-      return incidentAnswer(await onDatabase(edge, 'incident show', (context) => showIncident(context, id)));
+      return incidentAnswer(
+        await onIncident(edge, 'incident show', id, (operator) => showIncident(operator, id)),
+      );
     },
   },
   {
@@ -198,7 +217,7 @@ export const operatorCommands: Command[] = [
       if (!isAction(action)) throw new UsageFault(`--action takes ${actions.join(', ')}`);
       const wanted: { action: Action; reason: string } = { action, reason: required(values, 'reason') };
       return incidentAnswer(
-        await asOperator(edge, 'incident resolve', (operator) => resolveIncident(operator, id, wanted)),
+        await onIncident(edge, 'incident resolve', id, (operator) => resolveIncident(operator, id, wanted)),
       );
     },
   },
@@ -212,7 +231,7 @@ export const operatorCommands: Command[] = [
       const id = uuid(operands[0] as string, 'ID');
       const reason = required(values, 'reason');
       return incidentAnswer(
-        await asOperator(edge, 'incident keep', (operator) => keepIncident(operator, id, reason)),
+        await onIncident(edge, 'incident keep', id, (operator) => keepIncident(operator, id, reason)),
       );
     },
   },
@@ -224,9 +243,10 @@ export const operatorCommands: Command[] = [
     run: async (edge, { values }) => {
       const accountId = optionalAccount(values);
       const sinceMs = values.since === undefined ? null : timeOf(String(values.since));
-      const result = await atProviders(edge, 'reconcile', (runtime, operator) =>
-        reconcile(runtime, operator, { accountId, sinceMs }),
-      );
+      const result = await atProviders(edge, 'reconcile', async (runtime, operator) => {
+        const cell = accountId === null ? undefined : await runtime.cells.ofAccount(accountId);
+        return reconcile(runtime, { ...operator, sql: cell?.sql ?? operator.sql }, { accountId, sinceMs });
+      });
       const json = { ...result, since: instant(result.since) };
       return {
         json,
@@ -401,9 +421,13 @@ export const atProviders = <T>(
     const net = createUndiciNet();
     try {
       const runtime = await openRuntime({ ...context, net }, new AbortController().signal);
-      const done = await work(runtime, operatorOf(context));
-      await runtime.till.idle();
-      return done;
+      try {
+        const done = await work(runtime, operatorOf(context));
+        for (const { till } of runtime.cells.all()) await till.idle();
+        return done;
+      } finally {
+        await runtime.cells.close();
+      }
     } finally {
       await net.close();
     }
@@ -411,6 +435,32 @@ export const atProviders = <T>(
 
 const asOperator = <T>(edge: Edge, command: string, work: (operator: Operator) => Promise<T>): Promise<T> =>
   onDatabase(edge, command, (context) => work(operatorOf(context)));
+
+const onOperation = <T>(
+  edge: Edge,
+  command: string,
+  operationId: string,
+  work: (context: Context) => Promise<T>,
+): Promise<T> => onCellWith(edge, command, (sql) => findAccountOf(sql, operationId), work);
+
+const onIncident = <T>(
+  edge: Edge,
+  command: string,
+  id: string,
+  work: (operator: Operator) => Promise<T>,
+): Promise<T> =>
+  onCellWith(
+    edge,
+    command,
+    (sql) => findIncident(sql, id),
+    async (context) => work(await inAllCells(context)),
+  );
+
+/** Of a cell, with the databases of all of them. */
+async function inAllCells(context: Context): Promise<Operator> {
+  const everyCell = (await cellsOf(context)).map(({ sql }) => sql);
+  return { ...operatorOf(context), everyCell };
+}
 
 async function identityOf({ sql }: Context): Promise<Buffer> {
   const [installation] = await sql.run<{ identity: Buffer }>({

@@ -1,4 +1,4 @@
-import { type Context, onDatabase } from '../compose/start.ts';
+import type { Context } from '../compose/start.ts';
 import {
   anonymiseSubject,
   exportSubject,
@@ -16,6 +16,7 @@ import {
   UsageFault,
   uuid,
 } from './command.ts';
+import { onAccount } from './in-cells.ts';
 import { operatorOf } from './operator-commands.ts';
 
 /** What data protection law requires for the data of a person. */
@@ -27,7 +28,7 @@ export const subjectCommands: Command[] = [
     options: { account: { type: 'string' }, name: { type: 'string' }, 'pix-key': { type: 'string' } },
     run: async (edge, { values }) => {
       const subject = subjectOf(values);
-      const found = await onDatabase(edge, 'subject export', (context) =>
+      const found = await onAccount(edge, 'subject export', subject.accountId, (context) =>
         exportSubject(subjectOperatorOf(context), subject),
       );
       const payments = found.map((payment) => ({
@@ -59,7 +60,7 @@ export const subjectCommands: Command[] = [
       const subject = subjectOf(values);
       const years = values.years === undefined ? leastYears : integer(values.years as string, '--years');
       const reason = required(values, 'reason');
-      const done = await onDatabase(edge, 'subject anonymise', (context) =>
+      const done = await onAccount(edge, 'subject anonymise', subject.accountId, (context) =>
         anonymiseSubject(subjectOperatorOf(context), subject, { years, reason }),
       );
       const keptUntil = done.keptUntil === null ? null : instant(done.keptUntil);

@@ -114,7 +114,12 @@ function withKey<Done>(edge: Edge, work: (key: string) => Promise<Done>): Promis
     const account = await findTestAccount(context.sql);
     if (!account) throw new Error('there is no test account');
     const name = `trigger ${edge.ids.uuid()}`;
-    const { id, key } = await createKey(context, { accountId: account.ownerId, name, permissions });
+    const cell = await context.cells.ofAccount(account.ownerId);
+    const { id, key } = await createKey(cell ? { ...context, sql: cell.sql } : context, {
+      accountId: account.ownerId,
+      name,
+      permissions,
+    });
     try {
       return await work(key);
     } finally {

@@ -9,6 +9,7 @@ import {
   findTestAccount,
 } from '../accounts/directory.ts';
 import { hasLiveConnection } from '../connections/connections.sql.ts';
+import { homeCell } from '../db/cells.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse, missingSecrets } from '../db/installation-secret.ts';
@@ -35,8 +36,9 @@ import type { Log } from '../ground/log.ts';
 import { hasSecret, loadSecrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Ids, systemIds } from '../ports/ids.ts';
+import { type Cells, createCells } from './cells.ts';
 import { createReadiness } from './readiness.ts';
-import type { Ground, Runtime } from './runtime.ts';
+import type { Ground, OpenCell, Runtime } from './runtime.ts';
 
 /** What a process begins with. */
 export interface Edge {
@@ -49,8 +51,17 @@ export interface Edge {
 }
 
 /** What every command stands on once its database is there. */
+/** Rows of a cell's accounts, and the directory. */
+export interface CellDatabase {
+  cell: string;
+  sql: Pool;
+}
+
 export interface Context extends Omit<Ground, 'net'> {
   sql: Pool;
+  openCell: OpenCell;
+  /** The databases of a command; a process that serves has runtimes. */
+  cells: Cells<CellDatabase>;
   /** With the login that the service's own connections use. */
   databaseUrl: string;
 }
@@ -199,9 +210,7 @@ async function openRunning(
 ): Promise<Runtime> {
   const net = service.createUndiciNet();
   running.net = { stop: net.close };
-  const openCell = (cell: string) =>
-    openPool({ url: context.databaseUrl, log: context.log, name: 'vintem', size: 5, cell });
-  const runtime = await service.openRuntime({ ...context, net, openCell }, ending);
+  const runtime = await service.openRuntime({ ...context, net }, ending);
   running.till = {
     stop: async () => {
       for (const cell of runtime.cells.all()) cell.till.close();
@@ -448,7 +457,14 @@ async function openContext(
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   if (!anySecret) await claimSecret({ sql, secrets });
-  return { config, sql, databaseUrl: database.url, clock, ids, log, secrets };
+  const openCell = (cell: string) => openPool({ url: database.url, log, name: 'vintem', size: 5, cell });
+  const cells = createCells<CellDatabase>(sql);
+  cells.begin({ cell: homeCell, sql }, (cell) => {
+    const pool = openCell(cell);
+    return { runtime: { cell, sql: pool }, close: pool.close };
+  });
+  running.cells = { stop: cells.close };
+  return { config, sql, databaseUrl: database.url, clock, ids, log, secrets, openCell, cells };
 }
 
 async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {

@@ -44,11 +44,13 @@ const listMost = 1_000;
 
 /** The newest first, at most a thousand. */
 export async function listIncidents(
-  { sql, clock }: Pick<Operator, 'sql' | 'clock'>,
+  { sql, everyCell = [sql], clock }: Pick<Operator, 'sql' | 'everyCell' | 'clock'>,
   accountId: string | null,
 ): Promise<IncidentView[]> {
   const before = { openedAt: clock.now() + 86_400_000, id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
-  return (await findIncidents(sql, accountId, before, listMost)).map(viewOf);
+  const found = await Promise.all(everyCell.map((cell) => findIncidents(cell, accountId, before, listMost)));
+  const newest = found.flat().sort((one, other) => other.openedAt - one.openedAt);
+  return newest.slice(0, listMost).map(viewOf);
 }
 
 /** @throws OperatorRefused no such incident */
@@ -118,7 +120,7 @@ export async function resolveIncident(
       incident.kind === 'unmatched' &&
       action === 'credit' &&
       reference !== null &&
-      (await findClaimant(operator.sql, pixOf(reference), paymentIdOf(pixOf(reference)))) !== undefined,
+      (await isClaimed(operator, pixOf(reference))),
     returning: action === 'return' ? await returningOf(operator.sql, place.number, incident) : null,
     subscribed: await subscribedBy({ subscribed: subscribedTypes(operator) }, accountId),
     token: operator.ids.uuid(),
@@ -126,6 +128,12 @@ export async function resolveIncident(
   });
   // A till of its own: its batch is this command alone, so the view holds only what was read under the lock.
   return viewOf(await createTill(operator).submit(command));
+}
+
+/** Whether a payment of any account has posted the Pix. */
+async function isClaimed({ sql, everyCell = [sql] }: Operator, pix: string): Promise<boolean> {
+  const found = await Promise.all(everyCell.map((cell) => findClaimant(cell, pix, paymentIdOf(pix))));
+  return found.some((one) => one !== undefined);
 }
 
 /** @throws OperatorRefused the provider names a return of the Pix that was not looked up yet: it may have taken the money back */

@@ -6,7 +6,10 @@ import type { Sql } from '../../ports/sql.ts';
 
 /** Whoever runs the installation, and what they act with. */
 export interface Operator {
+  /** Of the cell that has what is acted on; the first one for what concerns all accounts. */
   sql: Sql;
+  /** Of every cell; absent where there is one. */
+  everyCell?: readonly Sql[];
   clock: Clock;
   ids: Ids;
   log: Log;

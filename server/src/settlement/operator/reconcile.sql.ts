@@ -21,13 +21,18 @@ export interface Restore {
   lastBeforeAt: number;
 }
 
-/** The restore whose comparison is still wanted, or null. */
-export async function findRestore(sql: Queries): Promise<Restore | null> {
-  const [row] = await sql.run<{ createdAt: number; restoredAt: number | null }>(installation);
+/** The restore whose comparison is still wanted, or null. @param cells all of them, the first one in front */
+export async function findRestore(cells: readonly [Queries, ...Queries[]]): Promise<Restore | null> {
+  const [row] = await cells[0].run<{ createdAt: number; restoredAt: number | null }>(installation);
   if (!row || row.restoredAt === null) return null;
   const { restoredAt, createdAt } = row;
-  const [last] = await sql.run<{ at: number | null }>(lastBefore, [timestamp(restoredAt)]);
-  return { restoredAt, lastBeforeAt: last?.at ?? createdAt };
+  const last = await Promise.all(
+    cells.map(async (sql) => (await sql.run<{ at: number | null }>(lastBefore, [timestamp(restoredAt)]))[0]),
+  );
+  return {
+    restoredAt,
+    lastBeforeAt: last.reduce((newest, one) => Math.max(newest, one?.at ?? 0), 0) || createdAt,
+  };
 }
 
 /** The page is cut before it is filtered, and its last row comes along: the next page begins behind it. */

@@ -1,6 +1,7 @@
 import { lowestIdAt } from '../../events/log.ts';
 import { type Payment, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
-import { findOwners, type PaymentOwner, paymentKey, payments } from '../../payments/payments.sql.ts';
+import { type PaymentOwner, paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { Queries } from '../../ports/sql.ts';
 import type {
   ChargeReport,
   DayReportOutcome,
@@ -17,8 +18,10 @@ import { takeQuery } from '../dispatch/limit.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
 import { applyOutcome, ReturnUndecided } from '../tracking/apply-outcome.ts';
+import { everyCell } from '../tracking/cells-of.ts';
 import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import type { TrackingDeps } from '../tracking/follow-up.ts';
+import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
 import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
 import { setAside } from '../tracking/statement-lines.ts';
@@ -88,8 +91,10 @@ export async function reconcile(
   options: { accountId: string | null; sinceMs: number | null },
 ): Promise<Reconciled> {
   const { accountId } = options;
+  await deps.cells.refresh();
   const now = deps.clock.now();
-  const restore = await findRestore(deps.sql);
+  const [, ...others] = everyCell(deps);
+  const restore = await findRestore([deps.sql, ...others.map(({ sql }) => sql)]);
   const { needed, stale } = await neededOf(deps, restore, now);
   const since = Math.max(options.sinceMs ?? needed, 0);
   const result: Reconciled = {
@@ -138,7 +143,7 @@ export async function reconcile(
     reason: null,
     detail: result,
   };
-  await deps.sql.tx(async (tx) => {
+  await operator.sql.tx(async (tx) => {
     await Promise.all(audits.write(tx, { inserted: [audit], updated: [], deleted: [] }));
   });
   return result;
@@ -156,7 +161,10 @@ async function neededOf(
 ): Promise<{ needed: number; stale: OpenPayment[] }> {
   if (restore === null) return { needed: now - usualMs, stale: [] };
   const from = Math.min(restore.lastBeforeAt, restore.restoredAt) - hourMs;
-  const oldest = await findOldestOpen(deps.sql, from, staleMost + 1);
+  const ofCells = await Promise.all(
+    everyCell(deps).map(({ sql }) => findOldestOpen(sql, from, staleMost + 1)),
+  );
+  const oldest = ofCells.flat().sort((a, b) => a.createdAt - b.createdAt);
   const [stale, next] = [oldest.slice(0, staleMost), oldest[staleMost]];
   return { needed: next ? next.createdAt - hourMs : from, stale };
 }
@@ -206,15 +214,17 @@ async function compareConnection(
   await compareStale(deps, provider, accountId, stale, seen, compare);
   if (!canListCharges && !canListPayouts) return;
   const between = { fromMs: window.fromMs + settlingMs, toMs: window.toMs - settlingMs };
-  for await (const page of findSettled(deps.sql, provider.connection, between, accountId)) {
-    const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
-    for (const { id, accountId: owner, kind } of page) {
-      if (there.has(providerIdOf(id)) || !(kind === 'deposit' ? canListCharges : canListPayouts)) continue;
-      result.different++;
-      deps.log.error(
-        { accountId: owner, paymentId: id },
-        'settled here, and not in the lists of the provider',
-      );
+  for (const cell of everyCell(deps)) {
+    for await (const page of findSettled(cell.sql, provider.connection, between, accountId)) {
+      const there = await seen.among(page.map(({ id }) => providerIdOf(id)));
+      for (const { id, accountId: owner, kind } of page) {
+        if (there.has(providerIdOf(id)) || !(kind === 'deposit' ? canListCharges : canListPayouts)) continue;
+        result.different++;
+        deps.log.error(
+          { accountId: owner, paymentId: id },
+          'settled here, and not in the lists of the provider',
+        );
+      }
     }
   }
 }
@@ -250,17 +260,23 @@ async function compareStale(
 const idOf = (report: ChargeReport | PayoutReport): string =>
   'providerId' in report ? report.providerId : report.txid;
 
+/** Whose a payment is, and where it stands. */
+interface Owner extends PaymentOwner {
+  cell: TrackingDeps;
+}
+
 async function ownersOf(
   deps: TrackingDeps,
   { connection }: Provider,
   providerIds: readonly string[],
-): Promise<Map<string, PaymentOwner>> {
+): Promise<Map<string, Owner>> {
   const ids = providerIds.map(paymentIdOf).filter((id) => id !== null);
-  const owners = await findOwners(
-    deps.sql,
+  const cells = await findOwnersInCells(
+    deps,
     connection,
     ids.map((id) => ({ id, accountNumber: accountNumberOf(id) })),
   );
+  const owners = cells.flatMap((cell) => cell.owners.map((owner) => ({ ...owner, cell: cell.deps })));
   return new Map(owners.map((owner) => [providerIdOf(owner.id), owner]));
 }
 
@@ -279,8 +295,8 @@ async function compareReports(
     if (owner && (owner.kind === 'transfer') !== 'providerId' in report) owners.delete(idOf(report));
   }
   const mine = [...owners.values()].filter((owner) => accountId === null || owner.accountId === accountId);
-  const before = await stateOf(deps, mine);
-  const told: PaymentOwner[] = [];
+  const before = await stateOf(mine);
+  const told: Owner[] = [];
   await Promise.all(
     reports.map(async (report) => {
       const owner = owners.get(idOf(report));
@@ -295,10 +311,10 @@ async function compareReports(
       result.compared++;
       if (!hasNews(report, state.payment, state.references)) return;
       told.push(owner);
-      if (!(await applied(deps, provider, owner, report, startedAt))) result.different++;
+      if (!(await applied(provider, owner, report, startedAt))) result.different++;
     }),
   );
-  const after = await stateOf(deps, told);
+  const after = await stateOf(told);
   for (const report of reports) {
     const owner = owners.get(idOf(report));
     const was = owner && before.get(owner.id);
@@ -317,9 +333,8 @@ async function compareReports(
 
 /** @returns false: a return in it may be a refund that is not final yet. The refund is queried, and another comparison decides. */
 async function applied(
-  deps: TrackingDeps,
   { connection }: Provider,
-  { accountId, id: paymentId, operationId }: PaymentOwner,
+  { cell: deps, accountId, id: paymentId, operationId }: Owner,
   report: ChargeReport | PayoutReport,
   startedAt: number,
 ): Promise<boolean> {
@@ -347,17 +362,20 @@ export interface State {
   references: ReadonlySet<string>;
 }
 
-async function stateOf(deps: TrackingDeps, owners: readonly PaymentOwner[]): Promise<Map<string, State>> {
-  if (owners.length === 0) return new Map();
+async function stateOf(owners: readonly Owner[]): Promise<Map<string, State>> {
+  const groups = [...Map.groupBy(owners, ({ cell }) => cell)];
+  const ofCells = await Promise.all(groups.map(([{ sql }, some]) => stateIn(sql, some)));
+  return new Map(ofCells.flat());
+}
+
+async function stateIn(sql: Queries, owners: readonly PaymentOwner[]): Promise<[string, State][]> {
   const keys = owners.map((owner) => paymentKey(owner.accountId, owner.id));
-  const [rows, traces] = await Promise.all([payments.read(deps.sql, keys), findTraces(deps.sql, owners)]);
+  const [rows, traces] = await Promise.all([payments.read(sql, keys), findTraces(sql, owners)]);
   const known = new Map(traces.map((one) => [one.id, one]));
-  return new Map(
-    rows.map((payment) => {
-      const { journals = 0, incidents = 0, references = [] } = known.get(payment.id) ?? {};
-      return [payment.id, { payment, journals, incidents, references: new Set(references) }];
-    }),
-  );
+  return rows.map((payment) => {
+    const { journals = 0, incidents = 0, references = [] } = known.get(payment.id) ?? {};
+    return [payment.id, { payment, journals, incidents, references: new Set(references) }];
+  });
 }
 
 /** Whether the report says something that is not in the books: only then is it applied. */

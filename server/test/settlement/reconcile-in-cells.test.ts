@@ -1,0 +1,111 @@
+import { addCells } from '@vintem/testkit/cells.ts';
+import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Runtime } from '../../src/compose/runtime.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import { postUnmatched } from '../../src/settlement/incidents/unmatched.ts';
+import { installationId } from '../../src/settlement/operator/audit.sql.ts';
+import type { Operator } from '../../src/settlement/operator/operator.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+
+/** What the provider lists is compared with the cell of each payment's account; what is nobody's stands in the first cell. */
+
+let service: Service;
+let cells: readonly Runtime[];
+let merchants: Merchant[];
+beforeAll(async () => {
+  service = await openService({ worker: false });
+  cells = await addCells(service, 2);
+  merchants = await Promise.all(cells.map((cell) => service.newMerchant(cell)));
+});
+afterAll(() => service?.close());
+
+const operator = (): Operator => ({
+  ...service.runtime,
+  actor: 'tester',
+  everyCell: cells.map(({ sql }) => sql),
+});
+
+const compare = (accountId: string | null = null) =>
+  reconcile(service.runtime, operator(), { accountId, sinceMs: null });
+
+const pay = (id: string) =>
+  service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
+
+const faults = async () =>
+  (await Promise.all(cells.map((runtime) => violationsOfBooks({ ...service, runtime })))).flat();
+
+const suspenseOf = async (cell: string) =>
+  service.database.admin<{ suspense: string; reference: string }>(
+    `SELECT suspense, reference FROM ${cell}.journal WHERE account_id = $1 ORDER BY seq`,
+    [installationId],
+  );
+
+test('what each cell missed is posted there, once', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const charges = await Promise.all(merchants.map((merchant) => merchant.charge({ amountCents: 700 })));
+  for (const { body } of charges) await pay(body.id);
+  expect(await compare(merchants[1]?.ownerId)).toMatchObject({ compared: 1, missing: 1, unexpected: 0 });
+  expect(await compare()).toMatchObject({ compared: 3, missing: 2, unexpected: 0, different: 0 });
+  expect(await compare()).toMatchObject({ compared: 3, missing: 0, unexpected: 0, different: 0 });
+  for (const merchant of merchants) expect(await merchant.balanceCents()).toBe(700);
+  expect(await faults()).toEqual([]);
+});
+
+test('money that matches no payment of any cell is in suspense of the first one, once', async () => {
+  const txid = crypto.randomUUID().replaceAll('-', '');
+  const provider = service.runtime.providers.get('simulator');
+  await provider?.createCharge({
+    txid,
+    amountCents: 50,
+    payerName: 'Ana',
+    description: 'x',
+    expirySeconds: 3_600,
+  });
+  await pay(txid);
+  expect(await compare()).toMatchObject({ compared: 3, missing: 0, unexpected: 1 });
+  await compare();
+  expect((await suspenseOf('vintem')).map(({ suspense }) => suspense)).toEqual(['50']);
+  for (const { cell } of cells.slice(1)) expect(await suspenseOf(cell)).toEqual([]);
+  expect(await faults()).toEqual([]);
+});
+
+test('it is taken back only when a payment has posted the same Pix, whatever the payment’s cell', async () => {
+  const [paid] = await service.database.admin<{ pix: string; at: Date }>(
+    `SELECT end_to_end AS pix, created_at AS at FROM vintem_3.payment WHERE account_id = $1`,
+    [merchants[2]?.ownerId],
+  );
+  const { pix, at } = paid as { pix: string; at: Date };
+  const unmatched = { pix, moved: { amountCents: 700, at: at.getTime() }, returns: [], sign: 1 as const };
+  await postUnmatched(service.runtime, 'simulator', unmatched, true);
+  const open = (await listIncidents(operator(), null)).filter(({ kind }) => kind === 'unmatched');
+  const decide = (amountCents: number) => {
+    const incident = open.find((one) => one.amountCents === amountCents);
+    return resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: 'posted by itself' });
+  };
+  await expect(decide(50)).rejects.toThrow();
+  expect(await decide(700)).toMatchObject({ state: 'resolved' });
+  expect((await suspenseOf('vintem')).map(({ suspense }) => suspense)).toEqual(['50', '700', '-700']);
+  expect(await faults()).toEqual([]);
+});
+
+test('incidents of all cells are listed together, the newest first', async () => {
+  for (const [at, { charge }] of merchants.entries()) {
+    const { body } = await charge({ amountCents: 700 });
+    await deliver(service, [
+      receivedItem(body.id, 700, `Efirst${at}`),
+      receivedItem(body.id, 700, `Esecond${at}`),
+    ]);
+  }
+  await until(async () => (await listIncidents(operator(), null)).length === 5);
+  const all = await listIncidents(operator(), null);
+  expect(new Set(all.map(({ accountId }) => accountId))).toEqual(
+    new Set([installationId, ...merchants.map(({ ownerId }) => ownerId)]),
+  );
+  expect(all.map(({ openedAt }) => openedAt)).toEqual(
+    all.map(({ openedAt }) => openedAt).sort((one, other) => other - one),
+  );
+  expect(await faults()).toEqual([]);
+});
