@@ -3,9 +3,10 @@ import { cp, mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { freePort, newFolder, part, sleep } from '../proof/chaos/processes.ts';
+import { newFolder, part, sleep } from '../proof/chaos/processes.ts';
 import { type Payment, Vintem } from '../sdk/src/index.ts';
 import { signedWebhook } from '../sdk/src/testing.ts';
+import { freePort } from '../testkit/src/free-port.ts';
 
 /**
  * Runs the examples against the program that `npm start` runs: `node examples/run.ts [--only NAME] [--required]`. Each must take an

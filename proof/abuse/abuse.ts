@@ -3,7 +3,7 @@ import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { finish, run } from '@vintem/testkit/command.ts';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import type { FromAttackers, Targets } from './attackers.ts';
 
 /**

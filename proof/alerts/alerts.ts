@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { freePort, sleep } from '../chaos/processes.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import { sleep } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { rounds } from './faults.ts';
 import { hasPrometheus, startPrometheus } from './prometheus.ts';

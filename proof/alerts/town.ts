@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import pg from 'pg';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { command, freePort, newFolder, type Part, part } from '../chaos/processes.ts';
+import { command, newFolder, type Part, part } from '../chaos/processes.ts';
 import { type Call, callWith, control, fund, pause } from '../processes/clients.ts';
 import { openRelay, type Relay } from '../processes/relay.ts';
 

@@ -1,8 +1,9 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { numbersGiven } from '../flags.ts';
-import { command, freePort, http, newFolder, type Part, part, sleep } from './processes.ts';
+import { command, http, newFolder, type Part, part, sleep } from './processes.ts';
 
 /**
  * Processes whose wall clocks are wrong, jump while they work, or stand still.

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { freePort, http, newFolder, part, percentile, sleep } from './processes.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import { http, newFolder, part, percentile, sleep } from './processes.ts';
 
 /**
  * A disk that is full, for real: the whole data folder on a tmpfs of a fixed size, filled to the last byte under traffic.

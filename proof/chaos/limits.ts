@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { command, freePort, http, newFolder, part, sleep } from './processes.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import { command, http, newFolder, part, sleep } from './processes.ts';
 
 /**
  * An `api` and a `worker` that may open few files and use little memory, under more callers than they have room for: who is not

@@ -1,5 +1,6 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { openRuntime } from '../../server/src/compose/runtime.ts';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
@@ -16,7 +17,7 @@ import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
 import { numbersGiven } from '../flags.ts';
-import { freePort, http, newFolder, part, sleep } from './processes.ts';
+import { http, newFolder, part, sleep } from './processes.ts';
 
 /**
  * For an hour the provider took transfers and reported no outcome, so all of them are open when it recovers.

@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
 import { openPool } from '../../server/src/db/pool.ts';
@@ -13,7 +14,6 @@ import {
   type Answer,
   childrenOf,
   command,
-  freePort,
   http,
   killIfAlive,
   newFolder,

@@ -10,8 +10,9 @@ import {
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
-import { command, freePort, newFolder, part } from '../chaos/processes.ts';
+import { command, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from '../processes/clients.ts';
 import { type Entry, longestWithout } from '../processes/history.ts';

@@ -4,10 +4,11 @@ import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { command, freePort, newFolder, part } from '../chaos/processes.ts';
+import { command, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
 

@@ -2,16 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
-import {
-  childrenOf,
-  command,
-  freePort,
-  killIfAlive,
-  newFolder,
-  part,
-  percentile,
-} from '../chaos/processes.ts';
+import { childrenOf, command, killIfAlive, newFolder, part, percentile } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';

@@ -1,4 +1,4 @@
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import {
   type Call,
   callWith,

@@ -1,7 +1,8 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { Vintem, VintemError } from '../../sdk/src/index.ts';
-import { freePort, newFolder, part } from '../chaos/processes.ts';
+import { newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { type FaultyProxy, openProxy } from './proxy.ts';

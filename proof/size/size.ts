@@ -1,5 +1,6 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
 import { type Run, recordedBy, visited } from '@vintem/testkit/rows-visited.ts';
 import { runApi } from '../../server/src/compose/api.ts';
@@ -30,7 +31,7 @@ import { stepRetention } from '../../server/src/settlement/operator/retention.ts
 import { pruneDeliveries } from '../../server/src/webhooks/deliveries.sql.ts';
 import { runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
 import { startSimulator } from '../../simulator/src/main.ts';
-import { freePort, newFolder } from '../chaos/processes.ts';
+import { newFolder } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { mostOf, usualMost } from './limits.ts';
 import { type Stored, seed } from './seed.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../server/src/ports/clock.ts';
-import { freePort } from './program.ts';
+import { freePort } from './free-port.ts';
 
 export interface InstalledPostgres {
   /** The superuser's, to the database `vintem`. */

@@ -4,6 +4,8 @@ import { type Clock, systemClock } from '../../server/src/ports/clock.ts';
 export interface ManualClock extends Clock {
   /** Wakes whatever slept until then, the earliest first. */
   advance(ms: number): void;
+  /** How many sleep now. What is to be woken must sleep before the time moves. */
+  sleepers(): number;
 }
 
 export function manualClock(): ManualClock {
@@ -26,6 +28,7 @@ export function manualClock(): ManualClock {
         sleepers.add(sleeper);
         signal?.addEventListener('abort', sleeper.wake, { once: true });
       }),
+    sleepers: () => sleepers.size,
     advance: (ms) => {
       nowMs += ms;
       const due = [...sleepers].filter(({ untilMs }) => untilMs <= nowMs);

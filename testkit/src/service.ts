@@ -21,7 +21,7 @@ import type { Provider } from '../../server/src/provider/provider.ts';
 import { type Outgoing, runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
 import { defaultBehaviour } from '../../simulator/src/behaviour.ts';
 import { createDatabase, type TestDatabase } from './database.ts';
-import { freePort } from './program.ts';
+import { freePort } from './free-port.ts';
 
 /** The whole service in this process: real PostgreSQL, real HTTP, the real simulator in between. */
 export interface Service {

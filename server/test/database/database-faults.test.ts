@@ -1,6 +1,6 @@
 import { type DatabaseGate, openGate } from '@vintem/testkit/database-gate.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { newPerson, openTab, password, type Tab } from '@vintem/testkit/panel.ts';
-import { freePort } from '@vintem/testkit/program.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { runApi } from '../../src/compose/api.ts';

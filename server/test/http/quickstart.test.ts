@@ -1,10 +1,11 @@
 import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { appendFile, mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 
@@ -42,14 +43,6 @@ async function writeFiles(language: string, port: number): Promise<void> {
     if (name === undefined) throw new Error(`no file is named: ${block.slice(0, 60)}`);
     await appendFile(join(folder, name), block.replaceAll('4000', String(port)));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((listening) => server.once('listening', listening));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((closed) => server.close(closed));
-  return port;
 }
 
 const env = (more: Record<string, string> = {}) => ({

@@ -116,7 +116,11 @@ describe('a transfer', () => {
   test('is sent with the code from the mail, and not with another one', async () => {
     await page.getByRole('button', { name: 'Continuar' }).click();
     await heading('Confirme com o código').waitFor();
-    const code = /C.digo: (\d{6})/.exec(await newestMail())?.[1] ?? '';
+    let code = '';
+    await until(async () => {
+      code = /C.digo: (\d{6})/.exec(await newestMail())?.[1] ?? '';
+      return code !== '';
+    });
     const other = code === '000000' ? '000001' : '000000';
     const first = page.getByLabel('Código').first();
     await first.click();

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endPrograms, type Running, run } from '@vintem/testkit/command.ts';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { callerOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';

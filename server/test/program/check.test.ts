@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endPrograms, finish, run } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

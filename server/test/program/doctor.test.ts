@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { merchantOf, openService, type Service, simulatorAt, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { foreign } from '../../../simulator/test/foreign.ts';

@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { endPrograms, type Running, run } from '@vintem/testkit/command.ts';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { type Answer, type Call, callWith, openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 

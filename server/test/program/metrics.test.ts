@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';

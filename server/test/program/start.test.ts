@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childrenOf, endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
-import { freePort } from '@vintem/testkit/program.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { processExists } from '../../src/db/lock.ts';
 

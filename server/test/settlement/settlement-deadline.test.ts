@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
-import { freePort } from '@vintem/testkit/program.ts';
 import {
   type Answer,
   callWith,

@@ -1,0 +1,23 @@
+import { createServer } from 'node:net';
+
+/**
+ * Ports below those that systems give to connections and to servers that take any port (from 32768 on Linux, from 49152 elsewhere): what is
+ * free now is still free when a program takes it in a moment. Each process begins at another one.
+ */
+const [lowest, count] = [10_000, 20_000];
+let next = Math.floor(Math.random() * count);
+
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < count; tries++) {
+    const port = lowest + (next++ % count);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port is free');
+}
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
