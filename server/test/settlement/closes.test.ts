@@ -151,14 +151,14 @@ describe('the daily close of an operation', () => {
     const chains = await findChainsToClose(runtime.sql, before, 10);
     const chain = chains.find(({ chainId }) => chainId === operationId) as ChainToClose;
     expect(chain.lastDay).toBeNull();
-    const day = inDays(5);
+    const day = inDays(4);
     const read = await readDay(runtime.sql, chain, day);
-    await shared.close(inDays(6));
+    await shared.close(inDays(5));
     const token = crypto.randomUUID();
     const deadlineMs = runtime.clock.monotonicMs() + 60_000;
     const held = buildClose({ chain, day, read, subscribed: new Set(), token, deadlineMs });
     expect(await runtime.till.submit(held)).toBe(false);
-    expect(await shared.closesOf(operationId)).toEqual([`${inDays(6)} 1000 +0 -0 fee 0 = 1000`]);
+    expect(await shared.closesOf(operationId)).toEqual([`${inDays(5)} 1000 +0 -0 fee 0 = 1000`]);
   });
 
   test('is written once by processes that close at the same time', async () => {
