@@ -28,6 +28,7 @@ const operators = [
   'doctor',
   'scaling',
   'efi',
+  'inter',
   'backup',
   'updates',
   'secrets',

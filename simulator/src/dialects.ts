@@ -1,4 +1,5 @@
 import type { Desk, Request } from './desk.ts';
+import { interApi, interPosts } from './inter-api.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
 import { wooviApi, wooviPosts } from './woovi-api.ts';
@@ -21,5 +22,6 @@ function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
 /** The others, each below its name and on a truth of its own. */
 export const dialects: Readonly<Record<string, Dialect>> = {
   woovi: { api: wooviApi, posts: wooviPosts },
+  inter: { api: interApi, posts: () => interPosts },
   'api-pix': { api: receiptsApi, posts: () => efiPosts },
 };

@@ -154,7 +154,8 @@ function token(desk: Desk, request: Request): Reply {
     access_token: issueToken(desk.bank.tokenSecret, client.id, desk.world.now()),
     token_type: 'Bearer',
     expires_in: tokenLifeSeconds,
-    scope: scopes,
+    // What is asked for is granted.
+    scope: form?.get('scope') ?? scopes,
   });
 }
 
@@ -168,7 +169,7 @@ function isForm(request: Request): boolean {
   return request.headers['content-type']?.startsWith('application/x-www-form-urlencoded') ?? false;
 }
 
-function authenticated(desk: Desk, request: Request): string | undefined {
+export function authenticated(desk: Desk, request: Request): string | undefined {
   const header = request.headers.authorization ?? '';
   if (header === desk.lastToken?.header && desk.lastToken.end > desk.world.now())
     return desk.lastToken.client;
@@ -180,7 +181,7 @@ function authenticated(desk: Desk, request: Request): string | undefined {
   return claims.client;
 }
 
-function unauthorized(): Reply {
+export function unauthorized(): Reply {
   const reply = problem(
     401,
     'AcessoNegado',

@@ -36,6 +36,13 @@ export interface Subject {
   tokens: boolean;
   /** It sends; without payouts it only receives, and its deliveries wake queries. */
   payouts: boolean;
+  /**
+   * A payout is found under our own id, listed, and told by deliveries. Without that its creation answers with the provider's name of it, which
+   * alone finds it, and the same creation again gets the first answer again.
+   */
+  ownId: boolean;
+  /** What a 429 that names no time is taken for. */
+  restAfterLimitMs?: number;
   /** It documents by a name that a refund is refused. Without that every error of the answer is unclear. */
   refundRefusal: boolean;
   /** @param limits of pages; the adapter's own where they are left out */
@@ -68,8 +75,13 @@ export function adapterKit(subject: Subject): void {
       aboutReceiptsAlone(bench);
       return;
     }
-    aboutPayouts(bench);
+    aboutPayouts(bench, subject);
     aboutTheWay(bench, subject);
+    if (!subject.ownId) {
+      aboutReceivedMoney(bench);
+      aboutPayoutsByReference(bench);
+      return;
+    }
     aboutLists(bench);
     aboutDisputes(bench);
     aboutWebhooks(bench);
@@ -166,14 +178,29 @@ const charge = (provider: Provider, txid: string, amountCents = 12_345) =>
     expirySeconds: 3600,
   });
 
-const payout = (provider: Provider, providerId: string, pixKey = 'fulano@example.com', amountCents = 975) =>
-  provider.sendPayout({
+/** What the provider's answers named payouts, as an intent keeps it. */
+const references = new Map<string, string>();
+
+async function payout(
+  provider: Provider,
+  providerId: string,
+  pixKey = 'fulano@example.com',
+  amountCents = 975,
+) {
+  const outcome = await provider.sendPayout({
     providerId,
     amountCents,
     pixKey,
     pixKeyType: 'EMAIL',
     description: 'Saque de março',
   });
+  if (outcome.outcome === 'accepted' && outcome.report.providerRef !== undefined)
+    references.set(providerId, outcome.report.providerRef);
+  return outcome;
+}
+
+const queryOf = (provider: Provider, providerId: string) =>
+  provider.queryPayout(providerId, references.get(providerId) ?? null);
 
 const steered = (behaviour: string): string => `${behaviour}@simulator.example`;
 
@@ -188,7 +215,7 @@ async function until<T>(find: () => Promise<T | undefined> | T | undefined): Pro
 
 const ended = (provider: Provider, id: string) =>
   until(async () => {
-    const query = await provider.queryPayout(id);
+    const query = await queryOf(provider, id);
     return query.outcome === 'found' && query.report.status !== 'pending' ? query.report : undefined;
   });
 
@@ -263,7 +290,10 @@ function aboutCharges(bench: Bench): void {
 
 // --------------------------------------------------------------------------------------------- payouts
 
-function aboutPayouts(bench: Bench): void {
+function aboutPayouts(bench: Bench, { ownId }: Subject): void {
+  /** How a query and a repeat see a payout whose answer was lost. */
+  const lost = ownId ? { query: 'found', repeat: 'duplicate' } : { query: 'notFound', repeat: 'accepted' };
+
   test('a payout is accepted and completes, and the delivery tells the same as the query', async () => {
     const id = newId();
     expect(await payout(bench.provider, id)).toMatchObject({
@@ -273,6 +303,7 @@ function aboutPayouts(bench: Bench): void {
     const report = await ended(bench.provider, id);
     expect(report).toMatchObject({ status: 'completed', amountCents: 975, returns: [] });
     expect(report.endToEnd).toMatch(/^E/);
+    if (!ownId) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({
       status: 'completed',
@@ -281,15 +312,16 @@ function aboutPayouts(bench: Bench): void {
     });
   });
 
-  test('a lost answer: unclear, found by our id, and the repeat is a duplicate', async () => {
+  test('a lost answer is unclear, and the repeat pays nothing again', async () => {
     const id = newId();
     expect(await payout(bench.provider, id, steered('lose-answer'))).toMatchObject({
       outcome: 'unclear',
       cause: 'network',
     });
-    expect(await bench.provider.queryPayout(id)).toMatchObject({ outcome: 'found' });
-    expect(await payout(bench.provider, id, steered('lose-answer'))).toEqual({ outcome: 'duplicate' });
+    expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: lost.query });
+    expect(await payout(bench.provider, id, steered('lose-answer'))).toMatchObject({ outcome: lost.repeat });
     expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 2, timesAccepted: 1 });
+    expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: 'found' });
   });
 
   test('a lost request: unclear, not found, and the repeat is accepted once', async () => {
@@ -298,7 +330,7 @@ function aboutPayouts(bench: Bench): void {
       outcome: 'unclear',
       cause: 'network',
     });
-    expect(await bench.provider.queryPayout(id)).toEqual({ outcome: 'notFound' });
+    expect(await queryOf(bench.provider, id)).toEqual({ outcome: 'notFound' });
     expect(await payout(bench.provider, id)).toMatchObject({ outcome: 'accepted' });
     expect(await bench.payoutState(id)).toMatchObject({ timesAccepted: 1 });
   });
@@ -307,15 +339,20 @@ function aboutPayouts(bench: Bench): void {
     await bench.control('PUT', 'behaviour', { delayMs: 300 });
     const id = newId();
     expect(await payout(bench.provider, id, steered('delay-request'))).toMatchObject({ outcome: 'unclear' });
-    await until(async () => ((await bench.provider.queryPayout(id)).outcome === 'found' ? true : undefined));
-    expect(await payout(bench.provider, id)).toEqual({ outcome: 'duplicate' });
+    await until(async () => ((await bench.payoutState(id))?.timesAccepted === 1 ? true : undefined));
+    expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: lost.query });
+    expect(await payout(bench.provider, id)).toMatchObject({ outcome: lost.repeat });
     expect(await bench.payoutState(id)).toMatchObject({ timesAccepted: 1 });
   });
 
-  test('a used id is a duplicate, for the same payout and for another', async () => {
+  test('a used id makes no second payout, neither the same nor another', async () => {
     const { id } = await completed(bench);
-    expect(await payout(bench.provider, id)).toEqual({ outcome: 'duplicate' });
-    expect(await payout(bench.provider, id, 'outro@example.com', 1)).toEqual({ outcome: 'duplicate' });
+    expect(await payout(bench.provider, id)).toMatchObject({ outcome: lost.repeat });
+    expect(await payout(bench.provider, id, 'outro@example.com', 1)).toMatchObject({ outcome: lost.repeat });
+    expect(await queryOf(bench.provider, id)).toMatchObject({
+      report: { amountCents: 975, status: 'completed' },
+    });
+    expect(await bench.payoutState(id)).toMatchObject({ timesReceived: 3, timesAccepted: 1 });
   });
 
   test.each([
@@ -341,7 +378,8 @@ function aboutPayouts(bench: Bench): void {
   ])('%s is unclear (%s), and a query says %s', async (behaviour, cause, query) => {
     const id = newId();
     expect(await payout(bench.provider, id, steered(behaviour))).toMatchObject({ outcome: 'unclear', cause });
-    expect(await bench.provider.queryPayout(id)).toMatchObject({ outcome: query });
+    const seen = query === 'found' ? lost.query : query;
+    expect(await queryOf(bench.provider, id)).toMatchObject({ outcome: seen });
   });
 
   test('a payout that waits for a person stays open, and then ends as that person decides', async () => {
@@ -351,7 +389,7 @@ function aboutPayouts(bench: Bench): void {
         outcome: 'accepted',
         report: { status: 'pending' },
       });
-      expect(await bench.provider.queryPayout(id)).toMatchObject({ report: { status: 'pending' } });
+      expect(await queryOf(bench.provider, id)).toMatchObject({ report: { status: 'pending' } });
     }
     await bench.control('POST', `payouts/${approved}/complete`, {});
     await bench.control('POST', `payouts/${declined}/refuse`, {});
@@ -363,10 +401,15 @@ function aboutPayouts(bench: Bench): void {
     const id = newId();
     await payout(bench.provider, id, steered('refuse-later'));
     expect(await ended(bench.provider, id)).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
+    if (!ownId) return;
     const told = await until(async () => (await newsOf(bench)).payouts.find((one) => one.providerId === id));
     expect(told).toMatchObject({ status: 'refused', reason: 'recipient_refused' });
   });
 
+  if (ownId) aboutPayoutsThatComeBack(bench);
+}
+
+function aboutPayoutsThatComeBack(bench: Bench): void {
   test('one that comes back is told with its return, and its Pix names the payout', async () => {
     const { id, report } = await completed(bench);
     await bench.control('POST', `payouts/${id}/return`, { amountCents: 75 });
@@ -388,7 +431,7 @@ function aboutPayouts(bench: Bench): void {
 
 // --------------------------------------------------------------------------------------------- the way
 
-function aboutTheWay(bench: Bench, { tokens }: Subject): void {
+function aboutTheWay(bench: Bench, { tokens, restAfterLimitMs }: Subject): void {
   const isCall = /^(PUT|POST) .*\/(gn\/pix|api\/v1\/payment|banking\/v2\/pix)\b/;
   const limited = (headers: Record<string, string>): NetAnswer => ({
     status: 429,
@@ -396,11 +439,11 @@ function aboutTheWay(bench: Bench, { tokens }: Subject): void {
     text: '{}',
   });
 
-  test.each([
+  test.each<[Record<string, string>, number | null]>([
     [{ 'retry-after': '7' }, 7_000],
-    [{}, null],
+    [{}, restAfterLimitMs ?? null],
   ])('429 with %o is unclear, and says how long to wait', async (headers, retryAfterMs) => {
-    bench.fault(isCall, () => limited(headers as Record<string, string>));
+    bench.fault(isCall, () => limited(headers));
     expect(await payout(bench.provider, newId())).toMatchObject({
       outcome: 'unclear',
       cause: 'rateLimited',
@@ -423,7 +466,7 @@ function aboutTheWay(bench: Bench, { tokens }: Subject): void {
     const id = newId();
     expect(await payout(provider, id)).toMatchObject({ outcome: 'notSent' });
     expect(await charge(provider, newId())).toMatchObject({ outcome: 'notSent' });
-    expect(await provider.queryPayout(id)).toMatchObject({ outcome: 'unclear', cause: 'network' });
+    expect(await provider.queryPayout(id, 'a name')).toMatchObject({ outcome: 'unclear', cause: 'network' });
     bench.lift();
     expect(await bench.payoutState(id)).toBeUndefined();
   });
@@ -613,6 +656,21 @@ function aboutReceiptsAlone(bench: Bench): void {
     expect(refused).toBe(2);
   });
 
+  aboutReceivedMoney(bench);
+
+  test('it says what it does not offer', () => {
+    const { payouts, canListPayouts, hasBalance, charges } = bench.provider.capabilities;
+    expect({ payouts, canListPayouts, hasBalance, charges }).toEqual({
+      payouts: false,
+      canListPayouts: false,
+      hasBalance: false,
+      charges: true,
+    });
+    expect(bench.provider.capabilities.webhookTrust).not.toBe('signed');
+  });
+}
+
+function aboutReceivedMoney(bench: Bench): void {
   test('the statement names what came in and what was given back, and whose it was', async () => {
     const txid = newId();
     await charge(bench.provider, txid);
@@ -631,16 +689,53 @@ function aboutReceiptsAlone(bench: Bench): void {
       report: { direction: 'received', providerId: txid },
     });
   });
+}
 
-  test('it says what it does not offer', () => {
-    const { payouts, canListPayouts, hasBalance, charges } = bench.provider.capabilities;
-    expect({ payouts, canListPayouts, hasBalance, charges }).toEqual({
-      payouts: false,
+/** Where only the provider's own name of a payout finds it. */
+function aboutPayoutsByReference(bench: Bench): void {
+  test('a payout goes out under a key made from our id, and the provider names it', async () => {
+    const id = newId();
+    const sent: NetRequest[] = [];
+    bench.fault(/^POST .*banking/, (request) => void sent.push(request));
+    const outcome = await payout(bench.provider, id);
+    expect(outcome).toMatchObject({ outcome: 'accepted', report: { providerRef: expect.any(String) } });
+    expect(references.get(id)?.replaceAll('-', '')).not.toBe(id);
+    const [request] = sent;
+    expect(request?.headers?.['x-id-idempotente']?.replaceAll('-', '')).toBe(id);
+    expect(request?.headers?.['x-id-idempotente']).toMatch(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+  });
+
+  test('a repeat long after the first request is not sent, since its key may have expired', async () => {
+    const id = newId();
+    const repeat = (repeatOf: number) =>
+      bench.provider.sendPayout({
+        providerId: id,
+        amountCents: 975,
+        pixKey: 'fulano@example.com',
+        pixKeyType: 'EMAIL',
+        description: '',
+        repeatOf,
+      });
+    expect(await repeat(Date.now() - 3_600_000)).toMatchObject({ outcome: 'unclear' });
+    expect(await bench.payoutState(id)).toBeUndefined();
+    expect(await repeat(Date.now() - 20_000)).toMatchObject({ outcome: 'accepted' });
+  });
+
+  test('it says what it does not offer, and its balance is what the provider has', async () => {
+    const { payouts, canListPayouts, queryPayoutByOwnId, hasBalance } = bench.provider.capabilities;
+    expect({ payouts, canListPayouts, queryPayoutByOwnId, hasBalance }).toEqual({
+      payouts: true,
       canListPayouts: false,
-      hasBalance: false,
-      charges: true,
+      queryPayoutByOwnId: false,
+      hasBalance: true,
     });
-    expect(bench.provider.capabilities.webhookTrust).not.toBe('signed');
+    const { balanceCents } = (await bench.control('GET', 'state')) as { balanceCents: number };
+    expect((await bench.provider.balance()).availableCents).toBe(balanceCents);
+  });
+
+  test('what the provider does not know is not found', async () => {
+    expect(await bench.provider.queryPayout(newId(), newId())).toEqual({ outcome: 'notFound' });
+    expect(await bench.provider.queryCharge(newId())).toEqual({ outcome: 'notFound' });
   });
 }
 

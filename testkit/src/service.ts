@@ -89,6 +89,17 @@ export type Dialect = keyof typeof dialects;
 const dialects = {
   efi: null,
   woovi: (secret: string) => ({ appId: Buffer.from(`vintem:${secret}`).toString('base64') }),
+  inter: (secret: string) => ({
+    clientId: 'vintem',
+    clientSecret: secret,
+    pixKey: 'inter@simulator.example',
+  }),
+  /** One of those that speak API Pix alone. */
+  sicredi: (secret: string) => ({
+    clientId: 'vintem',
+    clientSecret: secret,
+    pixKey: 'sicredi@simulator.example',
+  }),
 } satisfies Record<string, ((secret: string) => Record<string, string>) | null>;
 
 export async function openService({
@@ -127,7 +138,7 @@ export async function openService({
       cell.eventsWritten.listen(one.written);
     });
   const api: Api = await runApi(runtime, config);
-  const simulator = simulatorAt(bank.url + adapters[dialect].simulatorPath);
+  const simulator = simulatorAt(bank.url + deskOf(adapters[dialect].simulatorPath));
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
     (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
@@ -161,6 +172,9 @@ export async function openService({
     },
   };
 }
+
+/** Where the control calls of an adapter's desk are: without the version of its protocol. */
+const deskOf = (simulatorPath: string): string => simulatorPath.replace(/\/v2$/, '');
 
 function providersIn(dialect: Dialect, ground: Parameters<typeof openRuntime>[0]): Map<string, Provider> {
   const providers = providersOf(ground);

@@ -1,12 +1,14 @@
 import type { Adapter } from './adapter.ts';
 import { apiPixAdapters } from './api-pix.ts';
 import { efiAdapter } from './efi.ts';
+import { interAdapter } from './inter.ts';
 import { wooviAdapter } from './woovi.ts';
 
 /** Every adapter, by the name under which connections are created. */
 export const adapters = {
   efi: efiAdapter,
   woovi: wooviAdapter,
+  inter: interAdapter,
   ...apiPixAdapters,
 } satisfies Record<string, Adapter>;
 

@@ -16,8 +16,6 @@ export interface ApiPixBank {
   correlationHeader?: Said<string>;
   /** Header that carries the client's id. */
   clientIdHeader?: Said<string>;
-  /** Header that carries the credential `accountNumber`, where the application serves several accounts. */
-  accountHeader?: Said<string>;
   /** Parameter of every call's query that carries the credential `appKey`. */
   appKeyQuery?: Said<string>;
   /** Where the text of the QR stands beside `pixCopiaECola`. */
@@ -32,10 +30,10 @@ interface Place {
   tokenUrl: Said<string>;
 }
 
-/** How sure a value is: by the bank itself, by one client that is in use, by clients that differ. */
+/** How sure a value is: by one client that is in use, by clients that differ. */
 export interface Said<T> {
   value: T;
-  sure: 'bank' | 'client' | 'differs';
+  sure: 'client' | 'differs';
   source: string;
 }
 
@@ -43,13 +41,6 @@ const unit = (name: string): string => `github.com/frones/ACBr, Fontes/ACBrPIXCD
 
 /** Read in a client that many shops use against the bank. */
 const seen = <T>(value: T, file: string): Said<T> => ({ value, sure: 'client', source: unit(file) });
-/** By the bank's own OpenAPI documents, or by its own client. */
-const published = <T>(value: T): Said<T> => ({
-  value,
-  sure: 'bank',
-  source:
-    "github.com/unfoldingcx/inter.js, specs (Inter's OpenAPI documents); github.com/inter-co/pj-sdk-java at 6575053",
-});
 /** Clients, or versions of one, say different things. */
 const disputed = <T>(value: T, source: string): Said<T> => ({ value, sure: 'differs', source });
 
@@ -109,20 +100,6 @@ export const banks = {
     token: seen({ body: 'form', client: 'none', scope: receiptScopes }, 'Sicoob'),
     clientIdHeader: seen('client_id', 'Sicoob'),
     codeField: seen('brcode', 'Sicoob'),
-  },
-  inter: {
-    name: 'Banco Inter',
-    live: {
-      url: published('https://cdpj.partners.bancointer.com.br/pix/v2'),
-      tokenUrl: published('https://cdpj.partners.bancointer.com.br/oauth/v2/token'),
-    },
-    test: {
-      url: published('https://cdpj-sandbox.partners.uatinter.co/pix/v2'),
-      tokenUrl: published('https://cdpj-sandbox.partners.uatinter.co/oauth/v2/token'),
-    },
-    // Five token calls a minute are allowed, so all scopes stand in one.
-    token: published({ body: 'form', client: 'body', scope: receiptScopes }),
-    accountHeader: published('x-conta-corrente'),
   },
   sicredi: {
     name: 'Sicredi',

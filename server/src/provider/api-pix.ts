@@ -236,15 +236,6 @@ function adapterOf(bank: ApiPixBank): Adapter {
               about: 'developer application key of the same application',
             },
           }),
-      ...(bank.accountHeader === undefined
-        ? {}
-        : {
-            accountNumber: {
-              required: false,
-              secret: false,
-              about: 'digits of the account, where the application serves several',
-            },
-          }),
       tokenUrl: {
         required: false,
         secret: false,
@@ -256,17 +247,10 @@ function adapterOf(bank: ApiPixBank): Adapter {
     defaultUrl: bank.live.url.value,
     simulatorPath: '/api-pix/v2',
     create({ name, test, simulated, url, credentials, certificate }, world) {
-      const {
-        clientId = '',
-        clientSecret = '',
-        pixKey = '',
-        appKey,
-        accountNumber,
-        webhookTrust = 'path',
-      } = credentials;
+      const { clientId = '', clientSecret = '', pixKey = '', appKey, webhookTrust = 'path' } = credentials;
       if (webhookTrust !== 'path' && webhookTrust !== 'mtls')
         throw new CredentialFault('webhookTrust: must be path or mtls');
-      const { correlationHeader, clientIdHeader, accountHeader, appKeyQuery, codeField, wholeSeconds } = bank;
+      const { correlationHeader, clientIdHeader, appKeyQuery, codeField, wholeSeconds } = bank;
       const ids = systemIds(world.clock);
       return createApiPixProvider({
         connection: name,
@@ -281,9 +265,6 @@ function adapterOf(bank: ApiPixBank): Adapter {
         extraHeaders: () => ({
           ...(correlationHeader === undefined ? {} : { [correlationHeader.value]: ids.uuid() }),
           ...(clientIdHeader === undefined ? {} : { [clientIdHeader.value]: clientId }),
-          ...(accountHeader === undefined || accountNumber === undefined
-            ? {}
-            : { [accountHeader.value]: accountNumber }),
         }),
         ...(appKeyQuery === undefined
           ? {}
@@ -312,7 +293,6 @@ export const apiPixAdapters = {
   itau: adapterOf(banks.itau),
   santander: adapterOf(banks.santander),
   sicoob: adapterOf(banks.sicoob),
-  inter: adapterOf(banks.inter),
   sicredi: adapterOf(banks.sicredi),
   bradesco: adapterOf(banks.bradesco),
   c6: adapterOf(banks.c6),

@@ -121,6 +121,8 @@ export interface PayoutInstruction {
   pixKey: string;
   pixKeyType: PixKeyType;
   description: string;
+  /** Of a repeat: when the first request for it may have gone out. Absent: this is the first. */
+  repeatOf?: number;
   /** W3C Trace Context of the waiting caller; forwarded unchanged. */
   traceparent?: string | undefined;
 }

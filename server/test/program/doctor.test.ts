@@ -35,7 +35,7 @@ beforeAll(async () => {
     ofEnvironment: new Map(),
     config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
   };
-  for (const adapter of ['efi', 'woovi', 'bb'])
+  for (const adapter of ['efi', 'woovi', 'bb', 'inter'])
     await createConnection(deps, {
       name: `loja-${adapter}`,
       adapter,
@@ -98,6 +98,7 @@ describe('a connection that is well', () => {
     ],
     ['loja-woovi', ['token', 'clock', 'webhook', 'balance', 'limits', 'way in', 'refusal']],
     ['loja-bb', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'way in']],
+    ['loja-inter', ['token', 'scopes', 'clock', 'pix key', 'webhook', 'balance', 'way in']],
   ])('%s', async (name, checks) => {
     const findings = await healthy(name);
     expect(findings.map(({ check }) => check)).toEqual(checks);
@@ -111,6 +112,7 @@ describe('a connection that is well', () => {
     expect(all.map(({ connection, adapter }) => [connection, adapter])).toEqual([
       ['loja-bb', 'bb'],
       ['loja-efi', 'efi'],
+      ['loja-inter', 'inter'],
       ['loja-woovi', 'woovi'],
     ]);
     await expect(examineConnections(deps, 'nobody')).rejects.toThrow('no connection nobody');
@@ -158,6 +160,8 @@ describe('a planted fault is found under its name, alone', () => {
     ['loja-woovi', 'no address', 'webhook', at(/GET .*\/webhook\?/, () => json(200, { webhooks: [] }))],
     ['loja-bb', 'credentials', 'token', at(/oauth/, () => json(401, { error: 'invalid_client' }))],
     ['loja-bb', 'a permission', 'scopes', at(/oauth/, withoutScope)],
+    ['loja-inter', 'a permission', 'scopes', at(/oauth/, withoutScope)],
+    ['loja-inter', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
     ['loja-bb', 'the clock', 'clock', (...call) => hourBehind(...call)],
     ['loja-bb', 'the Pix key', 'pix key', at(/GET .*\/v2\/webhook\//, keyRefused)],
     [

@@ -1,6 +1,7 @@
 import { adapterKit } from '../../../testkit/src/adapter-kit.ts';
 import { createApiPixProvider } from '../../src/provider/api-pix.ts';
 import { createEfiProvider } from '../../src/provider/efi.ts';
+import { createInterProvider } from '../../src/provider/inter.ts';
 import { createWooviProvider } from '../../src/provider/woovi.ts';
 
 /** Every adapter against the simulator's dialect of its protocol. */
@@ -10,6 +11,7 @@ adapterKit({
   path: '',
   tokens: true,
   payouts: true,
+  ownId: true,
   refundRefusal: true,
   create: (baseUrl, world, limits) =>
     createEfiProvider({
@@ -30,6 +32,7 @@ adapterKit({
   path: '/woovi',
   tokens: false,
   payouts: true,
+  ownId: true,
   refundRefusal: false,
   create: (baseUrl, world, limits) =>
     createWooviProvider({
@@ -43,10 +46,33 @@ adapterKit({
 });
 
 adapterKit({
+  name: 'Inter',
+  path: '/inter',
+  tokens: true,
+  payouts: true,
+  ownId: false,
+  restAfterLimitMs: 60_000,
+  refundRefusal: true,
+  create: (baseUrl, world, limits) =>
+    createInterProvider({
+      connection: 'kit',
+      test: true,
+      baseUrl,
+      clientId: 'vintem',
+      clientSecret: 'a secret',
+      pixKey: 'recebedor@vintem.example',
+      trust: 'path',
+      limits,
+      ...world,
+    }),
+});
+
+adapterKit({
   name: 'API Pix',
   path: '/api-pix',
   tokens: true,
   payouts: false,
+  ownId: true,
   refundRefusal: true,
   create: (baseUrl, { net, clock, log }, limits) =>
     createApiPixProvider({

@@ -70,7 +70,7 @@ test.each(names)('%s: every value of the table says where it is from', (name) =>
   expect(said.length).toBeGreaterThanOrEqual(3);
   for (const { source, sure } of said) {
     expect(source).toMatch(/^github\.com\//);
-    expect(['bank', 'client', 'differs']).toContain(sure);
+    expect(['client', 'differs']).toContain(sure);
   }
 });
 
@@ -122,14 +122,6 @@ describe('what banks want beside', () => {
     const { create, list } = await asked('bb', banks.bb.live.url.value);
     expect(create.url).toMatch(/\?gw-dev-app-key=app%20key$/);
     expect(list.url).toMatch(/&gw-dev-app-key=app%20key$/);
-  });
-
-  test('the account, where the application serves several', async () => {
-    const { create } = await asked('inter', banks.inter.live.url.value);
-    expect(create.headers?.['x-conta-corrente']).toBe('123');
-    expect((await asked('c6', banks.c6.live.url.value)).create.headers).not.toHaveProperty(
-      'x-conta-corrente',
-    );
   });
 
   test('an id of its own on every call', async () => {

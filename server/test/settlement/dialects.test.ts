@@ -3,8 +3,22 @@ import { incidentsOf, journalsOf, providerIdOf, statusOf } from '@vintem/testkit
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-/** A merchant's day in every protocol, told by deliveries: the whole service, and only the adapter differs. */
-describe.each<Dialect>(['efi', 'woovi'])('in the protocol of %s', (dialect) => {
+/** A merchant's day in every protocol: the whole service, and only the adapter differs. */
+interface Protocol {
+  dialect: Dialect;
+  sends: boolean;
+  /** It tells of payouts that come back. */
+  tellsReturns: boolean;
+}
+
+const protocols: Protocol[] = [
+  { dialect: 'efi', sends: true, tellsReturns: true },
+  { dialect: 'woovi', sends: true, tellsReturns: true },
+  { dialect: 'inter', sends: true, tellsReturns: false },
+  { dialect: 'sicredi', sends: false, tellsReturns: false },
+];
+
+describe.each(protocols)('in the protocol of $dialect', ({ dialect, sends, tellsReturns }) => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({ dialect });
@@ -18,59 +32,86 @@ describe.each<Dialect>(['efi', 'woovi'])('in the protocol of %s', (dialect) => {
     return merchant;
   };
 
-  test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {
-    const merchant = await funded();
-    const { body } = await merchant.transfer({ amountCents: 3000 });
-    await becomes(body.id, 'completed');
-    expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
-    expect(await merchant.balanceCents()).toBe(17_000);
-    expect(await service.simulator.payout(body.id)).toMatchObject({ status: 'completed', timesAccepted: 1 });
-  });
-
-  test.each(['refuse-in-answer', 'refuse-later', 'pix-key-not-found'])(
-    '%s gives the money back',
-    async (fate) => {
+  if (sends) aboutTransfers();
+  else
+    test('a charge is paid, and a transfer is refused before anything is reserved', async () => {
       const merchant = await funded();
-      const { body } = await merchant.transfer({ pixKey: `${fate}@simulator.example` });
-      const id = body.id ?? body.paymentId;
-      await becomes(id, 'cancelled');
-      expect(await journalsOf(service, id)).toEqual(['reserve', 'release']);
+      const { status, body } = await merchant.transfer({ amountCents: 3000 });
+      expect([status, body.code]).toEqual([400, 'not_offered_by_provider']);
       expect(await merchant.balanceCents()).toBe(20_000);
-    },
-  );
+      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(0);
+    });
+  if (tellsReturns) aboutReturns();
 
-  test('what the provider never answered for stays unknown, with its reserve', async () => {
-    const merchant = await funded();
-    const { body } = await merchant.transfer({ pixKey: 'error-500@simulator.example' });
-    const id = body.id ?? body.paymentId;
-    expect(await statusOf(service, id)).toBe('unknown');
-    expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
-  });
-
-  test('a payout that waits for a person stays open, and completes when that person approves it', async () => {
-    const merchant = await funded();
-    const { body } = await merchant.transfer({ pixKey: 'hold-for-approval@simulator.example' });
-    expect(['unknown', 'pending']).toContain(await statusOf(service, body.id));
-    expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
-    await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/complete`);
-    await becomes(body.id, 'completed');
-  });
-
-  test('a completed payout that comes back in parts is credited once for each', async () => {
-    const merchant = await funded();
-    const { body } = await merchant.transfer({ amountCents: 1000 });
-    await becomes(body.id, 'completed');
-    await service.simulator.behave({ webhook: 'duplicate' });
-    for (const amountCents of [300, 200])
-      await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/return`, {
-        amountCents,
+  function aboutTransfers() {
+    test('a charge is paid, a transfer completes, and the books hold what the provider holds', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ amountCents: 3000 });
+      await becomes(body.id, 'completed');
+      expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete']);
+      expect(await merchant.balanceCents()).toBe(17_000);
+      expect(await service.simulator.payout(body.id)).toMatchObject({
+        status: 'completed',
+        timesAccepted: 1,
       });
-    await until(async () => (await journalsOf(service, body.id)).length === 4);
-    expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete', 'return', 'return']);
-    expect(await merchant.balanceCents()).toBe(19_500);
-    expect(await incidentsOf(service, body.id)).toEqual([]);
-    await service.simulator.behave({});
-  });
+    });
+
+    test.each(['refuse-in-answer', 'refuse-later', 'pix-key-not-found'])(
+      '%s gives the money back',
+      async (fate) => {
+        const merchant = await funded();
+        const { body } = await merchant.transfer({ pixKey: `${fate}@simulator.example` });
+        const id = body.id ?? body.paymentId;
+        await becomes(id, 'cancelled');
+        expect(await journalsOf(service, id)).toEqual(['reserve', 'release']);
+        expect(await merchant.balanceCents()).toBe(20_000);
+      },
+    );
+
+    test('what the provider never answered for stays unknown, with its reserve', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ pixKey: 'error-500@simulator.example' });
+      const id = body.id ?? body.paymentId;
+      expect(await statusOf(service, id)).toBe('unknown');
+      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+    });
+
+    test('a transfer whose answer is lost completes, and is paid once', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ pixKey: 'lose-answer@simulator.example' });
+      const id = body.id ?? body.paymentId;
+      await becomes(id, 'completed');
+      expect(await service.simulator.payout(id)).toMatchObject({ status: 'completed', timesAccepted: 1 });
+      expect(await journalsOf(service, id)).toEqual(['reserve', 'complete']);
+    });
+
+    test('a payout that waits for a person stays open, and completes when that person approves it', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ pixKey: 'hold-for-approval@simulator.example' });
+      expect(['unknown', 'pending']).toContain(await statusOf(service, body.id));
+      expect((await merchant.call('GET', '/account')).body.reservedWithdrawalCents).toBe(1000);
+      await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/complete`);
+      await becomes(body.id, 'completed');
+    });
+  }
+
+  function aboutReturns() {
+    test('a completed payout that comes back in parts is credited once for each', async () => {
+      const merchant = await funded();
+      const { body } = await merchant.transfer({ amountCents: 1000 });
+      await becomes(body.id, 'completed');
+      await service.simulator.behave({ webhook: 'duplicate' });
+      for (const amountCents of [300, 200])
+        await service.simulator.control('POST', `/control/payouts/${providerIdOf(body.id)}/return`, {
+          amountCents,
+        });
+      await until(async () => (await journalsOf(service, body.id)).length === 4);
+      expect(await journalsOf(service, body.id)).toEqual(['reserve', 'complete', 'return', 'return']);
+      expect(await merchant.balanceCents()).toBe(19_500);
+      expect(await incidentsOf(service, body.id)).toEqual([]);
+      await service.simulator.behave({});
+    });
+  }
 
   /** A charge that was paid, and a refund of a part of it. */
   const refundOf = async (description: string) => {

@@ -79,7 +79,7 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
       outcome = { outcome: 'notSent', detail: 'its key cannot be opened' };
       return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
     }
-    outcome = await instruct(deps, provider, payment, pixKey, attempt.traceparent);
+    outcome = await instruct(deps, provider, attempt, pixKey);
     const result = resultOf(outcome);
     // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
     // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
@@ -127,11 +127,10 @@ async function pixKeyOf(deps: SendDeps, payment: Payment): Promise<string | null
 function instruct(
   deps: SendDeps,
   provider: Provider,
-  payment: Payment,
+  { payment, repeat, traceparent }: Attempt,
   pixKey: string | null,
-  traceparent: string | undefined,
 ): Promise<SendOutcome<ChargeReport | PayoutReport>> {
-  const { id, amountCents, feeCents, description } = payment;
+  const { id, amountCents, feeCents, description, createdAt } = payment;
   if (payment.kind === 'deposit') {
     return provider.createCharge({
       txid: providerIdOf(id),
@@ -149,6 +148,7 @@ function instruct(
     pixKey,
     pixKeyType: payment.pixKeyType,
     description,
+    ...(repeat ? { repeatOf: createdAt } : {}),
     traceparent,
   });
 }

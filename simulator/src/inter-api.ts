@@ -1,0 +1,91 @@
+import { accountNameFor, type Payout, type PayoutRequest, requestPayout } from './bank.ts';
+import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
+import { answerOfPayout, codeOf, idOfCode, notFound, payoutView, readPayout, violation } from './inter.ts';
+import {
+  authenticated,
+  type Outcome,
+  outcomeOf,
+  parsed,
+  providerApi,
+  queried,
+  unauthorized,
+} from './provider-api.ts';
+import { json, type Reply } from './reply.ts';
+import { efiPosts, type PostsOf } from './webhooks.ts';
+
+/** Banco Inter's calls: API Pix below `/pix/v2`, its own below `/banking/v2`; undefined when there is no such call. */
+export function interApi(anyone: Desk, request: Request): Outcome | undefined {
+  const [api, version, ...rest] = request.path;
+  if (version !== 'v2') return undefined;
+  if (api === 'oauth') return providerApi(anyone, { ...request, path: [api, ...rest] });
+  if (api === 'pix' && ['cob', 'pix', 'webhook'].includes(rest[0] ?? ''))
+    return providerApi(anyone, { ...request, path: [version, ...rest] });
+  if (api !== 'banking') return undefined;
+  const client = authenticated(anyone, request);
+  return client === undefined
+    ? unauthorized()
+    : bankingApi({ ...anyone, client }, { ...request, path: rest });
+}
+
+function bankingApi(desk: ClientDesk, { method, path, headers, body }: Request): Outcome | undefined {
+  const [first, second] = path;
+  if (first === 'saldo' && path.length === 1 && method === 'GET') return balance(desk);
+  if (first !== 'pix') return undefined;
+  if (method === 'POST' && path.length === 1) return postPayout(desk, headers['x-id-idempotente'], body);
+  if (method === 'GET' && path.length === 2) return getPayout(desk, second ?? '');
+  return undefined;
+}
+
+/** The idempotency key names the payout here; without one each request is a payout of its own. */
+function postPayout(desk: ClientDesk, key: string | string[] | undefined, body: string): Outcome {
+  if (key !== undefined && !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(String(key)))
+    return violation('x-id-idempotente', 'O valor deve seguir o padrão da RFC 4122');
+  const { bank, world } = desk;
+  const idEnvio = key === undefined ? world.letters(32) : String(key).replaceAll('-', '');
+  const read = readPayout(parsed(body));
+  const request: PayoutRequest | undefined =
+    'request' in read ? { ...read.request, idEnvio, payerKey: accountNameFor(bank, desk.client) } : undefined;
+  const { writes, ...fated } = requestPayout(bank, world, idEnvio, request);
+  desk.commit(writes);
+  return outcomeOf(fated, (answer) => {
+    // The first answer again, whatever is asked for now.
+    if (answer === 'duplicate') return firstAnswer(bank.payouts.get(idEnvio));
+    if (answer === 'malformed') return 'refusal' in read ? read.refusal : notFound();
+    if (answer === 'unlisted') return json(422, { title: 'Recusa que nenhuma tabela contém', detail: '' });
+    return 'refused' in answer ? refusalOf(answer.refused.code) : answerOfPayout(answer.accepted);
+  });
+}
+
+const firstAnswer = (payout: Payout | undefined): Reply =>
+  payout?.accepted ? answerOfPayout(payout) : refusalOf(payout?.refusal?.code ?? '');
+
+const refusalOf = (code: string): Reply =>
+  code === 'chave_favorecido_nao_encontrada'
+    ? violation('destinatario.chave', 'Chave Pix não encontrada')
+    : violation('valor', 'Recusada pelo simulador');
+
+function getPayout(desk: ClientDesk, code: string): Outcome {
+  return queried(desk, notFound, (stale) => {
+    const payout = ownOf(desk, desk.bank.payouts.get(idOfCode(code)));
+    // One that was refused in the answer to its creation has no code.
+    return payout?.accepted && codeOf(payout) === code ? json(200, payoutView(payout, stale)) : notFound();
+  });
+}
+
+function balance(desk: ClientDesk): Outcome {
+  const answer = () =>
+    json(200, {
+      disponivel: ownAccount(desk).balanceCents / 100,
+      bloqueadoCheque: 0,
+      bloqueadoJudicialmente: 0,
+      bloqueadoAdministrativo: 0,
+      limite: 0,
+    });
+  return queried(desk, answer, answer);
+}
+
+/** Those of API Pix; what became of a payout is asked for. */
+export const interPosts: PostsOf = (bank, delivery, now) => {
+  const notifications = delivery.notifications.filter(({ kind }) => kind === 'payment');
+  return notifications.length === 0 ? [] : efiPosts(bank, { ...delivery, notifications }, now);
+};
