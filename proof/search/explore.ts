@@ -1,19 +1,19 @@
-import type { Columns } from './memory.ts';
-import { Violation } from './memory.ts';
 import {
   actionsOf,
   blocksDeletion,
   check,
   copyOf,
   hasEnded,
-  type Kind,
   keyOf,
   type Local,
   newLocal,
-  type Rules,
   reservedFor,
+  type Subject,
   type World,
-} from './model.ts';
+} from './machines.ts';
+import type { Columns } from './memory.ts';
+import { Violation } from './memory.ts';
+import type { Rules } from './model.ts';
 
 /**
  * Breadth-first over the product of payments and operations.
@@ -26,7 +26,7 @@ export interface Setting {
   name: string;
   rules: Rules;
   /** Each with what is available at the beginning. */
-  operations: readonly { available: number; payments: readonly Kind[] }[];
+  operations: readonly { available: number; payments: readonly Subject[] }[];
   /** At most so many faults on one path; infinite: no bound. */
   faults: number;
   /** Operations may be deleted, all but the last. */
@@ -214,7 +214,7 @@ export async function explore(setting: Setting): Promise<Found> {
   }
   const budget = width++;
   const bounded = Number.isFinite(faults);
-  const kindAt: (Kind | null)[] = new Array(width).fill(null);
+  const kindAt: (Subject | null)[] = new Array(width).fill(null);
   const first = new Int32Array(width);
   for (const [index, { available, payments }] of setting.operations.entries()) {
     const group = groups[index] as (typeof groups)[number];

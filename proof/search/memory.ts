@@ -6,17 +6,19 @@ import { accounts, type Balance, decide } from '../../server/src/ledger/decide.t
 import type { BalanceRow, EventRef } from '../../server/src/ledger/ledger.sql.ts';
 import type { Command, Till, View } from '../../server/src/ledger/till.ts';
 import type { Payment } from '../../server/src/payments/payment.ts';
+import type { Refund } from '../../server/src/payments/refund.ts';
+import type { RefundSum } from '../../server/src/payments/refunds.sql.ts';
 import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
 import type { KnownReturn } from '../../server/src/payments/returns.ts';
 import type { Sql } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import type { Incident } from '../../server/src/settlement/incidents/incidents.sql.ts';
+import type { Incident, IncidentCase } from '../../server/src/settlement/incidents/incidents.sql.ts';
 
 /**
- * A runtime of one payment without a database: the production commands (accept, start, take over, apply an outcome) hand
- * their reads, their decision and their writes to the till, and this till is a few maps. So what the search explores is
+ * A runtime of one payment and its refunds without a database: the production commands (accept, start, take over, apply an
+ * outcome, resolve an incident) hand their reads, their decision and their writes to the till, and this till is a few maps. So what the search explores is
  * the code that runs, down to the last `if`; only the transaction itself is replaced by "all or nothing".
  */
 export interface Columns extends Balance {
@@ -28,15 +30,22 @@ export interface Columns extends Balance {
 export interface Stored {
   payment: Payment | null;
   intent: Intent | null;
+  refunds: readonly Refund[];
+  /** Of its refunds. */
+  refundIntents: readonly Intent[];
   incidents: readonly Incident[];
+  /** References of incidents that a person has resolved, with what was decided. */
+  resolved: ReadonlyMap<string, string>;
   /** Returns that are known of it. */
   returns: readonly KnownReturn[];
-  /** `event/reference` of every journal about it. */
+  /** `subject/event/reference` of every journal about it. */
   posted: ReadonlySet<string>;
   /** Sums of its lines on the platform's accounts. */
   clearing: number;
   suspense: number;
   feeRevenue: number;
+  /** What of the account's own chain is reserved for returns to payers. */
+  ownReserved: number;
   /** Sum of its lines on the operation's own columns after the operation was deleted: must stay zero. */
   afterDeletion: number;
   /** Kinds of movement that were posted, in order. */
@@ -46,12 +55,16 @@ export interface Stored {
 export const nothingStored: Stored = {
   payment: null,
   intent: null,
+  refunds: [],
+  refundIntents: [],
   incidents: [],
+  resolved: new Map(),
   returns: [],
   posted: new Set(),
   clearing: 0,
   suspense: 0,
   feeRevenue: 0,
+  ownReserved: 0,
   afterDeletion: 0,
   movements: [],
 };
@@ -59,6 +72,7 @@ export const nothingStored: Stored = {
 export const accountId = '0190a000-0000-7000-8000-000000000001';
 export const operationId = '0190a000-0000-7000-8000-00000000000a';
 export const connection = 'simulator';
+export const identity = Buffer.alloc(32, 7);
 export const receiver = 'maria@loja.example';
 
 /** What a wrong ledger or a wrong rule looks like from here. */
@@ -93,10 +107,11 @@ export class Memory {
       capabilities,
       createCharge: call('createCharge'),
       sendPayout: call('sendPayout'),
+      sendRefund: call('sendRefund'),
     } as unknown as Provider;
     const silent = () => {};
     const till: Till = {
-      submit: <Answer>(command: Command<Answer>) => this.#submit(command),
+      submit: async <Answer>(command: Command<Answer>) => this.submit(command),
       idle: () => Promise.resolve(),
       close: () => {},
     };
@@ -105,7 +120,8 @@ export class Memory {
       open: (sealed) => sealed,
     };
     return {
-      sql: {} as Sql,
+      // Only what makes an intent due, and times are jumped over here.
+      sql: { run: () => Promise.resolve([]) } as unknown as Sql,
       till,
       clock: {
         now: () => this.now,
@@ -116,7 +132,7 @@ export class Memory {
       ids: { uuid: () => this.#uuid(), bytes: (length: number) => Buffer.alloc(length) },
       secrets: secrets as Secrets,
       log,
-      identity: Buffer.alloc(32, 7),
+      identity,
       providers: new Map([[connection, provider]]),
       breakers: {
         record: silent,
@@ -140,24 +156,41 @@ export class Memory {
     return `0190a000-${this.now.toString(16).slice(-4).padStart(4, '0')}-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`;
   }
 
-  #submit<Answer>(command: Command<Answer>): Promise<Answer> {
-    const rows = new Map<string, unknown>();
-    const { payment, intent, incidents, returns, posted } = this.stored;
-    if (payment) rows.set('payment', payment);
-    if (intent) rows.set('intent', intent);
+  /** @throws ApiError, OperatorRefused: what refuses the command */
+  submit<Answer>(command: Command<Answer>): Answer {
+    const { payment, intent, refunds, refundIntents, incidents, resolved, returns, posted } = this.stored;
+    const isOpen = ({ reference }: Incident): boolean => !resolved.has(reference);
     const view: View = {
       balance: (chain) => this.#row(chain.chainId),
       get: <Row>(table: { name: string }, key: string): Row | undefined => {
         switch (table.name) {
           case 'payment':
+            return (payment?.id === key.slice(36) ? payment : undefined) as Row | undefined;
           case 'intent':
-            return rows.get(table.name) as Row | undefined;
+            return [...(intent ? [intent] : []), ...refundIntents].find(
+              ({ paymentId }) => paymentId === key.slice(36),
+            ) as Row | undefined;
+          case 'refund':
+            return refunds.find(({ id }) => id === key.slice(36)) as Row | undefined;
+          case 'refund_sum':
+            return this.#refundSum() as Row;
+          case 'refund_of_payment':
+            return { accountId, paymentId: payment?.id, refunds } as Row;
           case 'incident':
             return incidents.find((one) => one.accountId + one.reference === key) as Row | undefined;
           case 'incident_open':
-            return (incidents.length > 0 ? { accountId, paymentId: payment?.id } : undefined) as
+            return (incidents.some(isOpen) ? { accountId, paymentId: payment?.id } : undefined) as
               | Row
               | undefined;
+          case 'incident_case':
+            return caseOf(
+              incidents.find((one) => one.accountId + one.id === key),
+              resolved,
+            ) as Row | undefined;
+          case 'incident_freezing':
+            return {
+              ids: incidents.filter((one) => one.freezes && isOpen(one)).map(({ id }) => id),
+            } as Row;
           case 'known_return':
             return { accountId, payment: payment?.id, returns } as Row;
           case 'conditions':
@@ -170,12 +203,10 @@ export class Memory {
               id: 'key',
               expiresAt: null,
               revokedAt: null,
-              permissions: ['charges', 'transfers'],
+              permissions: ['charges', 'transfers', 'refunds'],
             } as Row;
           case 'breaker':
           case 'request_key':
-          // None is begun here: what comes back is the provider's own doing.
-          case 'refund_of_payment':
           // Disputes have a search of their own (`settlement/disputes/dispute.test.ts`).
           case 'dispute':
           case 'hold_open':
@@ -184,15 +215,21 @@ export class Memory {
             throw new Error(`the search knows no table ${table.name}`);
         }
       },
-      posted: (ref: EventRef) => posted.has(`${ref.event}/${ref.reference}`),
+      posted: (ref: EventRef) => posted.has(`${ref.subject}/${ref.event}/${ref.reference}`),
     };
-    try {
-      const decision = command.decide(view, this.now);
-      this.#apply(decision);
-      return Promise.resolve(decision.answer);
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    const decision = command.decide(view, this.now);
+    this.#apply(decision);
+    return decision.answer;
+  }
+
+  /** As `refund_sum` adds it up. */
+  #refundSum(): RefundSum | undefined {
+    const { payment, refunds, returns } = this.stored;
+    if (!payment) return undefined;
+    const asked = refunds.filter((one) => one.reason === 'requested' && one.status !== 'failed');
+    const taken = returns.filter((one) => one.posted && (one.pix === null || one.pix === payment.endToEnd));
+    const takenCents = [...asked, ...taken].reduce((sum, one) => sum + one.amountCents, 0);
+    return { accountId, paymentId: payment.id, takenCents, connection };
   }
 
   #apply(decision: ReturnType<Command<unknown>['decide']>): void {
@@ -200,16 +237,16 @@ export class Memory {
     const stored: { -readonly [K in keyof Stored]: Stored[K] } = { ...this.stored };
     const posted = new Set(stored.posted);
     const movements = [...stored.movements];
-    for (const { chain, event, reference, movement } of decision.postings ?? []) {
+    for (const { chain, subject, event, reference, movement } of decision.postings ?? []) {
       const own = chain.chainId === operationId;
-      const before = own ? columns : emptyAccountChain;
+      const before = own ? columns : { ...emptyAccountChain, reserved: stored.ownReserved };
       const outcome = decide(before, movement);
       if ('refused' in outcome) throw new ApiError(outcome.refused);
       const { lines, balance } = outcome;
       let sum = 0;
       for (const account of accounts) sum += lines[account];
       if (sum !== 0) throw new Violation(`a journal of ${movement.kind} sums to ${sum}`);
-      const key = `${event}/${reference}`;
+      const key = `${subject}/${event}/${reference}`;
       if (posted.has(key)) throw new Violation(`the event reference ${key} was posted twice`);
       posted.add(key);
       movements.push(movement.kind);
@@ -220,18 +257,34 @@ export class Memory {
         if (columns.deleted)
           stored.afterDeletion += Math.abs(lines.available) + Math.abs(lines.reserved) + Math.abs(lines.held);
         columns = { ...columns, ...balance };
-      } else if (lines.available + lines.reserved + lines.held !== 0)
+        continue;
+      }
+      stored.ownReserved = balance.reserved;
+      if (stored.ownReserved < 0)
+        throw new Violation(`${movement.kind} took more than was reserved for returns`);
+      if (lines.available !== 0 || lines.held !== 0 || lines.receivable !== 0)
         throw new Violation(`${movement.kind} moved columns on the account's own chain`);
     }
     if ((decision.freeze ?? []).length > 0) columns = { ...columns, frozen: true };
+    if ((decision.thaw ?? []).length > 0) columns = { ...columns, frozen: false };
     for (const write of decision.writes ?? []) {
       const { name } = write.table;
       if (write.remove !== undefined) {
         if (name !== 'intent') throw new Violation(`a row of ${name} was removed`);
-        stored.intent = null;
+        const id = write.remove.slice(36);
+        if (stored.intent?.paymentId === id) stored.intent = null;
+        stored.refundIntents = stored.refundIntents.filter(({ paymentId }) => paymentId !== id);
       } else if (name === 'payment') stored.payment = write.put as Payment;
-      else if (name === 'intent') stored.intent = write.put as Intent;
-      else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
+      else if (name === 'refund') stored.refunds = replaced(stored.refunds, write.put as Refund, 'id');
+      else if (name === 'intent') {
+        const intent = write.put as Intent;
+        if (intent.kind === 'refund')
+          stored.refundIntents = replaced(stored.refundIntents, intent, 'paymentId');
+        else stored.intent = intent;
+      } else if (name === 'incident_case') {
+        const { reference, resolution } = write.put as IncidentCase;
+        stored.resolved = new Map(stored.resolved).set(reference, resolution?.action ?? '');
+      } else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }
@@ -254,6 +307,23 @@ export class Memory {
       deletedAt: columns.deleted ? 1 : null,
     };
   }
+}
+
+/** In the order of their beginnings. */
+function replaced<Row>(rows: readonly Row[], row: Row, id: keyof Row): Row[] {
+  const at = rows.findIndex((one) => one[id] === row[id]);
+  return at < 0 ? [...rows, row] : rows.with(at, row);
+}
+
+function caseOf(
+  incident: Incident | undefined,
+  resolved: ReadonlyMap<string, string>,
+): IncidentCase | undefined {
+  if (!incident) return undefined;
+  const action = resolved.get(incident.reference);
+  const state = action === undefined ? 'open' : 'resolved';
+  const resolution = action === undefined ? null : { action, reason: '', actor: 'operator', command: '-' };
+  return { ...incident, state, resolvedAt: null, resolution, keptAt: null };
 }
 
 const emptyAccountChain: Columns = {
@@ -281,4 +351,4 @@ const conditions = {
 };
 
 /** Tables of the till that no rule of a payment reads back. */
-const unkept: ReadonlySet<string> = new Set(['event', 'incident_open']);
+const unkept: ReadonlySet<string> = new Set(['event', 'incident_open', 'refund_sum', 'request_key', 'audit']);

@@ -45,7 +45,7 @@ import {
 export type Kind = 'transfer' | 'charge';
 
 /** Somebody who began an attempt and is still alive; without one, its process died. */
-interface Owner {
+export interface Owner {
   fence: string;
   phase: 'toSend' | 'sent' | 'silent' | 'accepted' | 'completed' | 'refused' | 'duplicate';
 }
@@ -68,8 +68,8 @@ interface Truth {
 type Hook = 'completed' | 'refused' | 'returned1' | 'returned2' | 'paid0' | 'paid1';
 
 /** Under which names a report shows returns. */
-type Form = 'id' | 'rtrId' | 'both';
-const forms: readonly Form[] = ['id', 'rtrId', 'both'];
+export type Form = 'id' | 'rtrId' | 'both';
+export const forms: readonly Form[] = ['id', 'rtrId', 'both'];
 const formsOf = (truth: Truth): readonly Form[] => (truth.returned > 0 ? forms : ['both']);
 
 export interface Local {
@@ -113,16 +113,16 @@ export interface Rules {
   planted?: (observation: Observation, intent: Intent | null) => Observation;
 }
 
-export interface Action {
+export interface Action<L = Local> {
   name: string;
   /** Something that does not happen on a good day. */
   fault: boolean;
-  run(world: World): Promise<void> | void;
+  run(world: World<L>): Promise<void> | void;
 }
 
 /** A local state being changed by an action, with the operation's columns that it sees. */
-export interface World {
-  local: Local;
+export interface World<L = Local> {
+  local: L;
   columns: Columns;
 }
 
@@ -132,8 +132,8 @@ export const chargeCents = 1_000;
 const netCents = grossCents - feeCents;
 const backCents = 400;
 const otherCents = 700;
-const start = Date.UTC(2026, 10, 20);
-const hour = 3_600_000;
+export const start = Date.UTC(2026, 10, 20);
+export const hour = 3_600_000;
 
 export const newLocal = (kind: Kind): Local => ({
   kind,
@@ -149,7 +149,7 @@ export const newLocal = (kind: Kind): Local => ({
   hooks: new Set(),
 });
 
-const caller: Caller = {
+export const caller: Caller = {
   accountId,
   accountNumber: 7,
   test: true,
@@ -403,7 +403,7 @@ function overdueAtOf(payment: Payment, { undecidedSince }: Intent): number | nul
   return from + 24 * hour + 1;
 }
 
-const unclear = { outcome: 'unclear', cause: 'network', detail: '', retryAfterMs: null } as const;
+export const unclear = { outcome: 'unclear', cause: 'network', detail: '', retryAfterMs: null } as const;
 
 // ------------------------------------------------------------------------------------------------------------ the service
 
@@ -799,5 +799,3 @@ export function keyOf(local: Local): string {
     );
   return parts.join('|');
 }
-
-export const copyOf = (local: Local): Local => ({ ...local, now: local.now + 1 });

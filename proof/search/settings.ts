@@ -1,26 +1,8 @@
 import type { PayoutReport } from '../../server/src/provider/provider.ts';
 import type { Observation } from '../../server/src/settlement/tracking/interpret-report.ts';
+import { capabilities } from './capabilities.ts';
 import type { Setting } from './explore.ts';
 import type { Rules } from './model.ts';
-
-const capabilities = {
-  repeatIsSafe: true,
-  refusalIsFinal: true,
-  maxParallelSends: null,
-  movesMoney: false,
-  charges: true,
-  payouts: true,
-  queryPayoutByOwnId: true,
-  canListCharges: true,
-  canListPayouts: true,
-  canRefund: true,
-  canDispute: false,
-  hasBalance: true,
-  webhookTrust: 'signed',
-  callTimeoutMs: 5_000,
-  sendTimeoutMs: 5_000,
-  statement: { lists: true, dayReports: null },
-} as const;
 
 /** The first adapter and its provider, which never decides an id twice. */
 const efi: Rules = {
@@ -52,12 +34,20 @@ const rules = {
     capabilities: { ...capabilities, refusalIsFinal: false },
     refusalLeavesRow: false,
   },
+  refunds: { ...efi, name: 'what is given back, beside what the provider takes', returns: true },
+  twins: { ...efi, name: 'what is given back, under changing names' },
+  refundsByWorkers: { ...efi, name: 'workers send refunds', transferWaitMs: 0, returns: true },
+  refundsFull: { ...efi, name: 'what is given back, everything at once', lean: false, returns: true },
   liar: { ...efi, name: 'a provider that completes what it refused', contradictions: true },
 } satisfies Record<string, Rules>;
 
 const alone = (kind: 'transfer' | 'charge', available = 1_000): Setting['operations'] => [
   { available, payments: [kind] },
   { available: 0, payments: [] },
+];
+/** A paid charge of 1,000 cents, all of it still there. */
+const goingBack = (back: 'refunds' | 'payer return', ...parts: number[]): Setting['operations'] => [
+  { available: 1_000, payments: [{ back, parts }] },
 ];
 const unbounded = { endsByItself: true, faults: Number.POSITIVE_INFINITY, deletion: true, most: 20_000_000 };
 
@@ -104,6 +94,41 @@ export const quick: Setting[] = [
     ...unbounded,
   },
   {
+    name: 'one refund of a charge',
+    rules: rules.refundsFull,
+    operations: goingBack('refunds', 1_000),
+    ...unbounded,
+    faults: 1,
+  },
+  {
+    name: 'one refund of a charge, of a part',
+    rules: rules.refundsByWorkers,
+    operations: goingBack('refunds', 400),
+    ...unbounded,
+    faults: 1,
+  },
+  {
+    name: 'two refunds of a charge, more than there is',
+    rules: rules.refunds,
+    operations: goingBack('refunds', 400, 700),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'two refunds of a charge, of the same amount',
+    rules: rules.twins,
+    operations: goingBack('refunds', 400, 400),
+    ...unbounded,
+    faults: 0,
+  },
+  {
+    name: 'a Pix in suspense goes back to its payer',
+    rules: rules.refunds,
+    operations: goingBack('payer return', 1_000, 1_000),
+    ...unbounded,
+    faults: 0,
+  },
+  {
     name: 'three transfers on two operations, money for one and a half',
     rules: rules.efi,
     operations: [
@@ -130,12 +155,34 @@ const ofTheSuite = [
   'one charge',
   'one transfer, sent by workers',
   'one transfer, refusals not final',
+  'a Pix in suspense goes back to its payer',
 ];
 /** What `npm test` explores. */
 export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(name));
 
 /** What the long run explores besides. */
 export const long: Setting[] = [
+  {
+    name: 'two refunds of a charge, more than there is',
+    rules: rules.refunds,
+    operations: goingBack('refunds', 400, 700),
+    ...unbounded,
+    faults: 1,
+  },
+  {
+    name: 'two refunds of a charge, of the same amount',
+    rules: rules.twins,
+    operations: goingBack('refunds', 400, 400),
+    ...unbounded,
+    faults: 1,
+  },
+  {
+    name: 'a Pix in suspense goes back to its payer',
+    rules: rules.refunds,
+    operations: goingBack('payer return', 1_000, 1_000),
+    ...unbounded,
+    faults: 1,
+  },
   {
     name: 'one transfer, everything at once',
     rules: rules.full,

@@ -115,6 +115,7 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
       const sorted = sortRefundLines(
         observed.observation,
         interpretation.namesRefunds ? (view.get(refundsOfPayment, key)?.refunds ?? []) : [],
+        returns,
       );
       const { told, undecided } = sorted;
       const about = told.length + undecided.length > 0 ? interpret(sorted.observation) : interpretation;

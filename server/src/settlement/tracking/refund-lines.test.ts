@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { providerIdOf } from '../../payments/payment.ts';
 import { newRefund, type Refund } from '../../payments/refund.ts';
+import type { KnownReturn } from '../../payments/returns.ts';
 import type { ChargeReport, PixReturn } from '../../provider/provider.ts';
 import type { Observation } from './interpret-report.ts';
 import { sortRefundLines } from './refund-lines.ts';
@@ -42,7 +43,7 @@ const line = (more: Partial<PixReturn>): PixReturn => ({
 });
 
 /** What a query of the charge answers, with these returns. */
-function sorted(returns: PixReturn[], refunds: Refund[]) {
+function sorted(returns: PixReturn[], refunds: Refund[], known: KnownReturn[] = []) {
   const report: ChargeReport = {
     txid: 'x',
     amountCents: 2_000,
@@ -53,7 +54,7 @@ function sorted(returns: PixReturn[], refunds: Refund[]) {
     received: [{ endToEnd, amountCents: 2_000, paidAt: at, txid: 'x', returns }],
   };
   const query: Observation = { from: 'query', id: 'q', startedAt: at, outcome: { outcome: 'found', report } };
-  const { observation, told, undecided } = sortRefundLines(query, refunds);
+  const { observation, told, undecided } = sortRefundLines(query, refunds, known);
   const left = (observation as { outcome: { report: ChargeReport } }).outcome.report.received[0]?.returns;
   return { told: told.map((one) => one.line), left, undecided: undecided.map(({ id }) => id) };
 }
@@ -83,6 +84,26 @@ test('beside an unfinished refund of its amount a line with an rtrId alone decid
   expect(sorted([unnamed], [ours])).toEqual({ told: [], left: [], undecided: [ours.id] });
   const other = line({ rtrId, amountCents: 599 });
   expect(sorted([other], [ours])).toEqual({ told: [], left: [other], undecided: [] });
+});
+
+test('beside an unfinished refund of the same amount, the completed one takes no line either: it may be the other’s', () => {
+  const done = refundOf({ id: '00c0ffee-61d2-8c44-a05e-9d1f7b3a2e61', status: 'completed' });
+  const lines = [line({ rtrId }), line({ rtrId: 'D1' })];
+  expect(sorted(lines, [ours, done])).toEqual({ told: [], left: [], undecided: [ours.id, ours.id] });
+});
+
+test('a line that is not settled says nothing of a refund that it does not name', () => {
+  const failed = line({ rtrId, status: 'failed' });
+  const done = refundOf({ status: 'completed' });
+  expect(sorted([failed], [done])).toEqual({ told: [], left: [failed], undecided: [] });
+});
+
+test('what is known as taken back is no refund, whatever its amount', () => {
+  const med = { reference: rtrId, pix: endToEnd, id: null, rtrId, amountCents: 600, at, posted: true };
+  const taken = line({ rtrId });
+  const done = refundOf({ status: 'completed' });
+  const other = line({ rtrId: 'D1' });
+  expect(sorted([taken, other], [done], [med])).toEqual({ told: [other], left: [taken], undecided: [] });
 });
 
 test('what the provider took back stays in the report, also of another Pix of the same charge', () => {

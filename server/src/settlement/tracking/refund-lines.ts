@@ -1,6 +1,7 @@
 import { providerIdOf } from '../../payments/payment.ts';
 import type { Refund } from '../../payments/refund.ts';
 import { isRefundOpen } from '../../payments/refund.ts';
+import type { KnownReturn } from '../../payments/returns.ts';
 import type { PixReturn, ReceivedPix } from '../../provider/provider.ts';
 import type { Observation } from './interpret-report.ts';
 
@@ -8,9 +9,9 @@ import type { Observation } from './interpret-report.ts';
  * Returns of a received Pix that are refunds of ours. A report of the charge lists them beside what the provider took back by itself, and
  * they must never be posted as such. Pure.
  *
- * A refund is known by its own id, or by the `rtrId` that the provider has named before. A line with an `rtrId` alone is the completed
- * refund of its amount that has none yet. While a refund of its amount is unfinished, nobody can say which of the two it is: then
- * nothing is decided, and the refund's own query names its `rtrId`.
+ * A refund is known by its own id, or by the `rtrId` that the provider has named before. What is known as a return is none. A settled line with an `rtrId` alone is the
+ * completed refund of its amount that has none yet. While a refund of its amount is unfinished, nobody can say which of them it is, also
+ * not that it is the completed one: then nothing is decided, and the unfinished refund's own query names its `rtrId`.
  */
 export interface RefundLine {
   refund: Refund;
@@ -25,7 +26,11 @@ export interface Sorted {
   undecided: Refund[];
 }
 
-export function sortRefundLines(observation: Observation, refunds: readonly Refund[]): Sorted {
+export function sortRefundLines(
+  observation: Observation,
+  refunds: readonly Refund[],
+  known: readonly KnownReturn[],
+): Sorted {
   const told: RefundLine[] = [];
   const undecided: Refund[] = [];
   const sorted = (received: readonly ReceivedPix[]): ReceivedPix[] =>
@@ -33,6 +38,7 @@ export function sortRefundLines(observation: Observation, refunds: readonly Refu
       const lines = sortLines(
         pix.returns,
         refunds.filter(({ endToEnd }) => endToEnd === pix.endToEnd),
+        known,
       );
       told.push(...lines.told);
       undecided.push(...lines.undecided);
@@ -41,7 +47,7 @@ export function sortRefundLines(observation: Observation, refunds: readonly Refu
   return { observation: withReceived(observation, sorted), told, undecided };
 }
 
-function sortLines(returns: readonly PixReturn[], refunds: readonly Refund[]) {
+function sortLines(returns: readonly PixReturn[], refunds: readonly Refund[], known: readonly KnownReturn[]) {
   const told: RefundLine[] = [];
   const undecided: Refund[] = [];
   const free = new Set(refunds);
@@ -55,17 +61,18 @@ function sortLines(returns: readonly PixReturn[], refunds: readonly Refund[]) {
     }
   }
   const others = unnamed.filter((line) => {
-    if (line.id !== null) return true;
+    // What is not settled moved no money, so nothing has to be known of it.
+    if (line.id !== null || line.status !== 'settled') return true;
+    if (known.some(({ rtrId }) => rtrId === line.rtrId)) return true;
     const same = [...free].filter((one) => one.rtrId === null && one.amountCents === line.amountCents);
-    const done = same.find(({ status }) => status === 'completed');
-    if (done) {
-      free.delete(done);
-      told.push({ refund: done, line });
-      return false;
-    }
     const open = same.filter(isRefundOpen);
     undecided.push(...open);
-    return open.length === 0;
+    if (open.length > 0) return false;
+    const done = same.find(({ status }) => status === 'completed');
+    if (!done) return true;
+    free.delete(done);
+    told.push({ refund: done, line });
+    return false;
   });
   return { others, told, undecided };
 }

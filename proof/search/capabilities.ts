@@ -1,0 +1,19 @@
+/** What the first adapter declares. */
+export const capabilities = {
+  repeatIsSafe: true,
+  refusalIsFinal: true,
+  maxParallelSends: null,
+  movesMoney: false,
+  charges: true,
+  payouts: true,
+  queryPayoutByOwnId: true,
+  canListCharges: true,
+  canListPayouts: true,
+  canRefund: true,
+  canDispute: false,
+  hasBalance: true,
+  webhookTrust: 'signed',
+  callTimeoutMs: 5_000,
+  sendTimeoutMs: 5_000,
+  statement: { lists: true, dayReports: null },
+} as const;
