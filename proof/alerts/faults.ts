@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { openFakeStandby } from '@vintem/testkit/standby.ts';
 import { type Call, control, pause } from '../processes/clients.ts';
 import { charge, payOut, type Town } from './town.ts';
 
@@ -206,7 +207,7 @@ export const rounds: readonly (readonly Fault[])[] = [
   [
     {
       name: 'somebody changes an entry',
-      fires: ['VintemMoneyContradiction'],
+      fires: ['VintemMoneyContradiction', 'VintemVerifyFailed'],
       // What would post on the books that differ is refused.
       mayFire: ['VintemErrorsFast', 'VintemErrorsSlow'],
       async strike(town) {
@@ -222,6 +223,80 @@ export const rounds: readonly (readonly Fault[])[] = [
           await town.run(['verify', '--full']);
           await resolveIncidents(town);
         };
+      },
+    },
+  ],
+  [
+    {
+      name: 'nobody verifies',
+      fires: ['VintemVerifyOld'],
+      async strike({ sql, run }) {
+        await sql(`UPDATE installation SET verified_at = now() - interval '27 hours', verified_ok = true`);
+        return () => run(['verify']);
+      },
+    },
+    {
+      name: 'nobody makes a copy',
+      fires: ['VintemBackupOld'],
+      async strike({ sql, run, folder }) {
+        await sql(`UPDATE installation SET backed_up_at = now() - interval '27 hours'`);
+        return () => run(['backup', join(folder, 'copy.vintem')]);
+      },
+    },
+    {
+      name: 'a payer disputes a Pix and nobody answers',
+      fires: ['VintemDisputeDeadline'],
+      async strike({ call, operations, simulatorUrl, sql }) {
+        const id = await charge(call, operations[0] as string, 1_000);
+        await control(simulatorUrl, 'POST', `/control/charges/${id}/pay`);
+        const dispute = await control(simulatorUrl, 'POST', `/control/charges/${id}/dispute`);
+        // A reading that is under way holds a claim of five minutes; one that has ended would not change the row for a while.
+        const read = async () => {
+          await sql('UPDATE connection SET disputes_due_at = now()');
+          const ended = `SELECT FROM connection WHERE id = 'simulator' AND disputes_due_at > now()
+              AND disputes_due_at NOT BETWEEN now() + interval '4 minutes' AND now() + interval '5 minutes'`;
+          while ((await sql(ended)).length === 0) await pause(200);
+          return sql(`UPDATE dispute SET deadline_at = now() + interval '1 day' RETURNING id`);
+        };
+        while ((await read()).length === 0) await pause(200);
+        return async () => {
+          await control(simulatorUrl, 'POST', `/control/disputes/${dispute.id}/reject`);
+          await read();
+        };
+      },
+    },
+    {
+      name: 'a certificate is about to expire',
+      fires: ['VintemCertificateExpires'],
+      async strike({ sql }) {
+        const expires = (at: string) => sql(`UPDATE connection SET certificate_expires_at = ${at}`);
+        await expires(`now() + interval '10 days'`);
+        return async () => {
+          await expires('NULL');
+        };
+      },
+    },
+    {
+      name: 'the company takes its money out of the account',
+      fires: ['VintemProviderBalanceLow'],
+      async strike({ call, operations, sql }) {
+        await openPayout(call, operations[1] as string, 'lose-request');
+        // The simulator lends no money away: what it would have said last is given to the row.
+        await sql(
+          `UPDATE connection SET balance_cents = 500, balance_read_at = now(), balance_due_at = now() + interval '1 hour'`,
+        );
+        return async () => {
+          await sql('UPDATE connection SET balance_due_at = now()');
+        };
+      },
+    },
+    {
+      name: 'a standby replays nothing',
+      fires: ['VintemReplicationLag'],
+      async strike({ databaseUrl }) {
+        const standby = await openFakeStandby(databaseUrl, 'db2');
+        standby.stick();
+        return () => standby.close();
       },
     },
   ],

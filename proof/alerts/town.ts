@@ -26,6 +26,8 @@ export interface Town {
   /** The way of the api to the database. */
   relay: Relay;
   databasePort: number;
+  /** The superuser's. */
+  databaseUrl: string;
   /** As the owner of the database, for what no process of the program may do. */
   sql<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<Row[]>;
   /** A session of its own that holds what `text` locks, until the returned function is called. */
@@ -145,6 +147,7 @@ export async function openTown(sparePort: number): Promise<Town> {
       },
       relay,
       databasePort,
+      databaseUrl: direct.href,
       sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
         (await owner.query<Row>(text, values)).rows,
       lock: async (text) => {

@@ -18,6 +18,7 @@ import {
 } from '../settlement/incidents/incident.ts';
 import { findIncident } from '../settlement/incidents/incidents.sql.ts';
 import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
+import { noteVerified } from '../settlement/operator/monitored.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
 import { type PauseView, pauseWithdrawals, resumeWithdrawals } from '../settlement/operator/pause.ts';
 import { reconcile } from '../settlement/operator/reconcile.ts';
@@ -384,6 +385,7 @@ export const operatorCommands: Command[] = [
           idOf: (account, requestKey) => paymentIdFor(identity, account, requestKey),
         });
         if (!result.ok) await recordDivergences(operatorOf(context), divergencesOf(result.checks));
+        if (accountId === null) await noteVerified(context.sql, context.clock.now(), result.ok);
         if (result.ok && file !== null && anchor === null) await keepAnchor(file, result.anchor);
         return verifyAnswer(result);
       });

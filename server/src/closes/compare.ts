@@ -1,6 +1,7 @@
 import type { Provider } from '../provider/provider.ts';
 import { everyCell } from '../settlement/tracking/cells-of.ts';
-import { type TrackingDeps, takeAllowedQuery } from '../settlement/tracking/follow-up.ts';
+import type { TrackingDeps } from '../settlement/tracking/follow-up.ts';
+import { askBalance } from '../settlement/tracking/provider-balance.ts';
 import { findInTransit, findSince, type Since } from './connection-closes.sql.ts';
 
 /** The provider's account beside the books, at one moment. */
@@ -63,8 +64,8 @@ async function readBoth(
 ): Promise<Reading | null> {
   const { connection } = provider;
   const before = await sinceOf(deps, connection, day);
-  const providerCents = await balanceOf(deps, provider);
-  if (providerCents === null) return null;
+  const providerCents = (await askBalance(deps, provider))?.totalCents;
+  if (providerCents === undefined) return null;
   const open = (await Promise.all(everyCell(deps).map(({ sql }) => findInTransit(sql, connection)))).flat();
   const after = await sinceOf(deps, connection, day);
   const sumOf = (some: readonly { cents: number }[]): number =>
@@ -94,18 +95,4 @@ async function sinceOf(deps: TrackingDeps, connection: string, day: string): Pro
     cents: sum.cents + one.cents,
     journals: sum.journals + one.journals,
   }));
-}
-
-async function balanceOf(deps: TrackingDeps, provider: Provider): Promise<number | null> {
-  const slot = await takeAllowedQuery(deps, provider);
-  if (!slot) return null;
-  try {
-    return (await provider.balance()).totalCents;
-  } catch (error) {
-    const { connection } = provider;
-    deps.log.warn({ err: error, connection }, "the provider's balance cannot be read for the daily close");
-    return null;
-  } finally {
-    await slot.free();
-  }
 }

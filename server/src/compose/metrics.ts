@@ -107,6 +107,63 @@ const databaseGauges: readonly DatabaseGauge[] = [
     text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::double precision AS value
       FROM webhook_lane WHERE due_at IS NOT NULL`,
   },
+  {
+    name: 'verify_ok',
+    help: 'Whether the last verify over all accounts found nothing broken',
+    labels: [],
+    text: `SELECT verified_ok::int AS value FROM installation WHERE verified_ok IS NOT NULL`,
+  },
+  {
+    name: 'verify_age_seconds',
+    help: 'Since the last verify over all accounts; since the installation was made, while there was none',
+    labels: [],
+    text: `SELECT GREATEST(extract(epoch FROM clock_timestamp() - COALESCE(verified_at, created_at)), 0)::double precision AS value
+      FROM installation`,
+  },
+  {
+    name: 'backup_age_seconds',
+    help: 'Age of the newest copy that the backup command made; of the installation, while there is none',
+    labels: [],
+    text: `SELECT GREATEST(extract(epoch FROM clock_timestamp() - COALESCE(backed_up_at, created_at)), 0)::double precision AS value
+      FROM installation`,
+  },
+  {
+    name: 'dispute_deadline_seconds',
+    help: 'Until the next deadline of a dispute that nobody has answered; below zero when it has passed',
+    labels: ['connection'],
+    text: `SELECT connection, extract(epoch FROM min(deadline_at) - clock_timestamp())::double precision AS value
+      FROM dispute WHERE ended_at IS NULL AND status = 'open' AND deadline_at IS NOT NULL GROUP BY connection`,
+  },
+  {
+    name: 'certificate_expires_seconds',
+    help: 'Until the certificate of a connection expires',
+    labels: ['connection'],
+    text: `SELECT id AS connection, extract(epoch FROM certificate_expires_at - clock_timestamp())::double precision AS value
+      FROM connection WHERE certificate_expires_at IS NOT NULL AND state = 'active'`,
+  },
+  {
+    name: 'provider_balance_cents',
+    help: "What can be paid out of the provider's account, as it said within the last hour",
+    labels: ['connection'],
+    text: `SELECT id AS connection, balance_cents AS value FROM connection
+      WHERE balance_read_at > clock_timestamp() - interval '1 hour' AND state = 'active'`,
+  },
+  {
+    name: 'open_payout_cents',
+    help: 'Open transfers and refunds that the provider has not said to have',
+    labels: ['connection'],
+    text: `SELECT i.connection, sum(COALESCE(p.amount_cents - p.fee_cents, r.amount_cents))::double precision AS value
+      FROM intent i
+        LEFT JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+        LEFT JOIN refund r ON r.account_id = i.account_id AND r.id = i.payment_id
+      WHERE i.kind IN ('transfer', 'refund') AND COALESCE(p.status, r.status) <> 'pending' GROUP BY i.connection`,
+  },
+  {
+    name: 'replication_lag_seconds',
+    help: 'How far a standby of the database is behind, where the owner of the schema may see it',
+    labels: ['standby'],
+    text: `SELECT standby, seconds AS value FROM replication_lag()`,
+  },
 ];
 
 /** However many ask, the database is asked this often. */

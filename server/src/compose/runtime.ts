@@ -4,6 +4,7 @@ import { type Connections, keepConnections } from '../connections/keep.ts';
 import { homeCell } from '../db/cells.ts';
 import type { Pool } from '../db/pool.ts';
 import { type SubscribedTypes, subscribedTypes } from '../events/subscribed-types.ts';
+import { validityOf } from '../ground/certificate.ts';
 import { type Config, isTrial } from '../ground/config.ts';
 import type { Log } from '../ground/log.ts';
 import { createMail, type Mail } from '../ground/mail.ts';
@@ -23,6 +24,7 @@ import { measured } from '../provider/measured.ts';
 import type { Provider } from '../provider/provider.ts';
 import { type Breakers, createBreakers } from '../settlement/dispatch/breaker.ts';
 import type { Sender } from '../settlement/dispatch/send.ts';
+import { noteCertificate } from '../settlement/operator/monitored.sql.ts';
 import { createOutcomeWatch, type OutcomeWatch } from '../settlement/tracking/outcome-watch.ts';
 import { type Addresses, addressRulesOf, createAddresses } from '../webhooks/address.ts';
 import { type Cells, createCells } from './cells.ts';
@@ -117,6 +119,12 @@ export async function openRuntime(
   const ofEnvironment = new Map([...unmeasured].map(([name, provider]) => [name, wrap(provider)]));
   const connections = keepConnections({ ...ground, wrap }, ofEnvironment);
   await connections.refresh();
+  for (const { settings } of settingsOfEnvironment(ground))
+    await noteCertificate(
+      sql,
+      settings.name,
+      settings.certificate && validityOf(settings.certificate).untilMs,
+    );
   const cells = createCells<Runtime>(sql);
   const home: Runtime = {
     ...ground,

@@ -11,6 +11,7 @@ import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
 import { createInbound } from '../settlement/tracking/inbound.ts';
+import { stepProviderBalance } from '../settlement/tracking/provider-balance.ts';
 import { stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-transfer-alerts.ts';
@@ -37,6 +38,7 @@ const restMs = {
   statementLines: 10_000,
   dayReports: 10_000,
   disputes: 2_000,
+  providerBalance: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
   requestLog: 10_000,
@@ -97,6 +99,7 @@ export function runWorker(home: Runtime): Worker {
         loop('statementLines', () => stepStatementLines(home, provider)),
         loop('dayReports', () => stepDayReport(home, provider)),
         loop('disputes', () => stepDisputes(home, provider)),
+        loop('providerBalance', () => stepProviderBalance(home, provider)),
       );
     }),
   );

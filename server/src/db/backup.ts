@@ -15,6 +15,7 @@ import {
   type WrittenFile,
   writeBackupFile,
 } from './backup-file.ts';
+import { connectAlone } from './client.ts';
 import { databaseOfCommand } from './open.ts';
 import { withSessionOptions } from './pool.ts';
 import { APP } from './roles.ts';
@@ -78,21 +79,38 @@ const blockBytes = 256 * 1024;
 
 export async function backup(needs: Needs, file: string): Promise<BackedUp> {
   const database = await databaseOfCommand(needs, 'backup');
+  const url = database.embedded ? (database.migrationUrl ?? database.url) : database.url;
   try {
-    const client = await connectReading(
-      database.embedded ? (database.migrationUrl ?? database.url) : database.url,
-    );
+    const client = await connectReading(url);
     try {
       const tables: BackedUp['tables'] = [];
       const header = await takeSnapshot(client, needs.clock);
       const sealing = await sealingOf(needs, header);
       const written = await writeBackupFile(file, blocksOf(client, header, tables), sealing);
+      await noteBackedUp(needs, url, header.createdAt);
       return { ...written, createdAt: header.createdAt, tables, leftOut: header.leftOut };
     } finally {
       await client.end();
     }
   } finally {
     await database.close();
+  }
+}
+
+/** Alerts ask for the age of the newest copy. It is good without that: a database that was not migrated yet has no place for it. */
+async function noteBackedUp({ log }: Pick<Needs, 'log'>, url: string, createdAt: string): Promise<void> {
+  try {
+    const client = await connectAlone(url, 'vintem backup', { role: APP, search_path: 'vintem' });
+    try {
+      await client.query(
+        'UPDATE installation SET backed_up_at = $1 WHERE backed_up_at IS NULL OR backed_up_at < $1',
+        [createdAt],
+      );
+    } finally {
+      await client.end();
+    }
+  } catch (error) {
+    log.warn({ err: error }, 'the copy is made; the metrics cannot tell of it');
   }
 }
 

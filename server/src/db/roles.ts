@@ -10,6 +10,8 @@ import { sessionSettings } from './pool.ts';
  */
 export const OWNER = 'vintem_owner';
 export const APP = 'vintem_app';
+/** PostgreSQL's own role for what its statistics say. */
+const STATISTICS = 'pg_read_all_stats';
 
 interface Rights {
   login: string;
@@ -42,6 +44,9 @@ export async function prepareRoles(client: pg.Client, serviceLogin: string): Pro
     for (const role of [OWNER, APP]) {
       if (!(await roleExists(client, role))) await client.query(`CREATE ROLE ${role} NOLOGIN`);
     }
+    // For `replication_lag()` (server/sql/0048_monitored.sql). Only a superuser may give it.
+    if (rights.superuser && !(await mayWorkAs(client, rights, OWNER, STATISTICS)))
+      await client.query(`GRANT ${STATISTICS} TO ${OWNER}`);
     await join(client, rights, rights.login, OWNER);
     await join(client, rights, serviceLogin, APP);
     if (rights.schemaOwner === null) {

@@ -17,6 +17,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { leftOut } from '../../src/db/backup.ts';
 import { type Block, openBackupFile, purposeOfBackup } from '../../src/db/backup-file.ts';
+import { findEmbedded } from '../../src/db/embedded.ts';
 import { migrate, readMigrations } from '../../src/db/migrate.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
@@ -32,6 +33,8 @@ let file: string;
 /** What `backup` has said of `file`. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
 let told: any;
+/** What the metrics tell of it. */
+let noted: Date;
 let program: Program;
 let merchant: Merchant;
 let simulator: Simulator;
@@ -102,6 +105,10 @@ beforeAll(async () => {
   await load;
   expect({ code, stderr: stderr.replace(/^vintem: the copy .*\n/, '') }).toEqual({ code: 0, stderr: '' });
   told = JSON.parse(stdout);
+  const looks = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
+  await looks.connect();
+  noted = (await looks.query('SELECT backed_up_at AS at FROM vintem.installation')).rows[0].at;
+  await looks.end();
 
   await simulator.control('POST', `/control/payouts/${left.completed.replaceAll('-', '')}/complete`);
   await simulator.control('POST', `/control/payouts/${left.refused.replaceAll('-', '')}/refuse`);
@@ -225,6 +232,7 @@ describe('a backup', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     await expect(access(`${file}.part`)).rejects.toThrow();
     expect(told).toMatchObject({ file, bytes: (await stat(file)).size });
+    expect(noted.toISOString()).toBe(told.createdAt);
     const rows = Object.fromEntries(
       told.tables.map((one: { name: string; rows: number }) => [one.name, one.rows]),
     );

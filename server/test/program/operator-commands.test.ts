@@ -158,6 +158,20 @@ test('the balance of the provider, and lines of its statement that have no answe
   expect((await vintem(...dismiss, '--reason', 'settled by hand')).code).toBe(1);
 });
 
+/** A statement of the superuser's. */
+async function onDatabase(text: string, values: unknown[] = []): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
+  await client.connect();
+  try {
+    return (await client.query(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+const lastVerify = async () =>
+  (await onDatabase('SELECT verified_ok AS ok FROM vintem.installation WHERE verified_at IS NOT NULL'))[0];
+
 test('close: 0 where the books and the provider agree, 3 where they differ, 1 without a close, 2 for what is no day', async () => {
   // The worker closes the same days, and a balance may have to wait for its turn.
   await until(async () => (await vintem('close')).code === 0);
@@ -166,17 +180,14 @@ test('close: 0 where the books and the provider agree, 3 where they differ, 1 wi
   const close = ['close', '--day', day];
   expect(await vintem(...close)).toMatchObject({ code: 0, json: { complete: true } });
 
-  const database = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
-  await database.connect();
-  await database.query(
+  await onDatabase(
     `INSERT INTO vintem.connection_close (connection, day, opening_cents, in_cents, out_cents, refund_cents, fee_cents, held_cents,
         closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, closed_at, head)
       VALUES ('elsewhere', $1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, now(), now(), '')`,
     [day],
   );
   const differs = await vintem(...close);
-  await database.query(`DELETE FROM vintem.connection_close WHERE connection = 'elsewhere'`);
-  await database.end();
+  await onDatabase(`DELETE FROM vintem.connection_close WHERE connection = 'elsewhere'`);
   expect(differs.code).toBe(3);
   expect(differs.json.connections).toMatchObject([{ differenceCents: 1 }, { differenceCents: 0 }]);
 
@@ -194,14 +205,15 @@ test('verify: 0 while everything holds, 3 when something does not, which it then
   await writeFile(join(program.dataDir, 'other'), 'no anchor');
   expect((await vintem('verify', '--anchor', join(program.dataDir, 'other'))).code).toBe(2);
 
-  const damage = new pg.Client({ connectionString: (await findEmbedded(program.dataDir)) ?? '' });
-  await damage.connect();
-  await damage.query('UPDATE vintem.balance SET available = available + 1 WHERE operation_id = $1', [
+  await onDatabase('UPDATE vintem.balance SET available = available + 1 WHERE operation_id = $1', [
     merchant.operationId,
   ]);
-  await damage.end();
   const broken = await vintem('verify', '--account', merchant.ownerId);
   expect(broken).toMatchObject({ code: 3, json: { ok: false } });
+  // Monitoring asks for passes over all accounts.
+  expect(await lastVerify()).toEqual({ ok: true });
+  expect((await vintem('verify')).code).toBe(3);
+  expect(await lastVerify()).toEqual({ ok: false });
   const check = broken.json.checks.find((one: { ok: boolean }) => !one.ok);
   expect(check).toMatchObject({ number: 3, examined: 2 });
   expect(check.violations).toEqual([

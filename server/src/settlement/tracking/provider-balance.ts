@@ -1,0 +1,59 @@
+import { timestamp } from '../../db/pool.ts';
+import type { Statement } from '../../ports/sql.ts';
+import type { Provider, ProviderBalance } from '../../provider/provider.ts';
+import { type TrackingDeps, takeAllowedQuery } from './follow-up.ts';
+
+/** Out of an account that holds too little, payouts are refused: operators hear of it before. */
+const everyMs = 10 * 60_000;
+const claimMs = 2 * 60_000;
+
+/** A new connection is claimed and not asked: what it has to do first goes before. */
+const claim: Statement = {
+  name: 'balance_claim',
+  text: `WITH before AS (SELECT id, balance_due_at FROM connection
+        WHERE id = $1 AND (balance_due_at IS NULL OR balance_due_at <= $2) FOR NO KEY UPDATE SKIP LOCKED)
+    UPDATE connection c SET balance_due_at = $3 FROM before b WHERE c.id = b.id
+    RETURNING b.balance_due_at IS NOT NULL AS due`,
+};
+
+const note: Statement = {
+  name: 'balance_note',
+  text: `UPDATE connection SET balance_due_at = $2, balance_cents = coalesce($3, balance_cents),
+      balance_read_at = CASE WHEN $3 IS NULL THEN balance_read_at ELSE $4 END
+    WHERE id = $1 AND balance_due_at = $5`,
+};
+
+/** Keeps what the provider says of its account, for the metrics. @returns false: the next reading has its time */
+export async function stepProviderBalance(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  if (!provider.capabilities.hasBalance) return false;
+  const { connection } = provider;
+  const now = deps.clock.now();
+  const claimedTo = timestamp(now + claimMs);
+  const [claimed] = await deps.sql.run<{ due: boolean }>(claim, [connection, timestamp(now), claimedTo]);
+  if (!claimed?.due) return false;
+  const balance = await askBalance(deps, provider);
+  const readAt = deps.clock.now();
+  await deps.sql.run(note, [
+    connection,
+    timestamp(readAt + everyMs),
+    balance?.availableCents ?? null,
+    timestamp(readAt),
+    claimedTo,
+  ]);
+  return false;
+}
+
+/** @returns null: the provider did not say it, or no query of the shared limit was left */
+export async function askBalance(deps: TrackingDeps, provider: Provider): Promise<ProviderBalance | null> {
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) return null;
+  try {
+    return await provider.balance();
+  } catch (error) {
+    const { connection } = provider;
+    deps.log.warn({ err: error, connection }, "the provider's balance cannot be read");
+    return null;
+  } finally {
+    await slot.free();
+  }
+}
