@@ -1,4 +1,4 @@
-// Compiles src to dist, twice: declarations with their comments, and JavaScript without, which halves what is installed.
+// Writes src/contract.ts and compiles src to dist, twice: declarations with their comments, and JavaScript without, which halves what is installed.
 import { execFileSync } from 'node:child_process';
 import {
   mkdirSync,
@@ -12,6 +12,8 @@ import {
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+await import('./contract.js');
 
 const root = dirname(fileURLToPath(import.meta.url));
 const tsc = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');

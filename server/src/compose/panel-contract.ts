@@ -1,4 +1,3 @@
-import { readFile, writeFile } from 'node:fs/promises';
 import fastify from 'fastify';
 import { createLog } from '../ground/log.ts';
 import type { UseCases } from '../http/server.ts';
@@ -10,11 +9,9 @@ import { systemIds } from '../ports/ids.ts';
 import type { TestCalls } from '../test-mode/routes.ts';
 
 /**
- * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it.
- *
- * `node server/src/compose/panel-contract.ts --write FILE` writes it, `--check FILE` ends with 1 when the file says something else.
+ * What the panel's pages may ask of their back end, as an OpenAPI document: their client is generated from it. `node server/src/compose/panel-contract.ts` prints it.
  */
-async function panelDocument(): Promise<string> {
+export async function panelDocument(): Promise<string> {
   const app = fastify();
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   const config = {
@@ -41,16 +38,7 @@ async function panelDocument(): Promise<string> {
   mountPanel(app, runtime, { testCalls: {} } as UseCases & { testCalls: TestCalls });
   const answer = await app.inject({ url: `${panelPath}/openapi.json` });
   await app.close();
-  return `${JSON.stringify(JSON.parse(answer.body), null, 2)}\n`;
+  return answer.body;
 }
 
-const [what, file] = process.argv.slice(2);
-if ((what !== '--write' && what !== '--check') || file === undefined) {
-  throw new Error('usage: contract.ts --write FILE | --check FILE');
-}
-const document = await panelDocument();
-if (what === '--write') await writeFile(file, document);
-else if ((await readFile(file, 'utf8')) !== document) {
-  process.stderr.write(`${file} is not what the route schemas say: npm run contract\n`);
-  process.exitCode = 1;
-}
+if (import.meta.main) process.stdout.write(await panelDocument());

@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from 'node:module';
 import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
 import { expect, test } from 'vitest';
+import { panelDocument } from '../../src/compose/panel-contract.ts';
 import { printable } from '../../src/ground/printable.ts';
 
 /**
@@ -92,9 +93,11 @@ test.for(['server/src/', 'simulator/src/'])(
 
 test('no pattern of the API documents needs more than linear steps', async () => {
   const found: Found[] = [{ source: printable, flags: 'u', at: 'printable' }];
-  for (const document of ['contract/openapi.json', 'contract/panel.json']) {
-    found.push(...patternsOf(JSON.parse(await readFile(new URL(document, root), 'utf8')), document));
-  }
+  const documents = {
+    'contract/openapi.json': await readFile(new URL('contract/openapi.json', root), 'utf8'),
+    'the panel’s document': await panelDocument(),
+  };
+  for (const [name, text] of Object.entries(documents)) found.push(...patternsOf(JSON.parse(text), name));
   const different = new Map(found.map((one) => [one.source, one]));
   expect([...different.values()].filter(({ source, flags }) => !isLinear(source, flags))).toEqual([]);
 });

@@ -1,5 +1,5 @@
-// Writes src/contract.ts from contract/openapi.json; with --check it ends with 1 when the file says something else.
-import { readFile, writeFile } from 'node:fs/promises';
+// Writes src/contract.ts, the types of what the service takes and answers, from contract/openapi.json. Runs before each build.
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import openapiTS, { astToString } from '../panel/node_modules/openapi-typescript/dist/index.mjs';
 
 const file = new URL('src/contract.ts', import.meta.url);
@@ -33,7 +33,7 @@ const whole = astToString(types);
 const end = '    responses: never;\n';
 const components = `${whole.slice(whole.indexOf('export interface components'), whole.indexOf(end))}}`;
 const codes = document.components.schemas.Error.properties.code['x-extensible-enum'];
-const text = `// Generated from contract/openapi.json by sdk/generate.js. Do not edit.
+const text = `// Generated from contract/openapi.json by sdk/contract.js.
 
 /** Error codes of the service. More may be added. */
 export type ErrorCode =
@@ -42,9 +42,8 @@ ${codes.map((code) => `  | '${code}'`).join('\n')};
 ${components}
 `;
 
-if (process.argv.includes('--check')) {
-  if ((await readFile(file, 'utf8')) !== text) {
-    process.stderr.write('sdk/src/contract.ts is not what contract/openapi.json gives: npm run contract\n');
-    process.exitCode = 1;
-  }
-} else await writeFile(file, text);
+if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
+  const fresh = new URL(`src/contract.ts.${process.pid}`, import.meta.url);
+  await writeFile(fresh, text);
+  await rename(fresh, file);
+}
