@@ -1,12 +1,10 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util';
-import { distance } from 'fastest-levenshtein';
 import { type Config, readConfig, SettingFault } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import { type Answer, type CommandInput, UsageFault } from './command.ts';
-import { commands } from './commands.ts';
+import { findCommand, help, overview, parseWords, unknownCommand } from './words.ts';
 
 /**
  * The command line. Exit codes: 0 done, 1 failed, 2 wrong usage or settings, 3 `verify` found a violation. Answers go to
@@ -23,17 +21,13 @@ async function main(argv: string[]): Promise<number> {
   }
   const words = command.name.split(' ').length;
   try {
-    const { values, positionals } = parseArgs({
-      args: argv.slice(words),
-      options: { ...command.options, help: { type: 'boolean', short: 'h' }, json: { type: 'boolean' } },
-      allowPositionals: (command.operands ?? []).length > 0,
-    });
+    const { values, operands } = parseWords(command, argv.slice(words));
     if (values.help) {
       process.stdout.write(help(command));
       return 0;
     }
-    const operands = command.operands ?? [];
-    if (positionals.length !== operands.length) throw new UsageFault(`needs ${operands.join(' ')}`);
+    if (operands.length !== (command.operands ?? []).length)
+      throw new UsageFault(`needs ${(command.operands ?? []).join(' ')}`);
     const print = (answer: Answer): number => {
       process.stdout.write(values.json ? `${JSON.stringify(answer.json)}\n` : `${answer.text}\n`);
       return answer.exitCode ?? 0;
@@ -56,7 +50,7 @@ async function main(argv: string[]): Promise<number> {
       // With --json standard output is one document.
       say: (line: string) => (values.json ? process.stderr : process.stdout).write(`${line}\n`),
     };
-    const input: CommandInput = { values: values as CommandInput['values'], operands: positionals };
+    const input: CommandInput = { values, operands };
     const answer = await command.run(
       edge,
       input,
@@ -66,11 +60,6 @@ async function main(argv: string[]): Promise<number> {
   } catch (error) {
     return report(error, command.name);
   }
-}
-
-function findCommand(argv: string[]) {
-  const named = (words: number) => commands.find(({ name }) => name === argv.slice(0, words).join(' '));
-  return named(2) ?? named(1);
 }
 
 function report(error: unknown, name: string): number {
@@ -126,29 +115,6 @@ function endOnBugs(log: ReturnType<typeof createLog>): void {
   };
   process.on('uncaughtException', end);
   process.on('unhandledRejection', end);
-}
-
-function overview(): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
-  return `vintem COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\nSettings come from the environment; README.md lists them.\n`;
-}
-
-/** One line, with the commands that look most like what was written. */
-function unknownCommand(argv: string[]): string {
-  const written = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
-  const near = commands
-    .map(({ name }) => ({ name, edits: distance(name, written.slice(0, name.split(' ').length).join(' ')) }))
-    .filter(({ name, edits }) => edits <= 2 || name.startsWith(`${written[0]} `))
-    .sort((one, other) => one.edits - other.edits)
-    .slice(0, 3)
-    .map(({ name }) => `\`${name}\``);
-  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}? ` : '';
-  return `vintem: unknown command: ${argv.join(' ')}. ${hint}See: npx vintem --help\n`;
-}
-
-function help({ name, usage, about }: (typeof commands)[number]): string {
-  return `vintem ${name}${usage ? ` ${usage}` : ''}\n\n${about}\n\n  --json  one JSON document on standard output\n`;
 }
 
 process.exit(await main(process.argv.slice(2)));

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { finish } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Command } from '../../src/cli/command.ts';
+import { commands } from '../../src/cli/commands.ts';
+import { findCommand, help, overview, parseWords } from '../../src/cli/words.ts';
 
 let db: TestDatabase;
 let env: Record<string, string>;
@@ -108,13 +111,16 @@ describe('the command line', () => {
 
   it('explains itself, as a whole and each command', async () => {
     const whole = await finish(['--help'], env);
-    expect(whole.code).toBe(0);
-    const names = [...whole.stdout.matchAll(/^ {2}(\w+(?: \w+)?) {2,}/gm)].map(([, name]) => name as string);
-    expect(names).toContain('account create');
-    for (const name of names) {
-      const { code, stdout } = await finish([...name.split(' '), '--help'], env);
-      expect(code).toBe(0);
-      expect(stdout).toContain(`vintem ${name}`);
-    }
+    expect([whole.code, whole.stdout]).toEqual([0, overview()]);
+    const command = findCommand(['account', 'create']) as Command;
+    const one = await finish(['account', 'create', '--help'], env);
+    expect([one.code, one.stdout]).toEqual([0, help(command)]);
+  });
+
+  it.each(commands.map((command) => [command.name, command] as const))('explains %s', (name, command) => {
+    expect(overview()).toContain(`\n  ${name} `);
+    expect(findCommand([...name.split(' '), '--help'])).toBe(command);
+    expect(parseWords(command, ['--help']).values.help).toBe(true);
+    expect(help(command)).toContain(`vintem ${name}`);
   });
 });

@@ -1,0 +1,45 @@
+import { parseArgs } from 'node:util';
+import { distance } from 'fastest-levenshtein';
+import type { Command, CommandInput } from './command.ts';
+import { commands } from './commands.ts';
+
+/** What the command line makes of the words that it is given, and how it explains itself. */
+
+/** The command that the first one or two words name. */
+export function findCommand(argv: readonly string[]): Command | undefined {
+  const named = (words: number) => commands.find(({ name }) => name === argv.slice(0, words).join(' '));
+  return named(2) ?? named(1);
+}
+
+/** @throws what `parseArgs` throws when the words do not fit */
+export function parseWords(command: Command, args: string[]): CommandInput {
+  const { values, positionals } = parseArgs({
+    args,
+    options: { ...command.options, help: { type: 'boolean', short: 'h' }, json: { type: 'boolean' } },
+    allowPositionals: (command.operands ?? []).length > 0,
+  });
+  return { values: values as CommandInput['values'], operands: positionals };
+}
+
+export function overview(): string {
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
+  return `vintem COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\nSettings come from the environment; README.md lists them.\n`;
+}
+
+/** One line, with the commands that look most like what was written. */
+export function unknownCommand(argv: readonly string[]): string {
+  const written = argv.filter((word) => !word.startsWith('-')).slice(0, 2);
+  const near = commands
+    .map(({ name }) => ({ name, edits: distance(name, written.slice(0, name.split(' ').length).join(' ')) }))
+    .filter(({ name, edits }) => edits <= 2 || name.startsWith(`${written[0]} `))
+    .sort((one, other) => one.edits - other.edits)
+    .slice(0, 3)
+    .map(({ name }) => `\`${name}\``);
+  const hint = near.length > 0 ? `Did you mean ${near.join(', ')}? ` : '';
+  return `vintem: unknown command: ${argv.join(' ')}. ${hint}See: npx vintem --help\n`;
+}
+
+export function help({ name, usage, about }: Command): string {
+  return `vintem ${name}${usage ? ` ${usage}` : ''}\n\n${about}\n\n  --json  one JSON document on standard output\n`;
+}
