@@ -34,7 +34,8 @@ export function Closes() {
       >
         <ShownOperation />
       </PageHead>
-      <section className="card" aria-label={words.closes.title}>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
+      <section className="card scroll" tabIndex={0} aria-label={words.closes.title}>
         <Listed
           pages={pages}
           count={closes.length}
@@ -50,7 +51,6 @@ export function Closes() {
                     {words.closes[name]}
                   </th>
                 ))}
-                <th scope="col">{words.closes.seal}</th>
               </tr>
             </thead>
             <tbody>
@@ -58,18 +58,16 @@ export function Closes() {
                 <tr key={close.day}>
                   <td>
                     <strong className="num">{plainDay(close.day)}</strong>
+                    <div className="soft" title={`${words.closes.seal}: ${close.head}`}>
+                      {words.closes.sealOf(close.lastSeq)}{' '}
+                      <span className="mono">{close.head.slice(0, 8)}</span>
+                    </div>
                   </td>
                   {columns.map(({ name, cents }) => (
                     <td key={name} className="right" data-label={words.closes[name]}>
                       <Money cents={cents(close)} />
                     </td>
                   ))}
-                  <td className="soft" data-label={words.closes.seal} title={close.head}>
-                    <span>
-                      {words.closes.sealOf(close.lastSeq)}{' '}
-                      <span className="mono">{close.head.slice(0, 8)}</span>
-                    </span>
-                  </td>
                 </tr>
               ))}
             </tbody>

@@ -4,7 +4,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { endsAt } from '../../src/closes/day.ts';
+import { dayAfter, endsAt } from '../../src/closes/day.ts';
 import { closeDays } from '../../src/closes/step.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
 import { dayOf } from '../../src/statement/period.ts';
@@ -15,6 +15,12 @@ let service: Service;
 let merchant: Merchant;
 let browser: Browser;
 let page: Page;
+
+/** No midnight comes between what moves here and its close: it is all in the second day after this one. */
+const tomorrow = dayAfter(dayOf(Date.now()));
+const shownDay = dayAfter(tomorrow);
+const close = (day: string, closedDay: string | null) =>
+  closeDays(service.runtime, closedDay, endsAt(day) + 3_600_000);
 
 const open = async (path: string, title: string) => {
   await page.goto(service.url + path);
@@ -36,7 +42,6 @@ async function dispute(): Promise<void> {
 beforeAll(async () => {
   service = await openService({ worker: false });
   merchant = await service.newMerchant();
-  await merchant.receive(123_456);
   await newPerson(service, merchant.ownerId, 'ana@padaria.example');
   browser = await openBrowser();
   ({ page } = await openWindow(browser));
@@ -61,6 +66,8 @@ describe('before anything happened', () => {
 
 describe('a dispute', () => {
   test('is listed with what is held and how long its defence is taken', async () => {
+    await close(tomorrow, null);
+    await merchant.receive(123_456);
     await dispute();
     await open('/contestacoes', 'Contestações');
     const row = page.locator('tbody tr');
@@ -75,12 +82,12 @@ describe('a dispute', () => {
 
 describe('a closed day', () => {
   test('leads from its opening to its closing', async () => {
-    const today = dayOf(Date.now());
-    await closeDays(service.runtime, null, endsAt(today) + 3_600_000);
+    await close(shownDay, tomorrow);
     await open('/extrato', 'Extrato');
     await page.getByRole('link', { name: 'Fechamentos' }).click();
-    const row = page.locator('tbody tr');
-    await row.getByText(today.split('-').reverse().join('/')).waitFor();
+    const shown = shownDay.split('-').reverse().join('/');
+    const row = page.locator('tbody tr').filter({ hasText: shown });
+    await row.waitFor();
     expect(await row.innerText()).toMatch(/R\$\s1\.309,56[\s\S]*−R\$\s50,00[\s\S]*R\$\s1\.259,56/);
     await inspect(page, 'fechamentos');
   });
