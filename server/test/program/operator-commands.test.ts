@@ -1,15 +1,12 @@
-import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { finish } from '@vintem/testkit/command.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import { type Merchant, type Simulator, until } from '@vintem/testkit/service.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { findEmbedded } from '../../src/db/embedded.ts';
 
-const entry = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));
 let program: Program;
 let simulator: Simulator;
 let merchant: Merchant;
@@ -22,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => program?.remove(), 30_000);
 
 interface Ended {
-  code: number;
+  code: number | null;
   // biome-ignore lint/suspicious/noExplicitAny: what a test looks at is checked by the test
   json: any;
   errors: string;
@@ -31,20 +28,12 @@ interface Ended {
 /** `vintem ... --json`, beside the running service. */
 async function vintem(...words: string[]): Promise<Ended> {
   const env = {
-    PATH: process.env.PATH,
     DATA_DIR: program.dataDir,
     SIMULATOR_URL: program.simulatorUrl,
     LOG_LEVEL: 'silent',
   };
-  try {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [entry, ...words, '--json'], {
-      env,
-    });
-    return { code: 0, json: JSON.parse(stdout), errors: stderr };
-  } catch (error) {
-    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
-    return { code, json: stdout === '' ? null : JSON.parse(stdout), errors: stderr };
-  }
+  const { code, stdout, stderr } = await finish([...words, '--json'], env);
+  return { code, json: stdout === '' ? null : JSON.parse(stdout), errors: stderr };
 }
 
 test('conditions are set, and what is outside the limits is refused', async () => {
