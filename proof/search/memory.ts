@@ -10,7 +10,7 @@ import type { Refund } from '../../server/src/payments/refund.ts';
 import type { RefundSum } from '../../server/src/payments/refunds.sql.ts';
 import type { KnownReturns } from '../../server/src/payments/returns.sql.ts';
 import type { KnownReturn } from '../../server/src/payments/returns.ts';
-import type { Sql } from '../../server/src/ports/sql.ts';
+import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
@@ -120,8 +120,7 @@ export class Memory {
       open: (sealed) => sealed,
     };
     return {
-      // Only what makes an intent due, and times are jumped over here.
-      sql: { run: () => Promise.resolve([]) } as unknown as Sql,
+      sql: { run: (statement: Statement) => Promise.resolve(this.#rows(statement.name)) } as unknown as Sql,
       till,
       clock: {
         now: () => this.now,
@@ -152,6 +151,15 @@ export class Memory {
     };
   }
 
+  /** What is read beside the till: before a return to a payer is sent, what else may have taken its Pix. */
+  #rows(statement: string): unknown[] {
+    const { payment, refunds, returns } = this.stored;
+    if (statement === 'refund_of_payment') return [...refunds];
+    if (statement === 'known_return_read')
+      return returns.map((one) => ({ ...one, accountId, payment: payment?.id }));
+    return [];
+  }
+
   #uuid(): string {
     return `0190a000-${this.now.toString(16).slice(-4).padStart(4, '0')}-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`;
   }
@@ -176,6 +184,8 @@ export class Memory {
             return this.#refundSum() as Row;
           case 'refund_of_payment':
             return { accountId, paymentId: payment?.id, refunds } as Row;
+          case 'incident_reported_gone':
+            return { accountId, paymentId: payment?.id, ids: reportedGone(incidents, resolved) } as Row;
           case 'incident':
             return incidents.find((one) => one.accountId + one.reference === key) as Row | undefined;
           case 'incident_open':
@@ -314,6 +324,14 @@ function replaced<Row>(rows: readonly Row[], row: Row, id: keyof Row): Row[] {
   const at = rows.findIndex((one) => one[id] === row[id]);
   return at < 0 ? [...rows, row] : rows.with(at, row);
 }
+
+/** Refunds that failed here and that the provider reports as carried out, or with another amount. */
+const reportedGone = (incidents: readonly Incident[], resolved: ReadonlyMap<string, string>): string[] =>
+  incidents.flatMap(({ kind, reference }) => {
+    const [, id = '', reported] = reference.split(':');
+    const isGone = kind === 'refund_contradiction' && reported === 'completed';
+    return isGone || (kind === 'refund_mismatch' && !resolved.has(reference)) ? [id] : [];
+  });
 
 function caseOf(
   incident: Incident | undefined,

@@ -94,7 +94,10 @@ const truthOf = (bank: Bank): { payouts: PayoutTruth[]; charges: ChargeTruth[] }
     paid: payments.length > 0,
     received: payments.map((endToEnd) => ({
       endToEnd,
-      returns: (bank.payments.get(endToEnd)?.returns ?? []).map((one) => one.amountCents),
+      // A refund that is pending or failed has moved nothing.
+      returns: (bank.payments.get(endToEnd)?.returns ?? [])
+        .filter(({ state }) => state === undefined)
+        .map((one) => one.amountCents),
     })),
   })),
 });
@@ -129,7 +132,10 @@ function judge(
 const onlyAtTheEnd: ReadonlySet<number> = new Set([13, 24, 46, 51]);
 
 /** Incidents of which nothing is in the journal until a person has looked. */
-const nothingPosted: ReadonlySet<string> = new Set(['report_mismatch', 'contradiction', 'undecided']);
+const nothingPosted: ReadonlySet<string> = new Set([
+  ...['report_mismatch', 'contradiction', 'undecided'],
+  ...['refund_mismatch', 'refund_contradiction', 'refund_undecided'],
+]);
 
 /** The session itself, without a process: for looking. */
 const direct = (db: Database): Sql => {
@@ -144,6 +150,7 @@ const direct = (db: Database): Sql => {
 
 export interface Rows {
   payments: PaymentRow[];
+  refunds: { id: string; payment_id: string; status: string; reason: string; history: History }[];
   journals: { subject: string; template: string; reference: string; clearing: number; hash: Buffer }[];
   balances: object[];
   intents: object[];
@@ -158,13 +165,16 @@ interface PaymentRow {
   kind: 'deposit' | 'transfer';
   status: 'unknown' | 'pending' | 'paid' | 'completed' | 'failed' | 'expired' | 'cancelled';
   returned_cents: number;
-  history: { status: string; cause: { by: string } }[];
+  history: History;
 }
+
+type History = { status: string; cause: { by: string } }[];
 
 export function readRows(db: Database): Rows {
   const all = <Row>(text: string): Row[] => db.run<Row>(text, []);
   return {
     payments: all('SELECT * FROM payment ORDER BY account_id, id'),
+    refunds: all('SELECT * FROM refund ORDER BY account_id, id'),
     journals: all('SELECT * FROM journal ORDER BY account_id, chain_id, seq'),
     balances: all('SELECT * FROM balance ORDER BY account_id, operation_id'),
     intents: all('SELECT * FROM intent ORDER BY account_id, payment_id'),
@@ -201,6 +211,18 @@ export function checkEnd(rows: Rows, bank: Bank): Finding[] {
         must(payment.status === 'paid' || waits, 46, `a paid charge is ${payment.status}`);
       must(payment.status !== 'unknown' || waits, 46, 'a charge is still unknown');
     }
+  }
+  for (const { id, payment_id, status } of rows.refunds) {
+    const returns = [...bank.payments.values()].flatMap((one) => one.returns);
+    const made = returns.find((one) => one.id === id.replaceAll('-', ''));
+    const waits = incidents.has(payment_id);
+    must(status === 'completed' || status === 'failed' || waits, 46, `a refund is still ${status}`);
+    const gone = made !== undefined && made.state === undefined;
+    must(
+      gone === (status === 'completed') || waits,
+      13,
+      `a refund is ${status}, the provider says ${made?.state}`,
+    );
   }
   const known = new Set(rows.journals.map((one) => one.reference));
   for (const { txid, endToEnd, amountCents } of bank.payments.values()) {

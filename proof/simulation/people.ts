@@ -30,8 +30,10 @@ export function createPeople(parts: {
   call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
   say(line: string): void;
   findings: Finding[];
+  /** Money in suspense may go back to its payer. */
+  returns: boolean;
 }): People {
-  const { world, living, letters, chance, operations, requestKey, call, say, findings } = parts;
+  const { world, living, letters, chance, operations, requestKey, call, say, findings, returns } = parts;
 
   async function draft(operationId: string, again: boolean): Promise<void> {
     const { runtime } = living();
@@ -112,7 +114,7 @@ export function createPeople(parts: {
       // Where no money has moved yet only the provider's word could tell which is right: a person may leave it at that.
       const tried: Action[] = truthNeeded.has(kind)
         ? ['none']
-        : [chance.pick(['credit', 'writeoff']), 'debit', 'none'];
+        : [...(returns ? (['return'] as const) : []), chance.pick(['credit', 'writeoff']), 'debit', 'none'];
       for (const action of tried) {
         const done = await resolveIncident(operator, id, { action, reason: 'looked at' }).then(
           () => true,
@@ -145,6 +147,9 @@ const truthNeeded: ReadonlySet<string> = new Set([
   'contradiction',
   'undecided',
   'divergence',
+  'refund_mismatch',
+  'refund_contradiction',
+  'refund_undecided',
 ]);
 
 /** The mail server of the story: what it took, it keeps, whatever becomes of the process that sent it. */

@@ -8,6 +8,7 @@ import {
   nextTurnAt,
   passTime,
   settlePayout,
+  settleRefund,
 } from '../../simulator/src/bank.ts';
 import type { Desk } from '../../simulator/src/desk.ts';
 import { payoutNotice } from '../../simulator/src/efi.ts';
@@ -82,7 +83,20 @@ export interface Provider {
 /** Posts a delivery to the service; resolves with the status, or null without an answer. */
 export type Post = (body: string, signature: string) => Promise<number | null>;
 
-export function createProvider(world: World, random: Random, bank: Bank, post: Post): Provider {
+/** How the provider ends the refunds that are asked for: a refusal, in the answer or later, is an end like any other. */
+const refundEnds = [
+  ...['complete', 'complete', 'complete-in-answer', 'complete-in-answer'],
+  ...['stay-pending', 'refuse-in-answer', 'refuse-unlisted', 'refuse-later'],
+] as Bank['behaviour']['refund'][];
+
+export function createProvider(
+  world: World,
+  random: Random,
+  bank: Bank,
+  post: Post,
+  /** Of the refunds, so that what else a seed draws stays what it was. */
+  ofRefunds: Random = random,
+): Provider {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const desk: Desk = {
     bank,
@@ -115,6 +129,9 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
       for (const payout of bank.payoutList)
         if (payout.status === 'pending' && payout.settleAt === undefined)
           settlePayout(bank, desk.world, payout.idEnvio, 'completed');
+      for (const payment of bank.payments.values())
+        for (const refund of payment.returns)
+          if (refund.settleAt === undefined) settleRefund(bank, desk.world, payment, refund, 'completed');
       provider.wake();
     },
   };
@@ -229,6 +246,8 @@ export function createProvider(world: World, random: Random, bank: Bank, post: P
       returnForm: random.pick(['both', 'rtrId', 'id', 'changing'] as const),
       query: fault === 'notFound' ? 'not-found' : fault === 'stale' ? 'stale' : 'answer',
     };
+    if (request.method === 'PUT' && url.pathname.includes('/devolucao/'))
+      bank.behaviour = { ...bank.behaviour, refund: ofRefunds.pick(refundEnds) };
     const outcome = providerApi(desk, {
       method: request.method,
       path: url.pathname.slice(1).split('/').map(decodeURIComponent),

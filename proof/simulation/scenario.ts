@@ -32,6 +32,7 @@ import { createLetters, createPeople } from './people.ts';
 import { createProvider, type Faults, noFaults, type Provider } from './provider.ts';
 import { type Random, random } from './random.ts';
 import { createReceiver, receiverUrl } from './receiver.ts';
+import { createRefunds } from './refunds.ts';
 import { scryptAtOnce } from './scrypt.ts';
 import { createService, type Life, type Service, secrets } from './service.ts';
 import { createWorld, type SqlFaults, type World } from './world.ts';
@@ -50,6 +51,8 @@ export interface Run {
   short?: boolean;
   /** People act as well: drafts are made and confirmed, incidents are resolved. */
   people?: boolean;
+  /** What was paid is refunded, and what stands in suspense may go back to its payer. */
+  refunds?: boolean;
   /** Keep each step. */
   traced?: boolean;
 }
@@ -288,8 +291,12 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   const chance = random(run.seed);
   const bank = structuredClone(base.bank);
   const world = createWorld(db, random(run.seed ^ 0x5eed), base.at);
-  const provider = createProvider(world, random(run.seed ^ 0x9a9a), bank, (body, signature) =>
-    post(service, base.token, body, signature).finally(() => told('delivery')),
+  const provider = createProvider(
+    world,
+    random(run.seed ^ 0x9a9a),
+    bank,
+    (body, signature) => post(service, base.token, body, signature).finally(() => told('delivery')),
+    random(run.seed ^ 0x7e7e),
   );
   /** What takes the database away when it happens next. */
   let trigger: { kind: string; goAway(): void } | null = null;
@@ -355,9 +362,23 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
         call: caller(service, base.key),
         say,
         findings,
+        returns: run.refunds === true,
       })
     : null;
   people?.plan();
+  const giving = random(run.seed ^ 0x4b4b);
+  const refunds = run.refunds
+    ? createRefunds({
+        world,
+        chance: giving,
+        operations: base.operations,
+        requestKey: () => uuidOf(giving),
+        call: caller(service, base.key),
+        say,
+        findings,
+      })
+    : null;
+  refunds?.plan();
   let calm = false;
   if (people && own.chance(0.5)) {
     // Longer than a command waits, and begun by what a catch stands behind: an answer that cannot be written down, a look-up
@@ -427,6 +448,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     life = await born();
     say('another process was born');
     merchant.again();
+    refunds?.again();
   }
   const points = world.points();
 
@@ -442,6 +464,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   tellAgain(db, bank, world.now());
   provider.wake();
   merchant.again();
+  refunds?.again();
   // A charge with an open incident waits until the incident is resolved, and then has its own time limit.
   const settled = (): Promise<boolean> => {
     const end = world.now() + 48 * hour;
@@ -480,6 +503,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   );
   findings.push(...checkEnd(rows, bank), ...receiver.findings);
   if (people) findings.push(...people.check(rows));
+  if (refunds) findings.push(...refunds.check(rows));
   if (habits.delivers) findings.push(...checkEvents(db, receiver));
   for (const id of merchant.acknowledged())
     if (!rows.payments.some((payment) => payment.id === id))
@@ -489,6 +513,11 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     for (const [at, step] of history.entries())
       world.count(`${kind} ${history[at - 1]?.status ?? 'new'} -> ${step.status} by ${step.cause.by}`);
   }
+  for (const { history, reason } of rows.refunds)
+    for (const [at, step] of history.entries())
+      world.count(
+        `refund ${reason} ${history[at - 1]?.status ?? 'new'} -> ${step.status} by ${step.cause.by}`,
+      );
   for (const { kind } of rows.incidents) world.count(`incident ${kind}`);
   life.process.kill();
   const digest = createHash('sha256').update(world.trace.hash()).update(digestOf(rows, bank)).digest('hex');

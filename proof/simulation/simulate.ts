@@ -110,7 +110,14 @@ const mustHappen: readonly string[] = [
       'transfer draft -> cancelled by api',
       'transfer draft -> cancelled by clock',
     ],
-    ['resolved by credit', 'resolved by writeoff', 'resolved by none'],
+    ['resolved by credit', 'resolved by writeoff', 'resolved by none', 'resolved by return'],
+    [
+      'refund requested new -> unknown by api',
+      'refund requested unknown -> completed by answer',
+      'refund requested pending -> completed by webhook',
+      'refund requested unknown -> failed by answer',
+      'refund odd_money new -> unknown by operator',
+    ],
   );
 
 export interface SimulationOptions {
@@ -181,8 +188,9 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
     if (figures.seeds >= 50 && leftMs < 0) break;
     // A long story for what takes time, and a short one of which every call is a death once.
     const people = seed % 2 === 0;
-    const long: Run = { seed, crash: null, people };
-    const short: Run = { seed, crash: null, short: true, people };
+    const refunds = seed % 3 === 0;
+    const long: Run = { seed, crash: null, people, refunds };
+    const short: Run = { seed, crash: null, short: true, people, refunds };
     const first = await play(short);
     const chain = (at: number): Run => ({
       seed: seed + at * chainSeeds,
@@ -190,6 +198,7 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       deaths: deathsInChain,
       short: at % 2 === 0,
       people,
+      refunds,
     });
     const once = [
       [long, (await play(long)).digest],
@@ -234,8 +243,8 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** What repeats it. */
-const flagsOf = ({ seed, short, people, deaths, crash }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+const flagsOf = ({ seed, short, people, refunds, deaths, crash }: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome): string {
@@ -270,6 +279,7 @@ if (import.meta.main) {
       deaths: { type: 'string' },
       short: { type: 'boolean', default: false },
       people: { type: 'boolean', default: false },
+      refunds: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '50' },
       seconds: { type: 'string' },
@@ -288,6 +298,7 @@ if (import.meta.main) {
       ...(given.deaths === undefined ? {} : { deaths: Number(given.deaths) }),
       short: given.short,
       people: given.people,
+      refunds: given.refunds,
     };
     const outcome = await stage.play(run);
     console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));

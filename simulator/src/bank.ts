@@ -698,7 +698,9 @@ export function requestRefund(
   const { amountCents, message } = request;
   const refund: PixReturn = { id, rtrId, amountCents, at, state: 'pending', message };
   payment.returns.push(refund);
-  if (behaviour !== 'stay-pending') {
+  if (behaviour === 'complete-in-answer')
+    writes.push(...settleRefund(bank, world, payment, refund, 'completed'));
+  else if (behaviour !== 'stay-pending') {
     refund.settleAs = behaviour === 'refuse-later' ? 'failed' : 'completed';
     refund.settleAt = at + bank.behaviour.settleAfterMs;
     addDue(bank.due, refund.settleAt, { payment, refund });

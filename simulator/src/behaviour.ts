@@ -27,6 +27,7 @@ export const choices = {
   ],
   refund: [
     'complete',
+    'complete-in-answer',
     'stay-pending',
     'refuse-in-answer',
     'refuse-unlisted',
