@@ -12,6 +12,8 @@ export interface ApiPixBank {
   /** Null: known to have none that works like the live one. */
   test: Place | null;
   token: Said<TokenForm>;
+  /** Permissions that are asked for with a token, where the bank wants them named; `scopes` of the credentials goes before it. */
+  scopes?: Said<string>;
   /** With an id of its own on each call. */
   correlationHeader?: Said<string>;
   /** Header that carries the client's id. */
@@ -45,7 +47,12 @@ const seen = <T>(value: T, file: string): Said<T> => ({ value, sure: 'client', s
 const disputed = <T>(value: T, source: string): Said<T> => ({ value, sure: 'differs', source });
 
 const basicForm: TokenForm = { body: 'form', client: 'basic' };
-const receiptScopes = 'cob.read cob.write pix.read pix.write webhook.read webhook.write';
+/** As the client asks, and what API Pix 2.9.0 demands for the calls about webhooks. Refunds need `pix.write`, and not every application has it. */
+const receiptScopes = (file: string): Said<string> => ({
+  value: 'cob.read cob.write pix.read pix.write webhook.read webhook.write',
+  sure: 'client',
+  source: `${unit(file)} for cob and pix; API Pix 2.9.0 of the Central Bank for webhook`,
+});
 
 export const banks = {
   bb: {
@@ -58,7 +65,8 @@ export const banks = {
       url: seen('https://api.hm.bb.com.br/pix/v2', 'BancoDoBrasil'),
       tokenUrl: seen('https://oauth.hm.bb.com.br/oauth/token', 'BancoDoBrasil'),
     },
-    token: seen({ ...basicForm, scope: receiptScopes }, 'BancoDoBrasil'),
+    token: seen(basicForm, 'BancoDoBrasil'),
+    scopes: receiptScopes('BancoDoBrasil'),
     appKeyQuery: seen('gw-dev-app-key', 'BancoDoBrasil'),
     codeField: seen('textoImagemQRcode', 'BancoDoBrasil'),
   },
@@ -97,7 +105,8 @@ export const banks = {
     },
     // Its sandbox takes a fixed token of the portal, and no client.
     test: null,
-    token: seen({ body: 'form', client: 'none', scope: receiptScopes }, 'Sicoob'),
+    token: seen({ body: 'form', client: 'none' }, 'Sicoob'),
+    scopes: receiptScopes('Sicoob'),
     clientIdHeader: seen('client_id', 'Sicoob'),
     codeField: seen('brcode', 'Sicoob'),
   },
@@ -111,7 +120,8 @@ export const banks = {
       url: seen('https://api-pix-h.sicredi.com.br/api/v2', 'Sicredi'),
       tokenUrl: seen('https://api-pix-h.sicredi.com.br/oauth/token', 'Sicredi'),
     },
-    token: seen({ ...basicForm, scope: receiptScopes }, 'Sicredi'),
+    token: seen(basicForm, 'Sicredi'),
+    scopes: receiptScopes('Sicredi'),
   },
   bradesco: {
     name: 'Bradesco',

@@ -73,7 +73,8 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     queryPayoutByOwnId: false,
     canListCharges: true,
     canListPayouts: false,
-    canRefund: true,
+    // Without the permission a refund is refused here, before it is recorded, and not by the bank.
+    canRefund: options.token.scope === undefined || needed.includes('pix.write'),
     canDispute: false,
     hasBalance: false,
     repeatIsSafe: true,
@@ -236,6 +237,15 @@ function adapterOf(bank: ApiPixBank): Adapter {
               about: 'developer application key of the same application',
             },
           }),
+      ...(bank.scopes === undefined
+        ? {}
+        : {
+            scopes: {
+              required: false,
+              secret: false,
+              about: `permissions of the application, separated by spaces; default: ${bank.scopes.value}`,
+            },
+          }),
       tokenUrl: {
         required: false,
         secret: false,
@@ -257,7 +267,7 @@ function adapterOf(bank: ApiPixBank): Adapter {
         test,
         url,
         tokenUrl: credentials.tokenUrl ?? tokenUrlOf(bank, url, simulated),
-        token: bank.token.value,
+        token: { ...bank.token.value, ...scopeOf(bank, credentials.scopes) },
         clientId,
         clientSecret,
         pixKey,
@@ -278,6 +288,18 @@ function adapterOf(bank: ApiPixBank): Adapter {
       });
     },
   };
+}
+
+/** What every charge needs. */
+const leastScopes = ['cob.read', 'cob.write', 'pix.read'];
+
+/** @throws CredentialFault for permissions without which no charge can be made and followed */
+function scopeOf(bank: ApiPixBank, given: string | undefined): Pick<TokenForm, 'scope'> {
+  if (bank.scopes === undefined) return {};
+  const scopes = (given ?? bank.scopes.value).split(/\s+/).filter(Boolean);
+  const missing = leastScopes.filter((scope) => !scopes.includes(scope));
+  if (missing.length > 0) throw new CredentialFault(`scopes: must name ${missing.join(', ')}`);
+  return { scope: scopes.join(' ') };
 }
 
 /** @throws CredentialFault for an address that the table does not know */

@@ -87,6 +87,14 @@ const serverCertificate =
   /SELF_SIGNED|CERT_HAS_EXPIRED|CERT_NOT_YET_VALID|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|CERT_(REVOKED|UNTRUSTED)/;
 
 function notReached(detail: string): Finding {
+  if (/invalid_scope/.test(detail))
+    return {
+      check: 'scopes',
+      ok: false,
+      message: `the provider does not grant the permissions that are asked for: ${detail}`,
+      action:
+        "tick them in the application, in the provider's panel, or name those that it grants as `scopes` in the credentials",
+    };
   const refused = /status (400|401|403)/.test(detail);
   if (serverCertificate.test(detail))
     return {

@@ -62,7 +62,8 @@ export function createTokens(options: TokenOptions): Tokens {
       maxBytes: 64 * 1024,
       ...(options.certificate === undefined ? {} : { certificate: options.certificate }),
     });
-    if (answer.status !== 200 && answer.status !== 201) throw new Error(`status ${answer.status}`);
+    if (answer.status !== 200 && answer.status !== 201)
+      throw new Error(`status ${answer.status}${errorOf(answer.text)}`);
     const fetched = readToken(answer.text);
     if (fetched === null) throw new Error('an answer that cannot be read');
     if (fetched.scopes !== null) options.onScopes?.(fetched.scopes);
@@ -123,6 +124,16 @@ function requestOf({ url, clientId, clientSecret, form = efiForm }: TokenOptions
         body: new URLSearchParams(fields).toString(),
       };
     }
+  }
+}
+
+/** The code of RFC 6749, 5.2, such as `invalid_scope`. */
+function errorOf(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: unknown };
+    return typeof error === 'string' && /^[a-z_]{1,40}$/.test(error) ? ` ${error}` : '';
+  } catch {
+    return '';
   }
 }
 

@@ -110,6 +110,37 @@ describe('the forms of tokens', () => {
     expect(create.headers?.client_id).toBe('an id');
   });
 
+  test('the permissions that the application has: a bank refuses a token for others', async () => {
+    const create = (scopes?: string) =>
+      apiPixAdapters.sicredi.create(
+        {
+          name: 'bank',
+          test: false,
+          simulated: false,
+          url: banks.sicredi.live.url.value,
+          credentials: { clientId: 'an id', clientSecret: 's', pixKey: 'chave', ...(scopes && { scopes }) },
+          certificate: null,
+        },
+        { net, clock: systemClock, log: createLog('silent') },
+      );
+    const tokens: string[] = [];
+    const net = {
+      async request({ body }: NetRequest) {
+        tokens.push(String(body));
+        return { status: 400, headers: {}, text: JSON.stringify({ error: 'invalid_scope' }) };
+      },
+    } as unknown as Net;
+    expect(create().capabilities.canRefund).toBe(true);
+    const receives = create('cob.read  cob.write pix.read webhook.read webhook.write');
+    expect(receives.capabilities.canRefund).toBe(false);
+    const findings = await receives.diagnose({ webhookUrl: 'https://loja.example/hooks' });
+    expect(fieldsOf(tokens[0]).scope).toBe('cob.read cob.write pix.read webhook.read webhook.write');
+    expect(findings).toMatchObject([
+      { check: 'scopes', ok: false, message: expect.stringContaining('invalid_scope') },
+    ]);
+    expect(() => create('cob.read pix.write')).toThrow('scopes: must name cob.write, pix.read');
+  });
+
   test('the grant in the address, and the client in the body', async () => {
     const { token } = await asked('santander', banks.santander.live.url.value);
     expect(token.url).toMatch(/\?grant_type=client_credentials$/);
