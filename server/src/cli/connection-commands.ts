@@ -10,6 +10,7 @@ import {
   restoreCredentials,
   retireConnection,
   rotateCredentials,
+  routeCharges,
   setConnection,
   showConnection,
   testConnection,
@@ -152,6 +153,23 @@ export const connectionCommands: Command[] = [
     operands: ['NAME'],
     run: async (edge, { operands: [name = ''] }) =>
       answer(await withProviders(edge, 'connection retire', (deps) => retireConnection(deps, name))),
+  },
+  {
+    name: 'account route',
+    usage: 'OWNER_ID --charges N,N|none',
+    about:
+      'the connections that new charges go to, in this order, while the breaker of its own one is open; transfers never do',
+    options: { charges: { type: 'string' } },
+    operands: ['OWNER_ID'],
+    run: async (edge, { values, operands }) => {
+      const accountId = uuid(operands[0] as string, 'OWNER_ID');
+      const given = required(values, 'charges');
+      const names = given === 'none' ? [] : given.split(',');
+      const json = await onAccount(edge, 'account route', accountId, (context) =>
+        routeCharges(operatorOf(context), accountId, names),
+      );
+      return { json, text: `charges of ${accountId} go to ${[json.connection, ...names].join(', then ')}` };
+    },
   },
   {
     name: 'account move',

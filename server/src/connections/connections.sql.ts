@@ -18,11 +18,14 @@ export interface ConnectionRow {
   createdAt: number | null;
   /** Accounts that are bound to it. */
   accounts: number;
+  /** Accounts that have it in their list for charges. */
+  routed: number;
 }
 
 const columns = `c.id AS name, c.adapter, c.mode, c.test, c.simulated, c.url, c.credentials,
   c.certificate_expires_at AS "certificateExpiresAt", c.state, c.version, c.created_at AS "createdAt",
-  (SELECT count(*) FROM account a WHERE a.connection = c.id) AS accounts`;
+  (SELECT count(*) FROM account a WHERE a.connection = c.id) AS accounts,
+  (SELECT count(*) FROM account a WHERE c.id = ANY (a.charge_fallback)) AS routed`;
 
 const list: Statement = { name: 'connections', text: `SELECT ${columns} FROM connection c ORDER BY c.id` };
 
@@ -153,6 +156,18 @@ export const lockAccount = async (
   accountId: string,
 ): Promise<{ connection: string; test: boolean } | undefined> =>
   (await tx.run<{ connection: string; test: boolean }>(bound, [accountId]))[0];
+
+const route: Statement = {
+  name: 'connection_route',
+  text: 'UPDATE account SET charge_fallback = $2::text[] WHERE id = $1',
+};
+
+/** Where new charges of an account go, in this order, while its own connection takes none. */
+export const setChargeFallback = (
+  tx: Queries,
+  accountId: string,
+  connections: readonly string[],
+): Promise<unknown> => tx.run(route, [accountId, connections]);
 
 const bind: Statement = {
   name: 'connection_bind',

@@ -16,6 +16,7 @@ import {
   lockAccount,
   lockConnection,
   type Mode,
+  setChargeFallback,
   updateConnection,
 } from './connections.sql.ts';
 import {
@@ -209,6 +210,7 @@ export function setConnection(
     const { mode = row.mode } = wanted;
     if (mode === 'own' && row.accounts > 1)
       throw new OperatorRefused(`${row.accounts} accounts are bound to it: own takes one`);
+    if (mode === 'own') requireNotRouted(row);
     if (wanted.url === undefined) return { ...row, mode };
     if (row.simulated) throw new OperatorRefused("the simulator's address is SIMULATOR_URL");
     const url = requireSafeUrl(wanted.url);
@@ -224,8 +226,16 @@ export function retireConnection(deps: ConnectionDeps, name: string): Promise<Co
       throw new OperatorRefused(
         `${row.accounts} accounts are bound to it: move them first (vintem account move)`,
       );
+    requireNotRouted(row);
     return { ...row, state: 'retired' };
   });
+}
+
+function requireNotRouted({ routed }: ConnectionRow): void {
+  if (routed > 0)
+    throw new OperatorRefused(
+      `${routed} accounts have it in their list for charges: change those first (vintem account route)`,
+    );
 }
 
 async function change(
@@ -242,7 +252,7 @@ async function change(
   const after = await changed(before, adapterNamed(before.adapter));
   await deps.sql.tx(async (tx) => {
     const row = await lockConnection(tx, name);
-    if (row?.version !== before.version || row.accounts !== before.accounts)
+    if (row?.version !== before.version || row.accounts !== before.accounts || row.routed !== before.routed)
       throw new OperatorRefused('it was changed at the same moment: try again');
     await updateConnection(tx, after);
     await record(deps, tx, action, name, { mode: after.mode, state: after.state });
@@ -331,6 +341,46 @@ export async function moveAccount(
     await record(operator, tx, 'account.move', accountId, { from: account.connection, to: name });
   });
   return { ownerId: accountId, connection: name };
+}
+
+/** More would be no routing but a search for a provider that is up. */
+const fallbackMost = 4;
+
+/**
+ * Where new charges of an account go, in this order, while the breaker of its own connection is open; empty: nowhere. Charges that are
+ * committed stay where they are.
+ * @throws OperatorRefused a connection cannot take charges of this account
+ */
+export async function routeCharges(
+  operator: Operator,
+  accountId: string,
+  names: readonly string[],
+): Promise<{ ownerId: string; connection: string; charges: readonly string[] }> {
+  if (new Set(names).size !== names.length) throw new OperatorRefused('a connection is named twice');
+  if (names.length > fallbackMost) throw new OperatorRefused(`at most ${fallbackMost} connections`);
+  const connection = await operator.sql.tx(async (tx) => {
+    const account = await lockAccount(tx, accountId);
+    if (!account) throw new OperatorRefused('no such account');
+    for (const name of names) await requireRoutable(tx, name, account);
+    await setChargeFallback(tx, accountId, names);
+    await record(operator, tx, 'account.route', accountId, { charges: names });
+    return account.connection;
+  });
+  return { ownerId: accountId, connection, charges: names };
+}
+
+async function requireRoutable(
+  tx: Transaction,
+  name: string,
+  account: { connection: string; test: boolean },
+): Promise<void> {
+  if (name === account.connection) throw new OperatorRefused(`the account is bound to ${name} already`);
+  const row = await lockConnection(tx, name);
+  if (!row) throw new OperatorRefused(`no connection ${name}`);
+  if (row.state === 'retired') throw new OperatorRefused(`${name} is retired`);
+  if (row.mode === 'own') throw new OperatorRefused(`${name} belongs to one account: its mode is own`);
+  if (row.test !== account.test)
+    throw new OperatorRefused(`${name} and ${account.connection} do not both move money`);
 }
 
 /**

@@ -10,6 +10,8 @@ export interface KeyHolder {
   test: boolean;
   /** The provider connection that the account is bound to. */
   connection: string;
+  /** Where a new charge may go, in this order, while that one takes none; absent: nowhere. */
+  chargeFallback?: readonly string[];
   /** Null: a person in the panel, whose session was checked when the request came in. */
   keyId: string | null;
   /** The person in the panel; absent: a key, or the command line. */

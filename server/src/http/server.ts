@@ -322,6 +322,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
         accountNumber: key.accountNumber,
         test: key.test,
         connection: key.connection,
+        chargeFallback: key.chargeFallback,
         keyId: key.id,
         permissions: key.permissions,
         requestId: request.id,

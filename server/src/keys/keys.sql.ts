@@ -10,6 +10,7 @@ export interface StoredKey {
   accountNumber: number;
   test: boolean;
   connection: string;
+  chargeFallback: string[];
   permissions: Permission[];
   hash: Buffer;
   pepperId: string;
@@ -25,7 +26,7 @@ export interface StoredKey {
 
 const selectKey: Statement = {
   name: 'key_read',
-  text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, a.connection, k.permissions, k.hash,
+  text: `SELECT k.id, k.account_id AS "accountId", a.number AS "accountNumber", a.test, a.connection, a.charge_fallback AS "chargeFallback", k.permissions, k.hash,
       k.pepper_id AS "pepperId", k.ips, k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
       k.last_used_at AS "lastUsedAt", k.woken_at AS "wokenAt", a.rate_quotas AS quotas
     FROM api_key k JOIN account a ON a.id = k.account_id WHERE k.id = $1`,

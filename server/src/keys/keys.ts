@@ -271,6 +271,7 @@ export interface VerifiedKey {
   accountNumber: number;
   test: boolean;
   connection: string;
+  chargeFallback: readonly string[];
   permissions: ReadonlySet<Permission>;
   expiresAt: number | null;
   lastUsedAt: number | null;
@@ -324,6 +325,7 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       accountNumber: stored.accountNumber,
       test: stored.test,
       connection: stored.connection,
+      chargeFallback: stored.chargeFallback,
       permissions: new Set(stored.permissions),
       expiresAt: stored.expiresAt,
       lastUsedAt: stored.lastUsedAt,

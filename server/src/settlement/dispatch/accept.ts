@@ -1,3 +1,4 @@
+import { ApiError } from '../../ground/errors.ts';
 import type { Caller } from '../../http/auth.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
@@ -19,10 +20,40 @@ export interface Accepted {
 }
 
 /**
+ * Accepts a payment on the account's connection. A charge goes to the next connection of the account's list where this one's breaker is open: it was
+ * refused before anything was committed, so its creation was certainly not sent. Whatever was committed stays with its connection, and a
+ * repeat of its request key finds it there. A payout has one connection.
+ * @throws ApiError as `acceptOn` does; where no connection takes the charge, what the first one said
+ */
+export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
+  const fallback = order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];
+  let refused: unknown;
+  for (const connection of [caller.connection, ...fallback]) {
+    try {
+      return await acceptOn(deps, { ...caller, connection }, order);
+    } catch (error) {
+      refused ??= error;
+      const tries = connection === caller.connection ? breakerIsOpen(error) : takesNoCharge(error);
+      if (!tries) throw error;
+    }
+  }
+  throw refused;
+}
+
+const breakerIsOpen = (error: unknown): boolean =>
+  error instanceof ApiError && error.code === 'provider_unavailable';
+
+/** Of a fallback: its own breaker is open, or it cannot receive. */
+const takesNoCharge = (error: unknown): boolean =>
+  breakerIsOpen(error) ||
+  (error instanceof ApiError &&
+    (error.code === 'provider_not_configured' || error.code === 'not_offered_by_provider'));
+
+/**
  * Commits a payment, sends it or leaves it to a worker, and waits for its outcome as long as the order says.
  * @throws ApiError what refuses the order (`admission.ts`), or 503 when nothing is known to be committed
  */
-export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
+async function acceptOn(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
   const { accountId, operationId, accountNumber } = caller;
   const { kind, requestKey, asked, pixKey } = order;
   const plan = planDispatch(deps, caller, kind, order.waitMs);

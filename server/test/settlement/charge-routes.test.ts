@@ -1,0 +1,196 @@
+import { type Merchant, openService, type Service, simulatorAt, until } from '@vintem/testkit/service.ts';
+import { journalsOf, providerIdOf, reservedCents } from '@vintem/testkit/settlement.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type ConnectionDeps,
+  createConnection,
+  retireConnection,
+  routeCharges,
+  setConnection,
+} from '../../src/connections/connections.ts';
+
+/**
+ * A charge goes to the next connection of its account's list only where its creation was certainly not sent: while the breaker is open,
+ * nothing is committed. What was committed stays where it is, whatever became of it. A payout has one connection.
+ */
+
+let service: Service;
+let deps: ConnectionDeps;
+let merchant: Merchant;
+let poor: Merchant;
+const desks = { simulator: '', reserva: '/woovi', segunda: '/inter' };
+
+beforeAll(async () => {
+  service = await openService();
+  deps = {
+    ...service.runtime,
+    actor: 'tester',
+    config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
+  };
+  for (const [name, adapter] of [
+    ['reserva', 'woovi'],
+    ['segunda', 'inter'],
+  ] as const)
+    await createConnection(deps, {
+      name,
+      adapter,
+      mode: 'shared',
+      url: null,
+      credentials: null,
+      simulated: true,
+    });
+  await until(
+    async () => service.runtime.providers.has('reserva') && service.runtime.providers.has('segunda'),
+  );
+  merchant = await service.newMerchant();
+  poor = await service.newMerchant();
+  await routeCharges(deps, merchant.ownerId, ['reserva', 'segunda']);
+  await merchant.receive(5_000);
+});
+afterAll(async () => {
+  const balances = new Map<string, number>();
+  for (const [name, provider] of service.runtime.providers)
+    balances.set(name, (await provider.balance()).availableCents);
+  const wrong = await violationsOfBooks(service, {
+    provider: { payouts: [], charges: [], balanceCents: null, balances },
+  });
+  await service.close();
+  expect(wrong).toEqual([]);
+});
+beforeEach(async () => {
+  await service.database.admin('DELETE FROM breaker');
+  for (const path of Object.values(desks)) await simulatorAt(service.simulator.url + path).behave({});
+});
+
+/** Refuses every call of a kind: its probe is not due. */
+const opened = (connection: string, call: string) =>
+  service.database.admin(
+    `INSERT INTO breaker (connection, call, open, probe_at, changed_at) VALUES ($1, $2, true, now() + interval '1 h', now())`,
+    [connection, call],
+  );
+
+/** Which providers have a charge with this id. */
+async function providersOf(id: string): Promise<string[]> {
+  const names: string[] = [];
+  for (const [name, path] of Object.entries(desks)) {
+    const { body } = await simulatorAt(service.simulator.url + path).control(
+      'GET',
+      `/control/state?txid=${providerIdOf(id)}`,
+    );
+    if (body.charges.length > 0) names.push(name);
+  }
+  return names;
+}
+
+const connectionOf = async (id: string): Promise<string | undefined> =>
+  (
+    await service.database.admin<{ connection: string }>('SELECT connection FROM payment WHERE id = $1', [id])
+  )[0]?.connection;
+
+describe('a charge', () => {
+  test('goes to the account’s own connection while that takes it', async () => {
+    const { body } = await merchant.charge();
+    expect([await connectionOf(body.id), await providersOf(body.id)]).toEqual(['simulator', ['simulator']]);
+  });
+
+  test('goes to the next one while the breaker is open, remembers it, and is paid there', async () => {
+    await opened('simulator', 'charge');
+    const { status, body } = await merchant.charge({ amountCents: 700 });
+    expect([status, body.status]).toEqual([201, 'pending']);
+    expect([await connectionOf(body.id), await providersOf(body.id)]).toEqual(['reserva', ['reserva']]);
+    await service.database.admin('DELETE FROM breaker');
+    const reserva = simulatorAt(service.simulator.url + desks.reserva);
+    await reserva.control('POST', `/control/charges/${providerIdOf(body.id)}/pay`);
+    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
+    const journals = await service.database.admin<{ connection: string }>(
+      'SELECT connection FROM journal WHERE subject = $1',
+      [body.id],
+    );
+    expect(journals).toEqual([{ connection: 'reserva' }]);
+  });
+
+  test('goes on to the one after it, in the order of the list, and is refused where all are down', async () => {
+    await opened('simulator', 'charge');
+    await opened('reserva', 'charge');
+    const { body } = await merchant.charge();
+    expect(await connectionOf(body.id)).toBe('segunda');
+    await opened('segunda', 'charge');
+    const refused = await merchant.charge();
+    expect([refused.status, refused.body.code]).toEqual([503, 'provider_unavailable']);
+  });
+
+  test('of an account without a list is refused', async () => {
+    await opened('simulator', 'charge');
+    expect((await poor.charge()).body.code).toBe('provider_unavailable');
+  });
+
+  test('asked for again under its request key is found where it is, whichever connection is open by then', async () => {
+    const requestKey = crypto.randomUUID();
+    const { body: first } = await merchant.charge({ requestKey });
+    await opened('simulator', 'charge');
+    const again = await merchant.charge({ requestKey });
+    expect(again.body.id).toBe(first.id);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(await providersOf(first.id)).toEqual(['simulator']);
+  });
+
+  test.each(['lose-request', 'lose-answer', 'error-500', 'refuse', 'refuse-unlisted', 'hang'])(
+    'whose creation ended with %s never reaches another connection',
+    async (charge) => {
+      await service.simulator.behave({ charge });
+      const requestKey = crypto.randomUUID();
+      const { body } = await merchant.charge({ requestKey });
+      const id = body.id ?? body.paymentId;
+      expect(await connectionOf(id)).toBe('simulator');
+      // The breaker opens afterwards, and the merchant asks again.
+      await opened('simulator', 'charge');
+      await merchant.charge({ requestKey });
+      expect(await connectionOf(id)).toBe('simulator');
+      expect((await providersOf(id)).filter((name) => name !== 'simulator')).toEqual([]);
+    },
+  );
+});
+
+test('a payout is refused while the breaker is open, and reserves nothing', async () => {
+  await opened('simulator', 'payout');
+  const refused = await merchant.transfer();
+  expect([refused.status, refused.body.code]).toEqual([503, 'provider_unavailable']);
+  expect(await reservedCents(merchant)).toBe(0);
+  await service.database.admin('DELETE FROM breaker');
+  const { body } = await merchant.transfer();
+  expect(await connectionOf(body.id)).toBe('simulator');
+  await until(async () => (await journalsOf(service, body.id)).includes('complete'));
+});
+
+describe('the list', () => {
+  test.each<[string, string[], string]>([
+    ['the own connection', ['simulator'], 'bound to simulator already'],
+    ['a connection twice', ['reserva', 'reserva'], 'named twice'],
+    ['one that does not exist', ['nenhuma'], 'no connection nenhuma'],
+    ['too many', ['a', 'b', 'c', 'd', 'e'], 'at most 4'],
+  ])('does not take %s', async (_name, names, message) => {
+    await expect(routeCharges(deps, merchant.ownerId, names)).rejects.toThrow(message);
+  });
+
+  test('holds its connections: none is retired or given to one account while it is in a list', async () => {
+    await expect(retireConnection(deps, 'reserva')).rejects.toThrow('in their list for charges');
+    await expect(setConnection(deps, 'reserva', { mode: 'own' })).rejects.toThrow(
+      'in their list for charges',
+    );
+    const own = {
+      name: 'propria',
+      adapter: 'efi',
+      mode: 'own',
+      url: null,
+      credentials: null,
+      simulated: true,
+    } as const;
+    await createConnection(deps, own);
+    await expect(routeCharges(deps, merchant.ownerId, ['propria'])).rejects.toThrow('its mode is own');
+    await routeCharges(deps, poor.ownerId, ['reserva']);
+    await routeCharges(deps, poor.ownerId, []);
+    await retireConnection(deps, 'propria');
+    await expect(routeCharges(deps, poor.ownerId, ['propria'])).rejects.toThrow('is retired');
+  });
+});
