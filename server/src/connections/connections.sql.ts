@@ -157,9 +157,10 @@ export const lockAccount = async (
 ): Promise<{ connection: string; test: boolean } | undefined> =>
   (await tx.run<{ connection: string; test: boolean }>(bound, [accountId]))[0];
 
+/** From then on it may have payments elsewhere, as one that was moved: `first_connection` says so to comparisons. */
 const route: Statement = {
   name: 'connection_route',
-  text: 'UPDATE account SET charge_fallback = $2::text[] WHERE id = $1',
+  text: `UPDATE account SET charge_fallback = $2::text[], first_connection = coalesce(first_connection, connection) WHERE id = $1`,
 };
 
 /** Where new charges of an account go, in this order, while its own connection takes none. */

@@ -23,6 +23,7 @@ export const copiedColumns = [
   'test',
   'connection',
   'first_connection',
+  'charge_fallback',
   'enabled',
   'withdrawals_blocked',
   'withdrawal_fee_cents',
