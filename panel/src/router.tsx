@@ -11,7 +11,7 @@ import type { EventFilters } from './pages/events.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import type { RequestFilters } from './pages/requests.tsx';
 import type { ActivityFilters } from './pages/security-events.tsx';
-import { ScopeProvider, useSession } from './session.tsx';
+import { expectSession, ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
 import { Rows, Trouble } from './ui/parts.tsx';
 import type { PeriodSearch } from './ui/period.tsx';
@@ -53,6 +53,7 @@ function Inside({ children }: { children: ReactNode }) {
 const inside = createRoute({
   getParentRoute: () => root,
   id: 'inside',
+  loader: expectSession,
   component: () => (
     <Inside>
       <Shell />
@@ -63,6 +64,7 @@ const inside = createRoute({
 const bare = createRoute({
   getParentRoute: () => root,
   id: 'bare',
+  loader: expectSession,
   component: () => (
     <Inside>
       <Outlet />

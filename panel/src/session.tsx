@@ -1,24 +1,28 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
+import { queries } from './queries.ts';
+
+const sessionQuery = {
+  queryKey: ['session'],
+  queryFn: async (): Promise<Session | null> => {
+    try {
+      const session = await ask(() => person.GET('/session'));
+      setCsrf(session.csrf);
+      return session;
+    } catch (error) {
+      if (error instanceof Problem && error.status === 401) return null;
+      throw error;
+    }
+  },
+  staleTime: 60_000,
+};
 
 /** The current session, or null without one. */
-export function useSession() {
-  return useQuery({
-    queryKey: ['session'],
-    queryFn: async (): Promise<Session | null> => {
-      try {
-        const session = await ask(() => person.GET('/session'));
-        setCsrf(session.csrf);
-        return session;
-      } catch (error) {
-        if (error instanceof Problem && error.status === 401) return null;
-        throw error;
-      }
-    },
-    staleTime: 60_000,
-  });
-}
+export const useSession = () => useQuery(sessionQuery);
+
+/** Asks for it while the page's own code is still on its way. */
+export const expectSession = (): void => void queries.prefetchQuery(sessionQuery);
 
 type Account = Session['accounts'][number];
 
@@ -42,7 +46,6 @@ const keptOperation = 'vintem.operation';
 export function ScopeProvider({ session, children }: { session: Session; children: ReactNode }) {
   const [accountId, setAccountId] = useState(() => localStorage.getItem(keptAccount));
   const [operationId, setOperationId] = useState(() => localStorage.getItem(keptOperation));
-  const queries = useQueryClient();
   const account = session.accounts.find((one) => one.id === accountId) ?? session.accounts[0];
 
   const scope = useMemo((): Scope | null => {
@@ -65,7 +68,7 @@ export function ScopeProvider({ session, children }: { session: Session; childre
         queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'session' });
       },
     };
-  }, [session, account, operationId, queries]);
+  }, [session, account, operationId]);
 
   // News of the account: what is shown is asked for again.
   useEffect(() => {
@@ -82,7 +85,7 @@ export function ScopeProvider({ session, children }: { session: Session; childre
       window.clearTimeout(timer);
       source.close();
     };
-  }, [account, queries]);
+  }, [account]);
 
   if (scope === null) return null;
   return <ScopeContext value={scope}>{children}</ScopeContext>;

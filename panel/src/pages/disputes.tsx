@@ -4,6 +4,7 @@ import { ask } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, MoreButton } from '../ui/listed.tsx';
+import { partyOf } from '../ui/names.tsx';
 import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, moodOf, PageHead, When } from '../ui/parts.tsx';
 
@@ -62,8 +63,13 @@ export function Disputes() {
                 <tr key={one.id} className="link">
                   <td>
                     <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
-                      <span className="mono">{one.endToEnd}</span>
+                      {(one.payment && partyOf(one.payment)) || <span className="mono">{one.endToEnd}</span>}
                     </Link>
+                    {one.payment?.description && (
+                      <div className="soft" style={{ fontSize: 14 }}>
+                        {one.payment.description}
+                      </div>
+                    )}
                   </td>
                   <td>
                     <span className={`status ${moodOf(one.status)}`}>

@@ -164,7 +164,7 @@ function Holds({ data, operations }: { data: Overview; operations: Operation[] }
         {data.holds.map((one) => (
           <li key={`${one.operationId}${one.placedAt}`} className="keyrow">
             <span style={{ minWidth: 0, overflowWrap: 'anywhere' }}>
-              {one.reason}
+              <HoldReason reason={one.reason} />
               <span className="soft" style={{ display: 'block', fontSize: 13 }}>
                 {operations.length > 1 && `${names.get(one.operationId) ?? ''} · `}
                 <When at={one.placedAt} />
@@ -175,6 +175,18 @@ function Holds({ data, operations }: { data: Overview; operations: Operation[] }
         ))}
       </ul>
     </section>
+  );
+}
+
+/** What the operator wrote; of a dispute the service names the payment. */
+function HoldReason({ reason }: { reason: string }) {
+  const words = useWords();
+  const [, id] = /^dispute of payment ([0-9a-f-]{36})$/.exec(reason) ?? [];
+  if (id === undefined) return reason;
+  return (
+    <Link to="/pagamentos/$id" params={{ id }}>
+      {words.home.disputeHold}
+    </Link>
   );
 }
 

@@ -46,7 +46,7 @@ export function Journal() {
           noMatch={null}
           empty={<Empty icon="statement" title={words.statement.journalEmpty} />}
         >
-          <table className="table folding">
+          <table className="table folding journal">
             <thead>
               <tr>
                 <th scope="col">{words.detail.line}</th>

@@ -12,7 +12,7 @@ import { useAction } from '../ui/action.ts';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
-import { ChooseReceiver, type Receiver, SaveReceiver } from '../ui/receivers.tsx';
+import { ChooseReceiver, type Receiver, SaveReceiver, useSavedName } from '../ui/receivers.tsx';
 import { useDetail } from './payment.tsx';
 
 /** A new transfer; `?repetir=` begins with what another one was made of. */
@@ -253,6 +253,7 @@ export function TransferCode() {
   const { data, error: trouble, refetch } = useDetail(id);
   const [code, setCode] = useState('');
   const [notice, setNotice] = useState<string | null>(null);
+  const savedName = useSavedName(data?.record.pixKey);
   const doing = useAction(async (work: () => Promise<unknown>, done: string | null) => {
     setNotice(null);
     try {
@@ -301,6 +302,7 @@ export function TransferCode() {
           <dt>{words.transfers.recipient}</dt>
           <dd>
             <strong>{pixKeyText(record.pixKeyType, record.pixKey ?? '')}</strong>
+            {savedName && <div className="soft">{words.receivers.savedAs(savedName)}</div>}
           </dd>
           <dt>{words.transfers.gross}</dt>
           <dd>

@@ -299,7 +299,7 @@ function Ledger({ data }: { data: Detail }) {
       ) : (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
         <section className="scroll" tabIndex={0} aria-label={words.detail.ledger}>
-          <table className="table">
+          <table className="table folding">
             <thead>
               <tr>
                 <th scope="col">{words.detail.line}</th>
@@ -318,13 +318,13 @@ function Ledger({ data }: { data: Detail }) {
               {data.lines.map((line) => (
                 <tr key={line.seq}>
                   <td>{words.detail.lines[line.template] ?? line.template}</td>
-                  <td className="right">
+                  <td className="right" data-label={words.detail.available}>
                     <Money cents={line.availableCents} />
                   </td>
-                  <td className="right">
+                  <td className="right" data-label={words.detail.reserved}>
                     <Money cents={line.reservedCents} />
                   </td>
-                  <td className="right">
+                  <td className="right" data-label={words.detail.balanceAfter}>
                     <Money cents={line.balanceAfterCents} />
                   </td>
                 </tr>

@@ -159,7 +159,9 @@ function detailOf({ detail, subjectName }: Event, words: ReturnType<typeof useTe
     const value = detail[name];
     if (value === undefined) continue;
     const text = [value].flat().join(', ');
-    shown.push(`${label}: ${name === 'role' ? words.roles[text as keyof typeof words.roles] : text}`);
+    shown.push(
+      `${label}: ${name === 'role' ? words.roles[text as keyof typeof words.roles] : (words.securityEvents.values[text] ?? text)}`,
+    );
   }
   return shown.join(' · ');
 }

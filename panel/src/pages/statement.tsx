@@ -65,11 +65,11 @@ export function Statement() {
                 OFX
               </FileLink>
               <FileLink file="statement.csv" filters={query}>
-                {words.common.exportCsv}
+                CSV
               </FileLink>
             </div>
           </form>
-          {first && <Sums page={first} de={de} ate={ate} />}
+          <Sums page={first} de={de} ate={ate} />
         </section>
         <section className="card" aria-label={words.statement.title}>
           <Listed
@@ -97,43 +97,43 @@ export function Statement() {
   );
 }
 
+/** It has its place from the beginning, so that nothing below moves when the figures arrive. */
 function Sums({
   page,
   de,
   ate,
 }: {
-  page: {
-    openingBalanceCents: number;
-    closingBalanceCents: number;
-    totals: { inCents: number; outCents: number } | null;
-  };
+  page:
+    | {
+        openingBalanceCents: number;
+        closingBalanceCents: number;
+        totals: { inCents: number; outCents: number } | null;
+      }
+    | undefined;
   de: string | undefined;
   ate: string | undefined;
 }) {
   const { words } = useText();
-  const { totals } = page;
+  const { totals } = page ?? {};
+  const none = page ? '–' : '\u00a0';
   return (
     <>
       <dl className="figures">
         <div>
           <dt>{de ? words.statement.openingOn(plainDay(de)) : words.statement.opening}</dt>
-          <dd>
-            <Money cents={page.openingBalanceCents} />
-          </dd>
+          <dd>{page ? <Money cents={page.openingBalanceCents} /> : none}</dd>
         </div>
         <div>
           <dt>{words.statement.came}</dt>
-          <dd className="plus">{totals ? <Money cents={totals.inCents} /> : '–'}</dd>
+          <dd className="plus">{totals ? <Money cents={totals.inCents} /> : none}</dd>
         </div>
         <div>
           <dt>{words.statement.went}</dt>
-          <dd>{totals ? <Money cents={0 - totals.outCents} /> : '–'}</dd>
+          <dd>{totals ? <Money cents={0 - totals.outCents} /> : none}</dd>
         </div>
         <div>
           <dt>{ate ? words.statement.closingOn(plainDay(ate)) : words.statement.closing}</dt>
-          <dd className="strong">
-            <Money cents={page.closingBalanceCents} />
-          </dd>
+          <dd className="strong">{page ? <Money cents={page.closingBalanceCents} /> : none}</dd>
         </div>
       </dl>
       {totals === null && <p className="soft">{words.statement.tooLong}</p>}

@@ -1,7 +1,19 @@
 import { Button, Checkbox, Modal, type ModalProps } from '@mantine/core';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useLayoutEffect, useState } from 'react';
 import { useWords } from '../text/text.tsx';
 import { Copy } from './parts.tsx';
+
+/**
+ * Gives the focus back to what had it before the dialog. The library does so for dialogs that stay mounted while they are closed; these
+ * come and go with what they show. Of two that follow each other the second gives it back to what opened the first.
+ */
+function useFocusReturned(opened: boolean): void {
+  useLayoutEffect(() => {
+    const before = document.activeElement;
+    if (!opened || !(before instanceof HTMLElement)) return;
+    return () => before.focus();
+  }, [opened]);
+}
 
 export function Dialog({
   title,
@@ -14,9 +26,11 @@ export function Dialog({
   'size' | 'zIndex'
 >) {
   const words = useWords();
+  useFocusReturned(opened);
   return (
     <Modal
       opened={opened}
+      returnFocus={false}
       onClose={close}
       title={title}
       closeButtonProps={{ 'aria-label': words.common.close }}
@@ -46,9 +60,11 @@ export function OnceDialog({
 }) {
   const words = useWords();
   const [ticked, setTicked] = useState(false);
+  useFocusReturned(true);
   return (
     <Modal
       opened
+      returnFocus={false}
       onClose={() => {}}
       withCloseButton={false}
       closeOnEscape={false}

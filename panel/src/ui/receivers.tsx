@@ -24,6 +24,10 @@ function useSaved() {
   });
 }
 
+/** Under which name this receiver was saved; undefined: under none. */
+export const useSavedName = (pixKey: string | null | undefined): string | undefined =>
+  useSaved().data?.receivers.find((one) => one.pixKey === pixKey)?.name;
+
 /** The receivers that were saved, and those of the latest transfers that arrived; each key once. */
 export function ChooseReceiver({ choose }: { choose: (receiver: Receiver) => void }) {
   const words = useWords();

@@ -421,7 +421,9 @@ export const DisputesQuery = Type.Object(
 );
 
 export const DisputesSchema = Type.Object({
-  disputes: Type.Array(DisputeSchema, { description: 'Newest first' }),
+  disputes: Type.Array(Type.Object({ ...DisputeSchema.properties, payment: PaymentNames }), {
+    description: 'Newest first',
+  }),
   nextBelow: NullableUuid('For the next page'),
 });
 

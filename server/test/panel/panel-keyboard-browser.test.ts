@@ -2,8 +2,8 @@ import { openBrowser, openWindow, type Window } from '@vintem/testkit/browser.ts
 import { hasFocus, type Keyboard, keyboardOf } from '@vintem/testkit/keyboard.ts';
 import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
 /** Every main flow without a mouse: no test here clicks, and none puts the focus anywhere but with Tab. */
 
@@ -17,6 +17,7 @@ let keys: Keyboard;
 const email = 'ana@padaria.example';
 
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+const button = (name: string) => page.getByRole('button', { name, exact: true });
 const open = async (path: string, title: string | RegExp) => {
   await page.goto(service.url + path);
   await heading(title).waitFor();
@@ -50,6 +51,9 @@ beforeAll(async () => {
   // The first visit may have to build the pages.
   await page.goto(`${service.url}/entrar`);
 });
+
+// However long the tests before took: keys, people and webhooks want a password that was given within ten minutes.
+beforeEach(() => service.database.admin('UPDATE panel_session SET authenticated_at = now()'));
 
 afterAll(async () => {
   await browser?.close();
@@ -111,6 +115,171 @@ describe('a transfer', () => {
     await page.getByText('Concluída').waitFor();
     await keys.press(page.getByRole('link', { name: 'Comprovante' }));
     await page.getByText('Pix enviado').waitFor();
+  });
+});
+
+/** A dialog has the focus, keeps it through all of its stops, gives it up on Escape, and gives it back to what opened it. */
+async function keepsFocus(dialog: Locator, opener: Locator): Promise<void> {
+  const within = () => dialog.locator(':focus').count();
+  await expect.poll(within).toBe(1);
+  for (let stop = 0; stop < 12; stop++) {
+    await keys.key(stop < 9 ? 'Tab' : 'Shift+Tab');
+    expect(await within()).toBe(1);
+  }
+  await keys.key('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await until(() => hasFocus(opener));
+}
+
+/** What is shown once: Escape does not close it, and its button only after a tick. */
+async function store(what: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await keys.to(dialog.getByLabel(what));
+  await keys.key('Escape');
+  await keys.key('Space');
+  await keys.press(dialog.getByRole('button', { name: 'Concluir' }));
+  await dialog.waitFor({ state: 'detached' });
+}
+
+describe('a charge in test mode', () => {
+  test('is paid, refunded in part, and disputed', async () => {
+    const { body } = await merchant.charge({ amountCents: 5_000 });
+    await open(`/pagamentos/${body.id}`, 'Cobrança');
+    await keys.press(button('Pagador paga'));
+    const ask = button('Reembolsar');
+    await keys.press(ask);
+    const dialog = page.getByRole('dialog', { name: 'Reembolsar o pagador' });
+    await keepsFocus(dialog, ask);
+    await keys.key('Enter');
+    await until(() => hasFocus(dialog.getByLabel('Valor')));
+    await keys.write(dialog.getByLabel('Valor'), '1990');
+    await keys.key('Enter');
+    await page.getByRole('list', { name: 'Reembolsos' }).getByText('Concluído').waitFor();
+
+    await keys.press(button('Contestar (MED)'));
+    await until(async () => {
+      await service.database.admin(`UPDATE connection SET disputes_due_at = NULL`);
+      const found = await service.database.admin('SELECT FROM dispute WHERE account_id = $1', [
+        merchant.ownerId,
+      ]);
+      return found.length > 0;
+    });
+    await keys.press(page.getByRole('link', { name: 'Contestações' }));
+    await heading('Contestações').waitFor();
+    await keys.press(page.locator('tbody tr').getByRole('link'));
+    await heading('Cobrança').waitFor();
+  });
+});
+
+describe('the statement', () => {
+  test('shows another period, and is exported', async () => {
+    await open('/extrato', 'Extrato');
+    await keys.to(page.getByRole('combobox', { name: 'Período' }));
+    await keys.key('ArrowDown');
+    const today = page.getByRole('option', { name: 'Hoje' });
+    await today.waitFor();
+    // The one that Enter takes.
+    for (let up = 0; up < 10 && !(await today.getAttribute('data-combobox-selected')); up++)
+      await keys.key('ArrowUp');
+    await keys.key('Enter');
+    await page.waitForURL(/periodo=hoje/);
+    await page.getByRole('cell', { name: 'Pix recebido' }).first().waitFor();
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      keys.press(page.getByRole('link', { name: 'PDF' })),
+    ]);
+    expect(file.suggestedFilename()).toMatch(/\.pdf$/);
+  });
+});
+
+describe('people', () => {
+  test('are invited, and an invitation is withdrawn', async () => {
+    await open('/pessoas', 'Pessoas');
+    const invite = button('Convidar');
+    const dialog = page.getByRole('dialog');
+    await keys.press(invite);
+    await keepsFocus(dialog, invite);
+    await keys.key('Enter');
+    await keys.write(dialog.getByLabel('E-mail'), 'ze@padaria.example');
+    await keys.key('Enter');
+    await dialog.getByText('Convite enviado.').waitFor();
+    await keys.key('Escape');
+    const row = page.getByRole('listitem').filter({ hasText: 'ze@padaria.example' });
+    await keys.press(row.getByRole('button', { name: 'Cancelar convite' }));
+    await row.waitFor({ state: 'detached' });
+  });
+});
+
+describe('an API key', () => {
+  test('is made, stored and revoked', async () => {
+    await open('/integracoes/chaves', 'Chaves de API');
+    const create = button('Nova chave').first();
+    const dialog = page.getByRole('dialog');
+    await keys.press(create);
+    await keepsFocus(dialog, create);
+    await keys.key('Enter');
+    await keys.write(dialog.getByLabel('Nome'), 'Caixa');
+    await keys.key('Enter');
+    await page.getByTestId('new-key').waitFor();
+    await store('Guardei a chave em um lugar seguro');
+    const row = page.getByRole('listitem').filter({ hasText: 'Caixa' });
+    const revoke = row.getByRole('button', { name: 'Revogar' });
+    await keys.press(revoke);
+    await keepsFocus(dialog, revoke);
+    await keys.key('Enter');
+    await keys.press(dialog.getByRole('button', { name: 'Revogar' }));
+    await row.waitFor({ state: 'detached' });
+  });
+});
+
+describe('a webhook endpoint', () => {
+  test('is made, stored, turned off and removed', async () => {
+    await open('/integracoes/webhooks', 'Webhooks');
+    const create = button('Novo endpoint').first();
+    const dialog = page.getByRole('dialog');
+    await keys.press(create);
+    await keepsFocus(dialog, create);
+    await keys.key('Enter');
+    await keys.write(dialog.getByLabel('Endereço'), 'http://127.0.0.1:9/vintem');
+    await keys.write(dialog.getByLabel('Nome para você'), 'Caixa');
+    await keys.key('Enter');
+    await page.getByTestId('new-secret').waitFor();
+    await store('Guardei o segredo em um lugar seguro');
+    await keys.press(page.getByRole('link', { name: 'Ver entregas' }));
+    await heading('Caixa').waitFor();
+    await keys.press(button('Desativar'));
+    await keys.press(button('Ativar'));
+    await button('Desativar').waitFor();
+    const remove = button('Excluir');
+    await keys.press(remove);
+    await keepsFocus(dialog, remove);
+    await keys.key('Enter');
+    await keys.press(dialog.getByRole('button', { name: 'Excluir' }));
+    await heading('Webhooks').waitFor();
+  });
+});
+
+describe('an operation', () => {
+  test('is made, renamed, chosen at the top and deleted', async () => {
+    await open('/operacoes', 'Operações');
+    const create = button('Nova operação');
+    const dialog = page.getByRole('dialog');
+    await keys.press(create);
+    await keepsFocus(dialog, create);
+    await keys.key('Enter');
+    await keys.write(dialog.getByLabel('Nome'), 'Praia');
+    await keys.key('Enter');
+    const praia = page.getByRole('region', { name: 'Praia', exact: true });
+    await keys.press(praia.getByRole('button', { name: 'Renomear' }));
+    await keys.write(dialog.getByLabel('Nome'), 'Serra');
+    await keys.key('Enter');
+    const serra = page.getByRole('region', { name: 'Serra' });
+    const remove = serra.getByRole('button', { name: 'Excluir' });
+    await keys.press(remove);
+    await keepsFocus(dialog, remove);
+    await keys.key('Enter');
+    await keys.press(dialog.getByRole('button', { name: 'Excluir operação' }));
+    await serra.waitFor({ state: 'detached' });
   });
 });
 

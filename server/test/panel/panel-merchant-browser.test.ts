@@ -133,6 +133,11 @@ describe('a receiver', () => {
     expect(await page.getByLabel('Chave Pix').inputValue()).toBe('529.982.247-25');
     await page.getByText('Salvo como Moinho Novo').waitFor();
     await look('transferencia-para-salvo');
+    await page.getByLabel('Valor').fill('1000');
+    await page.getByRole('button', { name: 'Continuar' }).click();
+    await heading('Confirme com o código').waitFor();
+    await page.getByText('Salvo como Moinho Novo').waitFor();
+    await open('/transferencias/nova', 'Nova transferência');
     await page.getByRole('button', { name: 'Recebedores salvos' }).click();
     await page.getByRole('button', { name: 'Remover Moinho Novo' }).click();
     await page.getByRole('button', { name: 'Remover Moinho Novo' }).waitFor({ state: 'detached' });

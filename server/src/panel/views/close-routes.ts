@@ -5,7 +5,7 @@ import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { findDisputePage } from '../../settlement/disputes/disputes.sql.ts';
 import type { PanelDeps } from '../deps.ts';
 import { ClosesQuery, ClosesSchema, DisputesQuery, DisputesSchema } from '../schema.ts';
-import { operationsOf } from './records.ts';
+import { findNames, operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const asks = { api: described, panel: { needs: 'read' } } as const;
@@ -58,8 +58,11 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       const scope = { accountId: member.accountId, operationId };
       const found = await findDisputePage(sql, scope, below, null, limit + 1);
       const shown = found.slice(0, limit);
+      const views = await viewsOf(sql, scope, shown);
+      const paymentIds = views.map(({ paymentId }) => paymentId);
+      const namesById = await findNames(deps, member, paymentIds, [operationId]);
       return {
-        disputes: await viewsOf(sql, scope, shown),
+        disputes: views.map((view) => ({ ...view, payment: namesById(view.paymentId) })),
         nextBelow: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
       };
     },

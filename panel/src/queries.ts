@@ -1,0 +1,20 @@
+import { QueryClient } from '@tanstack/react-query';
+import { Problem } from './api/client.ts';
+
+/** What the pages have asked the service, and its answers. */
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 5_000,
+      // A refusal stays one; what did not arrive is tried again.
+      retry: (count, error) =>
+        count < 2 && (!(error instanceof Problem) || error.status === 0 || error.status >= 500),
+    },
+  },
+});
+
+// The session ended elsewhere, or by its time: whatever was asked then is asked of the gate.
+queries.getQueryCache().subscribe((event) => {
+  const error = event.type === 'updated' && event.action.type === 'error' ? event.action.error : null;
+  if (error instanceof Problem && error.status === 401) queries.setQueryData(['session'], null);
+});
