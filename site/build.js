@@ -197,7 +197,7 @@ const referencePage = `<!doctype html>
 <a href="${base}${addressOf('docs/merchants/guide.md')}">Guide</a>
 <a href="${base}${addressOf('docs/merchants/pt/guide.md')}" lang="pt-BR" hreflang="pt-BR">Guia em português</a>
 </header>
-<main id="reference"></main>
+<div id="reference"></div>
 </body>
 </html>
 `;

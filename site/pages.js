@@ -22,6 +22,12 @@ const others = () =>
     .map((entry) => `docs/${entry.name}/`);
 
 const merchants = ['quickstart', 'guide', 'webhooks', 'panel'];
+/** Pages for merchants that stand beside what they describe. */
+const tools = {
+  'sdk/README.md': 'merchants/sdk',
+  'cli/README.md': 'merchants/cli',
+  'examples/README.md': 'merchants/examples',
+};
 const operators = [
   'settings',
   'connections',
@@ -39,11 +45,14 @@ const operators = [
 /** @param language `en` or `pt-BR` */
 export function sections(language) {
   if (language === 'pt-BR')
-    return [{ name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) }];
+    return [
+      { name: 'Para lojistas', files: inOrder('docs/merchants/pt/', merchants) },
+      { name: 'Em inglês', files: Object.keys(tools) },
+    ];
   return [
     {
       name: 'For merchants',
-      files: inOrder('docs/merchants/', merchants),
+      files: [...inOrder('docs/merchants/', merchants), ...Object.keys(tools)],
     },
     { name: 'For operators', files: inOrder('docs/operators/', operators) },
     { name: 'Runbooks', files: named('docs/operators/runbooks/') },
@@ -59,6 +68,7 @@ export function sections(language) {
 /** The address below the site's base; the first page a merchant needs is the site's own. */
 export function addressOf(file) {
   if (file === 'docs/merchants/quickstart.md') return '';
+  if (file in tools) return tools[file];
   const path = file.replace(/^docs\//, '').replace(/\.md$/, '');
   return path === file.replace(/\.md$/, '') ? `project/${path.toLowerCase()}` : path;
 }

@@ -57,7 +57,7 @@ test('a browser shows every call and event, sends no request to another host, an
     headless: true,
   });
   try {
-    const page = await browser.newPage();
+    const page = await (await browser.newContext()).newPage();
     const asked: string[] = [];
     const complaints: string[] = [];
     page.on('request', (request) => asked.push(request.url()));
@@ -81,7 +81,21 @@ test('a browser shows every call and event, sends no request to another host, an
     const text = await page.innerText('body');
     for (const type of Object.keys(webhooks)) expect(text).toContain(type);
     await page.click('[data-path="/pix/transfers"]');
-    await page.waitForSelector('.opblock-body .responses-wrapper');
+    await page.click('#operations-Payments-getPayments [data-path]');
+    await page.waitForSelector('#operations-Payments-getPayments .responses-wrapper');
+    await page.waitForSelector('#operations-Transfers-postPixTransfers .responses-wrapper');
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.waitForSelector(colorScheme === 'dark' ? 'html.dark-mode' : 'html:not(.dark-mode)');
+      // A colour on its way to another one is none to judge.
+      const moving = "document.getAnimations().filter(({ playState }) => playState === 'running').length";
+      await expect.poll(() => page.evaluate(moving), { timeout: 60_000 }).toBe(0);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect([colorScheme, violations.map(({ id, nodes }) => [id, nodes[0]?.html])]).toEqual([
+        colorScheme,
+        [],
+      ]);
+    }
     expect(await page.$('.try-out')).toBeNull();
     // Nothing is sent from here, so no key is asked for.
     expect(await page.$('.authorize, .authorization__btn')).toBeNull();
