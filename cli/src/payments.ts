@@ -1,6 +1,5 @@
 import type { Payment, PaymentFilter, PaymentStatus } from '@vintem/sdk';
 import { VintemError } from '@vintem/sdk';
-import { encodeQR } from 'qr';
 import {
   type Command,
   type Context,
@@ -12,6 +11,7 @@ import {
   UsageFault,
 } from './command.ts';
 import { fields, reais, table } from './output.ts';
+import { drawQr } from './qr.ts';
 
 const statuses = [
   'draft',
@@ -76,10 +76,9 @@ async function create(
   return exitOf(ended);
 }
 
-/** Half blocks: two rows of the code in one line, which fits into 80 columns. */
 function qrOf({ copyPaste }: Payment): string {
   if (copyPaste === undefined) return 'the provider has not given a code yet: see payments show\n\n';
-  return `${encodeQR(copyPaste, process.stdout.isTTY ? 'term' : 'ascii', { ecc: 'low', border: 2 })}\n`;
+  return `${drawQr(copyPaste, process.stdout.isTTY)}\n`;
 }
 
 export const paymentCommands: Command[] = [

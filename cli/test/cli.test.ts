@@ -3,11 +3,13 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import decodeQR from 'qr/decode.js';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { verifyWebhook } from '../../sdk/src/index.ts';
+import { drawQr } from '../src/qr.ts';
 
 /** The command line of merchants as a process of its own, against the real service. */
 
@@ -115,8 +117,9 @@ test('a charge is made, its QR code can be read from the terminal, and watch end
 });
 
 /** Half blocks back into dots, as a camera sees them. */
-function readDrawn(text: string): string {
+function readDrawn(text: string, blocksAre: 'light' | 'dark' = 'light'): string {
   const lines = text.split('\n').filter((line) => /^[█▀▄ ]{20,}$/.test(line));
+  if (lines.some((line) => line.length > 80)) throw new Error('the code is wider than a terminal');
   const size = Math.max(...lines.map((line) => line.length));
   const scale = 4;
   const [width, height] = [size * scale, lines.length * 2 * scale];
@@ -126,10 +129,21 @@ function readDrawn(text: string): string {
       const row = Math.floor(y / scale);
       const sign = lines[row >> 1]?.[Math.floor(x / scale)] ?? ' ';
       const lit = sign === '█' || sign === (row % 2 === 0 ? '▀' : '▄');
-      data.fill(lit ? 255 : 0, (y * width + x) * 4, (y * width + x) * 4 + 3);
+      data.fill(lit === (blocksAre === 'light') ? 255 : 0, (y * width + x) * 4, (y * width + x) * 4 + 3);
     }
   return decodeQR({ width, height, data });
 }
+
+test('in a terminal a code is black on white, and fits into 80 columns', async () => {
+  const code =
+    '00020101021226820014br.gov.bcb.pix2560pix.simulator.example/qr/v2/7b66c34fb14289e9a81ff538e8132b5b520400005303986540519.905802BR5916VINTEM SIMULADOR6008BRASILIA62070503***630447A9';
+  const drawn = drawQr(code, true);
+  const lines = drawn.split('\n').slice(0, -1);
+  expect(lines.every((line) => line.startsWith('\x1b[38;5;16;48;5;231m') && line.endsWith('\x1b[0m'))).toBe(
+    true,
+  );
+  expect(readDrawn(stripVTControlCharacters(drawn), 'dark')).toBe(code);
+});
 
 test('a transfer is sent once, however often the command is repeated with its key; a refusal is exit code 1', async () => {
   await merchant.receive(5_000);
