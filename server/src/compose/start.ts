@@ -392,7 +392,9 @@ async function prepare(
   options: OnDatabaseOptions = {},
 ): Promise<Context> {
   const { applied } = await migrate(migrateOptions(edge, database));
-  if (applied.length > 0) edge.log.info({ applied }, 'migrated');
+  const isNew = applied[0]?.startsWith('0001_') ?? false;
+  if (isNew) edge.log.info({ migrations: applied.length }, 'made the database');
+  else if (applied.length > 0) edge.log.info({ applied }, 'migrated');
   const found = await withServiceLogin(edge, database);
   if (found !== null) return openContext(edge, found, running, options);
   // A secret that cannot open everything makes no login: looking needs none.

@@ -130,7 +130,8 @@ async function migrateOver(
 ): Promise<{ applied: string[] }> {
   const { owns } = await prepareRoles(client, serviceLogin);
   await client.query(`SET ROLE ${owns ? OWNER : APP}`);
-  const pending = pendingOf(program, await readApplied(client));
+  const before = await readApplied(client);
+  const pending = pendingOf(program, before);
   const behind = await cellsBehind(client, program);
   if (pending.length === 0 && behind.length === 0) return { applied: [] };
   if (!owns) throw missingRights(serviceLogin, serviceLogin);
@@ -144,8 +145,10 @@ async function migrateOver(
   const applied: string[] = [];
   for (const migration of pending) {
     const { concurrent } = headerOf(migration);
-    if (await (concurrent ? applyConcurrently : apply)(client, migration, needs))
-      applied.push(migration.name);
+    const isApplied = concurrent
+      ? await applyConcurrently(client, migration, needs, before.size > 0)
+      : await apply(client, migration, needs);
+    if (isApplied) applied.push(migration.name);
   }
   for (const { cell, migration } of await cellsBehind(client, program)) {
     const name = `${cell}: ${migration.name}`;
@@ -276,6 +279,7 @@ async function applyConcurrently(
   client: pg.Client,
   migration: Migration,
   { clock, log }: Needs,
+  hasRows: boolean,
 ): Promise<boolean> {
   while (!(await tryLock(client))) await clock.sleep(200);
   try {
@@ -289,7 +293,8 @@ async function applyConcurrently(
         );
         if (rows[0]?.valid) continue;
         if (rows[0]) await client.query(`DROP INDEX CONCURRENTLY ${statement.index}`);
-        log.info({ index: statement.index, table: statement.table }, 'building an index');
+        // It may take minutes, but for a database that is being made.
+        if (hasRows) log.info({ index: statement.index, table: statement.table }, 'building an index');
       }
       await client.query(statement.text);
     }

@@ -51,6 +51,20 @@ describe('migrations', () => {
     expect(rows.map((row) => row.name)).toEqual(names);
   });
 
+  it('tell of the indexes that they build where there are rows already, and of none in a database that they make', async () => {
+    const built: string[] = [];
+    const telling = {
+      ...log,
+      info: ({ index }: { index: string }) => built.push(index),
+    } as unknown as typeof log;
+    const options = { url: db.url, clock, log: telling };
+    const last = files.findLastIndex((file) => headerOf(file).concurrent);
+    await migrate({ ...options, migrations: files.slice(0, last) });
+    expect(built).toEqual([]);
+    await migrate({ ...options, migrations: files.slice(0, last + 1) });
+    expect(built).not.toEqual([]);
+  });
+
   it('may be started by several processes at once', async () => {
     const results = await Promise.all(Array.from({ length: 5 }, () => migrate({ url: db.url, clock, log })));
     expect(results.flatMap(({ applied }) => applied).sort()).toEqual(names);
