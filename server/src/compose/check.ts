@@ -72,11 +72,20 @@ async function checkInside(edge: Edge, given: OpenDatabase): Promise<Check[]> {
   const found = await withServiceLogin(edge, given);
   const { url, own } = found ?? given;
   const options = migrateOptions(edge, { url, migrationUrl: undefined });
+  let isEmpty = false;
   const migrations = await checkOf('migrations', async () => {
     const pending = (await planMigrations(options)).map(({ name }) => name);
+    isEmpty = pending[0]?.startsWith('0001_') ?? false;
+    if (isEmpty)
+      throw new Error(
+        `run \`vintem migrate\`: ${pending[0]} to ${pending.at(-1)} must be applied, all of them`,
+      );
     if (pending.length > 0) throw new Error(`run \`vintem migrate\`: ${pending.join(', ')} must be applied`);
     return 'all are applied';
   });
+  // Without its roles the service could not even connect.
+  if (isEmpty)
+    return [migrations, failed('rights', new Error('the roles of the service are made by `vintem migrate`'))];
   const sql = openPool({ url, log, name: 'vintem check', size: 2 });
   try {
     const rights = await checkOf('rights', async () => {

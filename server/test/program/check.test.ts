@@ -91,7 +91,10 @@ describe('check', () => {
     expect(code).toBe(1);
     expect(checks.database?.ok).toBe(true);
     expect(checks.migrations?.message).toContain('run `vintem migrate`: 0001_core');
-    expect(checks.rights?.ok).toBe(false);
+    expect(checks.rights).toEqual({
+      ok: false,
+      message: 'the roles of the service are made by `vintem migrate`',
+    });
     expect(await empty.admin(`SELECT FROM pg_namespace WHERE nspname = 'vintem'`)).toEqual([]);
   });
 
