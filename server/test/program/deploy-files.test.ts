@@ -69,7 +69,7 @@ test('Dockerfile: pinned bases, another user than root, exec forms, the live che
 });
 
 test('units: no secret as a setting, and only the migration has the login of the owner', () => {
-  for (const part of ['api', 'worker', 'migrate']) {
+  for (const part of ['api', 'worker', 'migrate', 'verify', 'backup']) {
     const unit = read(`systemd/vintem-${part}.service`);
     expect(unit).not.toMatch(/^Environment=.*(?:VINTEM_SECRET|DATABASE_URL)=/m);
     expect(unit.includes('migration-database-url'), part).toBe(part === 'migrate');
