@@ -287,7 +287,11 @@ export function createMirror(db: Database): Mirror {
           each(
             [...chains]
               .filter(([id]) => !balanceOf.has(id))
-              .map(([chainId, [one]]) => ({ accountId: one?.account_id ?? '', chainId })),
+              .map(([chainId, [one]]) => ({
+                accountId: one?.account_id ?? '',
+                chainId,
+                fault: 'journals without a balance row',
+              })),
           ),
         floatColumns: () => Promise.resolve(floats.map(({ name }) => name)),
         provider,

@@ -4,10 +4,16 @@ import { type ConditionChange, setConditions } from '../accounts/conditions.ts';
 import { type HoldView, listHolds, placeHold, releaseHold } from '../accounts/holds.ts';
 import type { Runtime } from '../compose/runtime.ts';
 import { type Context, type Edge, onDatabase } from '../compose/start.ts';
-import { type Anchor, readAnchor, verify } from '../ledger/verify.ts';
+import { homeCell } from '../db/cells.ts';
+import { findCellsOf } from '../ledger/verify.sql.ts';
+import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../ledger/verify.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
 import { findAccountOf, findHold } from '../settlement/holds/holds.sql.ts';
-import { divergencesOf, recordDivergences } from '../settlement/incidents/divergences.ts';
+import {
+  type DivergenceFound,
+  divergencesOf,
+  recordDivergences,
+} from '../settlement/incidents/divergences.ts';
 import { type Action, actions, isAction } from '../settlement/incidents/endings.ts';
 import {
   type IncidentView,
@@ -378,13 +384,16 @@ export const operatorCommands: Command[] = [
       const full = values.full === true || file !== null;
       return onDatabase(edge, 'verify', async (context) => {
         const identity = await identityOf(context);
-        const result = await verify(context, {
+        const all = await cellsOf(context);
+        const own = accountId === null ? undefined : await context.cells.ofAccount(accountId);
+        const cells = accountId === null ? all : [own ?? { cell: homeCell, sql: context.sql }];
+        const result = await verifyCells(cells, context.clock, {
           accountId,
           full,
           anchor,
           idOf: (account, requestKey) => paymentIdFor(identity, account, requestKey),
         });
-        if (!result.ok) await recordDivergences(operatorOf(context), divergencesOf(result.checks));
+        for (const found of result.cells) await recordFound(context, found);
         if (accountId === null) await noteVerified(context.sql, context.clock.now(), result.ok);
         if (result.ok && file !== null && anchor === null) await keepAnchor(file, result.anchor);
         return verifyAnswer(result);
@@ -462,6 +471,26 @@ const onIncident = <T>(
 async function inAllCells(context: Context): Promise<Operator> {
   const everyCell = (await cellsOf(context)).map(({ sql }) => sql);
   return { ...operatorOf(context), everyCell };
+}
+
+/** What concerns no account of the cell is an incident of the installation. */
+async function recordFound(context: Context, { cell, checks }: CellChecks): Promise<void> {
+  const found = divergencesOf(checks);
+  if (found.length === 0) return;
+  const sql = (await cellsOf(context)).find((one) => one.cell === cell)?.sql ?? context.sql;
+  const stands = new Map(
+    (
+      await findCellsOf(
+        sql,
+        found.flatMap(({ accountId }) => accountId ?? []),
+      )
+    ).map((one) => [one.id, one.cell]),
+  );
+  const isOwn = ({ accountId }: DivergenceFound): boolean =>
+    accountId !== null && stands.get(accountId) === cell;
+  const elsewhere = found.filter((one) => !isOwn(one)).map((one) => ({ ...one, accountId: null }));
+  await recordDivergences(operatorOf({ ...context, sql }), found.filter(isOwn));
+  await recordDivergences(operatorOf(context), elsewhere);
 }
 
 async function identityOf({ sql }: Context): Promise<Buffer> {
@@ -551,7 +580,7 @@ async function anchorOf(file: string): Promise<Anchor | null> {
 const keepAnchor = (file: string, anchor: Anchor): Promise<void> =>
   writeFile(file, `${JSON.stringify(anchor)}\n`, { flag: 'wx', mode: 0o600 });
 
-function verifyAnswer({ ok, checks }: Awaited<ReturnType<typeof verify>>): Answer {
+function verifyAnswer({ ok, checks }: Awaited<ReturnType<typeof verifyCells>>): Answer {
   const rows = checks.map((check) => [
     check.ok ? 'ok' : 'BROKEN',
     String(check.number),

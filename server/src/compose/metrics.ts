@@ -11,6 +11,8 @@ import type { Readiness } from './readiness.ts';
 
 export interface MetricsDeps {
   sql: Sql;
+  /** Of every cell, the first one included. */
+  cells: { all(): readonly { sql: Sql }[] };
   clock: Pick<Clock, 'monotonicMs'>;
   measures: Measures;
   clockOffset: Pick<ClockOffset, 'offsetMs'>;
@@ -19,8 +21,10 @@ export interface MetricsDeps {
   pool: () => PoolLoad;
 }
 
-/** A gauge that a statement over the whole database answers: every process reports the same value, so rules take `max`, never `sum`. */
+/** A gauge that statements over the whole database answer: every process reports the same value, so rules take `max`, never `sum`. */
 interface DatabaseGauge {
+  /** Read in the directory, or in every cell: then counts are added, and of ages the greatest is shown. */
+  of: 'directory' | 'cells: sum' | 'cells: most';
   name: string;
   help: string;
   labels: string[];
@@ -30,12 +34,14 @@ interface DatabaseGauge {
 const databaseGauges: readonly DatabaseGauge[] = [
   {
     name: 'open_payments',
+    of: 'cells: sum',
     help: 'Payments that are still sent or followed',
     labels: ['connection', 'kind', 'state'],
     text: `SELECT connection, kind, state, count(*) AS value FROM intent GROUP BY connection, kind, state`,
   },
   {
     name: 'open_payments_by_age',
+    of: 'cells: sum',
     help: 'Payments that are still sent or followed, by how long they have been open: at most 1m, 10m, 1h, 1d, or longer (old)',
     labels: ['connection', 'kind', 'age'],
     text: `SELECT connection, kind, CASE WHEN created_at > now() - interval '1 minute' THEN '1m'
@@ -45,6 +51,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'oldest_due_seconds',
+    of: 'cells: most',
     help: 'How long the most overdue send or query has been due',
     labels: ['connection'],
     text: `SELECT connection, GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0)::double precision AS value
@@ -52,6 +59,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'unknown_oldest_seconds',
+    of: 'cells: most',
     help: 'Age of the oldest transfer that the provider has not confirmed to know',
     labels: ['connection'],
     text: `SELECT connection, extract(epoch FROM clock_timestamp() - min(created_at))::double precision AS value
@@ -59,24 +67,28 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'open_incidents',
+    of: 'cells: sum',
     help: 'Incidents that a person has to look at',
     labels: ['kind'],
     text: `SELECT kind, count(*) AS value FROM incident WHERE state = 'open' GROUP BY kind`,
   },
   {
     name: 'breaker_open',
+    of: 'directory',
     help: 'Whether a kind of call to a provider is refused',
     labels: ['connection', 'call'],
     text: `SELECT connection, call, open::int AS value FROM breaker`,
   },
   {
     name: 'withdrawals_paused',
+    of: 'directory',
     help: 'Whether an operator has paused the withdrawals of the installation',
     labels: [],
     text: `SELECT (withdrawals_paused_at IS NOT NULL)::int AS value FROM installation`,
   },
   {
     name: 'statement_lag_seconds',
+    of: 'directory',
     help: 'How far behind the present the reading of the statement of a provider is',
     labels: ['connection'],
     text: `SELECT id AS connection, GREATEST(extract(epoch FROM clock_timestamp() - statement_read_to), 0)::double precision AS value
@@ -84,24 +96,28 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'statement_lines_set_aside',
+    of: 'directory',
     help: 'Lines of the statement of a provider that could not be answered',
     labels: ['connection'],
     text: `SELECT connection, count(*) AS value FROM statement_line WHERE tries > 0 GROUP BY connection`,
   },
   {
     name: 'deliveries_waiting',
+    of: 'directory',
     help: 'Deliveries of providers that are stored and not applied',
     labels: ['connection'],
     text: `SELECT connection, count(*) AS value FROM inbound WHERE applied_at IS NULL AND authentic GROUP BY connection`,
   },
   {
     name: 'outbox_lag_seconds',
+    of: 'cells: most',
     help: 'Age of the oldest committed event that is not published',
     labels: [],
     text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(created_at)), 0), 0)::double precision AS value FROM event_fresh`,
   },
   {
     name: 'webhook_oldest_due_seconds',
+    of: 'cells: most',
     help: 'How long the endpoint that has waited longest for its next delivery has been due',
     labels: [],
     text: `SELECT COALESCE(GREATEST(extract(epoch FROM clock_timestamp() - min(due_at)), 0), 0)::double precision AS value
@@ -234,25 +250,41 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
 
 const packageFile = new URL('../../package.json', import.meta.url);
 
-type Rows = ReadonlyMap<string, ({ value: number } & Record<string, string>)[]>;
+type Row = { value: number } & Record<string, string>;
+type Rows = ReadonlyMap<string, Row[]>;
+
+/** Rows of several cells under the same labels are one. */
+function together(rows: readonly Row[], add: (one: number, other: number) => number): Row[] {
+  const byLabels = new Map<string, Row>();
+  for (const row of rows) {
+    const { value, ...labels } = row;
+    const key = JSON.stringify(labels);
+    const before = byLabels.get(key);
+    byLabels.set(key, Object.assign({}, row, { value: before ? add(before.value, value) : value }));
+  }
+  return [...byLabels.values()];
+}
 
 /**
  * All gauges of the database together, at most every ten seconds. Without the database they have no lines, and the rest of the metrics is
  * served: that is when they are wanted most.
  */
-function readDatabase({ sql, clock, log }: Pick<MetricsDeps, 'sql' | 'clock' | 'log'>): () => Promise<Rows> {
+function readDatabase({
+  sql,
+  cells,
+  clock,
+  log,
+}: Pick<MetricsDeps, 'sql' | 'cells' | 'clock' | 'log'>): () => Promise<Rows> {
   let last: { at: number; rows: Promise<Rows> } | null = null;
+  const rowsOf = async ({ name, text, of }: DatabaseGauge): Promise<Row[]> => {
+    const statement = { name: `metric_${name}`, text };
+    if (of === 'directory') return sql.run<Row>(statement);
+    const ofCells = await Promise.all(cells.all().map((cell) => cell.sql.run<Row>(statement)));
+    return together(ofCells.flat(), of === 'cells: sum' ? (one, other) => one + other : Math.max);
+  };
   const read = async (): Promise<Rows> =>
     new Map(
-      await Promise.all(
-        databaseGauges.map(
-          async ({ name, text }) =>
-            [
-              name,
-              await sql.run<{ value: number } & Record<string, string>>({ name: `metric_${name}`, text }),
-            ] as const,
-        ),
-      ),
+      await Promise.all(databaseGauges.map(async (gauge) => [gauge.name, await rowsOf(gauge)] as const)),
     );
   return () => {
     const now = clock.monotonicMs();

@@ -28,7 +28,7 @@ import {
   type OpenDatabase,
   prepareDataDir,
 } from '../db/open.ts';
-import { openPool, type Pool } from '../db/pool.ts';
+import { openPool, type Pool, type PoolLoad } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
 import { checkMaker, findServiceLogin, makeServiceLogin, mayMakeLogin } from '../db/service-login.ts';
 import { type Config, isTrial, reachableHost, SettingFault } from '../ground/config.ts';
@@ -59,6 +59,8 @@ export interface CellDatabase {
 
 export interface Context extends Omit<Ground, 'net'> {
   sql: Pool;
+  /** Of its pools, whatever their cell. */
+  load(): PoolLoad;
   openCell: OpenCell;
   /** The databases of a command; a process that serves has runtimes. */
   cells: Cells<CellDatabase>;
@@ -228,7 +230,7 @@ async function openRunning(
     ]);
     const clockOffset = watchClock(runtime, ending);
     const readiness = createReadiness(runtime, clockOffset);
-    const metrics = await createMetrics({ ...runtime, readiness, clockOffset, pool: context.sql.load });
+    const metrics = await createMetrics({ ...runtime, readiness, clockOffset, pool: context.load });
     running.metrics = await serveMonitoring(
       { log: runtime.log, readiness, metrics, draining: ending },
       { host, port: metricsPort },
@@ -459,14 +461,30 @@ async function openContext(
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   if (!anySecret) await claimSecret({ sql, secrets });
-  const openCell = (cell: string) => openPool({ url: database.url, log, name: 'vintem', size: 5, cell });
+  const pools = [sql];
+  const openCell = (cell: string) => {
+    const pool = openPool({ url: database.url, log, name: 'vintem', size: 5, cell });
+    pools.push(pool);
+    return pool;
+  };
   const cells = createCells<CellDatabase>(sql);
   cells.begin({ cell: homeCell, sql }, (cell) => {
     const pool = openCell(cell);
     return { runtime: { cell, sql: pool }, close: pool.close };
   });
   running.cells = { stop: cells.close };
-  return { config, sql, databaseUrl: database.url, clock, ids, log, secrets, openCell, cells };
+  const load = () => loadOf(pools);
+  return { config, sql, load, databaseUrl: database.url, clock, ids, log, secrets, openCell, cells };
+}
+
+function loadOf(pools: readonly Pool[]): PoolLoad {
+  const sum = { open: 0, idle: 0, waiting: 0 };
+  for (const { open, idle, waiting } of pools.map((pool) => pool.load())) {
+    sum.open += open;
+    sum.idle += idle;
+    sum.waiting += waiting;
+  }
+  return sum;
 }
 
 async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {

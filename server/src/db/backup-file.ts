@@ -28,6 +28,8 @@ export interface Header {
   migrations: { name: string; sha256: string }[];
   /** Names of the secrets under which its API keys were made; never the secrets. */
   secretIds: string[];
+  /** Schemas of the cells beside the first; absent in copies from before there were any. */
+  cells?: string[];
   /** Tables that are not in it, each with the reason. */
   leftOut: Record<string, string>;
 }

@@ -15,6 +15,7 @@ import {
   type WrittenFile,
   writeBackupFile,
 } from './backup-file.ts';
+import { homeCell } from './cells.ts';
 import { connectAlone } from './client.ts';
 import { databaseOfCommand } from './open.ts';
 import { withSessionOptions } from './pool.ts';
@@ -24,7 +25,7 @@ import { APP } from './roles.ts';
  * A consistent copy of the database while the service runs.
  *
  * Everything is read in one snapshot (REPEATABLE READ), table by table, as the role that the service works as and without a
- * right to write. Nothing is migrated first, so that a copy can be made with the new version before it touches anything. The
+ * right to write. One snapshot covers the directory and every cell. Nothing is migrated first, so that a copy can be made with the new version before it touches anything. The
  * snapshot keeps PostgreSQL from cleaning up old versions of busy rows while it lasts, which slows a hot balance: reading fast
  * matters more than a small file.
  */
@@ -114,8 +115,9 @@ async function noteBackedUp({ log }: Pick<Needs, 'log'>, url: string, createdAt:
   }
 }
 
-/** A table of the schema as the catalogue has it. */
+/** A table of the installation as the catalogue has it. */
 export interface CatalogTable {
+  /** With its schema where that is not `vintem`: `vintem_2.payment`. */
   name: string;
   columns: string[];
   /** Tables that its foreign keys name. */
@@ -125,14 +127,15 @@ export interface CatalogTable {
 /** All of them, each after its parents: in this order their rows can be written. */
 export async function readCatalog(client: pg.Client): Promise<CatalogTable[]> {
   const { rows } = await client.query<CatalogTable>(
-    `SELECT c.relname::text AS name,
+    `SELECT ${catalogName('c')} AS name,
         ARRAY(SELECT a.attname::text FROM pg_attribute a
           WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum) AS columns,
-        ARRAY(SELECT DISTINCT p.relname::text FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
+        ARRAY(SELECT DISTINCT ${catalogName('p')} FROM pg_constraint k JOIN pg_class p ON p.oid = k.confrelid
           WHERE k.conrelid = c.oid AND k.contype = 'f' AND p.oid <> c.oid ORDER BY 1) AS parents
       FROM pg_class c
-      WHERE c.relnamespace = to_regnamespace('vintem') AND c.relkind IN ('r', 'p', 'S', 'm')
-      ORDER BY c.relname`,
+      WHERE c.relnamespace = ANY (SELECT to_regnamespace(name) FROM unnest($1::text[]) AS name) AND c.relkind IN ('r', 'p', 'S', 'm')
+      ORDER BY c.relnamespace <> to_regnamespace('vintem'), 1`,
+    [[homeCell, ...(await readOtherCells(client))]],
   );
   const byName = new Map(rows.map((table) => [table.name, table]));
   const ordered = new Set<CatalogTable>();
@@ -148,7 +151,29 @@ export async function readCatalog(client: pg.Client): Promise<CatalogTable[]> {
   return [...ordered];
 }
 
-export const quoted = (name: string): string => `vintem."${name.replaceAll('"', '""')}"`;
+/** Of a table under the alias, as a copy names it. */
+const catalogName = (table: string): string =>
+  `CASE WHEN ${table}.relnamespace = to_regnamespace('vintem') THEN '' ELSE ${table}.relnamespace::regnamespace || '.' END || ${table}.relname`;
+
+/** The cells beside the first one, in the order in which they were made; of a schema from before there were any, none. */
+export async function readOtherCells(client: pg.Client): Promise<string[]> {
+  const { rows: tables } = await client.query<{ present: boolean }>(
+    `SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'cell' AND relnamespace = to_regnamespace('vintem')) AS present`,
+  );
+  if (!tables[0]?.present) return [];
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT name FROM vintem.cell WHERE name <> '${homeCell}' ORDER BY length(name), name`,
+  );
+  return rows.map(({ name }) => name);
+}
+
+/** A table without its schema. */
+export const baseOf = (name: string): string => name.slice(name.indexOf('.') + 1);
+
+export function quoted(name: string): string {
+  const schema = name.includes('.') ? name.slice(0, name.indexOf('.')) : homeCell;
+  return `${schema}."${baseOf(name).replaceAll('"', '""')}"`;
+}
 
 async function connectReading(url: string): Promise<pg.Client> {
   const session = withSessionOptions(url, {
@@ -187,7 +212,7 @@ async function takeSnapshot(client: pg.Client, clock: Clock): Promise<Header> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
   // Takes no snapshot yet: the first statement after it does, and what a migration changed in between is seen.
   // Only what is read below: up to PostgreSQL 15 this lock needs SELECT, which the role of a backup lacks on `write_probe`.
-  const locked = before.filter(({ name }) => !Object.hasOwn(leftOut, name));
+  const locked = before.filter(({ name }) => !Object.hasOwn(leftOut, baseOf(name)));
   await client.query(`LOCK TABLE ${locked.map(({ name }) => quoted(name)).join(', ')} IN ACCESS SHARE MODE`);
   const { rows: migrations } = await client.query<{ name: string; sha256: string }>(
     'SELECT name, sha256 FROM migration ORDER BY name',
@@ -195,7 +220,9 @@ async function takeSnapshot(client: pg.Client, clock: Clock): Promise<Header> {
   if (JSON.stringify(await readCatalog(client)) !== JSON.stringify(before)) {
     throw new Error('the database was migrated at this moment: run it again');
   }
-  return { createdAt, migrations, secretIds: await readSecretIds(client, before), leftOut };
+  const cells = await readOtherCells(client);
+  const secretIds = await readSecretIds(client, before);
+  return { createdAt, migrations, secretIds, ...(cells.length > 0 ? { cells } : {}), leftOut };
 }
 
 /** The secrets that the copy needs; of a schema that does not list them yet, those of its API keys. */
@@ -212,7 +239,7 @@ async function readSecretIds(client: pg.Client, catalog: readonly CatalogTable[]
 async function* blocksOf(client: pg.Client, header: Header, done: BackedUp['tables']): AsyncGenerator<Block> {
   yield { kind: 'header', header };
   for (const { name, columns } of await readCatalog(client)) {
-    if (Object.hasOwn(leftOut, name)) continue;
+    if (Object.hasOwn(leftOut, baseOf(name))) continue;
     yield { kind: 'table', table: { name, columns } };
     const sum = rowSum();
     const copy = client.query(copyTo(`COPY ${quoted(name)} (${columnList(columns)}) TO STDOUT`));

@@ -54,31 +54,37 @@ export const directoryTables: readonly string[] = [
 export async function makeCell(client: pg.Client, now: number): Promise<string> {
   await client.query('BEGIN');
   try {
-    await client.query(`SET LOCAL ROLE ${OWNER}`);
-    // No migration changes a table meanwhile, and no other process makes a cell.
-    await client.query('LOCK TABLE vintem.migration IN SHARE ROW EXCLUSIVE MODE');
-    const { rows: cells } = await client.query<{ name: string }>('SELECT name FROM vintem.cell');
-    const numbers = cells.map(({ name }) => Number(name.split('_')[1] ?? 1));
-    const name = `${homeCell}_${Math.max(...numbers) + 1}`;
-    await client.query('SET LOCAL ROLE NONE');
-    await client.query(`CREATE SCHEMA ${name} AUTHORIZATION ${OWNER}`);
-    await client.query(`SET LOCAL ROLE ${OWNER}`);
-    await client.query(`GRANT USAGE ON SCHEMA ${name} TO ${APP}`);
-    // Definitions name every table with its schema.
-    await client.query(`SET LOCAL search_path = ''`);
-    for (const statement of await statementsOfCell(client, name)) await client.query(statement);
-    await client.query(`INSERT INTO ${name}.publisher SELECT shard FROM vintem.publisher`);
-    await client.query('INSERT INTO vintem.cell (name, created_at) VALUES ($1, $2)', [name, timestamp(now)]);
-    await client.query(
-      `INSERT INTO vintem.cell_migration (cell, name, applied_at) SELECT $1, name, $2 FROM vintem.migration`,
-      [name, timestamp(now)],
-    );
+    const name = await makeCellWithin(client, now);
     await client.query('COMMIT');
     return name;
   } catch (error) {
     await client.query('ROLLBACK');
     throw error;
   }
+}
+
+/** The same as a part of the caller's transaction, which goes on as the owner and finds tables by the schema in their name alone. */
+export async function makeCellWithin(client: pg.Client, now: number): Promise<string> {
+  await client.query(`SET LOCAL ROLE ${OWNER}`);
+  // No migration changes a table meanwhile, and no other process makes a cell.
+  await client.query('LOCK TABLE vintem.migration IN SHARE ROW EXCLUSIVE MODE');
+  const { rows: cells } = await client.query<{ name: string }>('SELECT name FROM vintem.cell');
+  const numbers = cells.map(({ name }) => Number(name.split('_')[1] ?? 1));
+  const name = `${homeCell}_${Math.max(...numbers) + 1}`;
+  await client.query('SET LOCAL ROLE NONE');
+  await client.query(`CREATE SCHEMA ${name} AUTHORIZATION ${OWNER}`);
+  await client.query(`SET LOCAL ROLE ${OWNER}`);
+  await client.query(`GRANT USAGE ON SCHEMA ${name} TO ${APP}`);
+  // Definitions name every table with its schema.
+  await client.query(`SET LOCAL search_path = ''`);
+  for (const statement of await statementsOfCell(client, name)) await client.query(statement);
+  await client.query(`INSERT INTO ${name}.publisher SELECT shard FROM vintem.publisher`);
+  await client.query('INSERT INTO vintem.cell (name, created_at) VALUES ($1, $2)', [name, timestamp(now)]);
+  await client.query(
+    `INSERT INTO vintem.cell_migration (cell, name, applied_at) SELECT $1, name, $2 FROM vintem.migration`,
+    [name, timestamp(now)],
+  );
+  return name;
 }
 
 /** In order: tables, keys and checks, foreign keys, other indexes, rights. */

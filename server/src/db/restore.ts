@@ -8,7 +8,7 @@ import { hasSecret, loadSecrets, type Secrets } from '../ground/secrets.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries } from '../ports/sql.ts';
-import { columnList, quoted, readCatalog } from './backup.ts';
+import { baseOf, columnList, quoted, readCatalog, readOtherCells } from './backup.ts';
 import {
   type BackupFile,
   type Block,
@@ -17,6 +17,7 @@ import {
   purposeOfBackup,
   rowSum,
 } from './backup-file.ts';
+import { homeCell, makeCellWithin } from './cells.ts';
 import { startEmbedded } from './embedded.ts';
 import { waitForLock } from './lock.ts';
 import { migrate, readMigrations } from './migrate.ts';
@@ -45,7 +46,12 @@ export interface Restored {
 }
 
 /** What the rooms change in their rows, in the same transaction: a copy is not the latest word on any payment. */
-export type AsRestored = (tx: Queries, copy: { createdAt: string; sha256: string }) => Promise<unknown>;
+export type AsRestored = (tx: RestoredCells, copy: { createdAt: string; sha256: string }) => Promise<unknown>;
+
+/** The first cell with the directory, and every cell by itself, in one transaction. */
+export interface RestoredCells extends Queries {
+  inEveryCell(work: (tx: Queries) => Promise<unknown>): Promise<void>;
+}
 
 interface Needs {
   config: Config;
@@ -248,6 +254,7 @@ async function load(
   asRestored: AsRestored,
 ): Promise<number> {
   const { header } = copy;
+  await makeCells(client, clock, header);
   const catalog = await readCatalog(client);
   const names = catalog.map(({ name }) => quoted(name)).join(', ');
   // From here on no other session reads or writes these tables, and their earlier changes are visible.
@@ -259,7 +266,7 @@ async function load(
   await client.query(`TRUNCATE ${kept.map(({ name }) => quoted(name)).join(', ')}`);
 
   const missing = new Set(kept.map(({ name }) => name));
-  for (const name of Object.keys(header.leftOut)) missing.delete(name);
+  for (const name of [...missing]) if (Object.hasOwn(header.leftOut, baseOf(name))) missing.delete(name);
   let total = 0;
   let whole = false;
   const blocks = copy.blocks();
@@ -282,8 +289,21 @@ async function load(
   if (!whole || missing.size > 0) {
     throw new Error(`the backup lacks ${missing.size > 0 ? [...missing].join(', ') : 'its end'}`);
   }
-  await asRestored(queriesOf(client), { createdAt: header.createdAt, sha256: copy.sha256 });
+  await asRestored(restoredCells(client, header), { createdAt: header.createdAt, sha256: copy.sha256 });
   return total;
+}
+
+/** In the form that their tables had when the copy was made. */
+async function makeCells(client: pg.Client, clock: Clock, { cells = [] }: Header): Promise<void> {
+  if ((await readOtherCells(client)).length > 0)
+    throw new Error(
+      'the database has cells: restore into one that nothing was started on; nothing was changed',
+    );
+  for (const cell of cells) {
+    const name = await makeCellWithin(client, clock.now());
+    if (name !== cell) throw new Error(`the backup names a cell ${cell} where ${name} comes next`);
+  }
+  await client.query(`SET LOCAL search_path = '${homeCell}'`);
 }
 
 /** Another process may have migrated since. */
@@ -331,6 +351,21 @@ const queriesOf = (client: pg.Client): Queries => ({
   run: async <Row>(statement: { text: string }, values: readonly unknown[] = []) =>
     (await client.query(statement.text, [...values])).rows as Row[],
 });
+
+function restoredCells(client: pg.Client, { cells = [] }: Header): RestoredCells {
+  const queries = queriesOf(client);
+  return {
+    ...queries,
+    async inEveryCell(work) {
+      for (const cell of cells) {
+        await client.query(`SET LOCAL search_path = '${cell}', '${homeCell}'`);
+        await work(queries);
+      }
+      await client.query(`SET LOCAL search_path = '${homeCell}'`);
+      await work(queries);
+    },
+  };
+}
 
 async function connect(url: string, settings: Record<string, string>): Promise<pg.Client> {
   const session = withSessionOptions(url, {

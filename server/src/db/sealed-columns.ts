@@ -1,5 +1,6 @@
 import type { Secrets } from '../ground/secrets.ts';
 import type { Queries, Sql, Statement } from '../ports/sql.ts';
+import { directoryTables, homeCell } from './cells.ts';
 
 /**
  * Every column whose values are sealed under the installation's secret. What is sealed anywhere else cannot be sealed again by
@@ -59,8 +60,10 @@ interface Statements {
   reseal: Statement;
 }
 
-const statementsOf = (sealed: SealedColumn): Statements => {
-  const { table, key, column, type } = sealed;
+const statementsOf = (sealed: SealedColumn, cell: string): Statements => {
+  const { key, column, type } = sealed;
+  const table = cell === homeCell ? sealed.table : `${cell}.${sealed.table}`;
+  const name = table.replace('.', '_');
   const names = key.map(({ name }) => name);
   const after = key.map((part, at) => `$${at + 1}::${part.type}`);
   const own = `$${key.length + 1}`;
@@ -69,7 +72,7 @@ const statementsOf = (sealed: SealedColumn): Statements => {
     // A page of all rows, of which only those under other secrets and the last are sent. It begins in the index: with `$1 OR` in front
     // of the comparison, for the first page, each page read all rows before it, and two million payments took more than 5 s a page.
     page: {
-      name: `sealed_page_${table}_${column}`,
+      name: `sealed_page_${name}_${column}`,
       text: `WITH page AS (
           SELECT ${names}, ${column}, row_number() OVER (ORDER BY ${names}) AS place
           FROM ${table} WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${rowsPerStep})
@@ -83,7 +86,7 @@ const statementsOf = (sealed: SealedColumn): Statements => {
     },
     // Rows that another transaction holds are left to the next pass: this never waits while it holds others, so no deadlock.
     reseal: {
-      name: `sealed_again_${table}_${column}`,
+      name: `sealed_again_${name}_${column}`,
       text: `WITH wanted AS (
           SELECT * FROM unnest(${arrays}, $${key.length + 1}::${type}[], $${key.length + 2}::${type}[]) AS k (${names}, before, after)),
         free AS (
@@ -95,7 +98,28 @@ const statementsOf = (sealed: SealedColumn): Statements => {
   };
 };
 
-const statements = new Map(sealedColumns.map((sealed) => [sealed, statementsOf(sealed)]));
+/** A sealed column of a cell, or of the directory. */
+interface SealedPlace {
+  sealed: SealedColumn;
+  statements: Statements;
+}
+
+const otherCells: Statement = {
+  name: 'sealed_cells',
+  text: `SELECT name FROM cell WHERE name <> '${homeCell}' ORDER BY created_at, name`,
+};
+
+/** Of the directory once, of the cells' tables in each. */
+async function placesOf(sql: Queries): Promise<SealedPlace[]> {
+  const others = await sql.run<{ name: string }>(otherCells);
+  const ofCells = sealedColumns.filter(({ table }) => !directoryTables.includes(table));
+  return [
+    ...sealedColumns.map((sealed) => ({ sealed, statements: statementsOf(sealed, homeCell) })),
+    ...others.flatMap(({ name }) =>
+      ofCells.map((sealed) => ({ sealed, statements: statementsOf(sealed, name) })),
+    ),
+  ];
+}
 
 interface PageRow {
   key: string[];
@@ -111,10 +135,9 @@ const lowestKey = { uuid: '00000000-0000-0000-0000-000000000000', text: '' };
 /** Reads a column page by page. `foreign`: the rows that are sealed under another secret than `ownId`. */
 async function* pagesOf(
   sql: Queries,
-  sealed: SealedColumn,
+  { sealed, statements: { page } }: SealedPlace,
   ownId: string,
 ): AsyncGenerator<{ own: number; foreign: PageRow[] }> {
-  const { page } = statements.get(sealed) as Statements;
   let after: string[] = sealed.key.map(({ type }) => lowestKey[type]);
   for (;;) {
     const rows: PageRow[] = await sql.run<PageRow>(page, [...after, ownId]);
@@ -138,8 +161,8 @@ export async function countSealed(sql: Queries, ownId: string): Promise<Map<stri
   const add = (id: string, count: number) => {
     if (count > 0) counts.set(id, (counts.get(id) ?? 0) + count);
   };
-  for (const sealed of sealedColumns) {
-    for await (const { own, foreign } of pagesOf(sql, sealed, ownId)) {
+  for (const place of await placesOf(sql)) {
+    for await (const { own, foreign } of pagesOf(sql, place, ownId)) {
       add(ownId, own);
       for (const { secretId } of foreign) add(secretId ?? unnamed, 1);
     }
@@ -157,9 +180,9 @@ export async function sealAgain({ sql, secrets }: { sql: Sql; secrets: Secrets }
   for (;;) {
     let found = 0;
     let closed = 0;
-    for (const sealed of sealedColumns) {
-      for await (const { foreign } of pagesOf(sql, sealed, secrets.id)) {
-        const done = await sealPage(sql, secrets, sealed, foreign);
+    for (const place of await placesOf(sql)) {
+      for await (const { foreign } of pagesOf(sql, place, secrets.id)) {
+        const done = await sealPage(sql, secrets, place, foreign);
         found += foreign.length;
         closed += done.closed;
       }
@@ -171,7 +194,7 @@ export async function sealAgain({ sql, secrets }: { sql: Sql; secrets: Secrets }
 async function sealPage(
   sql: Sql,
   secrets: Secrets,
-  sealed: SealedColumn,
+  { sealed, statements: { reseal } }: SealedPlace,
   rows: readonly PageRow[],
 ): Promise<{ closed: number }> {
   const context = sealed.key.findIndex(({ name }) => name === sealed.context);
@@ -184,7 +207,6 @@ async function sealPage(
     if (after !== null) opened.push({ row, after });
   }
   if (opened.length > 0) {
-    const { reseal } = statements.get(sealed) as Statements;
     await sql.tx((tx) =>
       tx.run(reseal, [
         ...sealed.key.map((_, at) => opened.map(({ row }) => row.key[at])),
@@ -241,10 +263,12 @@ const unnamedFactors: Statement = {
 export async function nameFactors(deps: { sql: Sql; secrets: Secrets }): Promise<void> {
   const [row] = await deps.sql.run<{ found: boolean }>(unnamedFactors);
   if (!row?.found) return;
+  // All of the directory.
   for (const sealed of sealedColumns.filter(({ type }) => type === 'text')) {
-    for await (const { foreign } of pagesOf(deps.sql, sealed, deps.secrets.id)) {
+    const place = { sealed, statements: statementsOf(sealed, homeCell) };
+    for await (const { foreign } of pagesOf(deps.sql, place, deps.secrets.id)) {
       const rows = foreign.filter(({ secretId }) => secretId === unnamed);
-      await sealPage(deps.sql, deps.secrets, sealed, rows);
+      await sealPage(deps.sql, deps.secrets, place, rows);
     }
   }
 }

@@ -1108,7 +1108,7 @@ export interface Evidence {
   openPayments(): AsyncIterable<StoredPayment[]>;
   paymentsById(accountId: string, ids: readonly string[]): Promise<StoredPayment[]>;
   /** Journals of chains that have no balance row. */
-  strayChains(): AsyncIterable<{ accountId: string; chainId: string }>;
+  strayChains(): AsyncIterable<{ accountId: string; chainId: string; fault: string }>;
   /** Columns of the schema that are no whole numbers and could hold money. */
   floatColumns(): Promise<string[]>;
   /** What the provider itself holds true. */
@@ -1266,7 +1266,7 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
   await flushTouched(0);
   for await (const stray of evidence.strayChains()) {
     const where = { accountId: stray.accountId, operationId: stray.chainId, paymentId: null };
-    report(numbered(3), 'journals without a balance row', where);
+    report(numbered(3), stray.fault, where);
   }
   const nowhere = { accountId: null, operationId: null, paymentId: null };
   for (const column of await evidence.floatColumns()) {

@@ -37,6 +37,26 @@ export const findAccounts = (sql: Queries, after: string | null, most: number): 
 export const findAccount = (sql: Queries, accountId: string): Promise<AccountRow[]> =>
   sql.run(selectOneAccount, [accountId]);
 
+const selectCells: Statement = {
+  name: 'verify_cells',
+  text: 'SELECT id, cell FROM account WHERE id = ANY ($1::uuid[])',
+};
+
+export const findCellsOf = (
+  sql: Queries,
+  accounts: readonly string[],
+): Promise<{ id: string; cell: string }[]> => sql.run(selectCells, [accounts]);
+
+const selectStrangers: Statement = {
+  name: 'verify_strangers',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId" FROM balance b
+    WHERE NOT EXISTS (SELECT FROM account a WHERE a.id = b.account_id AND a.cell = current_schema()) LIMIT 100`,
+};
+
+/** Chains whose account belongs to another cell, or is gone. */
+export const findStrangers = (sql: Queries): Promise<{ accountId: string; chainId: string }[]> =>
+  sql.run(selectStrangers);
+
 const selectOperations: Statement = {
   name: 'verify_operations',
   text: `SELECT o.id, o.slot, o.main IS TRUE AS main, o.created_at AS "createdAt", o.deleted_at AS "deletedAt",

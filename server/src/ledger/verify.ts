@@ -1,3 +1,4 @@
+import { homeCell } from '../db/cells.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import {
@@ -16,6 +17,7 @@ import {
   beforeAll,
   findAccount,
   findAccounts,
+  findCellsOf,
   findChains,
   findCheckpoints,
   findCloses,
@@ -29,6 +31,7 @@ import {
   findPayments,
   findPaymentsById,
   findStoredBooks,
+  findStrangers,
   insertCheckpoints,
 } from './verify.sql.ts';
 
@@ -116,6 +119,61 @@ export async function verify(
           hash: sums.head.toString('hex'),
         })),
     },
+  };
+}
+
+/** What was found in a cell. */
+export interface CellChecks {
+  cell: string;
+  checks: Check[];
+}
+
+/**
+ * Each cell by itself, one after the other; an anchor names the chains of all of them.
+ * @param cells the first one in front; for one account, its own
+ */
+export async function verifyCells(
+  cells: readonly { cell: string; sql: Sql }[],
+  clock: Clock,
+  options: VerifyOptions,
+): Promise<Verified & { cells: CellChecks[] }> {
+  const found: CellChecks[] = [];
+  const anchor: Anchor = { vintemAnchor: 1, takenAt: new Date(clock.now()).toISOString(), chains: [] };
+  for (const { cell, sql } of cells) {
+    const own = options.anchor && (await anchorOfCell(sql, options.anchor, cell));
+    const verified = await verify(
+      { sql, clock },
+      { ...options, ...(own === undefined ? {} : { anchor: own }) },
+    );
+    found.push({ cell, checks: verified.checks });
+    anchor.chains.push(...verified.anchor.chains);
+  }
+  const checks = together(found);
+  return { ok: checks.every((check) => check.ok), checks, anchor, cells: found };
+}
+
+/** A check of several cells is one. */
+function together(found: readonly CellChecks[]): Check[] {
+  const byName = new Map<string, Check>();
+  for (const check of found.flatMap(({ checks }) => checks)) {
+    const before = byName.get(check.name);
+    byName.set(check.name, {
+      ...check,
+      ok: check.ok && (before?.ok ?? true),
+      examined: check.examined + (before?.examined ?? 0),
+      violations: [...(before?.violations ?? []), ...check.violations],
+    });
+  }
+  return [...byName.values()];
+}
+
+/** The chains of the cell's accounts; those of accounts that are gone are missed in the first one. */
+async function anchorOfCell(sql: Sql, anchor: Anchor, cell: string): Promise<Anchor> {
+  const accounts = [...new Set(anchor.chains.map(({ accountId }) => accountId))];
+  const cells = new Map((await findCellsOf(sql, accounts)).map((one) => [one.id, one.cell]));
+  return {
+    ...anchor,
+    chains: anchor.chains.filter(({ accountId }) => (cells.get(accountId) ?? homeCell) === cell),
   };
 }
 
@@ -294,10 +352,14 @@ export function storedEvidence(
         for (let after = beforeAll; ; ) {
           const next = await findNextChain(sql, id, after);
           if (!next) break;
-          if (!next.known) yield { accountId: id, chainId: next.chainId };
+          if (!next.known)
+            yield { accountId: id, chainId: next.chainId, fault: 'journals without a balance row' };
           after = next.chainId;
         }
       }
+      if (accountId !== null) return;
+      for (const chain of await findStrangers(sql))
+        yield { ...chain, fault: 'a chain outside the cell of its account' };
     },
 
     floatColumns: () => findFloatColumns(sql),

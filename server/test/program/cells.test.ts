@@ -1,6 +1,7 @@
 import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createMetrics } from '../../src/compose/metrics.ts';
 import type { Runtime } from '../../src/compose/runtime.ts';
 import { verify } from '../../src/ledger/verify.ts';
 import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
@@ -41,6 +42,45 @@ test('charges, deliveries of the provider, transfers and refunds of every cell',
       }
     }
   }
+});
+
+test('a payment’s transaction writes in its own cell alone', async () => {
+  const schemas = cells.map(({ cell }) => cell);
+  const tables = await service.database.admin<{ name: string; schema: string }>(
+    `SELECT relnamespace::regnamespace || '.' || relname AS name, relnamespace::regnamespace::text AS schema FROM pg_class
+      WHERE relkind = 'r' AND relnamespace = ANY ($1::regnamespace[])`,
+    [schemas],
+  );
+  const last = cells.at(-1)?.cell;
+  const writers = ['payment', 'journal', 'balance', 'refund', 'event']
+    .map((table) => `SELECT xmin::text AS x FROM ${last}.${table} WHERE account_id = $1`)
+    .join(' UNION ');
+  const written: string[] = [];
+  for (const { name, schema } of tables.filter((table) => table.schema !== last)) {
+    const rows = await service.database.admin(
+      `SELECT FROM ${name} WHERE xmin::text IN (SELECT x FROM (${writers}) AS w WHERE x NOT IN
+        (SELECT xmin::text FROM vintem.account)) LIMIT 1`,
+      [merchants.at(-1)?.ownerId],
+    );
+    if (rows.length > 0) written.push(`${schema} ${name}`);
+  }
+  expect(written).toEqual([]);
+});
+
+test('metrics are of all cells', async () => {
+  const registry = await createMetrics({
+    ...service.runtime,
+    readiness: async () => [],
+    clockOffset: { offsetMs: () => 0 },
+    pool: service.database.sql.load,
+  });
+  for (const merchant of merchants) {
+    const { body } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
+    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'pending');
+  }
+  expect(await registry.getSingleMetricAsString('vintem_open_payments')).toMatch(
+    /kind="transfer",state="awaiting"\} 3$/m,
+  );
 });
 
 test('one delivery that names payments of all cells', async () => {

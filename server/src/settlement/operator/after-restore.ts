@@ -59,14 +59,15 @@ export interface InForceAgain {
  * until each is confirmed, because every merchant would be refused after each restore for the sake of a key that may be one.
  */
 export async function markRestored(
-  tx: Queries,
+  tx: Queries & { inEveryCell(work: (cell: Queries) => Promise<unknown>): Promise<void> },
   { clock, ids, actor }: Pick<Operator, 'clock' | 'ids' | 'actor'>,
   copy: { createdAt: string; sha256: string },
 ): Promise<InForceAgain> {
   const now = clock.now();
   const at = new Date(now).toISOString();
   await pauseAfterRestore(tx, now);
-  await tx.run(unclear, [ids.uuid(), at]);
+  const fence = ids.uuid();
+  await tx.inEveryCell((cell) => cell.run(unclear, [fence, at]));
   await tx.run(refill, [at]);
   const [panel] = await tx.run<{ present: boolean }>(hasPeople);
   if (panel?.present) await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);
