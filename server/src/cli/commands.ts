@@ -20,6 +20,7 @@ import { createKey, listKeys, overlaps, revokeKey, rollKeyById, wakeKey } from '
 import { OperatorRefused } from '../settlement/operator/operator.ts';
 import { findOwner } from '../transfers/draft.sql.ts';
 import { draftOfCommand } from '../transfers/draft-command.ts';
+import { cellCommands, cellOfNewAccount } from './cell-commands.ts';
 import { checkCommand } from './check-command.ts';
 import { closeCommand } from './close-command.ts';
 import {
@@ -77,9 +78,15 @@ export const commands: Command[] = [
   closeCommand,
   {
     name: 'account create',
-    usage: '--name NAME [--test | --connection N]',
-    about: 'an account with its main operation; --test binds it to the simulator',
-    options: { name: { type: 'string' }, test: { type: 'boolean' }, connection: { type: 'string' } },
+    usage: '--name NAME [--test | --connection N] [--cell CELL]',
+    about:
+      'an account with its main operation; --test binds it to the simulator. Without --cell it stands in the open cell with the fewest accounts',
+    options: {
+      name: { type: 'string' },
+      test: { type: 'boolean' },
+      connection: { type: 'string' },
+      cell: { type: 'string' },
+    },
     run: async (edge, { values }) => {
       const name = required(values, 'name').normalize('NFC').trim();
       if ([...name].length < 2 || [...name].length > 64 || !isPrintable(name)) {
@@ -87,11 +94,16 @@ export const commands: Command[] = [
       }
       const named = typeof values.connection === 'string' ? values.connection : null;
       const test = values.test === true;
+      const cell = typeof values.cell === 'string' ? values.cell : null;
       if (named !== null) {
         const made = await onDatabase(edge, 'account create', async (context) => {
           const row = await showConnection(context, named);
           if (test && !row.test) throw new OperatorRefused(`${named} moves money: leave --test out`);
-          return createAccount(context, { name, test: row.test, connection: named });
+          return createAccount(await cellOfNewAccount(context, cell), {
+            name,
+            test: row.test,
+            connection: named,
+          });
         });
         return { json: made, text: `account ${made.ownerId}\noperation ${made.operationId}` };
       }
@@ -101,8 +113,8 @@ export const commands: Command[] = [
         );
       }
       const connection = test ? 'simulator' : 'live';
-      const created = await onDatabase(edge, 'account create', (context) =>
-        createAccount(context, { name, test, connection }),
+      const created = await onDatabase(edge, 'account create', async (context) =>
+        createAccount(await cellOfNewAccount(context, cell), { name, test, connection }),
       );
       return { json: created, text: `account ${created.ownerId}\noperation ${created.operationId}` };
     },
@@ -300,6 +312,7 @@ export const commands: Command[] = [
     },
   },
   ...operatorCommands,
+  ...cellCommands,
   ...memberCommands,
   ...connectionCommands,
   ...secretCommands,

@@ -21,10 +21,16 @@ export interface MetricsDeps {
   pool: () => PoolLoad;
 }
 
+const togetherBy = {
+  'cells: sum': (one: number, other: number) => one + other,
+  'cells: most': (one: number, other: number) => Math.max(one, other),
+  'cells: least': (one: number, other: number) => Math.min(one, other),
+};
+
 /** A gauge that statements over the whole database answer: every process reports the same value, so rules take `max`, never `sum`. */
 interface DatabaseGauge {
-  /** Read in the directory, or in every cell: then counts are added, and of ages the greatest is shown. */
-  of: 'directory' | 'cells: sum' | 'cells: most';
+  /** Read in the directory, or in every cell: then counts are added, and of times the most urgent is shown. */
+  of: 'directory' | keyof typeof togetherBy;
   name: string;
   help: string;
   labels: string[];
@@ -125,12 +131,14 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'verify_ok',
+    of: 'directory',
     help: 'Whether the last verify over all accounts found nothing broken',
     labels: [],
     text: `SELECT verified_ok::int AS value FROM installation WHERE verified_ok IS NOT NULL`,
   },
   {
     name: 'verify_age_seconds',
+    of: 'directory',
     help: 'Since the last verify over all accounts; since the installation was made, while there was none',
     labels: [],
     text: `SELECT GREATEST(extract(epoch FROM clock_timestamp() - COALESCE(verified_at, created_at)), 0)::double precision AS value
@@ -138,6 +146,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'backup_age_seconds',
+    of: 'directory',
     help: 'Age of the newest copy that the backup command made; of the installation, while there is none',
     labels: [],
     text: `SELECT GREATEST(extract(epoch FROM clock_timestamp() - COALESCE(backed_up_at, created_at)), 0)::double precision AS value
@@ -145,6 +154,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'dispute_deadline_seconds',
+    of: 'cells: least',
     help: 'Until the next deadline of a dispute that nobody has answered; below zero when it has passed',
     labels: ['connection'],
     text: `SELECT connection, extract(epoch FROM min(deadline_at) - clock_timestamp())::double precision AS value
@@ -152,6 +162,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'certificate_expires_seconds',
+    of: 'directory',
     help: 'Until the certificate of a connection expires',
     labels: ['connection'],
     text: `SELECT id AS connection, extract(epoch FROM certificate_expires_at - clock_timestamp())::double precision AS value
@@ -159,6 +170,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'provider_balance_cents',
+    of: 'directory',
     help: "What can be paid out of the provider's account, as it said within the last hour",
     labels: ['connection'],
     text: `SELECT id AS connection, balance_cents AS value FROM connection
@@ -166,6 +178,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'open_payout_cents',
+    of: 'cells: sum',
     help: 'Open transfers and refunds that the provider has not said to have',
     labels: ['connection'],
     text: `SELECT i.connection, sum(COALESCE(p.amount_cents - p.fee_cents, r.amount_cents))::double precision AS value
@@ -176,6 +189,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   },
   {
     name: 'replication_lag_seconds',
+    of: 'directory',
     help: 'How far a standby of the database is behind, where the owner of the schema may see it',
     labels: ['standby'],
     text: `SELECT standby, seconds AS value FROM replication_lag()`,
@@ -280,7 +294,7 @@ function readDatabase({
     const statement = { name: `metric_${name}`, text };
     if (of === 'directory') return sql.run<Row>(statement);
     const ofCells = await Promise.all(cells.all().map((cell) => cell.sql.run<Row>(statement)));
-    return together(ofCells.flat(), of === 'cells: sum' ? (one, other) => one + other : Math.max);
+    return together(ofCells.flat(), togetherBy[of]);
   };
   const read = async (): Promise<Rows> =>
     new Map(

@@ -9,7 +9,8 @@ import {
   findTestAccount,
 } from '../accounts/directory.ts';
 import { hasLiveConnection } from '../connections/connections.sql.ts';
-import { homeCell } from '../db/cells.ts';
+import { homeCell, makeCell } from '../db/cells.ts';
+import { connectAlone } from '../db/client.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse, missingSecrets } from '../db/installation-secret.ts';
@@ -174,6 +175,23 @@ export async function migrateAlone(edge: Edge): Promise<{ applied: string[] }> {
     const done = await migrate(migrateOptions(edge, database));
     await prepareServiceLogin(edge, database);
     return done;
+  } finally {
+    await database.close();
+  }
+}
+
+/** `vintem cells add`, over a schema that is up to date, with the login that may change it. @returns its name */
+export async function addCellAlone(edge: Edge): Promise<string> {
+  const database = await databaseOfCommand(edge, 'cells add');
+  try {
+    await migrate(migrateOptions(edge, database));
+    const client = await connectAlone(database.migrationUrl ?? database.url, 'vintem cells add', {});
+    try {
+      const { rows } = await client.query<{ now: Date }>('SELECT clock_timestamp() AS now');
+      return await makeCell(client, rows[0]?.now.getTime() ?? edge.clock.now());
+    } finally {
+      await client.end();
+    }
   } finally {
     await database.close();
   }

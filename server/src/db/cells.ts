@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import type { Queries, Sql, Statement } from '../ports/sql.ts';
 import { timestamp } from './pool.ts';
 import { APP, OWNER } from './roles.ts';
 
@@ -85,6 +86,55 @@ export async function makeCellWithin(client: pg.Client, now: number): Promise<st
     [name, timestamp(now)],
   );
   return name;
+}
+
+export interface CellRow {
+  name: string;
+  createdAt: number;
+  /** Takes new accounts. */
+  open: boolean;
+  accounts: number;
+}
+
+const list: Statement = {
+  name: 'cells',
+  text: `SELECT c.name, c.created_at AS "createdAt", c.open,
+      (SELECT count(*) FROM account a WHERE a.cell = c.name AND a.number > 0)::integer AS accounts
+    FROM cell c ORDER BY c.created_at, c.name`,
+};
+
+/** The first one in front. */
+export const listCells = (sql: Queries): Promise<CellRow[]> => sql.run<CellRow>(list);
+
+const setOpen: Statement = {
+  name: 'cell_open',
+  text: 'UPDATE cell SET open = $2 WHERE name = $1 RETURNING name',
+};
+
+/** @returns whether there is such a cell */
+export const openCellToAccounts = async (sql: Sql, name: string, open: boolean): Promise<boolean> =>
+  (await sql.tx((tx) => tx.run(setOpen, [name, open]))).length > 0;
+
+const load: Statement = {
+  name: 'cell_load',
+  text: `SELECT (SELECT count(*) FROM intent)::integer AS "openPayments",
+      coalesce(greatest(extract(epoch FROM clock_timestamp() - (SELECT min(due_at) FROM intent)), 0), 0)::double precision AS "oldestDueSeconds",
+      (SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+        WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r')::bigint AS bytes`,
+};
+
+export interface CellLoad {
+  openPayments: number;
+  oldestDueSeconds: number;
+  /** Of its tables with their indexes; of the first one with the directory's. */
+  bytes: number;
+}
+
+/** @param sql of the cell */
+export async function loadOfCell(sql: Queries): Promise<CellLoad> {
+  const [row] = await sql.run<CellLoad>(load);
+  if (!row) throw new Error('a cell has no answer');
+  return row;
 }
 
 /** In order: tables, keys and checks, foreign keys, other indexes, rights. */

@@ -86,8 +86,13 @@ export async function planMigrations(options: MigrateOptions): Promise<PendingMi
       `SELECT indexname AS index, tablename AS table FROM pg_indexes WHERE schemaname = 'vintem'`,
     );
     const tables = new Map(indexes.map(({ index, table }) => [index, table]));
-    return pending.map((migration) => ({
-      name: migration.name,
+    const inCells = (await cellsBehind(client, program)).map(({ cell, migration }) => ({
+      name: `${cell}: ${migration.name}`,
+      migration,
+    }));
+    const all = [...pending.map((migration) => ({ name: migration.name, migration })), ...inCells];
+    return all.map(({ name, migration }) => ({
+      name,
       locks: locksOf(migration, (index) => tables.get(index) ?? null).map(
         ({ table, mode }) => `${table}: ${mode}`,
       ),

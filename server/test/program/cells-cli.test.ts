@@ -4,14 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { finish } from '@vintem/testkit/command.ts';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createAccount } from '../../src/accounts/directory.ts';
-import { makeCell } from '../../src/db/cells.ts';
-import { openPool } from '../../src/db/pool.ts';
-import { createLog } from '../../src/ground/log.ts';
-import { systemClock as clock } from '../../src/ports/clock.ts';
-import { systemIds } from '../../src/ports/ids.ts';
 
 /** Commands of operators find the cell of what they name, and what they do is in that cell's audit log. */
 
@@ -29,14 +22,9 @@ beforeAll(async () => {
     VINTEM_SECRET: randomBytes(32).toString('base64'),
   };
   await json('account', 'create', '--name', 'Primeira', '--test');
-  const login = new pg.Client({ connectionString: db.url });
-  await login.connect();
-  const cell = await makeCell(login, clock.now());
-  await login.end();
-  const sql = openPool({ url: db.url, log: createLog('silent'), name: 'test', cell });
-  const account = { name: 'Segunda', test: true, connection: 'simulator' };
-  ({ ownerId, operationId } = await createAccount({ sql, clock, ids: systemIds(clock) }, account));
-  await sql.close();
+  expect(await json('cells', 'add')).toEqual({ name: 'vintem_2' });
+  // Where the fewest are.
+  ({ ownerId, operationId } = await json('account', 'create', '--name', 'Segunda', '--test'));
 });
 afterAll(async () => {
   await db.drop();
@@ -83,4 +71,40 @@ test('what no cell has is refused', async () => {
   expect(code).toBe(1);
   expect(stderr).toContain('no such hold');
   expect((await finish(['incident', 'show', missing], env)).stderr).toContain('no such incident');
+});
+
+test('new accounts stand in the open cell with the fewest, or in the one that is named', async () => {
+  await json('cells', 'add');
+  const create = async (...words: string[]) =>
+    (await json('account', 'create', '--name', 'Outra', '--test', ...words)).ownerId;
+  const cellOf = async (id: string) =>
+    (await db.admin('SELECT cell FROM vintem.account WHERE id = $1', [id]))[0]?.cell;
+  expect(await json('cells', 'set', 'vintem_3', '--open', 'false')).toEqual({
+    name: 'vintem_3',
+    open: false,
+  });
+  expect(await cellOf(await create())).toBe('vintem');
+  expect(await cellOf(await create('--cell', 'vintem_3'))).toBe('vintem_3');
+  const { code, stderr } = await finish(
+    ['account', 'create', '--name', 'Outra', '--test', '--cell', 'other'],
+    env,
+  );
+  expect(code).toBe(1);
+  expect(stderr).toContain('no cell other');
+  const { cells } = await json('cells', 'list');
+  expect(
+    cells.map((cell: { name: string; open: boolean; accounts: number }) => [
+      cell.name,
+      cell.open,
+      cell.accounts,
+    ]),
+  ).toEqual([
+    ['vintem', true, 2],
+    ['vintem_2', true, 1],
+    ['vintem_3', false, 1],
+  ]);
+  const status = (await json('cells', 'status')).cells;
+  expect(status.map((cell: { openPayments: number }) => cell.openPayments)).toEqual([0, 0, 0]);
+  expect(status.every((cell: { bytes: number }) => cell.bytes > 0)).toBe(true);
+  expect(await json('migrate', '--plan')).toEqual({ pending: [] });
 });
