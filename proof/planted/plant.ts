@@ -108,7 +108,7 @@ export async function plantAll({ say, only, from, withinMs }: Options): Promise<
 
 /** The packages of the project in the copy are the copy's own: a link into the tree as it is would run code without the mistake. */
 async function copyTree(copy: string): Promise<void> {
-  for (const part of ['server', 'simulator', 'testkit', 'proof', 'tsconfig.json', 'package.json'])
+  for (const part of ['server', 'simulator', 'testkit', 'proof', 'contract', 'tsconfig.json', 'package.json'])
     await cp(join(root, part), join(copy, part), {
       recursive: true,
       filter: (source) => !source.includes('node_modules'),
