@@ -47,15 +47,22 @@ export const findCellsOf = (
   accounts: readonly string[],
 ): Promise<{ id: string; cell: string }[]> => sql.run(selectCells, [accounts]);
 
-const selectStrangers: Statement = {
-  name: 'verify_strangers',
-  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId" FROM balance b
-    WHERE NOT EXISTS (SELECT FROM account a WHERE a.id = b.account_id AND a.cell = current_schema()) LIMIT 100`,
+const selectPlaces: Statement = {
+  name: 'verify_places',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(a.cell = current_schema(), false) AS own
+    FROM (SELECT account_id, operation_id FROM balance WHERE (account_id, operation_id) > ($1, $2)
+        ORDER BY account_id, operation_id LIMIT $3) b
+      LEFT JOIN LATERAL (SELECT cell FROM account WHERE id = b.account_id LIMIT 1) a ON true
+    ORDER BY b.account_id, b.operation_id`,
 };
 
-/** Chains whose account belongs to another cell, or is gone. */
-export const findStrangers = (sql: Queries): Promise<{ accountId: string; chainId: string }[]> =>
-  sql.run(selectStrangers);
+/** The next chains of a cell. `own`: their account belongs to it. */
+export const findPlaces = (
+  sql: Queries,
+  after: { accountId: string; chainId: string },
+  most: number,
+): Promise<{ accountId: string; chainId: string; own: boolean }[]> =>
+  sql.run(selectPlaces, [after.accountId, after.chainId, most]);
 
 const selectOperations: Statement = {
   name: 'verify_operations',

@@ -30,8 +30,8 @@ import {
   findOpenIds,
   findPayments,
   findPaymentsById,
+  findPlaces,
   findStoredBooks,
-  findStrangers,
   insertCheckpoints,
 } from './verify.sql.ts';
 
@@ -358,8 +358,14 @@ export function storedEvidence(
         }
       }
       if (accountId !== null) return;
-      for (const chain of await findStrangers(sql))
-        yield { ...chain, fault: 'a chain outside the cell of its account' };
+      for (let after = { accountId: beforeAll, chainId: beforeAll }; ; ) {
+        const page = await findPlaces(sql, after, chainsPerPage);
+        for (const { own, ...chain } of page)
+          if (!own) yield { ...chain, fault: 'a chain outside the cell of its account' };
+        const last = page.at(-1);
+        if (!last || page.length < chainsPerPage) return;
+        after = last;
+      }
     },
 
     floatColumns: () => findFloatColumns(sql),
