@@ -328,6 +328,22 @@ export const bugs: Bug[] = [
     test: `${settlement}/disputes/dispute.test.ts`,
   },
   {
+    name: 'a dispute holds what was refunded already',
+    file: `${settlement}/disputes/hold-of-pix.ts`,
+    line: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;',
+    with: '(netAmountCents ?? 0) + (providerFeeCents ?? 0) - 0 * refundedCents;',
+    rig: 'suite',
+    test: 'server/test/settlement/disputes.test.ts',
+  },
+  {
+    name: 'a refund places the hold again that an operator released',
+    file: `${settlement}/disputes/hold-of-pix.ts`,
+    line: 'if (held === null || target >= held.wantedCents) return null;',
+    with: 'if (held !== null && target >= held.wantedCents) return null;',
+    rig: 'suite',
+    test: 'server/test/settlement/disputes.test.ts',
+  },
+  {
     name: 'a rejected dispute keeps its hold',
     file: `${settlement}/disputes/dispute.ts`,
     line: "status !== 'rejected' && status !== 'cancelled';",

@@ -2,7 +2,9 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { releaseHold } from '../../src/accounts/holds.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
+import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
 
@@ -54,6 +56,51 @@ async function takes(id: string, amountCents?: number): Promise<void> {
   const before = (await journalsOf(service, id)).length;
   await service.simulator.control('POST', `/control/charges/${txid(id)}/return`, { amountCents });
   await until(async () => (await journalsOf(service, id)).length > before);
+}
+
+async function refund(merchant: Merchant, id: string, amountCents: number): Promise<string> {
+  const { status, body } = await merchant.call('POST', `/payments/${id}/refunds`, {
+    requestKey: crypto.randomUUID(),
+    amountCents,
+  });
+  expect(status).toBe(201);
+  return body.id;
+}
+
+const refundStatus = async (merchant: Merchant, refundId: string): Promise<string> =>
+  (await merchant.call('GET', `/refunds/${refundId}`)).body.status;
+
+/** The provider has taken it, and says no more. */
+async function refundOnItsWay(merchant: Merchant, id: string, amountCents: number): Promise<string> {
+  await service.simulator.behave({ refund: 'stay-pending' });
+  const refundId = await refund(merchant, id, amountCents);
+  await service.simulator.behave({});
+  expect(await refundStatus(merchant, refundId)).toBe('pending');
+  return refundId;
+}
+
+async function completes(
+  merchant: Merchant,
+  id: string,
+  refundId: string,
+  amountCents: number,
+): Promise<void> {
+  const { clock } = service.runtime;
+  const line = { id: txid(refundId), rtrId: null, amountCents, at: clock.now(), status: 'settled' } as const;
+  await applyRefund(
+    service.runtime,
+    {
+      accountId: merchant.ownerId,
+      refundId,
+      paymentId: id,
+      operationId: merchant.operationId,
+      reason: 'requested',
+      connection: 'simulator',
+      observation: { from: 'charge', cause: { by: 'query', id: crypto.randomUUID() }, line },
+    },
+    clock.monotonicMs() + 10_000,
+  );
+  expect(await refundStatus(merchant, refundId)).toBe('completed');
 }
 
 const list = async (merchant: Merchant, query = '') =>
@@ -168,6 +215,42 @@ describe('a dispute', () => {
     await takes(id, 1500);
     await dispute(id);
     expect(await columns(merchant)).toBe('5000 500 0 0');
+  });
+
+  test('of a Pix that was refunded in part holds what is left of it', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 2000);
+    const refundId = await refund(merchant, id, 1500);
+    await until(async () => (await refundStatus(merchant, refundId)) === 'completed');
+    await dispute(id);
+    expect(await columns(merchant)).toBe('0 500 0 0');
+  });
+
+  test('frees what a refund takes that was on its way, and the provider takes no more than the rest', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 2000);
+    await paid(merchant, 5000);
+    const refundId = await refundOnItsWay(merchant, id, 1500);
+    await dispute(id);
+    expect(await columns(merchant)).toBe('3500 2000 0 0');
+    await completes(merchant, id, refundId, 1500);
+    expect(await columns(merchant)).toBe('5000 500 0 0');
+    await takes(id, 500);
+    expect(await columns(merchant)).toBe('5000 0 0 0');
+  });
+
+  test('whose hold an operator released is not held again by a refund', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 2000);
+    await paid(merchant, 5000);
+    const refundId = await refundOnItsWay(merchant, id, 500);
+    await dispute(id);
+    const [hold] = await service.database.admin<{ id: string }>('SELECT id FROM hold WHERE account_id = $1', [
+      merchant.ownerId,
+    ]);
+    await releaseHold({ ...service.runtime, actor: 'tester' }, hold?.id as string);
+    await completes(merchant, id, refundId, 500);
+    expect(await columns(merchant)).toBe('6500 0 0 0');
   });
 
   test('of a deleted operation, or of a Pix that stands in suspense, holds nothing and is on record', async () => {

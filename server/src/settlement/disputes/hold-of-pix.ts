@@ -9,6 +9,7 @@ import {
   type View,
   type Write,
 } from '../../ledger/till.ts';
+import type { Payment } from '../../payments/payment.ts';
 import type { KnownReturn } from '../../payments/returns.ts';
 import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
 import { type Dispute, debited, wantedCents } from './dispute.ts';
@@ -30,7 +31,15 @@ export const disputesIn = (view: View, accountId: string, paymentId: string): re
 const openIn = (view: View, { accountId, chainId }: ChainKey): OpenHolds =>
   view.get(openHolds, accountId + chainId) ?? { accountId, operationId: chainId, holds: [] };
 
-/** What is left of a Pix after every return of it that was posted. */
+/** What a charge's own Pix brought, fee included, less what was refunded of it. */
+export const pixLeftOf = ({
+  netAmountCents,
+  providerFeeCents,
+  refundedCents,
+}: Pick<Payment, 'netAmountCents' | 'providerFeeCents' | 'refundedCents'>): number =>
+  (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;
+
+/** What is left of a Pix after every return of it that was posted. A refund is none: `pixCents` has those taken off. */
 export const leftOf = (pixCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
   returns
     .filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))
@@ -100,6 +109,28 @@ export function adjusted(
   };
 }
 
+/**
+ * The hold of a Pix after a refund of it: it wants no more than what is left, and what it does not want any more is free. One that an
+ * operator released stays released. @returns null: nothing changes
+ */
+export function shrunk(
+  view: View,
+  {
+    chain,
+    paymentId,
+    endToEnd,
+    token,
+  }: { chain: ChainKey; paymentId: string; endToEnd: string; token: string },
+  leftCents: number,
+  now: number,
+): Adjusted | null {
+  const ofPix = disputesIn(view, chain.accountId, paymentId).filter((one) => one.endToEnd === endToEnd);
+  const held = heldBy(openIn(view, chain), ofPix, view.balance(chain)?.held ?? 0);
+  const target = wantedCents(ofPix, leftCents);
+  if (held === null || target >= held.wantedCents) return null;
+  return adjusted(view, { chain, paymentId, ofPix, token }, target, now);
+}
+
 /** The row of a hold that wants so much now; zero ends it, and it keeps what it wanted last. */
 const holdOf = (
   { accountId, chainId }: ChainKey,
@@ -121,7 +152,7 @@ const holdOf = (
 interface Debits {
   chain: ChainKey;
   paymentId: string;
-  /** What the payment's Pix brought, fee included. */
+  /** What the payment's Pix brought, fee included, less what was refunded of it. */
   pixCents: number;
   postings: readonly Posting[];
   /** Every return that the observation reports: it says of which Pix a debit is. */

@@ -7,7 +7,7 @@ import { idsOf } from '../../ports/ids.ts';
 import type { DisputeReport } from '../../provider/provider.ts';
 import { type Dispute, type DisputeStep, heldOf, reported, wantedCents } from './dispute.ts';
 import { disputesOfPayment } from './disputes.sql.ts';
-import { adjusted, disputesIn, holdReads, leftOf } from './hold-of-pix.ts';
+import { adjusted, disputesIn, holdReads, leftOf, pixLeftOf } from './hold-of-pix.ts';
 import { viewOfDispute } from './view.ts';
 
 export interface ReportInput {
@@ -73,11 +73,11 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
 }
 
 /**
- * What the merchant got for a Pix, fee included: a Pix that is not the one that made its charge `paid` stands in suspense, where no
+ * What the merchant got for a Pix, fee included, less what was refunded of it: a Pix that is not the one that made its charge `paid` stands in suspense, where no
  * merchant can take it, and nothing of it is held.
  */
-const pixCentsOf = ({ endToEnd, netAmountCents, providerFeeCents }: Payment, disputed: string): number =>
-  endToEnd === disputed ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
+const pixCentsOf = (payment: Payment, disputed: string): number =>
+  payment.endToEnd === disputed ? pixLeftOf(payment) : 0;
 
 function eventOf(
   { accountId, operationId, paymentId, livemode }: ReportInput,

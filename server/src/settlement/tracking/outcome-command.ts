@@ -24,7 +24,7 @@ import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Capabilities } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
-import { holdReads, seized } from '../disputes/hold-of-pix.ts';
+import { holdReads, pixLeftOf, seized } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
 import { unreadableReference } from '../incidents/unreadable.ts';
 import { announce } from '../payment-events.ts';
@@ -182,11 +182,10 @@ function decisionOf(
   const operation: ChainKey = { accountId, chainId: observed.operationId };
   const account: ChainKey = { accountId, chainId: accountId };
   const postings = postingsOf(steps, observed, scope.operationDeleted ? account : operation);
-  const pixCents = (last.netAmountCents ?? 0) + (last.providerFeeCents ?? 0);
   const debits = {
     chain: operation,
     paymentId,
-    pixCents,
+    pixCents: pixLeftOf(last),
     postings,
     reported: reading.returns,
     known: returns,

@@ -12,6 +12,7 @@ import {
   type RefundOutcome,
 } from '../../payments/refund.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';
+import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import type { OpenedIncident } from '../../payments/state.ts';
 import { idsOf } from '../../ports/ids.ts';
 import type {
@@ -23,6 +24,7 @@ import type {
 } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
+import { type Adjusted, holdReads, leftOf, pixLeftOf, shrunk } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents } from '../incidents/incidents.sql.ts';
 import { announceRefund } from '../payment-events.ts';
 
@@ -163,6 +165,8 @@ export function buildRefundOutcome(input: RefundOutcomeInput): Command<RefundAns
       read(refunds, key),
       read(intents, key),
       read(payments, paymentKey(accountId, paymentId)),
+      read(knownReturns, knownReturnsKey(accountId, paymentId)),
+      ...holdReads(accountId, operationId, paymentId),
       ...(input.incidents ?? []).map((reference) => read(incidents, incidentKey(accountId, reference))),
     ],
     eventRefs: [],
@@ -209,6 +213,8 @@ function decisionOf(
   const chain = { accountId, chainId: chainOfRefund(refund) };
   const isDeleted = view.balance(operation)?.deletedAt !== null;
   const writes: Write[] = after === refund ? [] : [put(refunds, after)];
+  const freed =
+    step && !isDeleted ? heldLess(view, observed, chargeAfter(step, charge, now), token, now) : null;
   const key = refundKey(accountId, refundId);
   if (intent && !followed) writes.push(remove(intents, key));
   else if (followed && followed !== intent) writes.push(put(intents, followed));
@@ -227,10 +233,29 @@ function decisionOf(
     );
   return {
     answer: { refund: after, opened },
-    writes: [...writes, ...opened.map((one) => put(incidents, one))],
+    writes: [...writes, ...(freed?.writes ?? []), ...opened.map((one) => put(incidents, one))],
     freeze: !isDeleted && opened.some(({ freezes }) => freezes) ? [operation] : [],
-    postings: step?.posting ? [{ ...step.posting, chain, subject: refundId, reference: '', connection }] : [],
+    postings: [
+      ...(step?.posting ? [{ ...step.posting, chain, subject: refundId, reference: '', connection }] : []),
+      ...(freed?.postings ?? []),
+    ],
   };
+}
+
+/** What was refunded cannot be taken again: the hold of a disputed Pix wants no more than what is left. */
+function heldLess(
+  view: View,
+  { accountId, paymentId, operationId }: ObservedRefund,
+  charge: Payment,
+  token: string,
+  now: number,
+): Adjusted | null {
+  const { endToEnd } = charge;
+  if (endToEnd === null) return null;
+  const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
+  const chain = { accountId, chainId: operationId };
+  const left = leftOf(pixLeftOf(charge), endToEnd, returns);
+  return shrunk(view, { chain, paymentId, endToEnd, token }, left, now);
 }
 
 /** The charge with what it has given back. */
