@@ -65,7 +65,7 @@ export function Statement() {
                 OFX
               </FileLink>
               <FileLink file="statement.csv" filters={query}>
-                CSV
+                {words.common.exportCsv}
               </FileLink>
             </div>
           </form>
