@@ -6,7 +6,7 @@ import type { DayReportOutcome, Provider } from '../../src/provider/provider.ts'
 import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
+import { pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
 
@@ -320,6 +320,19 @@ test('after a restore the pause stays while a provider that accounts are bound t
   (runtime.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });
   await prepareLimits(runtime.sql, 'live', null);
   expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true });
+  // One that pays out and lists no payouts: what it paid in the time that was lost is a person's to find out.
+  const { capabilities } = simulator;
+  (runtime.providers as Map<string, Provider>).set('live', {
+    ...simulator,
+    ...lists,
+    connection: 'live',
+    capabilities: { ...capabilities, canListPayouts: false },
+  });
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  await expect(resumeWithdrawals(operator())).rejects.toThrow('run `vintem reconcile`');
+  expect(await compare()).toMatchObject({ unexpected: 0, restoreEnded: true, unlisted: ['live'] });
+  expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
+  await resumeWithdrawals(operator());
   (runtime.providers as Map<string, Provider>).delete('live');
   const { status, body } = await merchant.transfer();
   expect(status).toBe(201);

@@ -9,7 +9,7 @@ import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
  * and not sent waits with its reserve, since a first send reads the pause when it commits `sending`; queries go on.
  *
  * A restore from a backup begins with one (`pauseAfterRestore`), which only a finished comparison with the provider's lists
- * ends: until then nobody can say what had been sent when the backup was not yet written.
+ * ends: until then nobody can say what had been sent when the backup was not yet written. Where a provider lists no payouts, a person ends it.
  */
 export interface PauseView {
   paused: boolean;
@@ -63,13 +63,21 @@ export const resumeWithdrawals = (operator: Operator): Promise<PauseView> =>
     return { ...before, pausedAt: null, reason: null };
   });
 
-/** The provider's lists have been compared: ends the restore's own pause, and no other. @returns whether there was a restore to end */
-export async function endRestore(operator: Operator): Promise<boolean> {
+/**
+ * The providers' lists have been compared: ends the restore's own pause, and no other.
+ * @param unlisted connections that pay out and list no payouts: what they paid in the time that was lost is in no list, so the pause stays until
+ *   a person has looked and resumes
+ * @returns whether there was a restore to end
+ */
+export async function endRestore(operator: Operator, unlisted: readonly string[]): Promise<boolean> {
   let ended = false;
   await change(operator, 'restore.end', null, (before) => {
     ended = before.restoredAt !== null;
     const own = before.pausedAt !== null && before.pausedAt === before.restoredAt;
-    return own ? { pausedAt: null, reason: null, restoredAt: null } : { ...before, restoredAt: null };
+    if (!own) return { ...before, restoredAt: null };
+    if (unlisted.length === 0) return { pausedAt: null, reason: null, restoredAt: null };
+    const reason = `restored from a backup: no list says what was paid out at ${unlisted.join(', ')}`;
+    return { ...before, reason, restoredAt: null };
   });
   return ended;
 }

@@ -65,8 +65,10 @@ export interface Reconciled {
   unreadReports: number;
   /** ms since 1970. */
   since: number;
-  /** The pause after a restore ended with this. */
+  /** There was a restore, and everything that can be compared has been. */
   restoreEnded: boolean;
+  /** Connections that pay out and list no payouts: what these paid was not compared, and after a restore the pause waits for a person. */
+  unlisted: string[];
 }
 
 const hourMs = 3_600_000;
@@ -106,6 +108,7 @@ export async function reconcile(
     unreadReports: 0,
     since,
     restoreEnded: false,
+    unlisted: [],
   };
   let providers = [...deps.providers.values()];
   if (accountId === null && restore !== null) {
@@ -123,6 +126,7 @@ export async function reconcile(
     if (providers.length === 0)
       throw new OperatorRefused(`the provider of this account is not configured: ${connection}`);
   }
+  result.unlisted = unlistedOf(providers);
   await forgetAbandoned(deps.sql, lowestIdAt(now - abandonedAfterMs));
   for (const provider of providers) {
     const seen = createSeen(deps);
@@ -132,7 +136,8 @@ export async function reconcile(
       await seen.end();
     }
   }
-  if (accountId === null && since <= needed) result.restoreEnded = await endRestore(operator);
+  if (accountId === null && since <= needed)
+    result.restoreEnded = await endRestore(operator, result.unlisted);
   const audit = {
     accountId: accountId ?? installationId,
     id: operator.ids.uuid(),
@@ -148,6 +153,11 @@ export async function reconcile(
   });
   return result;
 }
+
+const unlistedOf = (providers: Iterable<Provider>): string[] =>
+  [...providers]
+    .filter(({ capabilities }) => capabilities.payouts && !capabilities.canListPayouts)
+    .map(({ connection }) => connection);
 
 /**
  * From when on everything has to be compared: after a restore, from before the newest payment that the backup held and from before every
