@@ -34,6 +34,7 @@ import {
 import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
+import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
 import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
 import { lockMoving } from '../../server/src/test-mode/clock.sql.ts';
 import {
@@ -450,7 +451,7 @@ const laws: Record<string, [law: string, Law]> = {
       return started.filter(({ status }) => status === 'fulfilled').length === 1;
     },
   ],
-  'db/sealed-columns.ts sealed_again_${table}_${column}': [
+  'db/sealed-columns.ts sealed_again_${name}_${column}': [
     'a rotation of the secret does not wait for one row while it holds others',
     async (world) => {
       const [old, current] = [Buffer.alloc(32, 1), Buffer.alloc(32, 2)];
@@ -552,6 +553,14 @@ const laws: Record<string, [law: string, Law]> = {
           [account, first, at(0)],
         ),
       (tx, { now }) => claimIncidentAlerts(tx, now, now + 5_000, 10),
+    ),
+  ],
+  'settlement/tracking/provider-balance.ts balance_claim': [
+    'two processes do not ask for the balance of the same connection, and neither waits',
+    shared(
+      ({ db }) =>
+        db.admin(`UPDATE connection SET balance_due_at = now() - interval '1 s' WHERE id = 'simulator'`),
+      (tx, { now }) => claimBalance(tx, 'simulator', now, now + 5_000),
     ),
   ],
   'accounts/alerts.sql.ts alert_claim_disputes': [

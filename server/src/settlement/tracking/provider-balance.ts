@@ -1,5 +1,5 @@
 import { timestamp } from '../../db/pool.ts';
-import type { Statement } from '../../ports/sql.ts';
+import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Provider, ProviderBalance } from '../../provider/provider.ts';
 import { type TrackingDeps, takeAllowedQuery } from './follow-up.ts';
 
@@ -23,13 +23,21 @@ const note: Statement = {
     WHERE id = $1 AND balance_due_at = $5`,
 };
 
+/** Takes the turn to ask a connection; empty: another process has it, or it is not time. `due`: false for a new connection. */
+export const claimBalance = (
+  sql: Queries,
+  connection: string,
+  now: number,
+  untilMs: number,
+): Promise<{ due: boolean }[]> => sql.run(claim, [connection, timestamp(now), timestamp(untilMs)]);
+
 /** Keeps what the provider says of its account, for the metrics. @returns false: the next reading has its time */
 export async function stepProviderBalance(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   if (!provider.capabilities.hasBalance) return false;
   const { connection } = provider;
   const now = deps.clock.now();
-  const claimedTo = timestamp(now + claimMs);
-  const [claimed] = await deps.sql.run<{ due: boolean }>(claim, [connection, timestamp(now), claimedTo]);
+  const claimedTo = now + claimMs;
+  const [claimed] = await claimBalance(deps.sql, connection, now, claimedTo);
   if (!claimed?.due) return false;
   const balance = await askBalance(deps, provider);
   const readAt = deps.clock.now();
@@ -38,7 +46,7 @@ export async function stepProviderBalance(deps: TrackingDeps, provider: Provider
     timestamp(readAt + everyMs),
     balance?.availableCents ?? null,
     timestamp(readAt),
-    claimedTo,
+    timestamp(claimedTo),
   ]);
   return false;
 }
