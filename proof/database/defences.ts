@@ -54,6 +54,7 @@ const breaks: Record<string, string> = {
   incident_amount_cents_check: 'amount_cents = -1',
   incident_state_check: "state = 'forgotten'",
   installation_id_check: 'id = 2',
+  installation_verified: 'verified_at = now(), verified_ok = NULL',
   intent_attempt_check: "attempt = -1, state = 'awaiting'",
   intent_check: 'lease_until = due_at',
   intent_check1: "state = 'ready', attempt = 1",

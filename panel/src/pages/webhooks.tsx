@@ -216,8 +216,9 @@ export function Deliveries() {
     try {
       setNotice(await work());
     } finally {
-      await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
-      await queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
+      // Not waited for: the buttons show the new state as soon as it is read, and a press on one of them must not fall on what is still under way.
+      void queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
+      void queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
     }
   });
   const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];

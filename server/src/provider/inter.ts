@@ -280,7 +280,8 @@ function refusalOf(reply: Reply): SendOutcome<PayoutReport> | null {
   const violations = reply.kind === 'answer' && reply.status === 400 ? violationsOf(reply.body) : [];
   if (violations.length === 0) return null;
   const isMissingKey = violations.some(
-    ({ property, reason }) => /chave$/.test(property) && /chave.* não encontrada/i.test(reason),
+    ({ property, reason }) =>
+      /chave$/.test(property) && /chave/i.test(reason) && / não encontrada/i.test(reason),
   );
   return {
     outcome: 'refused',
