@@ -17,6 +17,8 @@ export interface SubjectRow {
   description: string;
   metadata: Record<string, string> | null;
   endToEnd: string | null;
+  /** What the merchant wrote to its refunds. */
+  refunds: { id: string; description: string }[];
 }
 
 /** Pages by key: account, the id before, how many. */
@@ -24,7 +26,9 @@ export const pageOfPayments: Statement = {
   name: 'subject_page',
   text: `SELECT id, operation_id AS "operationId", kind, status, amount_cents AS "amountCents", created_at AS "createdAt",
       updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", description, metadata,
-      end_to_end AS "endToEnd"
+      end_to_end AS "endToEnd",
+      ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
+        WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds
     FROM payment WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
 };
 
@@ -40,4 +44,11 @@ export const anonymisePayments: Statement = {
     WHERE p.account_id = $1 AND p.id = k.id AND p.updated_at < $5
       AND p.status IN ('paid', 'completed', 'failed', 'expired', 'cancelled')
     RETURNING p.id`,
+};
+
+/** Account and payments. A refund begins within 90 days of its charge, and one that has not ended keeps its text for the provider. */
+export const anonymiseRefunds: Statement = {
+  name: 'subject_anonymise_refunds',
+  text: `UPDATE refund SET description = '' WHERE account_id = $1 AND payment_id = ANY ($2::uuid[])
+    AND status IN ('completed', 'failed') AND description <> ''`,
 };

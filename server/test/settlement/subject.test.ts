@@ -82,12 +82,23 @@ test('what is older than its time names nobody any more; journals, hashes and am
   const payments = [await paidCharge('Bia Reis'), await paidCharge('Bia Reis')];
   const journals = () =>
     service.database.admin(`SELECT * FROM vintem.journal ORDER BY account_id, chain_id, seq`);
+  const refund = await merchant.call('POST', `/payments/${payments[0]}/refunds`, {
+    requestKey: crypto.randomUUID(),
+    amountCents: 1,
+    description: 'troco de Bia Reis',
+  });
+  const shown = async () => (await merchant.call('GET', `/refunds/${refund.body.id}`)).body;
+  await until(async () => (await shown()).status === 'completed');
   const [before, balance] = [await journals(), await merchant.balanceCents()];
   const anonymise = (years: number) =>
     anonymiseSubject(inYears(years), byName('Bia Reis'), { years: 5, reason: 'pedido 17' });
 
   expect(await anonymise(4)).toEqual({ anonymised: 0, open: 0, kept: 2, keptUntil: expect.any(Number) });
-  expect(await exportSubject(operator, byName('Bia Reis'))).toHaveLength(2);
+  const found = await exportSubject(operator, byName('Bia Reis'));
+  expect(found.flatMap(({ refunds }) => refunds)).toEqual([
+    { id: refund.body.id, description: 'troco de Bia Reis' },
+  ]);
+  expect(found).toHaveLength(2);
   expect(await anonymise(5)).toEqual({ anonymised: 2, open: 0, kept: 0, keptUntil: null });
   expect(await exportSubject(operator, byName('Bia Reis'))).toEqual([]);
   for (const id of payments) {
@@ -96,6 +107,7 @@ test('what is older than its time names nobody any more; journals, hashes and am
     expect(row).toMatchObject({ payer_name, description: '', metadata: null });
     expect(JSON.stringify(row)).not.toContain('Bia');
   }
+  expect(await shown()).toMatchObject({ amountCents: 1, description: '' });
 
   expect(await journals()).toEqual(before);
   expect(await merchant.balanceCents()).toBe(balance);

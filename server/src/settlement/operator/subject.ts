@@ -1,6 +1,11 @@
 import type { Secrets } from '../../ground/secrets.ts';
 import { isTerminal } from '../../payments/payment.ts';
-import { anonymisePayments, pageOfPayments, type SubjectRow } from '../../payments/subject.sql.ts';
+import {
+  anonymisePayments,
+  anonymiseRefunds,
+  pageOfPayments,
+  type SubjectRow,
+} from '../../payments/subject.sql.ts';
 import { audits } from './audit.sql.ts';
 import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
 
@@ -53,8 +58,8 @@ export interface Anonymised {
 }
 
 /**
- * Puts a token in place of the name and of the key, and removes description and metadata, in every ended payment whose last change is
- * older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ * Puts a token in place of the name and of the key, and removes description, metadata and the texts of refunds, in every ended payment whose last
+ * change is older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
   operator: SubjectOperator,
@@ -87,6 +92,7 @@ export async function anonymiseSubject(
           due.map(({ id }) => secrets.seal(token, id)),
           new Date(before).toISOString(),
         ]),
+        tx.run(anonymiseRefunds, [subject.accountId, due.map(({ id }) => id)]),
         ...audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
       ]);
       return rows as unknown[];
