@@ -18,7 +18,7 @@ export interface Fault {
 /**
  * Rounds of faults. Those of one round touch different parts and are struck together, since some alerts wait for long.
  *
- * Real time is not waited for: where an alert looks at an age of minutes, the fault is real (nobody works it off) and the age is given to
+ * Real time is not waited for: where an alert looks at an age of minutes, the fault is real (no process handles it) and the age is given to
  * it by moving the one instant that the gauge reads.
  */
 export const rounds: readonly (readonly Fault[])[] = [
@@ -27,7 +27,7 @@ export const rounds: readonly (readonly Fault[])[] = [
       name: 'the worker dies',
       fires: ['VintemDown', 'VintemBacklog', 'VintemEventsLate'],
       async strike({ worker, sql, call, operations }) {
-        // A payout that stays open, and the event of its creation: what nobody works off from here on.
+        // A payout that stays open, and the event of its creation: no process handles either from here on.
         worker.signal('SIGKILL');
         await worker.exited();
         await openPayout(call, operations[1] as string, 'stay-pending');
@@ -228,7 +228,7 @@ export const rounds: readonly (readonly Fault[])[] = [
   ],
   [
     {
-      name: 'nobody verifies',
+      name: 'verify does not run',
       fires: ['VintemVerifyOld'],
       async strike({ sql, run }) {
         await sql(`UPDATE installation SET verified_at = now() - interval '27 hours', verified_ok = true`);

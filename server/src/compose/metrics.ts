@@ -155,7 +155,7 @@ const databaseGauges: readonly DatabaseGauge[] = [
   {
     name: 'dispute_deadline_seconds',
     of: 'cells: least',
-    help: 'Until the next deadline of a dispute that nobody has answered; below zero when it has passed',
+    help: 'Time to the next deadline of an unanswered dispute; negative after the deadline',
     labels: ['connection'],
     text: `SELECT connection, extract(epoch FROM min(deadline_at) - clock_timestamp())::double precision AS value
       FROM dispute WHERE ended_at IS NULL AND status = 'open' AND deadline_at IS NOT NULL GROUP BY connection`,

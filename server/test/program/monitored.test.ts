@@ -36,7 +36,7 @@ test('without a verify or a copy the age is the age of the installation, and nob
   expect(read('vintem_verify_ok')).toBeNull();
 });
 
-test('the deadline is that of the next dispute that nobody has answered', async () => {
+test('the deadline is that of the next unanswered dispute', async () => {
   const insert = (status: string, days: number, endedAt: string) =>
     service.database.admin(
       `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status,
