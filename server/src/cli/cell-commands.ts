@@ -63,7 +63,7 @@ export const cellCommands: Command[] = [
 
 /**
  * Over which cell a new account is made.
- * @param wanted null: the open one with the fewest accounts
+ * @param wanted its name, also of a closed one; null: the open one with the fewest accounts
  * @throws OperatorRefused there is no such cell, or none is open
  */
 export async function cellOfNewAccount(context: Context, wanted: string | null): Promise<Context> {
@@ -73,7 +73,8 @@ export async function cellOfNewAccount(context: Context, wanted: string | null):
   if (!chosen)
     throw new OperatorRefused(wanted === null ? 'no cell takes new accounts' : `no cell ${wanted}`);
   const found = (await cellsOf(context)).find(({ cell }) => cell === chosen.name);
-  return { ...context, sql: found?.sql ?? context.sql };
+  if (!found) throw new OperatorRefused(`${chosen.name} is being made: try again`);
+  return { ...context, sql: found.sql };
 }
 
 const shown = (row: CellRow) => ({ ...row, createdAt: instant(row.createdAt) });
