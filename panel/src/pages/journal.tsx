@@ -5,9 +5,9 @@ import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
-import { partyOf } from '../ui/names.tsx';
+import { PaymentLines } from '../ui/names.tsx';
 import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
-import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
+import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 
 /** The ledger of an operation, entry by entry: what stands behind the statement. */
 export function Journal() {
@@ -81,18 +81,10 @@ export function Journal() {
                     )}
                   </td>
                   <td className="wide">
-                    {line.payment && partyOf(line.payment)}
-                    {line.payment?.description && (
-                      <div className="soft" style={{ fontSize: 14 }}>
-                        {line.payment.description}
-                      </div>
-                    )}
+                    <PaymentLines names={line.payment} />
                   </td>
                   <td className="right">
-                    <span className={`num ${line.availableCents > 0 ? 'plus' : ''}`}>
-                      {line.availableCents > 0 ? '+' : ''}
-                      {money(line.availableCents)}
-                    </span>
+                    <SignedMoney cents={line.availableCents} />
                   </td>
                   <td className="right off">
                     <Money cents={line.reservedCents} />

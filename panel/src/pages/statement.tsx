@@ -6,9 +6,9 @@ import { money, plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { FileLink, Listed, MoreButton } from '../ui/listed.tsx';
-import { partyOf } from '../ui/names.tsx';
+import { type Names, PaymentLines } from '../ui/names.tsx';
 import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
-import { Empty, Money, PageHead, When } from '../ui/parts.tsx';
+import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
 /** What changed the balance in a period, as people who do the books read it. */
@@ -148,7 +148,7 @@ interface Line {
   amountCents: number;
   balanceCents: number;
   paymentId: string | null;
-  payment: Parameters<typeof partyOf>[0] | null;
+  payment: Names | null;
 }
 
 function Lines({ lines }: { lines: readonly Line[] }) {
@@ -196,18 +196,10 @@ function LineRow({ line }: { line: Line }) {
         )}
       </td>
       <td className="wide">
-        {!isFee && line.payment && partyOf(line.payment)}
-        {!isFee && line.payment?.description && (
-          <div className="soft" style={{ fontSize: 14 }}>
-            {line.payment.description}
-          </div>
-        )}
+        <PaymentLines names={isFee ? null : line.payment} />
       </td>
       <td className="right">
-        <span className={`num ${line.amountCents > 0 ? 'plus' : ''}`}>
-          {line.amountCents > 0 ? '+' : ''}
-          {money(line.amountCents)}
-        </span>
+        <SignedMoney cents={line.amountCents} />
       </td>
       <td className="right">
         <strong className="num">{money(line.balanceCents)}</strong>

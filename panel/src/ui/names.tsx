@@ -30,3 +30,18 @@ export function PaymentName({ id, names }: { id: string | null; names: Names | n
     </>
   );
 }
+
+/** What a movement says of its payment: who, and the description below. */
+export function PaymentLines({ names }: { names: Names | null }) {
+  if (names === null) return null;
+  return (
+    <>
+      {partyOf(names)}
+      {names.description && (
+        <div className="soft" style={{ fontSize: 14 }}>
+          {names.description}
+        </div>
+      )}
+    </>
+  );
+}

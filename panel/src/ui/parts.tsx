@@ -10,6 +10,16 @@ export function Money({ cents }: { cents: number }) {
   return <span className="num">{money(cents)}</span>;
 }
 
+/** A movement: what comes in has its sign and another colour. */
+export function SignedMoney({ cents }: { cents: number }) {
+  return (
+    <span className={`num ${cents > 0 ? 'plus' : ''}`}>
+      {cents > 0 ? '+' : ''}
+      {money(cents)}
+    </span>
+  );
+}
+
 export function When({ at }: { at: string }) {
   const { language } = useText();
   return (

@@ -1,4 +1,5 @@
 import type { Language } from '../../ground/errors.ts';
+import { dayOf } from '../../statement/period.ts';
 
 const kinds = {
   charges: 'cobrancas',
@@ -41,9 +42,6 @@ export function fileName(facts: FileFacts, language: Language, ending: 'csv' | '
   const parts = [slugOf(accountName), slugOf(operationName ?? ''), english ? kind : kinds[kind], ...period];
   return `${parts.filter(Boolean).join('-')}.${ending}`;
 }
-
-const dayOf = (ms: number): string =>
-  new Intl.DateTimeFormat('sv-SE', { timeZone: 'America/Sao_Paulo', dateStyle: 'short' }).format(ms);
 
 /** ASCII letters, digits and hyphens only: the name stands in a header. */
 const slugOf = (name: string): string =>

@@ -1,6 +1,7 @@
 import type { DayFigures } from '../../closes/day.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { EntrySum } from '../../statement/line.ts';
+import { zone } from '../../statement/period.ts';
 import type { Scope } from '../../statement/statement.sql.ts';
 
 const selectClosed: Statement = {
@@ -45,7 +46,7 @@ export const chainHeads = (
 /** As the statement groups its sums, and by day. */
 const selectSums: Statement = {
   name: 'panel_open_day_sums',
-  text: `SELECT to_char(posted_at AT TIME ZONE 'America/Sao_Paulo', 'YYYY-MM-DD') AS day, template, sum(available)::bigint AS available,
+  text: `SELECT to_char(posted_at AT TIME ZONE '${zone}', 'YYYY-MM-DD') AS day, template, sum(available)::bigint AS available,
       sum(held)::bigint AS held, sum(receivable)::bigint AS receivable, sum(fee_revenue)::bigint AS "feeRevenue"
     FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4
       AND (available <> 0 OR held <> 0 OR receivable <> 0)
