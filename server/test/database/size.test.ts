@@ -177,7 +177,20 @@ test('home reads a day from its close, and each journal since then once', async 
     process(scope.accountId, [scope.operationId], '2025-12-30');
   const sumOf = (days: { inCents: number; outCents: number }[]) =>
     days.reduce((sum, { inCents, outCents }) => [(sum[0] ?? 0) + inCents, (sum[1] ?? 0) + outCents], [0, 0]);
-  const process = createCashDays({ sql: counted });
+  // The first two looks read their sums only when both have begun: how fast one of them is decides nothing.
+  const { promise: bothBegan, resolve: letGo } = Promise.withResolvers<void>();
+  let began = 0;
+  const atOnce: typeof counted = {
+    ...counted,
+    run: async (statement, values) => {
+      if (statement.name === 'panel_open_day_sums' && began < 2) {
+        if (++began === 2) letGo();
+        await bothBegan;
+      }
+      return counted.run(statement, values);
+    },
+  };
+  const process = createCashDays({ sql: atOnce });
   // Two looks at once sum up the same piece, and it counts once.
   const looks = [
     ...(await Promise.all([read(process), read(process)])),
