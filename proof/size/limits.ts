@@ -14,7 +14,8 @@ export const mostOf: Readonly<Record<string, number>> = {
   panel_records_floor: 110_000,
   // 2,000 events of the account, and as many of each member's own access.
   security_event_list: 60_000,
-  panel_days: 210_000,
+  // What was posted after an operation's last close, for the chart: 5,000 journals.
+  panel_open_day_sums: 6_000,
   // The totals of a period that a person looks at: 50,000 journals, and none above.
   statement_sums: 51_000,
   // Where the next page begins, behind those 10,000.
@@ -38,12 +39,16 @@ export const mostOf: Readonly<Record<string, number>> = {
   reconcile_operations: 2_000,
   // Once for each comparison after a restore: one row of each operation and its newest payment.
   reconcile_last_before: 25_000,
+  // The daily close of a connection: two rows of each operation, once a day.
+  close_connection_moved: 25_000,
   // The daily close: 5,000 journals of a chain, 500 chains with what moved since midnight, what is under way, journals of one amount.
   close_fees: 11_000,
   close_moved: 11_000,
   close_since: 12_000,
   close_in_transit: 30_000,
   close_journals_of: 50_000,
+  // The catalogue's columns: as many as there are tables and columns.
+  verify_floats: 4_000,
   // Pages of `verify`.
   verify_accounts: 2_000,
   verify_journals: 10_000,
@@ -51,7 +56,6 @@ export const mostOf: Readonly<Record<string, number>> = {
   verify_payments: 6_000,
   verify_payments_by_id: 6_000,
   verify_chains: 2_000,
-  verify_open_ids: 6_000,
   // 20,000 journals of a chain that has no checkpoint yet.
   operation_sum_journals: 21_000,
   // A thousand rows of each kind.

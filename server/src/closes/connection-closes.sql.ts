@@ -2,6 +2,7 @@ import { timestamp } from '../db/pool.ts';
 import type { Readable, Table } from '../db/table.ts';
 import type { CellShare, ConnectionFigures, Moved } from '../ledger/day-closes.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import { outgoingPriorities } from '../settlement/dispatch/intent.ts';
 
 export interface ConnectionClose extends ConnectionFigures {
   head: Buffer;
@@ -183,12 +184,13 @@ export async function findSince(sql: Queries, connection: string, day: string): 
   }
 }
 
+/** By priority, which the index of due rows has: there may be millions of open charges. */
 const transit: Statement = {
   name: 'close_in_transit',
   text: `SELECT n.payment_id AS id, coalesce(p.amount_cents - p.fee_cents, r.amount_cents) AS cents,
       coalesce(p.status, r.status) = 'pending' AS taken
     FROM (SELECT account_id, payment_id FROM intent
-        WHERE connection = $1 AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $2) n
+        WHERE connection = $1 AND priority IN (${outgoingPriorities.join(', ')}) AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $2) n
       LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
       LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id`,
 };

@@ -25,10 +25,11 @@ const shownColumns = `p.id, p.operation_id AS "operationId", p.kind, p.status, p
   p.reason_code AS "reasonCode", p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents",
   p.request_key AS "requestKey", p.metadata, p.refunded_cents AS "refundedCents"`;
 
+/** A subquery that gives a value is looked up by its key for each row. EXISTS may be planned as a hash of everything that is open. */
 const selectMany: Statement = {
   name: 'payment_lookups',
-  text: `SELECT ${shownColumns}, EXISTS (SELECT FROM intent i
-      WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.state = 'awaiting' AND i.due_at <= $3) AS "queryDue"
+  text: `SELECT ${shownColumns}, coalesce((SELECT i.state = 'awaiting' AND i.due_at <= $3 FROM intent i
+      WHERE i.account_id = p.account_id AND i.payment_id = p.id), false) AS "queryDue"
     FROM payment p JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, id) USING (account_id, id)`,
 };
 

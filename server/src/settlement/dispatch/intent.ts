@@ -133,6 +133,9 @@ export const sendPriority = 0;
 /** Refunds are asked for one by one: no listing answers for them. */
 export const refundPriority = 3;
 
+/** Of transfers and refunds. Charges share the first of them alone, while they are sent. */
+export const outgoingPriorities = [sendPriority, 1, 2, refundPriority] as const;
+
 /** In which order awaiting payments are queried. Refreshes on demand claim their row themselves. */
 export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
 

@@ -144,10 +144,10 @@ const stretches: Statement = {
   text: `SELECT k.account_id AS "accountId", k.operation_id AS "operationId", p.id, p.kind, p.created_at AS "createdAt",
       p.status IN ('paid', 'completed') AND coalesce(p.connection, a.first_connection, a.connection) = $7 AS settled
     FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[]) AS k (account_id, operation_id, created_at, id)
+      JOIN account a ON a.id = k.account_id
       CROSS JOIN LATERAL (SELECT id, kind, created_at, status, connection FROM payment
-        WHERE account_id = k.account_id AND operation_id = k.operation_id AND (created_at, id) > (k.created_at, k.id) AND created_at < $5
-        ORDER BY created_at, id LIMIT $6) p
-      JOIN account a ON a.id = k.account_id`,
+        WHERE account_id = a.id AND operation_id = k.operation_id AND (created_at, id) > (k.created_at, k.id) AND created_at < $5
+        ORDER BY created_at, id LIMIT $6) p`,
 };
 
 interface SettledPayment {
