@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { abuse, mega } from './abuse/abuse.ts';
-import { tryAlerts } from './alerts/alerts.ts';
+import { allRounds, tryAlerts } from './alerts/alerts.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
 import { plantAll } from './planted/plant.ts';
@@ -235,7 +235,7 @@ await rig(
 await rig(
   'alerts',
   'node proof/alerts/alerts.ts',
-  async () => (isLong ? tryAlerts({ from: 0, say: console.log }) : null),
+  async () => (isLong ? tryAlerts({ ...allRounds, say: console.log }) : null),
   (done) => {
     if (done === null) return { figures: '', faults: [], notRun: leftOut };
     const seconds = Object.values(done.firedAfter);

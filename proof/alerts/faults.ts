@@ -225,6 +225,14 @@ export const rounds: readonly (readonly Fault[])[] = [
         };
       },
     },
+    {
+      name: 'a standby vanishes',
+      fires: ['VintemStandbyGone'],
+      async strike({ standby }) {
+        await standby.close();
+        return () => standby.open();
+      },
+    },
   ],
   [
     {

@@ -3,6 +3,7 @@ import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
+import { type FakeStandby, openFakeStandby } from '@vintem/testkit/standby.ts';
 import pg from 'pg';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
@@ -26,6 +27,8 @@ export interface Town {
   /** The way of the api to the database. */
   relay: Relay;
   databasePort: number;
+  /** The one that api and worker are told to expect. */
+  standby: { open(): Promise<void>; close(): Promise<void> };
   /** The superuser's. */
   databaseUrl: string;
   /** As the owner of the database, for what no process of the program may do. */
@@ -70,6 +73,7 @@ export async function openTown(sparePort: number): Promise<Town> {
     RATE_LIMITS: 'off',
     WEBHOOK_ALLOW_INSECURE_LOCAL: 'true',
     LOG_LEVEL: 'error',
+    DATABASE_STANDBYS: '1',
   };
   const launch = (name: string, ready: string, more: Record<string, string> = {}) =>
     part(name, { words: [name], env: { ...env, ...more }, ready, logFile });
@@ -97,6 +101,16 @@ export async function openTown(sparePort: number): Promise<Town> {
     return json;
   };
   const receiver = await openReceiver();
+  let replaying: FakeStandby | null = null;
+  const standby = {
+    async open() {
+      replaying = await openFakeStandby(direct.href, 'db1');
+    },
+    async close() {
+      await replaying?.close();
+      replaying = null;
+    },
+  };
   const close = async () => {
     for (const one of [api, worker, simulator, ...spares]) {
       if (!one.isRunning()) continue;
@@ -105,6 +119,7 @@ export async function openTown(sparePort: number): Promise<Town> {
       one.signal('SIGKILL');
     }
     relay.close();
+    await standby.close();
     await Promise.all(clients.map((client) => client.end().catch(() => {})));
     await database.stop();
     await receiver.stop();
@@ -112,6 +127,7 @@ export async function openTown(sparePort: number): Promise<Town> {
   };
   try {
     await run(['migrate']);
+    await standby.open();
     await simulator.start();
     const account = await run<{ ownerId: string }>(['account', 'create', '--name', 'Loja', '--test']);
     const { key } = await run<{ key: string }>([
@@ -147,6 +163,7 @@ export async function openTown(sparePort: number): Promise<Town> {
       },
       relay,
       databasePort,
+      standby,
       databaseUrl: direct.href,
       sql: async <Row extends pg.QueryResultRow>(text: string, values: unknown[] = []) =>
         (await owner.query<Row>(text, values)).rows,

@@ -21,8 +21,13 @@ const statusEveryMs = 200;
  * The protocol of streaming replication (the chapter of that name in PostgreSQL's manual) without a database behind it: the embedded
  * binaries have no pg_basebackup, and what the primary tells of a standby is what that one says of itself.
  * @param url a superuser's
+ * @param replays false: it only receives the log, as pg_receivewal does
  */
-export async function openFakeStandby(url: string, name: string): Promise<FakeStandby> {
+export async function openFakeStandby(
+  url: string,
+  name: string,
+  { replays = true }: { replays?: boolean } = {},
+): Promise<FakeStandby> {
   const options = { connectionString: url, application_name: name, replication: 'true' };
   const client = new pg.Client(options as pg.ClientConfig);
   client.on('error', () => {});
@@ -45,7 +50,7 @@ export async function openFakeStandby(url: string, name: string): Promise<FakeSt
     status[0] = 0x72;
     status.writeBigUInt64BE(received, 1);
     status.writeBigUInt64BE(received, 9);
-    status.writeBigUInt64BE(replayed ?? received, 17);
+    status.writeBigUInt64BE(replays ? (replayed ?? received) : 0n, 17);
     wire.sendCopyFromChunk(status);
   }, statusEveryMs);
   return {

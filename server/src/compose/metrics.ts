@@ -19,6 +19,8 @@ export interface MetricsDeps {
   readiness: Readiness;
   log: Log;
   pool: () => PoolLoad;
+  /** `DATABASE_STANDBYS` */
+  databaseStandbys: number | null;
 }
 
 const togetherBy = {
@@ -194,6 +196,13 @@ const databaseGauges: readonly DatabaseGauge[] = [
     labels: ['standby'],
     text: `SELECT standby, seconds AS value FROM replication_lag()`,
   },
+  {
+    name: 'standbys',
+    of: 'directory',
+    help: 'Standbys of the database that replay its log, as far as the owner of the schema may see them',
+    labels: [],
+    text: `SELECT replaying_standbys() AS value`,
+  },
 ];
 
 /** However many ask, the database is asked this often. */
@@ -239,6 +248,11 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
     const offsetMs = clockOffset.offsetMs();
     return offsetMs === null ? null : offsetMs / 1000;
   });
+  gauge(
+    'standbys_expected',
+    'Standbys that the database should have: DATABASE_STANDBYS',
+    () => deps.databaseStandbys,
+  );
   gauge('pool_connections', 'Open connections to the database', () => pool().open);
   gauge('pool_idle', 'Connections to the database that wait for work', () => pool().idle);
   gauge('pool_waiting', 'Calls that wait for a connection to the database', () => pool().waiting);

@@ -248,7 +248,9 @@ async function openRunning(
     ]);
     const clockOffset = watchClock(runtime, ending);
     const readiness = createReadiness(runtime, clockOffset);
-    const metrics = await createMetrics({ ...runtime, readiness, clockOffset, pool: context.load });
+    const { databaseStandbys } = context.config;
+    const deps = { ...runtime, readiness, clockOffset, pool: context.load, databaseStandbys };
+    const metrics = await createMetrics(deps);
     running.metrics = await serveMonitoring(
       { log: runtime.log, readiness, metrics, draining: ending },
       { host, port: metricsPort },

@@ -40,6 +40,8 @@ export interface Config {
   readonly smtpWithoutTls: boolean;
   readonly mailFrom: string | null;
   readonly metricsPort: number | null;
+  /** How many standbys the database should have; null: nobody said. */
+  readonly databaseStandbys: number | null;
   readonly webhookAllowCidrs: readonly string[];
   readonly webhookDenyCidrs: readonly string[];
   readonly webhookAllowInsecureLocal: boolean;
@@ -324,6 +326,7 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     smtpWithoutTls: plain.has('smtp'),
     mailFrom: text('MAIL_FROM'),
     metricsPort: portOrOff('METRICS_PORT', null),
+    databaseStandbys: setting('DATABASE_STANDBYS', null, 'a number from 1 to 99', whole(1, 99)),
     webhookAllowCidrs: setting('WEBHOOK_ALLOW_CIDRS', [], 'networks, with commas between', addresses),
     webhookDenyCidrs: setting('WEBHOOK_DENY_CIDRS', [], 'networks, with commas between', addresses),
     webhookAllowInsecureLocal:

@@ -73,6 +73,7 @@ test('metrics are of all cells', async () => {
     readiness: async () => [],
     clockOffset: { offsetMs: () => 0 },
     pool: service.database.sql.load,
+    databaseStandbys: null,
   });
   for (const merchant of merchants) {
     const { body } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });

@@ -56,6 +56,7 @@ describe('settings', () => {
       smtpWithoutTls: false,
       mailFrom: null,
       metricsPort: null,
+      databaseStandbys: null,
       webhookAllowCidrs: [],
       webhookDenyCidrs: [],
       webhookAllowInsecureLocal: false,
@@ -137,6 +138,7 @@ describe('faults', () => {
   it('are all listed at once, each naming its setting', () => {
     const faults = faultsOf({
       PORT: '70000',
+      DATABASE_STANDBYS: '0',
       DATABASE_URL: 'mysql://x',
       PUBLIC_URL: 'example',
       RATE_LIMITS: 'no',
@@ -152,6 +154,7 @@ describe('faults', () => {
     const names = faults.map((fault) => fault.split(':')[0]);
     expect(names.sort()).toEqual([
       'CHARGE_EXPIRY_SECONDS',
+      'DATABASE_STANDBYS',
       'DATABASE_URL',
       'LOG_LEVEL',
       'PORT',

@@ -20,6 +20,7 @@ beforeAll(async () => {
     readiness: createReadiness(runtime, { isTolerable: () => true }),
     clockOffset: { offsetMs: () => 12 },
     pool: database.sql.load,
+    databaseStandbys: null,
   });
   const readiness = async () => [];
   const draining = new AbortController().signal;
@@ -103,6 +104,7 @@ test('the database is asked once for scrapes that come together', async () => {
     readiness: async () => [],
     clockOffset: { offsetMs: () => null },
     pool: database.sql.load,
+    databaseStandbys: null,
   });
   await Promise.all([own.metrics(), own.metrics()]);
   const once = asked;
@@ -123,9 +125,13 @@ test('without the database the metrics of the process are served, and say that i
     readiness,
     clockOffset: { offsetMs: () => 0 },
     pool: database.sql.load,
+    databaseStandbys: 2,
   });
   const text = await own.metrics();
   expect(text).toContain('\nvintem_ready 0');
   expect(text).toContain('\nvintem_till_flush_seconds_count ');
   expect(text).not.toContain('\nvintem_withdrawals_paused ');
+  // No standby is missed while nobody can be asked.
+  expect(text).toContain('\nvintem_standbys_expected 2');
+  expect(text).not.toContain('\nvintem_standbys ');
 });

@@ -20,6 +20,7 @@ async function metrics(): Promise<(line: string) => number | null> {
     readiness: async () => [],
     clockOffset: { offsetMs: () => null },
     pool: database.sql.load,
+    databaseStandbys: null,
   });
   const text = await registry.metrics();
   return (line) => {
@@ -124,6 +125,39 @@ test('a standby that replays nothing falls behind, and only its lag is shown to 
     ).toEqual([]);
   } finally {
     await standby.close();
+  }
+});
+
+test('every standby that replays is counted, also under one name, and what only receives the log is none', async () => {
+  const { database } = service;
+  const name = `standby-${crypto.randomUUID().slice(0, 8)}`;
+  /** How many of each kind PostgreSQL itself shows under the name. */
+  const known = async () =>
+    (
+      await database.admin<{ replaying: number; receiving: number }>(
+        `SELECT count(replay_lsn)::int AS replaying, (count(flush_lsn) - count(replay_lsn))::int AS receiving
+          FROM pg_stat_replication WHERE application_name = $1`,
+        [name],
+      )
+    )[0];
+  const shown = async () => (await metrics())('vintem_standbys');
+  // A session that was ended elsewhere may be there for a moment.
+  const all = () => database.admin('SELECT pid FROM pg_stat_replication');
+  await expect.poll(all, { timeout: 30_000 }).toEqual([]);
+  expect(await shown()).toBe(0);
+  const standbys = [
+    await openFakeStandby(database.url, name),
+    await openFakeStandby(database.url, name),
+    await openFakeStandby(database.url, name, { replays: false }),
+  ];
+  try {
+    await expect.poll(known, { timeout: 30_000 }).toEqual({ replaying: 2, receiving: 1 });
+    expect(await shown()).toBe(2);
+    await standbys[0]?.close();
+    await expect.poll(known, { timeout: 30_000 }).toEqual({ replaying: 1, receiving: 1 });
+    expect(await shown()).toBe(1);
+  } finally {
+    await Promise.all(standbys.slice(1).map((standby) => standby.close()));
   }
 });
 

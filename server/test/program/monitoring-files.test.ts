@@ -19,6 +19,7 @@ beforeAll(async () => {
     readiness: async () => [],
     clockOffset: { offsetMs: () => 0 },
     pool: database.sql.load,
+    databaseStandbys: null,
   });
   const types = [...(await registry.metrics()).matchAll(/^# TYPE (\w+) (\w+)$/gm)];
   known = new Set(
