@@ -10,6 +10,7 @@ import { verify } from '../../server/src/ledger/verify.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
+import { counted, createGivingBack, heldByOwner, type Merchant, type Truth } from './giving-back.ts';
 import {
   type Answer,
   childrenOf,
@@ -25,9 +26,9 @@ import {
 } from './processes.ts';
 
 /**
- * A bad day, in full: parallel merchants pay and are paid while the provider, the database and every process fail in turn, with a
- * kill -9 every ten seconds. Afterwards each payment's fate must agree with what the provider itself holds true, every
- * balance with the fates, and `verify` with everything.
+ * A bad day, in full: parallel merchants pay, are paid and give back while the provider, the database and every process fail in turn,
+ * with a kill -9 every ten seconds. Afterwards the fate of each payment, refund and dispute must agree with what the provider itself holds
+ * true, each merchant's money with it to the cent, and `verify` with everything.
  *
  *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--seed 1] [--keep]
  *
@@ -92,11 +93,6 @@ await Promise.all([...apis, ...workers].map((one) => one.start()));
 
 // ------------------------------------------------------------------------------------------------------- merchants
 
-interface Merchant {
-  accountId: string;
-  operationId: string;
-  key: string;
-}
 interface Asked {
   merchant: Merchant;
   kind: 'charge' | 'transfer';
@@ -112,6 +108,7 @@ interface Asked {
 }
 
 const commandEnv = { ...shared, PORT: String(port) };
+const everythingAtOnce = ['--odd-money', 'all', '--after-minutes', '0'];
 const merchants: Merchant[] = [];
 for (let n = 0; n < Number(values.merchants); n++) {
   const account = await command<{ ownerId: string; operationId: string }>(
@@ -127,11 +124,14 @@ for (let n = 0; n < Number(values.merchants); n++) {
       '--name',
       'run',
       '--permissions',
-      'read,charges,transfers,operations',
+      'read,charges,transfers,operations,refunds,simulate',
     ],
     commandEnv,
   );
   merchants.push({ accountId: account.json.ownerId, operationId: account.json.operationId, key: json.key });
+  // Of every third merchant all odd money goes back to its payer at once.
+  if (n % 3 === 0)
+    await command(['account', 'returns', account.json.ownerId, ...everythingAtOnce], commandEnv);
 }
 
 const asked: Asked[] = [];
@@ -141,14 +141,15 @@ const answers = new Map<string, number>();
 const call = (merchant: Merchant, method: string, path: string, body?: unknown): Promise<Answer> =>
   http(method, pick(bases) + path, body, { authorization: `Bearer ${merchant.key}` });
 
+const note = (label: string): void => void answers.set(label, (answers.get(label) ?? 0) + 1);
+
 /** Asks once; a caller that hears nothing, or 5xx, knows nothing and asks again with the same key. */
 async function ask(one: Asked): Promise<boolean> {
   one.attempts++;
   const began = performance.now();
   const { status, body } = await call(one.merchant, 'POST', one.path, one.body);
   latencies.push(performance.now() - began);
-  const label = `${one.kind} ${status}${status >= 400 ? ` ${body?.code ?? ''}` : ''}`;
-  answers.set(label, (answers.get(label) ?? 0) + 1);
+  note(`${one.kind} ${status}${status >= 400 ? ` ${body?.code ?? ''}` : ''}`);
   const id: string | undefined = body?.id ?? body?.paymentId;
   if (id !== undefined && body?.code !== 'idempotency_conflict') {
     if (one.id !== null && one.id !== id) one.otherId = id;
@@ -218,8 +219,10 @@ async function shop(merchant: Merchant): Promise<void> {
       await sleep(500 + random() * 1_000);
       known = await ask(one);
     }
-    if (kind === 'charge' && one.id !== null) void payer(one.id, one.body.amountCents);
-    else if (one.id !== null && random() < 0.1) void meddle(one.id);
+    if (kind === 'charge' && one.id !== null) {
+      void payer(one.id, one.body.amountCents);
+      givingBack.of(merchant, one.id);
+    } else if (one.id !== null && random() < 0.1) void meddle(one.id);
     if (random() < 0.2 && one.id !== null) await call(merchant, 'GET', `/payments/${one.id}`);
     await sleep(random() * 250);
   }
@@ -228,6 +231,19 @@ async function shop(merchant: Merchant): Promise<void> {
 const control = (method: string, path: string, body: unknown = {}): Promise<Answer> =>
   http(method, simulatorUrl + path, body, {}, 5_000);
 const providerId = (id: string): string => id.replaceAll('-', '');
+
+const givingBack = createGivingBack({
+  merchants,
+  call,
+  test: (merchant, path, body) =>
+    http('POST', pick(bases).replace(/public$/, 'test') + path, body, {
+      authorization: `Bearer ${merchant.key}`,
+    }),
+  control,
+  chance: random,
+  isRunning: () => running,
+  note,
+});
 
 /** Charges that somebody paid with another amount. */
 const odd = new Set<string>();
@@ -297,10 +313,27 @@ const behaviours = [
   { payout: 'lose-answer', query: 'not-found', webhook: 'drop' },
 ];
 
+/** Beside those, in turns of their own: each meets each of the others. */
+const refundBehaviours = [
+  {},
+  { refund: 'complete-in-answer' },
+  { refund: 'lose-answer', returnForm: 'id' },
+  { refund: 'lose-request' },
+  { refund: 'error-500-after-accepting', returnForm: 'rtrId' },
+  { refund: 'error-500' },
+  { refund: 'hang', returnForm: 'changing' },
+  { refund: 'garbage' },
+  { refund: 'stay-pending' },
+  { refund: 'refuse-later', returnForm: 'id' },
+  { refund: 'refuse-in-answer' },
+  { refund: 'refuse-unlisted', returnForm: 'changing' },
+  { returnForm: 'rtrId' },
+];
+
 async function weather(): Promise<void> {
   for (let n = 0; running; n++) {
     await control('DELETE', '/control/behaviour');
-    const next = behaviours[n % behaviours.length];
+    const next = { ...behaviours[n % behaviours.length], ...refundBehaviours[n % refundBehaviours.length] };
     await control('PUT', '/control/behaviour', { settleAfterMs: 50, delayMs: 500, ...next });
     await sleep(n % 2 === 0 ? 3_000 : 6_000);
   }
@@ -436,7 +469,7 @@ while (performance.now() - began < minutes * 60_000) {
   );
 }
 running = false;
-await Promise.all([...shops, sky]);
+await Promise.all([...shops, sky, givingBack.ended()]);
 await disasters;
 await control('DELETE', '/control/behaviour');
 await serves();
@@ -451,6 +484,7 @@ for (
   await Promise.all(unanswered.filter((one) => one.id === null && one.refused === null).map(ask));
   await sleep(3_000);
 }
+await givingBack.repeat();
 // Every one is asked for once more: the same id must come back.
 for (let at = 0; at < asked.length; at += 50)
   await Promise.all(
@@ -460,26 +494,6 @@ for (let at = 0; at < asked.length; at += 50)
       .map(ask),
   );
 
-interface Truth {
-  charges: {
-    txid: string;
-    amountCents: number;
-    status: string;
-    paidAt?: string;
-    endToEnd?: string;
-    payments?: { amountCents: number; endToEnd: string }[];
-  }[];
-  payouts: {
-    idEnvio: string;
-    amountCents: number;
-    pixKey: string;
-    status?: string;
-    timesReceived: number;
-    timesAccepted: number;
-    returnedCents?: number;
-  }[];
-  balanceCents: number;
-}
 const truthNow = async (): Promise<Truth> => (await http('GET', `${simulatorUrl}/control/state`)).body;
 const settled = new Set(['completed', 'cancelled', 'paid', 'failed', 'expired']);
 const states = new Map<string, { status: string; amountCents: number; feeCents: number; notice?: string }>();
@@ -556,8 +570,9 @@ for (;;) {
     if (status === 'pending')
       await control('POST', `/control/payouts/${idEnvio}/${random() < 0.5 ? 'complete' : 'refuse'}`);
   }
+  await givingBack.settle(truth);
   const left = made.filter((one) => !settled.has(states.get(one.id as string)?.status ?? ''));
-  await look(left);
+  await Promise.all([look(left), givingBack.look()]);
   wrong = disagreements();
   const undecided = made.filter((one) => {
     const status = states.get(one.id as string)?.status ?? '';
@@ -565,7 +580,7 @@ for (;;) {
       ? !settled.has(status) && !never.test(String(one.body.pixKey))
       : status === 'unknown' && !odd.has(providerId(one.id as string));
   });
-  if (wrong.length === 0 && undecided.length === 0) break;
+  if (wrong.length === 0 && undecided.length === 0 && givingBack.undecided(truth) === 0) break;
   if (performance.now() - recoveryBegan > 10 * 60_000) break;
   await sleep(3_000);
 }
@@ -574,7 +589,7 @@ const recoveryMs = performance.now() - recoveryBegan;
 const compared = await command<Record<string, unknown>>(['reconcile'], commandEnv);
 truth = await truthNow();
 reconciled = true;
-await look(made);
+await Promise.all([look(made), givingBack.look()]);
 wrong = disagreements();
 
 // ------------------------------------------------------------------------------------------------------------ verify
@@ -621,18 +636,38 @@ const inbound = await sql.run<{ stored: number; left: number }>({
   name: 'inbound',
   text: 'SELECT count(*) AS stored, count(*) FILTER (WHERE applied_at IS NULL AND authentic) AS left FROM inbound',
 });
+const returnIds = await sql.run<{ id: string }>({
+  name: 'returns to payers',
+  text: "SELECT id FROM refund WHERE reason = 'odd_money'",
+});
+const clearings = await sql.run<{ accountId: string; cents: number }>({
+  name: 'clearing by account',
+  text: 'SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal GROUP BY 1',
+});
 await sql.close();
+const refundFaults = givingBack.faults(truth, new Set(returnIds.map(({ id }) => providerId(id))));
+/** By the provider's records of each payment. */
+const owners = new Map(made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId]));
+const heldByProvider = heldByOwner(truth, (id) => owners.get(id) ?? '');
+const merchantsApart = [
+  ...new Set([...heldByProvider.keys(), ...clearings.map(({ accountId }) => accountId)]),
+]
+  .map((owner) => {
+    const ours = -(clearings.find(({ accountId }) => accountId === owner)?.cents ?? 0);
+    return { owner, ours, provider: heldByProvider.get(owner) ?? 0 };
+  })
+  .filter(({ ours, provider }) => ours !== provider);
 const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
 // What the ledger says stands at the provider is what the provider itself says.
 const clearingAgrees = -(books[0]?.clearing ?? 0) === truth.balanceCents;
 
-const count = <T>(of: readonly T[], key: (one: T) => string): Record<string, number> => {
-  const counts: Record<string, number> = {};
-  for (const one of of) counts[key(one)] = (counts[key(one)] ?? 0) + 1;
-  return counts;
-};
 const agrees =
-  wrong.length === 0 && verified.ok && clearingAgrees && made.every((one) => one.otherId === null);
+  wrong.length === 0 &&
+  refundFaults.length === 0 &&
+  merchantsApart.length === 0 &&
+  verified.ok &&
+  clearingAgrees &&
+  made.every((one) => one.otherId === null);
 console.log(
   JSON.stringify(
     {
@@ -640,10 +675,10 @@ console.log(
       minutes,
       seed: Number(values.seed),
       merchants: merchants.length,
-      faults: count(done, (name) => name),
+      faults: counted(done, (name) => name),
       starts: Object.fromEntries([main, ...apis, ...workers].map((one) => [one.name, one.starts])),
       readyAgainMs: Object.fromEntries(
-        Object.keys(count(recoveries, ({ name }) => name)).map((name) => {
+        Object.keys(counted(recoveries, ({ name }) => name)).map((name) => {
           const all = recoveries.filter((one) => one.name === name).map(({ ms }) => ms);
           return [name, { median: Math.round(percentile(all, 0.5)), worst: Math.round(Math.max(...all)) }];
         }),
@@ -655,24 +690,27 @@ console.log(
         median: Math.round(percentile(latencies, 0.5)),
         p99: Math.round(percentile(latencies, 0.99)),
       },
-      states: count(made, (one) => `${one.kind} ${states.get(one.id as string)?.status}`),
-      refused: count(
+      states: counted(made, (one) => `${one.kind} ${states.get(one.id as string)?.status}`),
+      refused: counted(
         asked.filter((one) => one.refused !== null),
         (one) => `${one.kind} ${one.refused}`,
       ),
       settledAfterMs: Math.round(recoveryMs),
       provider: {
-        payouts: count(truth.payouts, ({ status }) => status ?? 'seen'),
+        payouts: counted(truth.payouts, ({ status }) => status ?? 'seen'),
         sentTwice: truth.payouts.filter(({ timesReceived }) => timesReceived > 1).length,
         acceptedTwice: truth.payouts.filter(({ timesAccepted }) => timesAccepted > 1).length,
         balanceCents: truth.balanceCents,
       },
+      refunds: { ...givingBack.figures(truth), toPayers: returnIds.length },
       books: books[0],
       clearingAgrees,
+      merchantsApart,
       inbound: inbound[0],
       incidents,
       reconcile: compared.json ?? compared.text,
       verify: { ok: verified.ok, wrong: verified.checks.filter((check) => !check.ok), cli: cli.code },
+      refundFaults: refundFaults.slice(0, 20),
       wrong: wrong.slice(0, 20).map(([one, why]) => `${one.kind} ${one.id} ${one.body.pixKey ?? ''}: ${why}`),
     },
     null,

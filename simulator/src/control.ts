@@ -1,6 +1,8 @@
 import { chargeStatusWord, copyPasteOf } from './api-pix.ts';
 import {
+  type Bank,
   type Charge,
+  type Dispute,
   deadlineOf,
   disputeActions,
   type Entry,
@@ -273,8 +275,9 @@ const rowsInOnePiece = 50_000;
 function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Payout>): Generator<string> {
   const { bank } = desk;
   const now = desk.world.now();
+  const disputed = disputesByPix(bank);
   yield '{"charges":[';
-  yield* joined(charges, (one) => JSON.stringify(chargeState(desk, one, now)));
+  yield* joined(charges, (one) => JSON.stringify(chargeState(desk, one, now, disputed)));
   yield '],"payouts":[';
   yield* joined(payouts, (one) => JSON.stringify(payoutState(one)));
   const { queries, webhooksSent } = bank.counts;
@@ -295,7 +298,7 @@ function* joined<T>(items: Iterable<T>, text: (item: T) => string): Generator<st
   if (part.length > 0) yield comma + part.join(',');
 }
 
-function chargeState(desk: Desk, charge: Charge, now: number) {
+function chargeState(desk: Desk, charge: Charge, now: number, disputed: DisputesOfPix) {
   const payments = paymentsOf(desk, charge);
   const [first] = payments;
   return {
@@ -304,8 +307,9 @@ function chargeState(desk: Desk, charge: Charge, now: number) {
     status: chargeStatusWord(charge, now),
     createdAt: new Date(charge.createdAt).toISOString(),
     ...(first === undefined ? {} : { paidAt: new Date(first.at).toISOString(), endToEnd: first.endToEnd }),
-    ...(payments.length < 2 ? {} : { payments: payments.map(paymentState) }),
+    ...(paidAsAsked(charge, payments) ? {} : { payments: payments.map(paymentState) }),
     ...refundsState(payments),
+    ...disputesState(disputed, charge),
     ...(payments.every((one) => one.returns.length === 0)
       ? {}
       : {
@@ -315,6 +319,20 @@ function chargeState(desk: Desk, charge: Charge, now: number) {
         }),
   };
 }
+
+/** Unpaid, or paid once with its own amount: the charge says everything of its payments. */
+const paidAsAsked = ({ amountCents }: Charge, payments: readonly Payment[]): boolean =>
+  payments.length < 2 && payments.every((one) => one.amountCents === amountCents);
+
+type DisputesOfPix = ReadonlyMap<string, readonly Dispute[]>;
+
+const disputesByPix = ({ disputes }: Bank): DisputesOfPix =>
+  Map.groupBy(disputes.values(), ({ endToEnd }) => endToEnd);
+
+const disputesState = (disputed: DisputesOfPix, charge: Charge) => {
+  const disputes = charge.payments.flatMap((endToEnd) => disputed.get(endToEnd) ?? []);
+  return disputes.length === 0 ? {} : { disputes };
+};
 
 /** What the receiver asked to give back, also what was lost on the way: that has no status. */
 function refundsState(payments: readonly Payment[]) {
@@ -411,7 +429,7 @@ export function pageCharge(desk: Desk, txid: string): Reply {
 
 function chargeCard(desk: Desk, charge: Charge, now: number) {
   return {
-    ...chargeState(desk, charge, now),
+    ...chargeState(desk, charge, now, disputesByPix(desk.bank)),
     key: charge.key,
     expiresAt: new Date(deadlineOf(charge)).toISOString(),
     payments: paymentsOf(desk, charge).map(paymentState),

@@ -128,6 +128,26 @@ describe('the state', () => {
     expect([none.charges.length, none.payouts.length]).toEqual([0, 0]);
   });
 
+  test('tells what a charge received where that is not what it asked for, and who contests it', async () => {
+    const provider = await startProvider();
+    const [asked, other] = [newId(), newId()];
+    for (const txid of [asked, other]) await provider.putCharge(txid);
+    await provider.control('POST', `/charges/${asked}/pay`);
+    await provider.control('POST', `/charges/${other}/pay`, { amountCents: 1000 });
+    const { body: dispute } = await provider.control('POST', `/charges/${other}/dispute`, {
+      amountCents: 400,
+    });
+    const { charges } = await provider.state();
+    expect(charges[0]).not.toHaveProperty('payments');
+    expect(charges[0]).not.toHaveProperty('disputes');
+    expect(charges[1]).toMatchObject({
+      amountCents: 1234,
+      payments: [{ amountCents: 1000 }],
+      disputes: [dispute],
+    });
+    expect(dispute).toMatchObject({ amountCents: 400, status: 'ABERTA' });
+  });
+
   test('is whole JSON however long it is', async () => {
     const provider = await startProvider();
     await provider.behave({ payout: 'stay-pending' });
