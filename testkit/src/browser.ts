@@ -76,7 +76,7 @@ export async function inspect(page: Page, name: string): Promise<void> {
     });
     const beyond = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
     expect(beyond, `${name} at ${width}`).toBeLessThanOrEqual(0);
-    const { violations } = await new AxeBuilder({ page }).analyze();
+    const { violations } = await new AxeBuilder({ page }).setLegacyMode(true).analyze();
     const found = violations.map(
       (one) =>
         `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary ?? ''}`).join(' | ')}`,

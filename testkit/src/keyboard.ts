@@ -28,6 +28,8 @@ export function keyboardOf(page: Page): Keyboard {
   const { keyboard } = page;
   const walk = async (wanted: Locator, step: 'Tab' | 'Shift+Tab'): Promise<void> => {
     await wanted.waitFor();
+    // While an action is under way its button gets no focus.
+    await expect.poll(() => wanted.isEnabled()).toBe(true);
     for (let stops = 0; stops < stopsAtMost; stops++) {
       if (await hasFocus(wanted)) return;
       await page.evaluate(rememberLooks);

@@ -1,5 +1,4 @@
 import { Button, ColorInput, FileButton, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, type MerchantProfile } from '../api/client.ts';
 import { useScope } from '../session.tsx';
@@ -45,22 +44,22 @@ export function Company() {
 function Details({ profile }: { profile: MerchantProfile }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [displayName, setDisplayName] = useState(profile.displayName ?? '');
   const [cnpj, setCnpj] = useState(profile.cnpj === null ? '' : cnpjText(profile.cnpj));
   const [colour, setColour] = useState(profile.colour ?? '');
-  const save = useAction(async () => {
-    await ask(() =>
-      api.POST('/merchant-profile', {
-        body: {
-          ...(displayName.trim() !== '' && { displayName: displayName.trim() }),
-          ...(cnpj.trim() !== '' && { cnpj: cnpj.trim() }),
-          ...(colour !== '' && { colour }),
-        },
-      }),
-    );
-    await queries.invalidateQueries({ queryKey: [account.id, 'merchant'] });
-  });
+  const save = useAction(
+    () =>
+      ask(() =>
+        api.POST('/merchant-profile', {
+          body: {
+            ...(displayName.trim() !== '' && { displayName: displayName.trim() }),
+            ...(cnpj.trim() !== '' && { cnpj: cnpj.trim() }),
+            ...(colour !== '' && { colour }),
+          },
+        }),
+      ),
+    { rereads: [[account.id, 'merchant']] },
+  );
   return (
     <form className="card stack" onSubmit={save.submit}>
       <TextInput
@@ -121,17 +120,18 @@ async function pngOf(file: File): Promise<string> {
 function Logo({ profile }: { profile: MerchantProfile }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
-  const change = useAction(async (file: File | null) => {
-    if (file === null) {
-      await ask(() => api.POST('/merchant-profile/logo/remove', { body: {} }));
-    } else {
-      const png = await pngOf(file).catch(() => null);
-      if (png === null) throw words.company.noPicture;
-      await ask(() => api.POST('/merchant-profile/logo', { body: { png } }));
-    }
-    await queries.invalidateQueries({ queryKey: [account.id, 'merchant'] });
-  });
+  const change = useAction(
+    async (file: File | null) => {
+      if (file === null) {
+        await ask(() => api.POST('/merchant-profile/logo/remove', { body: {} }));
+      } else {
+        const png = await pngOf(file).catch(() => null);
+        if (png === null) throw words.company.noPicture;
+        await ask(() => api.POST('/merchant-profile/logo', { body: { png } }));
+      }
+    },
+    { rereads: [[account.id, 'merchant']] },
+  );
   return (
     <section className="card stack" aria-labelledby="logo">
       <h2 id="logo" style={{ margin: 0 }}>

@@ -204,23 +204,25 @@ function EventDelivery({ endpoint, eventId }: { endpoint: Schemas['Webhook']; ev
   const words = useWords();
   const { api, account } = useScope();
   const { id } = endpoint;
-  const { data, refetch } = useQuery({
-    queryKey: [account.id, 'deliveries', id, eventId],
+  const queryKey = [account.id, 'deliveries', id, eventId];
+  const { data } = useQuery({
+    queryKey,
     queryFn: () =>
       ask(() => api.GET('/webhooks/{id}/deliveries', { params: { path: { id }, query: { eventId } } })),
     // An attempt takes a moment.
     refetchInterval: (query) => (query.state.data?.deliveries[0]?.status === 'pending' ? 1_500 : false),
   });
   const delivery = data?.deliveries[0];
-  const again = useAction(async (deliveryId: string) => {
-    await ask(() =>
-      api.POST('/webhooks/{id}/deliveries/{deliveryId}/retry', {
-        params: { path: { id, deliveryId } },
-        body: {},
-      }),
-    );
-    await refetch();
-  });
+  const again = useAction(
+    (deliveryId: string) =>
+      ask(() =>
+        api.POST('/webhooks/{id}/deliveries/{deliveryId}/retry', {
+          params: { path: { id, deliveryId } },
+          body: {},
+        }),
+      ),
+    { rereads: [queryKey] },
+  );
   return (
     <li className="keyrow">
       <div style={{ minWidth: 0 }}>

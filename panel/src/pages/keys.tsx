@@ -8,7 +8,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
@@ -194,7 +194,6 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
 function CreateDialog({ close, made }: { close: () => void; made: (key: string) => void }) {
   const words = useWords();
   const { api, account, session, may } = useScope();
-  const queries = useQueryClient();
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<string[]>(['read', 'charges']);
   const [days, setDays] = useState<string | null>(null);
@@ -205,17 +204,19 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
   const ips = ipText.split(/[\s,;]+/).filter((one) => one !== '');
   const wrongIp = ips.find((one) => !looksLikeNetwork(one));
   const factorMissing = moves && !account.test && !session.secondFactor;
-  const create = useAction(async () => {
-    const body = {
-      name,
-      permissions: permissions.filter((one) => chosen.includes(one)),
-      ...(lives !== '0' && { expiresInDays: Number(lives) }),
-      ...(ips.length > 0 && { ips }),
-    };
-    const { key } = await ask(() => api.POST('/keys', { body }));
-    void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-    made(key);
-  });
+  const create = useAction(
+    async () => {
+      const body = {
+        name,
+        permissions: permissions.filter((one) => chosen.includes(one)),
+        ...(lives !== '0' && { expiresInDays: Number(lives) }),
+        ...(ips.length > 0 && { ips }),
+      };
+      const { key } = await ask(() => api.POST('/keys', { body }));
+      made(key);
+    },
+    { rereads: [[account.id, 'keys']] },
+  );
   return (
     <Dialog title={words.keys.new} close={close}>
       <form className="stack" onSubmit={create.submit}>
@@ -299,16 +300,17 @@ const looksLikeNetwork = (text: string): boolean =>
 function NarrowDialog({ of, close }: { of: Key; close: () => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [left, setLeft] = useState<string[]>(of.permissions);
-  const narrow = useAction(async () => {
-    const kept = of.permissions.filter((one) => left.includes(one));
-    await ask(() =>
-      api.PATCH('/keys/{id}', { params: { path: { id: of.id } }, body: { permissions: kept } }),
-    );
-    await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-    close();
-  });
+  const narrow = useAction(
+    async () => {
+      const kept = of.permissions.filter((one) => left.includes(one));
+      await ask(() =>
+        api.PATCH('/keys/{id}', { params: { path: { id: of.id } }, body: { permissions: kept } }),
+      );
+      close();
+    },
+    { rereads: [[account.id, 'keys']] },
+  );
   return (
     <Dialog title={words.keys.narrowTitle(of.name)} close={close}>
       <form className="stack" onSubmit={narrow.submit}>
@@ -346,18 +348,19 @@ function NarrowDialog({ of, close }: { of: Key; close: () => void }) {
 function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (key: string) => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [hours, setHours] = useState('24');
-  const roll = useAction(async () => {
-    const { key } = await ask(() =>
-      api.POST('/keys/{id}/roll', {
-        params: { path: { id: of.id } },
-        body: { overlapHours: Number(hours) },
-      }),
-    );
-    void queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-    made(key);
-  });
+  const roll = useAction(
+    async () => {
+      const { key } = await ask(() =>
+        api.POST('/keys/{id}/roll', {
+          params: { path: { id: of.id } },
+          body: { overlapHours: Number(hours) },
+        }),
+      );
+      made(key);
+    },
+    { rereads: [[account.id, 'keys']] },
+  );
   return (
     <Dialog title={words.keys.rollTitle(of.name)} close={close}>
       <div className="stack">
@@ -382,12 +385,13 @@ function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (ke
 function RevokeDialog({ of, close }: { of: Key; close: () => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
-  const revoke = useAction(async () => {
-    await ask(() => api.DELETE('/keys/{id}', { params: { path: { id: of.id } }, body: {} }));
-    await queries.invalidateQueries({ queryKey: [account.id, 'keys'] });
-    close();
-  });
+  const revoke = useAction(
+    async () => {
+      await ask(() => api.DELETE('/keys/{id}', { params: { path: { id: of.id } }, body: {} }));
+      close();
+    },
+    { rereads: [[account.id, 'keys']] },
+  );
   return (
     <Dialog title={words.keys.revokeTitle(of.name)} close={close}>
       <div className="stack">

@@ -1,5 +1,5 @@
 import { Button, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
 import { ask, type Payment } from '../api/client.ts';
@@ -14,7 +14,6 @@ import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 export function NewCharge() {
   const words = useWords();
   const { api, account, operationId } = useScope();
-  const queries = useQueryClient();
   const start = useStartOperation(operationId);
   const [chosen, setChosen] = useState<string | null>(null);
   const operation = chosen ?? start;
@@ -37,17 +36,19 @@ export function NewCharge() {
   const amountError = outside || (sent && cents === 0);
 
   const arrived = useArrivedOperation();
-  const create = useAction(async () => {
-    const target = await arrived(operation);
-    const payment = await ask(() =>
-      api.POST('/pix/charges', {
-        body: { amountCents: cents, payerName, description, requestKey },
-        headers: { 'x-service-operation': target },
-      }),
-    );
-    setMade(payment);
-    void queries.invalidateQueries({ queryKey: [account.id] });
-  });
+  const create = useAction(
+    async () => {
+      const target = await arrived(operation);
+      const payment = await ask(() =>
+        api.POST('/pix/charges', {
+          body: { amountCents: cents, payerName, description, requestKey },
+          headers: { 'x-service-operation': target },
+        }),
+      );
+      setMade(payment);
+    },
+    { rereads: [[account.id]] },
+  );
 
   /** What is wrong is said on Enter too, where a button that cannot be pressed would say nothing. */
   function submit(event: FormEvent) {

@@ -2,7 +2,7 @@ import { Alert, Button, PinInput, SegmentedControl, Select, TextInput } from '@m
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
-import { ask, Problem, type RecordView } from '../api/client.ts';
+import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
 import { feeOf, grossFor } from '../fee.ts';
 import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
@@ -254,18 +254,28 @@ export function TransferCode() {
   const [code, setCode] = useState('');
   const [notice, setNotice] = useState<string | null>(null);
   const savedName = useSavedName(data?.record.pixKey);
-  const doing = useAction(async (work: () => Promise<unknown>, done: string | null) => {
-    setNotice(null);
-    try {
-      await work();
-      setNotice(done);
-    } catch (problem) {
-      setCode('');
-      throw problem;
-    } finally {
-      await queries.invalidateQueries({ queryKey: [account.id] });
-    }
-  }, textOf);
+  const doing = useAction(
+    async (work: () => Promise<string | null>) => {
+      setNotice(null);
+      try {
+        setNotice(await work());
+      } catch (problem) {
+        setCode('');
+        throw problem;
+      }
+    },
+    { rereads: [[account.id]], textOf },
+  );
+  /** What became of the draft stands in the answer: it is shown at once, and the form cannot be sent again. */
+  const end = async (call: () => Promise<Pick<RecordView, 'status' | 'reasonCode'>>): Promise<null> => {
+    const { status, reasonCode } = await call();
+    queries.setQueryData<Detail>(
+      [account.id, 'detail', id],
+      (shown) =>
+        shown && { ...shown, record: { ...shown.record, status, ...(reasonCode && { reasonCode }) } },
+    );
+    return null;
+  };
   if (trouble && !data) return <Trouble error={trouble} retry={() => void refetch()} />;
   if (!data) return <Rows />;
   const { record } = data;
@@ -292,9 +302,10 @@ export function TransferCode() {
         className="card stack narrow"
         onSubmit={(event) => {
           event.preventDefault();
-          doing.run(
-            () => ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
-            null,
+          doing.run(() =>
+            end(() =>
+              ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
+            ),
           );
         }}
       >
@@ -357,10 +368,10 @@ export function TransferCode() {
             variant="default"
             disabled={doing.busy}
             onClick={() =>
-              doing.run(
-                () => ask(() => api.POST('/drafts/{id}/resend', { params: { path }, body: {}, headers })),
-                words.transfers.resent,
-              )
+              doing.run(async () => {
+                await ask(() => api.POST('/drafts/{id}/resend', { params: { path }, body: {}, headers }));
+                return words.transfers.resent;
+              })
             }
           >
             {words.transfers.resend}
@@ -370,9 +381,10 @@ export function TransferCode() {
             color="red"
             disabled={doing.busy}
             onClick={() =>
-              doing.run(
-                () => ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
-                null,
+              doing.run(() =>
+                end(() =>
+                  ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
+                ),
               )
             }
           >

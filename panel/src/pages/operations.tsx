@@ -1,5 +1,4 @@
 import { Alert, Badge, Button, TextInput } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask, type Overview, Problem } from '../api/client.ts';
@@ -133,19 +132,20 @@ function NameDialog({
 }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [name, setName] = useState(operation?.name ?? '');
   const [requestKey] = useState(() => crypto.randomUUID());
   const twice = names.some((one) => one === name.trim() && one !== operation?.name);
-  const save = useAction(async () => {
-    if (operation) {
-      await ask(() =>
-        api.PATCH('/operations/{id}', { params: { path: { id: operation.id } }, body: { name } }),
-      );
-    } else await ask(() => api.POST('/operations', { body: { name, requestKey } }));
-    await queries.invalidateQueries({ queryKey: [account.id] });
-    close();
-  });
+  const save = useAction(
+    async () => {
+      if (operation) {
+        await ask(() =>
+          api.PATCH('/operations/{id}', { params: { path: { id: operation.id } }, body: { name } }),
+        );
+      } else await ask(() => api.POST('/operations', { body: { name, requestKey } }));
+      close();
+    },
+    { rereads: [[account.id]] },
+  );
   return (
     <Dialog title={operation ? words.operations.rename : words.operations.new} close={close}>
       <form className="stack" onSubmit={save.submit}>
@@ -175,14 +175,15 @@ function NameDialog({
 function DeleteDialog({ operation, close }: { operation: Operation; close: () => void }) {
   const words = useWords();
   const { api, account, operationId, chooseOperation } = useScope();
-  const queries = useQueryClient();
   const { data } = useOverview(true);
-  const remove = useAction(async () => {
-    await ask(() => api.DELETE('/operations/{id}', { params: { path: { id: operation.id } }, body: {} }));
-    if (operationId === operation.id) chooseOperation(null);
-    await queries.invalidateQueries({ queryKey: [account.id] });
-    close();
-  });
+  const remove = useAction(
+    async () => {
+      await ask(() => api.DELETE('/operations/{id}', { params: { path: { id: operation.id } }, body: {} }));
+      if (operationId === operation.id) chooseOperation(null);
+      close();
+    },
+    { rereads: [[account.id]] },
+  );
   const blocked =
     remove.error instanceof Problem && words.operations.blocked[remove.error.code] ? remove.error.code : null;
   const reasons = new Set([

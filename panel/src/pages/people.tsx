@@ -1,5 +1,5 @@
 import { Alert, Badge, Button, Checkbox, NumberInput, Select, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime } from '../format.ts';
@@ -22,7 +22,6 @@ interface Named {
 export function People() {
   const { words, language } = useText();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [inviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState<Named | null>(null);
   const [looking, setLooking] = useState<Named | null>(null);
@@ -34,10 +33,7 @@ export function People() {
   const mine = account.role;
   const mayChange = (role: Role) => mine === 'owner' || role !== 'owner';
 
-  const change = useAction(async (work: () => Promise<unknown>) => {
-    await work();
-    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
-  });
+  const change = useAction((work: () => Promise<unknown>) => work(), { rereads: [[account.id, 'people']] });
   return (
     <>
       <PageHead title={words.people.title} lead={words.people.lead}>
@@ -87,7 +83,7 @@ export function People() {
                           disabled: !mayChange(value),
                         }))}
                         value={one.role}
-                        disabled={!mayChange(one.role)}
+                        disabled={!mayChange(one.role) || change.busy}
                         allowDeselect={false}
                         w={160}
                         onChange={(role) =>
@@ -137,6 +133,7 @@ export function People() {
                     variant="subtle"
                     size="sm"
                     color="red"
+                    disabled={change.busy}
                     onClick={() =>
                       change.run(() =>
                         ask(() =>
@@ -177,12 +174,11 @@ export function People() {
 function Grace({ days }: { days: number }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [chosen, setChosen] = useState<number | string>(days);
-  const save = useAction(async () => {
-    await ask(() => api.PUT('/members/second-factor', { body: { days: Number(chosen) } }));
-    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
-  });
+  const save = useAction(
+    () => ask(() => api.PUT('/members/second-factor', { body: { days: Number(chosen) } })),
+    { rereads: [[account.id, 'people']] },
+  );
   return (
     <form className="card stack narrow" aria-labelledby="grace" onSubmit={save.submit}>
       <h2 id="grace">{words.people.grace}</h2>
@@ -210,16 +206,14 @@ function Grace({ days }: { days: number }) {
 function SessionsDialog({ of, close }: { of: Named; close: () => void }) {
   const { words, language } = useText();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const key = [account.id, 'people', of.userId, 'sessions'];
   const path = { path: { id: of.userId } };
   const { data } = useQuery({
     queryKey: key,
     queryFn: () => ask(() => api.GET('/members/{id}/sessions', { params: path })),
   });
-  const end = useAction(async () => {
-    await ask(() => api.POST('/members/{id}/end-sessions', { params: path, body: {} }));
-    await queries.invalidateQueries({ queryKey: key });
+  const end = useAction(() => ask(() => api.POST('/members/{id}/end-sessions', { params: path, body: {} })), {
+    rereads: [key],
   });
   return (
     <Dialog title={words.people.sessionsOf(of.name)} close={close}>
@@ -258,15 +252,16 @@ function LeaveDialog({
 }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [revokeKeys, setRevokeKeys] = useState(true);
-  const leave = useAction(async () => {
-    const { keysLeft } = await ask(() =>
-      api.DELETE('/members/{id}', { params: { path: { id: of.userId } }, body: { revokeKeys } }),
-    );
-    await queries.invalidateQueries({ queryKey: [account.id] });
-    left(keysLeft.map(({ name }) => name).join(', '));
-  });
+  const leave = useAction(
+    async () => {
+      const { keysLeft } = await ask(() =>
+        api.DELETE('/members/{id}', { params: { path: { id: of.userId } }, body: { revokeKeys } }),
+      );
+      left(keysLeft.map(({ name }) => name).join(', '));
+    },
+    { rereads: [[account.id]] },
+  );
   return (
     <Dialog title={words.people.removeTitle(of.name)} close={close}>
       <div className="stack">
@@ -288,13 +283,12 @@ function LeaveDialog({
 function InviteDialog({ close }: { close: () => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [email, setEmail] = useState('');
   const [role, setRole] = useState<Role>('viewer');
-  const invite = useAction(async () => {
-    await ask(() => api.POST('/members/invitations', { body: { email: email.trim(), role } }));
-    await queries.invalidateQueries({ queryKey: [account.id, 'people'] });
-  });
+  const invite = useAction(
+    () => ask(() => api.POST('/members/invitations', { body: { email: email.trim(), role } })),
+    { rereads: [[account.id, 'people']] },
+  );
   return (
     <Dialog title={words.people.invite} close={close}>
       {invite.done ? (

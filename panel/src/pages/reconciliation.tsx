@@ -1,5 +1,5 @@
 import { Alert, Button } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
 import { dateTime, money, time } from '../format.ts';
@@ -136,20 +136,21 @@ function LedgerCard({ data }: { data: Reconciliation }) {
 function UnknownCard({ data }: { data: Reconciliation }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [answer, setAnswer] = useState<string | null>(null);
-  const query = useAction(async (id: string) => {
-    setAnswer(null);
-    const { record } = await ask(() =>
-      api.POST('/records/{id}/query', { params: { path: { id } }, body: {} }),
-    );
-    setAnswer(
-      record.status === 'unknown'
-        ? words.reconciliation.stillUnknown
-        : words.reconciliation.nowKnown(money(record.amountCents), words.status[record.status]),
-    );
-    await queries.invalidateQueries({ queryKey: [account.id] });
-  });
+  const query = useAction(
+    async (id: string) => {
+      setAnswer(null);
+      const { record } = await ask(() =>
+        api.POST('/records/{id}/query', { params: { path: { id } }, body: {} }),
+      );
+      setAnswer(
+        record.status === 'unknown'
+          ? words.reconciliation.stillUnknown
+          : words.reconciliation.nowKnown(money(record.amountCents), words.status[record.status]),
+      );
+    },
+    { rereads: [[account.id]] },
+  );
   return (
     <section className="card" aria-labelledby="unknown">
       <h2 id="unknown">{words.reconciliation.unknown}</h2>

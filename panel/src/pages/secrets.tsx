@@ -44,14 +44,13 @@ export function NewPassword() {
   const words = useWords();
   const [token] = useState(secretOfLink);
   const [password, setPassword] = useState('');
-  const reset = useAction(
-    () => authCall('POST', '/reset-password', { token, newPassword: password }),
-    (problem) => {
+  const reset = useAction(() => authCall('POST', '/reset-password', { token, newPassword: password }), {
+    textOf: (problem) => {
       const code = problem instanceof Problem ? problem.code : '';
       if (code === 'WEAK_PASSWORD') return words.signIn.weak;
       return code === 'INVALID_TOKEN' ? words.signIn.invalidToken : problem;
     },
-  );
+  });
   return (
     <Gate title={words.signIn.newPasswordTitle}>
       <form className="stack" onSubmit={reset.submit}>
@@ -112,10 +111,10 @@ function LinkAction(props: {
 }) {
   const words = useWords();
   const [token] = useState(secretOfLink);
-  const action = useAction(
-    () => props.act(token),
-    (problem) => (problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem),
-  );
+  const action = useAction(() => props.act(token), {
+    textOf: (problem) =>
+      problem instanceof Problem && problem.status === 400 ? words.signIn.invalidToken : problem,
+  });
   return (
     <Gate title={props.title}>
       <form className="stack" onSubmit={action.submit}>

@@ -48,15 +48,11 @@ function Frozen() {
 /** A session that began with the password alone, of somebody who has the app. */
 function StepUp() {
   const words = useWords();
-  const queries = useQueryClient();
   const { session } = useScope();
   const [code, setCode] = useState('');
   const verify = useAction(
-    async () => {
-      await authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') });
-      await queries.invalidateQueries();
-    },
-    (problem) => (problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem),
+    () => authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') }),
+    { rereads: [everything], textOf: (problem) => wrongCode(problem, words) },
   );
   if (!session.twoFactorEnabled || session.secondFactor) return null;
   return (
@@ -122,12 +118,17 @@ function PasswordField({ value, onValue }: { value: string; onValue: (value: str
   );
 }
 
+/** The beginning of every key. */
+const everything: string[] = [];
+
+const wrongCode = (problem: unknown, words: ReturnType<typeof useWords>): unknown =>
+  problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem;
+
 const wrongPassword = (problem: unknown, words: ReturnType<typeof useWords>): unknown =>
   problem instanceof Problem && problem.status === 400 ? words.reauth.wrong : problem;
 
 function TotpOn({ close }: { close: () => void }) {
   const words = useWords();
-  const queries = useQueryClient();
   const [password, setPassword] = useState('');
   const [made, setMade] = useState<{ totpURI: string; backupCodes: string[] } | null>(null);
   const [code, setCode] = useState('');
@@ -138,14 +139,11 @@ function TotpOn({ close }: { close: () => void }) {
           password,
         }),
       ),
-    (problem) => wrongPassword(problem, words),
+    { textOf: (problem) => wrongPassword(problem, words) },
   );
   const finish = useAction(
-    async () => {
-      await authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') });
-      await queries.invalidateQueries({ queryKey: ['session'] });
-    },
-    (problem) => (problem instanceof Problem && problem.status > 0 ? words.signIn.wrongCode : problem),
+    () => authCall('POST', '/two-factor/verify-totp', { code: code.replace(/\D/g, '') }),
+    { rereads: [['session']], textOf: (problem) => wrongCode(problem, words) },
   );
   const secret = made ? (new URL(made.totpURI).searchParams.get('secret') ?? '') : '';
   return (
@@ -199,15 +197,13 @@ function TotpOn({ close }: { close: () => void }) {
 
 function TotpOff({ close }: { close: () => void }) {
   const words = useWords();
-  const queries = useQueryClient();
   const [password, setPassword] = useState('');
   const disable = useAction(
     async () => {
       await authCall('POST', '/two-factor/disable', { password });
-      await queries.invalidateQueries({ queryKey: ['session'] });
       close();
     },
-    (problem) => wrongPassword(problem, words),
+    { rereads: [['session']], textOf: (problem) => wrongPassword(problem, words) },
   );
   return (
     <Dialog title={words.security.totp} close={close}>
@@ -230,15 +226,11 @@ interface Passkey {
 
 function Passkeys() {
   const { words, language } = useText();
-  const queries = useQueryClient();
   const { data } = useQuery({
     queryKey: ['passkeys'],
     queryFn: () => authCall<Passkey[]>('GET', '/passkey/list-user-passkeys'),
   });
-  const refresh = async () => {
-    await queries.invalidateQueries({ queryKey: ['passkeys'] });
-    await queries.invalidateQueries({ queryKey: ['session'] });
-  };
+  const rereads = [['passkeys'], ['session']];
   const { hostname, origin } = window.location;
   const nameless = hostname === '127.0.0.1' || hostname === '[::1]';
   const add = useAction(
@@ -255,18 +247,22 @@ function Passkeys() {
         response,
         name: navigator.platform || 'passkey',
       });
-      await refresh();
     },
-    (problem) => {
-      if (nameless) return words.security.passkeyNeedsName(origin.replace(hostname, 'localhost'));
-      return problem instanceof Problem ? problem : words.security.passkeyFailed;
+    {
+      rereads,
+      textOf: (problem) => {
+        if (nameless) return words.security.passkeyNeedsName(origin.replace(hostname, 'localhost'));
+        return problem instanceof Problem ? problem : words.security.passkeyFailed;
+      },
     },
   );
-  const remove = useAction(async (id: string) => {
-    add.forget();
-    await authCall('POST', '/passkey/delete-passkey', { id });
-    await refresh();
-  });
+  const remove = useAction(
+    async (id: string) => {
+      add.forget();
+      await authCall('POST', '/passkey/delete-passkey', { id });
+    },
+    { rereads },
+  );
   return (
     <section className="card" aria-labelledby="passkeys">
       <div className="cardhead">
@@ -283,7 +279,13 @@ function Passkeys() {
                 {one.name ?? 'passkey'}
                 {one.createdAt && <span className="soft num"> · {dateTime(one.createdAt, language)}</span>}
               </span>
-              <Button size="compact-sm" variant="subtle" color="red" onClick={() => remove.run(one.id)}>
+              <Button
+                size="compact-sm"
+                variant="subtle"
+                color="red"
+                disabled={remove.busy}
+                onClick={() => remove.run(one.id)}
+              >
                 {words.security.removePasskey}
               </Button>
             </li>
@@ -309,7 +311,6 @@ function Password() {
   const words = useWords();
   const [current, setCurrent] = useState('');
   const [fresh, setFresh] = useState('');
-  const queries = useQueryClient();
   const change = useAction(
     async () => {
       await authCall('POST', '/change-password', {
@@ -319,12 +320,14 @@ function Password() {
       });
       setCurrent('');
       setFresh('');
-      await queries.invalidateQueries();
     },
-    (problem) => {
-      const code = problem instanceof Problem ? problem.code : '';
-      if (code === 'WEAK_PASSWORD') return words.signIn.weak;
-      return code === 'INVALID_PASSWORD' ? words.reauth.wrong : problem;
+    {
+      rereads: [everything],
+      textOf: (problem) => {
+        const code = problem instanceof Problem ? problem.code : '';
+        if (code === 'WEAK_PASSWORD') return words.signIn.weak;
+        return code === 'INVALID_PASSWORD' ? words.reauth.wrong : problem;
+      },
     },
   );
   return (
@@ -417,10 +420,7 @@ function Sessions() {
   const { words, language } = useText();
   const queries = useQueryClient();
   const { data } = useQuery({ queryKey: ['sessions'], queryFn: () => ask(() => person.GET('/sessions')) });
-  const end = useAction(async (work: () => Promise<unknown>) => {
-    await work();
-    await queries.invalidateQueries({ queryKey: ['sessions'] });
-  });
+  const end = useAction((work: () => Promise<unknown>) => work(), { rereads: [['sessions']] });
   const endAll = useAction(async () => {
     await ask(() => person.POST('/sessions/end-all', { body: {} }));
     queries.setQueryData(['session'], null);
@@ -454,6 +454,7 @@ function Sessions() {
                     size="sm"
                     variant="subtle"
                     color="red"
+                    disabled={end.busy}
                     onClick={() =>
                       end.run(() =>
                         ask(() =>
@@ -473,6 +474,7 @@ function Sessions() {
             {data.sessions.length > 1 && (
               <Button
                 variant="default"
+                disabled={end.busy}
                 onClick={() => end.run(() => ask(() => person.POST('/sessions/end-others', { body: {} })))}
               >
                 {words.security.endOthers}

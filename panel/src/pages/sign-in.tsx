@@ -43,8 +43,10 @@ function Password({ toCode }: { toCode: () => void }) {
       if (answer.twoFactorRedirect) toCode();
       else await enter();
     },
-    (problem) =>
-      problem instanceof Problem && [400, 401, 422].includes(problem.status) ? words.signIn.wrong : problem,
+    {
+      textOf: (problem) =>
+        problem instanceof Problem && [400, 401, 422].includes(problem.status) ? words.signIn.wrong : problem,
+    },
   );
   const byPasskey = useAction(
     async () => {
@@ -58,7 +60,7 @@ function Password({ toCode }: { toCode: () => void }) {
       await authCall('POST', '/passkey/verify-authentication', { response });
       await enter();
     },
-    () => words.signIn.passkeyFailed,
+    { textOf: () => words.signIn.passkeyFailed },
   );
 
   return (
@@ -116,10 +118,12 @@ function Code() {
       });
       await enter();
     },
-    (problem) => {
-      if (!(problem instanceof Problem) || problem.status === 0) return problem;
-      const locked = problem.status === 429 || /LOCKED|TOO_MANY/.test(problem.code);
-      return locked ? words.signIn.locked : words.signIn.wrongCode;
+    {
+      textOf: (problem) => {
+        if (!(problem instanceof Problem) || problem.status === 0) return problem;
+        const locked = problem.status === 429 || /LOCKED|TOO_MANY/.test(problem.code);
+        return locked ? words.signIn.locked : words.signIn.wrongCode;
+      },
     },
   );
   return (

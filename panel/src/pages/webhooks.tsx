@@ -1,12 +1,12 @@
 import { Alert, Button, Checkbox, Radio, TextInput } from '@mantine/core';
-import { useInfiniteQuery, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask, type Schemas } from '../api/client.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
+import { type Action, useAction } from '../ui/action.ts';
 import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { Listed, ListFoot, Panes } from '../ui/listed.tsx';
@@ -90,7 +90,6 @@ export function Webhooks() {
 function CreateDialog({ close, made }: { close: () => void; made: (secret: string | null) => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [url, setUrl] = useState('');
   const [description, setDescription] = useState('');
   const [which, setWhich] = useState('*');
@@ -101,16 +100,18 @@ function CreateDialog({ close, made }: { close: () => void; made: (secret: strin
     queryFn: () => ask(() => api.GET('/webhooks/event-types')),
     staleTime: Number.POSITIVE_INFINITY,
   });
-  const create = useAction(async () => {
-    const events = (which === '*' ? ['*'] : chosen) as Schemas['Webhook']['events'];
-    const answer = await ask(() =>
-      api.POST('/webhooks', {
-        body: { url: url.trim(), events: events as never, ...(description && { description }), requestKey },
-      }),
-    );
-    await queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
-    made(answer.secret ?? null);
-  });
+  const create = useAction(
+    async () => {
+      const events = (which === '*' ? ['*'] : chosen) as Schemas['Webhook']['events'];
+      const answer = await ask(() =>
+        api.POST('/webhooks', {
+          body: { url: url.trim(), events: events as never, ...(description && { description }), requestKey },
+        }),
+      );
+      made(answer.secret ?? null);
+    },
+    { rereads: [[account.id, 'webhooks']] },
+  );
   return (
     <Dialog title={words.webhooks.new} close={close}>
       <form className="stack" onSubmit={create.submit}>
@@ -185,7 +186,6 @@ function SecretDialog({ secret, close }: { secret: string; close: () => void }) 
 export function Deliveries() {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const navigate = useNavigate();
   const { id } = useParams({ strict: false }) as { id: string };
   const endpoint = useWebhooks().data?.webhooks.find((one) => one.id === id);
@@ -211,16 +211,18 @@ export function Deliveries() {
         : false,
   });
 
-  const doing = useAction(async (work: () => Promise<string | null>) => {
-    setNotice(null);
-    try {
+  const doing = useAction(
+    async (work: () => Promise<string | null>) => {
+      setNotice(null);
       setNotice(await work());
-    } finally {
-      // Not waited for: the buttons show the new state as soon as it is read, and a press on one of them must not fall on what is still under way.
-      void queries.invalidateQueries({ queryKey: [account.id, 'webhooks'] });
-      void queries.invalidateQueries({ queryKey: [account.id, 'deliveries', id] });
-    }
-  });
+    },
+    {
+      rereads: [
+        [account.id, 'webhooks'],
+        [account.id, 'deliveries', id],
+      ],
+    },
+  );
   const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
   const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
   return (
@@ -246,7 +248,7 @@ export function Deliveries() {
         {endpoint && (
           <EndpointCard
             endpoint={endpoint}
-            run={doing.run}
+            doing={doing}
             rotated={setSecret}
             remove={() => setRemoving(true)}
           />
@@ -289,7 +291,7 @@ export function Deliveries() {
             )}
             foot={<ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />}
           >
-            {shown && <DeliveryCard endpointId={id} delivery={shown} run={doing.run} />}
+            {shown && <DeliveryCard endpointId={id} delivery={shown} doing={doing} />}
           </Panes>
         </Listed>
       </div>
@@ -300,6 +302,7 @@ export function Deliveries() {
             <p style={{ margin: 0 }}>{words.webhooks.removeLead}</p>
             <Button
               color="red"
+              disabled={doing.busy}
               onClick={() => {
                 setRemoving(false);
                 doing.run(async () => {
@@ -318,16 +321,17 @@ export function Deliveries() {
   );
 }
 
-type Run = (work: () => Promise<string | null>) => void;
+/** What is done to an endpoint and its deliveries, one thing at a time; it ends with what to say about it. */
+type Doing = Action<[work: () => Promise<string | null>]>;
 
 function EndpointCard({
   endpoint,
-  run,
+  doing,
   rotated,
   remove,
 }: {
   endpoint: Webhook;
-  run: Run;
+  doing: Doing;
   rotated: (secret: string) => void;
   remove: () => void;
 }) {
@@ -359,8 +363,9 @@ function EndpointCard({
         <Button
           size="sm"
           variant="default"
+          disabled={doing.busy}
           onClick={() =>
-            run(async () => {
+            doing.run(async () => {
               await ask(() =>
                 api.PATCH('/webhooks/{id}', { params: { path }, body: { enabled: !endpoint.enabled } }),
               );
@@ -373,8 +378,9 @@ function EndpointCard({
         <Button
           size="sm"
           variant="default"
+          disabled={doing.busy}
           onClick={() =>
-            run(async () => {
+            doing.run(async () => {
               const made = await ask(() =>
                 api.POST('/webhooks/{id}/rotate-secret', { params: { path }, body: {} }),
               );
@@ -388,8 +394,9 @@ function EndpointCard({
         <Button
           size="sm"
           variant="default"
+          disabled={doing.busy}
           onClick={() =>
-            run(async () => {
+            doing.run(async () => {
               const from = new Date(Date.now() - 24 * 3600 * 1000).toISOString();
               const { scheduled } = await ask(() =>
                 api.POST('/webhooks/{id}/replay', { params: { path }, body: { from, onlyFailed: true } }),
@@ -408,7 +415,15 @@ function EndpointCard({
   );
 }
 
-function DeliveryCard({ endpointId, delivery, run }: { endpointId: string; delivery: Delivery; run: Run }) {
+function DeliveryCard({
+  endpointId,
+  delivery,
+  doing,
+}: {
+  endpointId: string;
+  delivery: Delivery;
+  doing: Doing;
+}) {
   const { words, language } = useText();
   const { api, account } = useScope();
   const payload = useQuery({
@@ -430,8 +445,9 @@ function DeliveryCard({ endpointId, delivery, run }: { endpointId: string; deliv
           className="end"
           size="xs"
           variant="default"
+          disabled={doing.busy}
           onClick={() =>
-            run(async () => {
+            doing.run(async () => {
               await ask(() =>
                 api.POST('/webhooks/{id}/deliveries/{deliveryId}/retry', {
                   params: { path: { id: endpointId, deliveryId: delivery.id } },

@@ -1,10 +1,11 @@
-import { useMutation } from '@tanstack/react-query';
-import type { FormEvent } from 'react';
+import { type QueryKey, useMutation, useQueryClient } from '@tanstack/react-query';
+import { type FormEvent, useRef } from 'react';
 
 export interface Action<Args extends unknown[]> {
   run(...args: Args): void;
   /** For a form whose submission sets it off. */
   submit(event: FormEvent): void;
+  /** Its call is under way. Every control that sets it off shows so, or cannot be pressed: a press would do nothing. */
   busy: boolean;
   /** Went well, and was not begun again since. */
   done: boolean;
@@ -14,24 +15,44 @@ export interface Action<Args extends unknown[]> {
   forget(): void;
 }
 
+interface Around {
+  /**
+   * What it may have changed, whether it went well or not: the beginnings of the keys of what is read again. Nobody waits for that:
+   * the action ends with its call, so a press that comes while lists are read again counts.
+   */
+  rereads?: QueryKey[];
+  /** What to say of a problem instead of its own words. */
+  textOf?: (problem: unknown) => unknown;
+}
+
 /**
  * Something that a person sets off. It is under way once at most: a second press, or Enter on top of one, does nothing, so that
  * no form is sent twice.
- *
- * @param textOf what to say of a problem instead of its own words
  */
 export function useAction<Args extends unknown[] = []>(
   act: (...args: Args) => Promise<unknown>,
-  textOf: (problem: unknown) => unknown = (problem) => problem,
+  { rereads = [], textOf = (problem) => problem }: Around = {},
 ): Action<Args> {
+  const queries = useQueryClient();
+  // Known at once: of two presses in one frame, the second is handled before the first is shown.
+  const underWay = useRef<Args | null>(null);
   const { mutate, isPending, isSuccess, error, reset } = useMutation({
-    mutationFn: (args: Args) => act(...args),
+    mutationFn: async (args: Args) => {
+      try {
+        return await act(...args);
+      } finally {
+        if (underWay.current === args) underWay.current = null;
+        for (const queryKey of rereads) void queries.invalidateQueries({ queryKey });
+      }
+    },
     // What is asked for without a network fails there and then. The library's default waits, and would send it minutes later.
     networkMode: 'always',
     retry: false,
   });
   const run = (...args: Args): void => {
-    if (!isPending) mutate(args);
+    if (underWay.current !== null) return;
+    underWay.current = args;
+    mutate(args);
   };
   return {
     run,
@@ -42,6 +63,9 @@ export function useAction<Args extends unknown[] = []>(
     busy: isPending,
     done: isSuccess,
     error: error === null ? null : textOf(error),
-    forget: reset,
+    forget: () => {
+      underWay.current = null;
+      reset();
+    },
   };
 }

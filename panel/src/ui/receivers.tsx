@@ -1,5 +1,5 @@
 import { Button, Select, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask, type SavedReceiver } from '../api/client.ts';
 import { pixKeyText } from '../format.ts';
@@ -92,11 +92,10 @@ export function ChooseReceiver({ choose }: { choose: (receiver: Receiver) => voi
 function Manage({ saved, close }: { saved: SavedReceiver[]; close: () => void }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
-  const remove = useAction(async (id: string) => {
-    await ask(() => api.POST('/receivers/{id}/remove', { params: { path: { id } }, body: {} }));
-    await queries.invalidateQueries({ queryKey: [account.id, 'receivers'] });
-  });
+  const remove = useAction(
+    (id: string) => ask(() => api.POST('/receivers/{id}/remove', { params: { path: { id } }, body: {} })),
+    { rereads: [[account.id, 'receivers']] },
+  );
   return (
     <Dialog opened title={words.receivers.manage} close={close}>
       <FormError error={remove.error} />
@@ -128,16 +127,17 @@ function Manage({ saved, close }: { saved: SavedReceiver[]; close: () => void })
 export function SaveReceiver({ pixKey, pixKeyType }: Receiver) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const saved = useSaved().data?.receivers;
   const [asking, setAsking] = useState(false);
   const [name, setName] = useState('');
-  const save = useAction(async () => {
-    await ask(() => api.POST('/receivers', { body: { name: name.trim(), pixKey, pixKeyType } }));
-    setAsking(false);
-    setName('');
-    await queries.invalidateQueries({ queryKey: [account.id, 'receivers'] });
-  });
+  const save = useAction(
+    async () => {
+      await ask(() => api.POST('/receivers', { body: { name: name.trim(), pixKey, pixKeyType } }));
+      setAsking(false);
+      setName('');
+    },
+    { rereads: [[account.id, 'receivers']] },
+  );
   const known = saved?.find((one) => one.pixKey === pixKey);
   if (known) {
     return (

@@ -1,5 +1,5 @@
 import { Alert, Button, TextInput } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ask, Problem, type RecordView, type Refunds } from '../api/client.ts';
@@ -118,26 +118,26 @@ function AskForRefund({
 }) {
   const words = useWords();
   const { api, account } = useScope();
-  const queries = useQueryClient();
   const [cents, setCents] = useState(leftCents);
   const [description, setDescription] = useState('');
-  const give = useAction(async () => {
-    try {
-      await ask(() =>
-        api.POST('/records/{id}/refunds', {
-          params: { path: { id: charge.id } },
-          body: { amountCents: cents, description, requestKey },
-        }),
-      );
-      settled();
-      close();
-    } catch (problem) {
-      if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) settled();
-      throw problem;
-    } finally {
-      await queries.invalidateQueries({ queryKey: [account.id] });
-    }
-  });
+  const give = useAction(
+    async () => {
+      try {
+        await ask(() =>
+          api.POST('/records/{id}/refunds', {
+            params: { path: { id: charge.id } },
+            body: { amountCents: cents, description, requestKey },
+          }),
+        );
+        settled();
+        close();
+      } catch (problem) {
+        if (problem instanceof Problem && problem.status >= 400 && problem.status < 500) settled();
+        throw problem;
+      }
+    },
+    { rereads: [[account.id]] },
+  );
   return (
     <Dialog opened title={words.refund.dialogTitle} close={close}>
       <form className="stack" onSubmit={give.submit}>

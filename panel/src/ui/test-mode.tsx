@@ -1,5 +1,4 @@
 import { Button } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { ask, type Detail } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -23,12 +22,11 @@ function actsOf({ kind, status }: Payment): Act[] {
 export function TestMode({ payment }: { payment: Payment }) {
   const words = useWords().detail.testMode;
   const { api, account, may } = useScope();
-  const queries = useQueryClient();
   const { id } = payment;
-  const act = useAction(async (what: Act) => {
-    await ask(() => api.POST(`/test/payments/{id}/${what}`, { params: { path: { id } }, body: {} }));
-    await queries.invalidateQueries({ queryKey: [account.id, 'detail', id] });
-  });
+  const act = useAction(
+    (what: Act) => ask(() => api.POST(`/test/payments/{id}/${what}`, { params: { path: { id } }, body: {} })),
+    { rereads: [[account.id, 'detail', id]] },
+  );
   const acts = actsOf(payment);
   if (!account.test || !may('simulate') || acts.length === 0) return null;
   return (

@@ -11,6 +11,7 @@ import { mailsTo, newPerson, password } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { invite } from '../../src/panel/members/members.ts';
 
 /** What concerns a person, in a real browser: passkeys, the keyboard, the code of a transfer, another address, receipts. */
 
@@ -107,15 +108,16 @@ describe('by keyboard alone', () => {
   });
 });
 
-describe('a draft', () => {
-  const write = async () => {
-    await page.goto(`${service.url}/transferencias/nova`);
-    await page.getByLabel('Chave Pix').fill('fornecedor@loja.example');
-    await page.getByLabel('Valor').pressSequentially('1000');
-    await page.getByRole('button', { name: 'Continuar' }).click();
-    await heading('Confirme com o código').waitFor();
-  };
+/** A draft, on the page that waits for its code. */
+async function write(): Promise<void> {
+  await page.goto(`${service.url}/transferencias/nova`);
+  await page.getByLabel('Chave Pix').fill('fornecedor@loja.example');
+  await page.getByLabel('Valor').pressSequentially('1000');
+  await page.getByRole('button', { name: 'Continuar' }).click();
+  await heading('Confirme com o código').waitFor();
+}
 
+describe('a draft', () => {
   test('is given up, and nothing was sent', async () => {
     await write();
     await page.getByRole('button', { name: 'Desistir' }).click();
@@ -160,6 +162,60 @@ describe('a draft', () => {
     }
     await heading('Transferência cancelada').waitFor();
     await page.getByText('O rascunho foi cancelado após cinco códigos errados.').waitFor();
+  });
+});
+
+describe('while lists are read again', () => {
+  /** What is read from now on stays on its way until it is let go; what is sent to change something goes through. */
+  const holdReads = async (): Promise<() => Promise<void>> => {
+    const paths = /\/panel\/api\/accounts\//;
+    let letGo = (): void => {};
+    const free = new Promise<void>((resolve) => {
+      letGo = resolve;
+    });
+    await page.route(paths, async (route) => {
+      if (route.request().method() === 'GET') await free;
+      // It may be one of a page that was left meanwhile.
+      await route.continue().catch(() => {});
+    });
+    return async () => {
+      letGo();
+      await page.unroute(paths);
+    };
+  };
+
+  test('a press on the next line counts', async () => {
+    // However long the tests before took: people want a password that was given within ten minutes.
+    await service.database.admin('UPDATE panel_session SET authenticated_at = now()');
+    const invited = ['um@padaria.example', 'dois@padaria.example'];
+    for (const one of invited) {
+      await invite(service.runtime, { accountId: merchant.ownerId, email: one, role: 'viewer' });
+    }
+    await page.goto(`${service.url}/pessoas`);
+    await heading('Pessoas').waitFor();
+    const lines = invited.map((one) => page.getByRole('listitem').filter({ hasText: one }));
+    for (const line of lines) await line.waitFor();
+    const letGo = await holdReads();
+    for (const line of lines) await line.getByRole('button', { name: 'Cancelar convite' }).click();
+    await until(async () => {
+      const left = await service.database.admin('SELECT FROM panel_invitation WHERE email = ANY($1)', [
+        invited,
+      ]);
+      return left.length === 0;
+    });
+    // Both stand there still: nothing was read since.
+    for (const line of lines) expect(await line.isVisible()).toBe(true);
+    await letGo();
+    for (const line of lines) await line.waitFor({ state: 'detached' });
+  });
+
+  test('what became of a draft is shown, and its form is gone', async () => {
+    await write();
+    const letGo = await holdReads();
+    await page.getByRole('button', { name: 'Desistir' }).click();
+    await heading('Transferência cancelada').waitFor();
+    await page.getByText('O rascunho foi cancelado.').waitFor();
+    await letGo();
   });
 });
 
