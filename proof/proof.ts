@@ -140,6 +140,12 @@ const cases = given.fixed
   : { PROPERTY_RUNS: '12', FUZZ_RUNS: '500' };
 await script('tests of the proof', ['node_modules/vitest/vitest.mjs', 'run', 'proof'], null, cases);
 
+await script(
+  'dialects',
+  ['node_modules/vitest/vitest.mjs', 'run', 'proof/dialects'],
+  given.only === undefined ? 'among the tests of the proof, or by its name' : null,
+);
+
 // In proportion: a fifth of the minutes in kill loops (20 s each), a round of each other rig for every ten minutes.
 const rounds = Math.max(1, Math.floor(minutes / 10));
 const loops = Math.max(3, Math.floor((minutes * 60) / 5 / 20));
@@ -390,6 +396,7 @@ async function script(
             let printed = '';
             child.stdout.setEncoding('utf8').on('data', (text: string) => {
               printed += text;
+              if (given.only !== undefined) process.stdout.write(text);
             });
             child.once('close', (code) => done({ code, printed }));
           }),

@@ -102,6 +102,8 @@ const dialects = {
   }),
 } satisfies Record<string, ((secret: string) => Record<string, string>) | null>;
 
+export const dialectNames = Object.keys(dialects) as Dialect[];
+
 export async function openService({
   env = {},
   worker = true,
