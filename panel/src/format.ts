@@ -91,7 +91,14 @@ export const time = (iso: string, language: Language): string =>
 export const dayOf = (date: Date): string =>
   new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(date);
 
-/** São Paulo has had no summer time since 2019. */
+// São Paulo has had no summer time since 2019.
+
+/** `2026-11-20T17:43` of São Paulo, as a field for date and time has it; null: not a time. */
+export function momentOf(local: string): number | null {
+  const at = Date.parse(`${local}:00-03:00`);
+  return Number.isNaN(at) ? null : at;
+}
+
 export const startOfDay = (day: string): string => new Date(`${day}T00:00:00-03:00`).toISOString();
 export const endOfDay = (day: string): string =>
   new Date(Date.parse(`${day}T00:00:00-03:00`) + 24 * 3600 * 1000).toISOString();

@@ -202,6 +202,10 @@ const routes = root.addChildren([
       lazyRouteComponent(() => import('./pages/webhooks.tsx'), 'Deliveries'),
     ),
     page(
+      '/integracoes/teste',
+      lazyRouteComponent(() => import('./pages/test-mode.tsx'), 'TestModePage'),
+    ),
+    page(
       '/empresa',
       lazyRouteComponent(() => import('./pages/company.tsx'), 'Company'),
     ),

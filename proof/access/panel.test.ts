@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { invite } from '../../server/src/panel/members/members.ts';
 import { type Ability, may, type Role, roles } from '../../server/src/panel/members/roles.ts';
-import { acts } from '../../server/src/test-mode/simulate.ts';
+import { acts, disputeActs } from '../../server/src/test-mode/simulate.ts';
 
 /**
  * Who may call what in the panel: every route of its document, with the files and the stream, × an anonymous caller, each role and
@@ -111,6 +111,16 @@ const ofAccounts: Record<string, Row> = {
       { needs: 'simulate' as const, ...malformed, foreign: 404, foreignBody: {} },
     ]),
   ),
+  ...Object.fromEntries(
+    disputeActs.map((act) => [
+      `POST /test/disputes/{id}/${act}`,
+      { needs: 'simulate' as const, ...malformed, foreign: 404, foreignBody: {} },
+    ]),
+  ),
+  'GET /test/clock': { needs: 'simulate', allowed: 200 },
+  'POST /test/clock': { needs: 'simulate', allowed: 200, body: {} },
+  'POST /test/clock/advance': { needs: 'simulate', ...malformed },
+  'POST /test/reset': { needs: 'operations', ...malformed, sensitive: true },
   'GET /keys': reads,
   'POST /keys': { needs: 'keys', ...malformed, sensitive: true },
   'POST /keys/{id}/roll': {

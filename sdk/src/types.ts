@@ -97,6 +97,8 @@ export type FollowedEvent = VintemEvent & { cursor: string };
 export interface TestClock {
   /** The account's time. */
   now: string;
+  /** False: the account has no clock of its own yet, and its time is the real one. */
+  started: boolean;
   /** `advancing`: what falls due on the way is being carried out. */
   status: 'ready' | 'advancing';
   /** Where it is being moved to; null while it stands. */

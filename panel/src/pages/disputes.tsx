@@ -1,5 +1,6 @@
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Fragment } from 'react';
 import { ask } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -7,6 +8,7 @@ import { Listed, MoreButton } from '../ui/listed.tsx';
 import { partyOf } from '../ui/names.tsx';
 import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, moodOf, PageHead, When } from '../ui/parts.tsx';
+import { DisputeTestMode } from '../ui/test-mode.tsx';
 
 /** The disputes (MED) of an operation, with what is held for each and how long its defence is taken. */
 export function Disputes() {
@@ -60,38 +62,49 @@ export function Disputes() {
             </thead>
             <tbody>
               {disputes.map((one) => (
-                <tr key={one.id} className="link">
-                  <td>
-                    <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
-                      {(one.payment && partyOf(one.payment)) || <span className="mono">{one.endToEnd}</span>}
-                    </Link>
-                    {one.payment?.description && (
-                      <div className="soft" style={{ fontSize: 14 }}>
-                        {one.payment.description}
-                      </div>
-                    )}
-                  </td>
-                  <td>
-                    <span className={`status ${moodOf(one.status)}`}>
-                      {words.disputes.states[one.status]}
-                    </span>
-                  </td>
-                  <td data-label={words.disputes.deadline}>
-                    <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
-                  </td>
-                  <td className="right" data-label={words.disputes.amount}>
-                    <Money cents={one.amountCents} />
-                  </td>
-                  <td className="right" data-label={words.disputes.held}>
-                    <Money cents={one.heldCents} />
-                  </td>
-                  <td className="right" data-label={words.disputes.debited}>
-                    <Money cents={one.debitedCents} />
-                  </td>
-                  <td className="right soft" data-label={words.disputes.opened}>
-                    <When at={one.openedAt} />
-                  </td>
-                </tr>
+                <Fragment key={one.id}>
+                  <tr className="link">
+                    <td>
+                      <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
+                        {(one.payment && partyOf(one.payment)) || (
+                          <span className="mono">{one.endToEnd}</span>
+                        )}
+                      </Link>
+                      {one.payment?.description && (
+                        <div className="soft" style={{ fontSize: 14 }}>
+                          {one.payment.description}
+                        </div>
+                      )}
+                    </td>
+                    <td>
+                      <span className={`status ${moodOf(one.status)}`}>
+                        {words.disputes.states[one.status]}
+                      </span>
+                    </td>
+                    <td data-label={words.disputes.deadline}>
+                      <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
+                    </td>
+                    <td className="right" data-label={words.disputes.amount}>
+                      <Money cents={one.amountCents} />
+                    </td>
+                    <td className="right" data-label={words.disputes.held}>
+                      <Money cents={one.heldCents} />
+                    </td>
+                    <td className="right" data-label={words.disputes.debited}>
+                      <Money cents={one.debitedCents} />
+                    </td>
+                    <td className="right soft" data-label={words.disputes.opened}>
+                      <When at={one.openedAt} />
+                    </td>
+                  </tr>
+                  {operation && (
+                    <DisputeTestMode
+                      dispute={one}
+                      operationId={operation.id}
+                      name={(one.payment && partyOf(one.payment)) || one.endToEnd}
+                    />
+                  )}
+                </Fragment>
               ))}
             </tbody>
           </table>

@@ -3,6 +3,7 @@ import type { Words } from './pt.ts';
 export const en: Words = {
   product: 'vintem',
   nav: {
+    testMode: 'Test mode',
     disputes: 'Disputes',
     requests: 'Requests',
     reconciliation: 'Reconciliation',
@@ -553,6 +554,31 @@ export const en: Words = {
     seal: 'Seal',
     sealOf: (seq: number) => `Entry ${seq}`,
   },
+  testMode: {
+    title: 'Test mode',
+    lead: 'No money moves in this account. You move time forward, and can begin again whenever you like.',
+    clock: 'Test clock',
+    clockLead:
+      'Moves the time of the account forward: charges expire, transfer drafts lapse and webhooks are tried again, in order, within seconds. What is recorded already keeps its real time.',
+    now: 'Time of the account',
+    state: 'State',
+    notStarted: 'No clock of its own: the time is the real one, and a webhook is tried only four times.',
+    ready: 'Standing at this time',
+    advancing: (to: string) => `On its way to ${to}`,
+    start: 'Start the test clock',
+    forward: 'Move forward',
+    steps: { hour: '+1 hour', day: '+1 day', threeDays: '+3 days', week: '+7 days' },
+    until: 'Until (São Paulo time)',
+    advance: 'Advance',
+    reset: 'Begin again',
+    resetLead: 'An empty account with the same keys and the same people.',
+    resetOpen: 'Begin again',
+    resetTitle: (name: string) => `Begin again with ${name}?`,
+    resetGoes:
+      'Balances, payments, operations, webhook addresses, saved receivers and the test clock stay with the account before, which is disabled. This cannot be undone.',
+    resetStays: 'API keys, people, conditions and company details stay in force.',
+    resetConfirm: 'Begin with an empty account',
+  },
   disputes: {
     title: 'Disputes',
     lead: 'Received Pix that the payer contested at their bank (MED). The amount is held until the provider decides.',
@@ -569,6 +595,16 @@ export const en: Words = {
     left: (days: number) =>
       days === 0 ? 'less than a day' : days === 1 ? '1 day left' : `${days} days left`,
     over: 'over',
+    play: 'Test mode',
+    playOf: (name: string) => `Test mode: ${name}`,
+    acts: {
+      defend: 'The defence reaches the provider',
+      accept: 'Provider accepts',
+      reject: 'Provider rejects',
+      cancel: 'Provider cancels',
+    },
+    acted: 'Done. The dispute follows in a moment.',
+    accepted: 'Done. The debit comes once the provider takes the amount, on the page of the charge.',
     states: {
       open: 'Open',
       defending: 'Defended',
@@ -936,6 +972,7 @@ export const en: Words = {
       'receiver.removed': 'Receiver removed',
       'profile.changed': 'Company details changed',
       'operation.changed': 'Operation changed',
+      'account.reset': 'Test account started again',
       'export.downloaded': 'File downloaded',
       'access.refused': 'Access refused',
     },

@@ -2,6 +2,7 @@
 export const pt = {
   product: 'vintem',
   nav: {
+    testMode: 'Modo de teste',
     disputes: 'Contestações',
     requests: 'Requisições',
     reconciliation: 'Conciliação',
@@ -556,6 +557,31 @@ export const pt = {
     seal: 'Selo',
     sealOf: (seq: number) => `Lançamento ${seq}`,
   },
+  testMode: {
+    title: 'Modo de teste',
+    lead: 'Nesta conta nenhum dinheiro se move. Você faz o tempo andar e pode começar de novo quando quiser.',
+    clock: 'Relógio de teste',
+    clockLead:
+      'Adianta o tempo da conta: cobranças expiram, rascunhos de transferência caducam e webhooks são tentados de novo, na ordem, em segundos. O que já foi registrado guarda a sua hora real.',
+    now: 'Hora da conta',
+    state: 'Situação',
+    notStarted: 'Sem relógio próprio: a hora é a real, e um webhook é tentado só quatro vezes.',
+    ready: 'Parado nesta hora',
+    advancing: (to: string) => `Avançando até ${to}`,
+    start: 'Ligar o relógio de teste',
+    forward: 'Adiantar',
+    steps: { hour: '+1 hora', day: '+1 dia', threeDays: '+3 dias', week: '+7 dias' },
+    until: 'Até (horário de São Paulo)',
+    advance: 'Avançar',
+    reset: 'Começar de novo',
+    resetLead: 'Uma conta vazia, com as mesmas chaves e as mesmas pessoas.',
+    resetOpen: 'Começar de novo',
+    resetTitle: (name: string) => `Começar a conta ${name} de novo?`,
+    resetGoes:
+      'Saldos, pagamentos, operações, endereços de webhook, recebedores salvos e o relógio de teste ficam na conta de antes, que é desativada. Isto não se desfaz.',
+    resetStays: 'Chaves de API, pessoas, condições e os dados da empresa continuam valendo.',
+    resetConfirm: 'Começar com a conta vazia',
+  },
   disputes: {
     title: 'Contestações',
     lead: 'Pix recebidos que o pagador contestou no banco dele (MED). O valor fica bloqueado até a decisão do provedor.',
@@ -572,6 +598,16 @@ export const pt = {
     left: (days: number) =>
       days === 0 ? 'menos de um dia' : days === 1 ? 'falta 1 dia' : `faltam ${days} dias`,
     over: 'encerrado',
+    play: 'Modo de teste',
+    playOf: (name: string) => `Modo de teste: ${name}`,
+    acts: {
+      defend: 'A defesa chega ao provedor',
+      accept: 'Provedor aceita',
+      reject: 'Provedor rejeita',
+      cancel: 'Provedor cancela',
+    },
+    acted: 'Feito. A contestação muda em instantes.',
+    accepted: 'Feito. O débito vem quando o provedor retirar o valor, na página da cobrança.',
     states: {
       open: 'Aberta',
       defending: 'Em defesa',
@@ -952,6 +988,7 @@ export const pt = {
       'receiver.removed': 'Recebedor removido',
       'profile.changed': 'Dados da empresa alterados',
       'operation.changed': 'Operação alterada',
+      'account.reset': 'Conta de teste reiniciada',
       'export.downloaded': 'Arquivo baixado',
       'access.refused': 'Acesso recusado',
     },

@@ -42,7 +42,7 @@ function NavItem({
 
 function Navigation() {
   const { words } = useText();
-  const { may } = useScope();
+  const { account, may } = useScope();
   return (
     <nav aria-label={words.nav.main}>
       <ul className="navlist">
@@ -84,6 +84,11 @@ function Navigation() {
         <NavItem to="/integracoes/eventos" icon="bell">
           {words.nav.events}
         </NavItem>
+        {account.test && may('simulate') && (
+          <NavItem to="/integracoes/teste" icon="clock">
+            {words.nav.testMode}
+          </NavItem>
+        )}
         <li>
           <a href={words.nav.guidesAt} className="navlink" target="_blank" rel="noreferrer">
             <Icon name="book" />

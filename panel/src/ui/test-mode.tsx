@@ -5,7 +5,7 @@ import { useWords } from '../text/text.tsx';
 import { useAction } from './action.ts';
 import { FormError } from './parts.tsx';
 
-type Payment = Pick<Detail['record'], 'id' | 'kind' | 'status'>;
+type Payment = Pick<Detail['record'], 'id' | 'operationId' | 'kind' | 'status'>;
 type Act = 'pay' | 'expire' | 'remove' | 'complete' | 'refuse' | 'return' | 'dispute';
 
 /** What the simulator can do to a payment in its state. */
@@ -24,7 +24,12 @@ export function TestMode({ payment }: { payment: Payment }) {
   const { api, account, may } = useScope();
   const { id } = payment;
   const act = useAction(
-    (what: Act) => ask(() => api.POST(`/test/payments/{id}/${what}`, { params: { path: { id } }, body: {} })),
+    (what: Act) => {
+      const headers = { 'x-service-operation': payment.operationId };
+      return ask(() =>
+        api.POST(`/test/payments/{id}/${what}`, { params: { path: { id } }, headers, body: {} }),
+      );
+    },
     { rereads: [[account.id, 'detail', id]] },
   );
   const acts = actsOf(payment);
@@ -43,5 +48,60 @@ export function TestMode({ payment }: { payment: Payment }) {
       <div aria-live="polite">{act.done && <p className="soft">{words.done}</p>}</div>
       <FormError error={act.error} />
     </section>
+  );
+}
+
+const disputeActs = ['defend', 'accept', 'reject', 'cancel'] as const;
+
+/** Test accounts: what the provider says of a dispute that is not decided; a row of its own below the dispute's. */
+export function DisputeTestMode({
+  dispute,
+  operationId,
+  name,
+}: {
+  dispute: { id: string; status: string; endedAt: string | null };
+  operationId: string;
+  name: string;
+}) {
+  const words = useWords().disputes;
+  const { api, account, may } = useScope();
+  const act = useAction(
+    (what: (typeof disputeActs)[number]) => {
+      const [params, headers] = [{ path: { id: dispute.id } }, { 'x-service-operation': operationId }];
+      return ask(() => api.POST(`/test/disputes/{id}/${what}`, { params, headers, body: {} }));
+    },
+    { rereads: [[account.id, 'disputes']] },
+  );
+  const open = dispute.endedAt === null;
+  if (!account.test || !may('simulate') || !(open || act.done)) return null;
+  return (
+    <tr>
+      <td className="wide" colSpan={7}>
+        {open && (
+          <details className="technical" style={{ margin: 0 }}>
+            <summary aria-label={words.playOf(name)}>{words.play}</summary>
+            <div style={{ display: 'flex', flexWrap: 'wrap', gap: 8, margin: '8px 0' }}>
+              {disputeActs
+                .filter((what) => what !== 'defend' || dispute.status === 'open')
+                .map((what) => (
+                  <Button
+                    key={what}
+                    size="compact-sm"
+                    variant="default"
+                    disabled={act.busy}
+                    onClick={() => act.run(what)}
+                  >
+                    {words.acts[what]}
+                  </Button>
+                ))}
+            </div>
+          </details>
+        )}
+        <div className="soft" aria-live="polite">
+          {act.done && (dispute.status === 'accepted' ? words.accepted : open && words.acted)}
+        </div>
+        <FormError error={act.error} />
+      </td>
+    </tr>
   );
 }

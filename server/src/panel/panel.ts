@@ -9,7 +9,7 @@ import type { UseCases } from '../http/server.ts';
 import { operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
-import { actRoutes, type TestCalls } from '../test-mode/routes.ts';
+import type { TestCalls } from '../test-mode/routes.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Attempts, attempts } from './auth/attempts.ts';
 import type { Auth } from './auth/auth.ts';
@@ -30,6 +30,7 @@ import { savedReceiverRoutes } from './merchant/receiver-routes.ts';
 import { pageRoutes } from './site/assets.ts';
 import { hasMailbox, mailboxRoutes } from './site/mailbox.ts';
 import { createUpdates } from './site/updates.ts';
+import { testModeRoutes } from './test-mode/routes.ts';
 import { accountScopeRoutes } from './views/account-routes.ts';
 import { closeViewRoutes } from './views/close-routes.ts';
 import { draftRoutes } from './views/draft-routes.ts';
@@ -144,10 +145,9 @@ export function mountPanel(
           requestRoutes(account, deps);
           exportRoutes(account, { ...deps, directory });
           account.register(
-            async (test) => actRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), useCases.testCalls),
-            {
-              prefix: '/test',
-            },
+            async (test) =>
+              testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), deps, useCases.testCalls),
+            { prefix: '/test' },
           );
           const updates = createUpdates(deps);
           account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {

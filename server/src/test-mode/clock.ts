@@ -46,6 +46,8 @@ const patienceMs = 30_000;
 export interface ClockView {
   /** The account's time. */
   now: string;
+  /** False: the account has none yet, and its time is everybody's. */
+  started: boolean;
   status: 'ready' | 'advancing';
   /** Where it is being moved to; null while it stands. */
   to: string | null;
@@ -53,6 +55,7 @@ export interface ClockView {
 
 const viewOf = (row: ClockRow | undefined, now: number): ClockView => ({
   now: isoOf(now + (row?.aheadMs ?? 0)),
+  started: row !== undefined,
   status: row?.targetAheadMs == null ? 'ready' : 'advancing',
   to: row?.targetAheadMs == null ? null : isoOf(now + row.targetAheadMs),
 });

@@ -66,7 +66,7 @@ const moveKeys: Statement = {
 
 const movePeople: Statement = {
   name: 'test_account_people',
-  text: 'UPDATE panel_member SET account_id = $2 WHERE account_id = $1',
+  text: 'UPDATE panel_member SET account_id = $2 WHERE account_id = $1 RETURNING user_id AS "userId"',
 };
 
 const moveInvitations: Statement = {
@@ -102,7 +102,7 @@ export async function resetAccount(
 async function begin(
   tx: Transaction,
   { clock, ids }: ResetDeps,
-  { accountId, keyId }: KeyHolder,
+  { accountId, keyId, userId }: KeyHolder,
 ): Promise<{ ownerId: string; operationId: string }> {
   const account = await lockAccount(tx, accountId);
   if (!account?.test) throw refuse('test_account_required');
@@ -113,9 +113,11 @@ async function begin(
   await tx.run(copyAccount, [accountId, fresh.ownerId, number, timestamp(now)]);
   await insertBooks(tx, fresh, now);
   const moved = await tx.run<{ id: string }>(moveKeys, [accountId, fresh.ownerId]);
-  // Of two resets at once the second finds the keys gone.
-  if (!moved.some(({ id }) => id === keyId)) throw refuse('account_disabled');
-  await tx.run(movePeople, [accountId, fresh.ownerId]);
+  const people = await tx.run<{ userId: string }>(movePeople, [accountId, fresh.ownerId]);
+  // Of two resets at once the second finds keys and people gone.
+  const followed =
+    keyId === null ? people.some((one) => one.userId === userId) : moved.some(({ id }) => id === keyId);
+  if (!followed) throw refuse('account_disabled');
   await tx.run(moveInvitations, [accountId, fresh.ownerId]);
   await tx.run(moveProfile, [accountId, fresh.ownerId]);
   for (const { id } of await findEndpoints(tx, accountId)) await deleteEndpoint(tx, accountId, id, now);

@@ -30,12 +30,35 @@ const tags = ['Test mode'];
 export function testRoutes(api: ApiScope, calls: TestCalls): void {
   actRoutes(api, calls);
   disputeActRoutes(api, calls);
-  const clock = { ...facts, operation: 'syntax' } as const;
+  clockRoutes(api, calls);
+  api.post('/reset', resetOptions, async (request, reply) =>
+    reply.code(201).send(await calls.reset(request.caller)),
+  );
+}
+
+const ofAccount: RouteFacts = { ...facts, operation: 'syntax' };
+
+/** The call that begins again; the panel asks more of a person than of a key. */
+export const resetOptions = {
+  schema: {
+    tags,
+    summary: 'Begin again with an empty account, under the same keys, people and conditions',
+    body: EmptyBody,
+    response: { 201: ResetSchema },
+  },
+  config: { api: { ...ofAccount, creates: true } },
+} as const;
+
+/** The account's clock. */
+export function clockRoutes(
+  api: ApiScope,
+  calls: Pick<TestCalls, 'showClock' | 'startClock' | 'advanceClock'>,
+): void {
   api.get(
     '/clock',
     {
       schema: { tags, summary: "The account's test clock", response: { 200: ClockSchema } },
-      config: { api: { ...clock, policy: 'reads' } },
+      config: { api: { ...ofAccount, policy: 'reads' } },
     },
     (request) => calls.showClock(request.caller),
   );
@@ -48,7 +71,7 @@ export function testRoutes(api: ApiScope, calls: TestCalls): void {
         body: EmptyBody,
         response: { 200: ClockSchema },
       },
-      config: { api: clock },
+      config: { api: ofAccount },
     },
     (request) => calls.startClock(request.caller),
   );
@@ -61,22 +84,9 @@ export function testRoutes(api: ApiScope, calls: TestCalls): void {
         body: AdvanceBody,
         response: { 200: ClockSchema },
       },
-      config: { api: clock },
+      config: { api: ofAccount },
     },
     (request) => calls.advanceClock(request.caller, request.body.to),
-  );
-  api.post(
-    '/reset',
-    {
-      schema: {
-        tags,
-        summary: 'Begin again with an empty account, under the same keys, people and conditions',
-        body: EmptyBody,
-        response: { 201: ResetSchema },
-      },
-      config: { api: { ...clock, creates: true } },
-    },
-    async (request, reply) => reply.code(201).send(await calls.reset(request.caller)),
   );
 }
 
@@ -104,7 +114,10 @@ export function actRoutes(api: ApiScope, { simulate }: Pick<TestCalls, 'simulate
 }
 
 /** What the provider does with a dispute. */
-function disputeActRoutes(api: ApiScope, { simulateDispute }: TestCalls): void {
+export function disputeActRoutes(
+  api: ApiScope,
+  { simulateDispute }: Pick<TestCalls, 'simulateDispute'>,
+): void {
   for (const act of disputeActs) {
     api.post(
       `/disputes/:id/${act}`,

@@ -50,6 +50,9 @@ export const disputeSummaries: Readonly<Record<DisputeAct, string>> = {
 
 export const ClockSchema = Type.Object({
   now: Time("The account's time"),
+  started: Type.Boolean({
+    description: 'Whether the account has a clock of its own; without one its time is the real one',
+  }),
   status: OneOf(['ready', 'advancing'], '`advancing`: what falls due on the way is being carried out'),
   to: NullableTime('Where it is being moved to'),
 });

@@ -38,6 +38,7 @@ export const securityEventKinds = [
   'receiver.removed',
   'profile.changed',
   'operation.changed',
+  'account.reset',
   'export.downloaded',
   'access.refused',
 ] as const;
@@ -62,7 +63,7 @@ export const activityGroups = {
   keys: ['key.created', 'key.rolled', 'key.narrowed', 'key.revoked'],
   webhooks: ['webhook.changed'],
   people: ['member.invited', 'member.invitation_withdrawn', 'member.joined', 'member.role', 'member.removed'],
-  operations: ['operation.changed'],
+  operations: ['operation.changed', 'account.reset'],
   transfers: ['draft.created', 'draft.confirmed', 'refund.created', 'receiver.saved', 'receiver.removed'],
   profile: ['profile.changed'],
   exports: ['export.downloaded'],

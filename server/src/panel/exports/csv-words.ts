@@ -210,6 +210,7 @@ const activity: Record<SecurityEventKind, string> = {
   'receiver.removed': 'Recebedor removido',
   'profile.changed': 'Dados da empresa alterados',
   'operation.changed': 'Operação alterada',
+  'account.reset': 'Conta de teste reiniciada',
   'export.downloaded': 'Arquivo baixado',
   'access.refused': 'Acesso recusado',
 };
