@@ -29,6 +29,7 @@ const tables = [
 const breaks: Record<string, string> = {
   account_check: 'minimum_deposit_cents = 300, maximum_deposit_cents = 250',
   account_check1: 'minimum_withdrawal_cents = 3000, maximum_withdrawal_cents = 2000',
+  account_refund_fees_check: "refund_fees = 'some'",
   account_return_odd_money_check: "return_odd_money = 'some'",
   account_return_odd_money_after_minutes_check: 'return_odd_money_after_minutes = -1',
   account_deposit_fee_bps_check: 'deposit_fee_bps = -1',
@@ -88,6 +89,7 @@ const breaks: Record<string, string> = {
   payment_refunded_cents_check: 'refunded_cents = -1',
   payment_returned_cents_check: 'returned_cents = -1',
   refund_amount_cents_check: 'amount_cents = 0',
+  refund_fee_back: 'fee_back_cents = -1',
   refund_check: "updated_at = created_at - interval '1 ms'",
   refund_check1: "status = 'completed'",
   refund_reason_check: "reason = 'gift'",

@@ -1,3 +1,4 @@
+import type { Conditions } from '../../server/src/admission/conditions.sql.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import type { Secrets } from '../../server/src/ground/secrets.ts';
@@ -89,11 +90,13 @@ export class Memory {
   /** A provider call that was begun and has no answer yet. */
   called: string | null = null;
   #ids = 0;
+  readonly #conditions: Conditions;
 
-  constructor(stored: Stored, columns: Columns, now: number) {
+  constructor(stored: Stored, columns: Columns, now: number, fees: Partial<Conditions> = {}) {
     this.stored = stored;
     this.columns = columns;
     this.now = now;
+    this.#conditions = { ...conditions, ...fees };
   }
 
   runtime(capabilities: Capabilities, settings: { transferWaitMs: number }): AcceptDeps {
@@ -204,7 +207,7 @@ export class Memory {
           case 'known_return':
             return { accountId, payment: payment?.id, returns } as Row;
           case 'conditions':
-            return conditions as Row;
+            return this.#conditions as Row;
           case 'platform':
             return { withdrawalsPausedAt: null, restoredAt: null } as Row;
           case 'key_state':
@@ -239,7 +242,10 @@ export class Memory {
     const asked = refunds.filter((one) => one.reason === 'requested' && one.status !== 'failed');
     const taken = returns.filter((one) => one.posted && (one.pix === null || one.pix === payment.endToEnd));
     const takenCents = [...asked, ...taken].reduce((sum, one) => sum + one.amountCents, 0);
-    return { accountId, paymentId: payment.id, takenCents, connection };
+    const bringBack = asked.filter(({ feeBackCents }) => feeBackCents !== null);
+    const feeBasisCents = bringBack.reduce((sum, one) => sum + one.amountCents, 0);
+    const feeBackCents = bringBack.reduce((sum, one) => sum + (one.feeBackCents ?? 0), 0);
+    return { accountId, paymentId: payment.id, takenCents, feeBasisCents, feeBackCents, connection };
   }
 
   #apply(decision: ReturnType<Command<unknown>['decide']>): void {
@@ -354,7 +360,7 @@ const emptyAccountChain: Columns = {
   deleted: false,
 };
 
-const conditions = {
+const conditions: Conditions = {
   accountId,
   enabled: true,
   withdrawalsBlocked: false,
@@ -366,6 +372,7 @@ const conditions = {
   maximumDepositCents: 200_000,
   minimumWithdrawalCents: 1_000,
   maximumWithdrawalCents: 1_000_000,
+  refundFees: 'kept',
 };
 
 /** Tables of the till that no rule of a payment reads back. */

@@ -1,3 +1,4 @@
+import type { Conditions } from '../../server/src/admission/conditions.sql.ts';
 import { createCharge } from '../../server/src/charges/create.ts';
 import { always } from '../../server/src/events/subscribed-types.ts';
 import { ApiError } from '../../server/src/ground/errors.ts';
@@ -76,6 +77,9 @@ export interface RefundLocal {
 type World = WorldOf<RefundLocal>;
 
 const pixCents = 1_000;
+/** Of the charge whose refunds are asked for; its parts are no whole cents. */
+const feeCents = 3;
+const fees = { depositFeeCents: feeCents, refundFees: 'returned' } as const;
 /** As much as a part that is refunded: under a name that says nothing, nobody can tell the two apart. */
 const takenCents = 400;
 const otherCents = 650;
@@ -83,7 +87,10 @@ const otherCents = 650;
 const most = 2;
 
 /** A charge as the service itself makes it on a good day, paid once or twice. */
-async function paidCharge(times: 1 | 2): Promise<{ stored: Memory['stored']; columns: Columns }> {
+async function paidCharge(
+  times: 1 | 2,
+  conditions: Partial<Conditions> = {},
+): Promise<{ stored: Memory['stored']; columns: Columns }> {
   const columns: Columns = {
     available: 0,
     reserved: 0,
@@ -93,7 +100,7 @@ async function paidCharge(times: 1 | 2): Promise<{ stored: Memory['stored']; col
     frozen: false,
     deleted: false,
   };
-  const memory = new Memory(nothingStored, columns, start);
+  const memory = new Memory(nothingStored, columns, start, conditions);
   const runtime = memory.runtime(capabilities, { transferWaitMs: 0 });
   void createCharge(runtime, caller, {
     amountCents: pixCents,
@@ -124,7 +131,7 @@ const requestKeyOf = (at: number): string =>
 const placeOf = (paymentId: string) => ({ accountId, paymentId, operationId, connection });
 
 const begins = {
-  refunds: await paidCharge(1),
+  refunds: await paidCharge(1, fees),
   'payer return': await paidCharge(2),
 } as const;
 
@@ -484,7 +491,7 @@ const overdueAtOf = ({ undecidedSince }: Intent): number | null =>
 async function ask(world: World, rules: Rules, at: number, amountCents: number): Promise<void> {
   const { local } = world;
   const before = refundAt(local, at);
-  const memory = new Memory(local.stored, world.columns, local.now);
+  const memory = new Memory(local.stored, world.columns, local.now, fees);
   const order = {
     paymentId: local.stored.payment?.id ?? '',
     amountCents,
@@ -511,7 +518,12 @@ async function ask(world: World, rules: Rules, at: number, amountCents: number):
       throw new Violation('a request key was taken with other data');
     return;
   }
+  const earlier = broughtBack(alive(local.stored.refunds));
   store(world, memory);
+  const now = alive(local.stored.refunds);
+  const inAll = Math.max(earlier, Math.floor((feeCents * sumOf(now)) / pixCents + 0.5));
+  if (broughtBack(now) !== inAll)
+    throw new Violation(`${broughtBack(now)} of the fee come back, and not ${inAll} (60)`);
   if (memory.called === null) return;
   const intent = intentAt(local, at);
   if (intent?.state !== 'sending') throw new Violation('it was sent without an intent on record');
@@ -647,6 +659,8 @@ function store(world: World, memory: Memory): void {
     if (now.status !== old.status && !allowed[old.status].includes(now.status))
       throw new Violation(`a refund that was ${old.status} became ${now.status} (53)`);
     if (now.amountCents !== old.amountCents) throw new Violation('the amount of a refund changed');
+    if (now.feeBackCents !== old.feeBackCents)
+      throw new Violation('the fee that a refund brings back changed');
     if (now !== old && now.updatedAt <= old.updatedAt) throw new Violation('updatedAt did not increase');
   }
 }
@@ -663,6 +677,11 @@ const allowed: Record<Refund['status'], readonly Refund['status'][]> = {
 const sumOf = (refunds: readonly Refund[]): number =>
   refunds.reduce((sum, { amountCents }) => sum + amountCents, 0);
 
+const broughtBack = (refunds: readonly Refund[]): number =>
+  refunds.reduce((sum, { feeBackCents }) => sum + (feeBackCents ?? 0), 0);
+
+const alive = (refunds: readonly Refund[]): Refund[] => refunds.filter(({ status }) => status !== 'failed');
+
 /** Throws a Violation when this state must not exist. */
 export function check({ local, columns }: World): void {
   const { stored, lanes } = local;
@@ -670,8 +689,8 @@ export function check({ local, columns }: World): void {
   const count = (...kinds: string[]) => movements.filter((one) => kinds.includes(one)).length;
   const of = (...statuses: Refund['status'][]) => refunds.filter(({ status }) => statuses.includes(status));
   for (const [at, lane] of lanes.entries()) checkLane(local, lane, at);
-  const alive = of('unknown', 'pending', 'completed');
-  if (sumOf(alive) > pixCents) throw new Violation(`${sumOf(alive)} of ${pixCents} are refunded (54)`);
+  const asked = sumOf(alive(refunds));
+  if (asked > pixCents) throw new Violation(`${asked} of ${pixCents} are refunded (54)`);
   const given = local.kind === 'refunds' ? sumOf(of('completed')) : 0;
   if (payment?.refundedCents !== given)
     throw new Violation('the charge says another sum than was given back (54)');
@@ -681,6 +700,18 @@ export function check({ local, columns }: World): void {
   if (stored.returns.length > (local.taken ? 1 : 0))
     throw new Violation('a refund is posted as a debit (56)');
   if (local.kind === 'payer return') checkSuspense(local, columns);
+  else checkFees(local);
+}
+
+/** Each completed refund has brought back its part of the fee, and all of them no more than the fee. */
+function checkFees({ stored: { refunds, feeRevenue } }: RefundLocal): void {
+  const completed = refunds.filter(({ status }) => status === 'completed');
+  if (feeRevenue !== feeCents - broughtBack(completed))
+    throw new Violation(`the fee of ${feeCents} stands at ${feeRevenue} (60)`);
+  const unfailed = alive(refunds);
+  if (broughtBack(unfailed) > feeCents) throw new Violation('more than the fee comes back (60)');
+  if (sumOf(unfailed) === pixCents && broughtBack(unfailed) !== feeCents)
+    throw new Violation('everything is refunded, and not the whole fee comes back (60)');
 }
 
 function checkLane(local: RefundLocal, { row, accepted }: Lane, at: number): void {
@@ -780,6 +811,7 @@ function keyOfLane(local: RefundLocal, lane: Lane, at: number): string {
     owned(lane.zombie),
     refund?.status ?? '-',
     refund?.rtrId ?? '-',
+    refund?.feeBackCents ?? '-',
   ];
   if (intent) {
     const sending = intent.state === 'sending';

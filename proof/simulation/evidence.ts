@@ -153,6 +153,7 @@ export function createMirror(db: Database): Mirror {
             reason: refund.reason,
             status: refund.status,
             amountCents: refund.amount_cents,
+            feeBackCents: refund.fee_back_cents,
             requestKey: refund.request_key,
             rtrId: refund.rtr_id,
             command: refund.command,
@@ -385,6 +386,7 @@ interface RefundRow {
   reason: string;
   status: string;
   amount_cents: number;
+  fee_back_cents: number | null;
   request_key: string;
   rtr_id: string | null;
   history: StoredPayment['history'];

@@ -562,6 +562,7 @@ function summary(state: State, operation: Operation) {
     withdrawalFeeBps: 0,
     depositFeeBps: 0,
     cardFeeBps: 0,
+    refundFees: 'kept',
   };
 }
 

@@ -64,6 +64,7 @@ export function RefundsOf({ charge }: { charge: RecordView }) {
         <AskForRefund
           charge={charge}
           leftCents={data.leftCents}
+          refundFees={data.refundFees}
           requestKey={requestKey}
           settled={() => setRequestKey(crypto.randomUUID())}
           close={() => setAsking(false)}
@@ -89,6 +90,13 @@ function RefundLine({ refund }: { refund: Refund }) {
         {refund.reasonCode && <div>{words.refund.reasons[refund.reasonCode] ?? words.refund.refused}</div>}
         {refund.status === 'unknown' && <div className="soft">{words.refund.unknown}</div>}
         {refund.description && <div>{refund.description}</div>}
+        {refund.feeBackCents !== undefined && refund.feeBackCents > 0 && refund.status !== 'failed' && (
+          <div className="soft">
+            {words.refund.feeBack[refund.status === 'completed' ? 'done' : 'coming'](
+              money(refund.feeBackCents),
+            )}
+          </div>
+        )}
       </div>
       <div className="right">
         <Money cents={refund.amountCents} />
@@ -105,12 +113,14 @@ function RefundLine({ refund }: { refund: Refund }) {
 function AskForRefund({
   charge,
   leftCents,
+  refundFees,
   requestKey,
   settled,
   close,
 }: {
   charge: RecordView;
   leftCents: number;
+  refundFees: Refunds['refundFees'];
   requestKey: string;
   /** The service has decided: what is asked for next is another refund. */
   settled: () => void;
@@ -158,7 +168,7 @@ function AskForRefund({
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
         <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
-          {words.refund.final}
+          {`${words.refund.final} ${words.refund.fees[refundFees]}`}
         </Alert>
         <FormError error={give.error} />
         <Button type="submit" loading={give.busy} disabled={cents === 0 || cents > leftCents}>

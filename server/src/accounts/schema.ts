@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
-import { Cents, Uuid } from '../http/schema.ts';
+import { Cents, OneOf, Uuid } from '../http/schema.ts';
+import { refundFees } from '../payments/refund.ts';
 
 const Bps = (description: string) => Type.Integer({ minimum: 0, description });
 
@@ -23,6 +24,10 @@ export const SummarySchema = Type.Object(
     withdrawalFeeBps: Bps('Percentage part of the withdrawal fee, in hundredths of a percent'),
     depositFeeBps: Bps('Percentage part of the charge fee, in hundredths of a percent'),
     cardFeeBps: Bps('Percentage part of the card fee, in hundredths of a percent'),
+    refundFees: OneOf(
+      refundFees,
+      'returned: a refund brings back its part of the charge’s fee; kept: the fee stays',
+    ),
   },
   {
     title: 'AccountSummary',
@@ -44,6 +49,7 @@ export const SummarySchema = Type.Object(
         withdrawalFeeBps: 0,
         depositFeeBps: 0,
         cardFeeBps: 0,
+        refundFees: 'kept',
       },
     ],
   },

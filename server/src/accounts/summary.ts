@@ -21,7 +21,8 @@ const select: Statement = {
       a.maximum_deposit_cents AS "maximumDepositCents", a.minimum_withdrawal_cents AS "minimumWithdrawalCents",
       a.maximum_withdrawal_cents AS "maximumWithdrawalCents", b.reserved AS "reservedWithdrawalCents",
       a.deposit_fee_cents AS "depositFeeCents", a.withdrawal_fee_bps AS "withdrawalFeeBps",
-      a.deposit_fee_bps AS "depositFeeBps", 0 AS "cardFeeBps"
+      a.deposit_fee_bps AS "depositFeeBps", 0 AS "cardFeeBps",
+      a.refund_fees AS "refundFees"
     FROM account a JOIN balance b ON b.account_id = a.id
     WHERE a.id = $1 AND b.operation_id = $2 AND b.deleted_at IS NULL`,
 };

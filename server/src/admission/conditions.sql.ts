@@ -1,4 +1,5 @@
 import type { Readable } from '../db/table.ts';
+import type { RefundFees } from '../payments/refund.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
 /** An account's conditions, as every flush reads them. Shared by its operations. */
@@ -14,6 +15,7 @@ export interface Conditions {
   maximumDepositCents: number;
   minimumWithdrawalCents: number;
   maximumWithdrawalCents: number;
+  refundFees: RefundFees;
 }
 
 const select: Statement = {
@@ -21,7 +23,8 @@ const select: Statement = {
   text: `SELECT id AS "accountId", enabled, withdrawals_blocked AS "withdrawalsBlocked", withdrawal_fee_cents AS "withdrawalFeeCents",
       withdrawal_fee_bps AS "withdrawalFeeBps", deposit_fee_cents AS "depositFeeCents", deposit_fee_bps AS "depositFeeBps",
       minimum_deposit_cents AS "minimumDepositCents", maximum_deposit_cents AS "maximumDepositCents",
-      minimum_withdrawal_cents AS "minimumWithdrawalCents", maximum_withdrawal_cents AS "maximumWithdrawalCents"
+      minimum_withdrawal_cents AS "minimumWithdrawalCents", maximum_withdrawal_cents AS "maximumWithdrawalCents",
+      refund_fees AS "refundFees"
     FROM account WHERE id = ANY ($1::uuid[])`,
 };
 
@@ -36,7 +39,7 @@ const update: Statement = {
   name: 'conditions_update',
   text: `UPDATE account SET enabled = $2, withdrawals_blocked = $3, withdrawal_fee_cents = $4, withdrawal_fee_bps = $5,
       deposit_fee_cents = $6, deposit_fee_bps = $7, minimum_deposit_cents = $8, maximum_deposit_cents = $9,
-      minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11
+      minimum_withdrawal_cents = $10, maximum_withdrawal_cents = $11, refund_fees = $12
     WHERE id = $1`,
 };
 
@@ -54,6 +57,7 @@ export const updateConditions = (tx: Queries, after: Conditions): Promise<unknow
     after.maximumDepositCents,
     after.minimumWithdrawalCents,
     after.maximumWithdrawalCents,
+    after.refundFees,
   ]);
 
 /** What holds for the whole installation. */

@@ -7,6 +7,7 @@ import { type Context, type Edge, onDatabase } from '../compose/start.ts';
 import { homeCell } from '../db/cells.ts';
 import { findCellsOf } from '../ledger/verify.sql.ts';
 import { type Anchor, type CellChecks, readAnchor, verifyCells } from '../ledger/verify.ts';
+import { refundFees } from '../payments/refund.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
 import { findAccountOf, findHold } from '../settlement/holds/holds.sql.ts';
 import {
@@ -49,7 +50,7 @@ export const operatorCommands: Command[] = [
   {
     name: 'account set',
     usage:
-      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N]',
+      'OWNER_ID [--enabled true|false] [--withdrawals-blocked true|false] [--withdrawal-fee-cents N] [--withdrawal-fee-bps N] [--deposit-fee-cents N] [--deposit-fee-bps N] [--minimum-deposit-cents N] [--maximum-deposit-cents N] [--minimum-withdrawal-cents N] [--maximum-withdrawal-cents N] [--refund-fees kept|returned]',
     about: "changes an account's conditions, for new payments",
     options: {
       enabled: { type: 'string' },
@@ -62,6 +63,7 @@ export const operatorCommands: Command[] = [
       'maximum-deposit-cents': { type: 'string' },
       'minimum-withdrawal-cents': { type: 'string' },
       'maximum-withdrawal-cents': { type: 'string' },
+      'refund-fees': { type: 'string' },
     },
     operands: ['OWNER_ID'],
     run: async (edge, { values, operands }) => {
@@ -503,9 +505,15 @@ async function identityOf({ sql }: Context): Promise<Buffer> {
 }
 
 function changeOf(values: CommandInput['values']): ConditionChange {
-  const change: Record<string, number | boolean> = {};
+  const change: Record<string, number | boolean | string> = {};
   for (const [option, value] of Object.entries(values)) {
     if (typeof value !== 'string') continue;
+    if (option === 'refund-fees') {
+      const rule = refundFees.find((one) => one === value);
+      if (!rule) throw new UsageFault(`--refund-fees takes ${refundFees.join(' or ')}`);
+      change.refundFees = rule;
+      continue;
+    }
     const name = option.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
     const isSwitch = name === 'enabled' || name === 'withdrawalsBlocked';
     if (isSwitch && value !== 'true' && value !== 'false') {

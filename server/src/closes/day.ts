@@ -8,7 +8,7 @@ import { dayOf, startOfDay } from '../statement/period.ts';
  * day's end. What is posted later, whatever it is about, is in the next day: a closed day never changes.
  *
  * **The figures follow the statement's lines**, so a close is what the lines of its day add up to. What goes back to where it came from is
- * taken off its own figure: a cancelled transfer off `out`, a failed refund off `refunds`, a released hold off `holds`. So a day with more
+ * taken off its own figure: a cancelled transfer off `out`, a failed refund off `refunds`, a fee that a refund brings back off `fees`, a released hold off `holds`. So a day with more
  * cancelled than sent transfers has an `out` below zero.
  */
 export interface DayFigures {
@@ -37,6 +37,7 @@ const figureOf: Record<Exclude<LineKind, 'correction'>, Figure> = {
   transfer_cancelled: 'outCents',
   debit: 'outCents',
   charge_fee: 'feeCents',
+  charge_fee_back: 'feeCents',
   transfer_fee: 'feeCents',
   transfer_fee_cancelled: 'feeCents',
   refund: 'refundCents',

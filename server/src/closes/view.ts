@@ -26,7 +26,7 @@ export const CloseSchema = Type.Object(
     openingCents: Cents('Balance at the beginning of the day; what is owed counts as negative'),
     inCents: Cents('What came in: paid charges, returned transfers'),
     outCents: Cents('What went out, without fees; a cancelled transfer is taken off'),
-    feeCents: Cents('Fees of charges and transfers'),
+    feeCents: Cents('Fees of charges and transfers; what a refund brings back is taken off'),
     refundCents: Cents('What was refunded; a failed refund is taken off'),
     holdCents: Cents('What holds took, less what they freed'),
     closingCents: Cents('Balance at the end: opening + in − out − fees − refunds − holds'),

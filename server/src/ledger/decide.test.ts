@@ -95,10 +95,36 @@ describe('a refund writes', () => {
   });
 
   it('for its completion: out of the provider’s account, without a fee', () => {
-    expect(post(reserved, { kind: 'refundComplete', amountCents: 600 })).toEqual({
+    expect(post(reserved, { kind: 'refundComplete', amountCents: 600, feeCents: 0 })).toEqual({
       lines: { reserved: -600, clearing: 600 },
       balance: emptyBalance,
     });
+  });
+
+  it('for its completion with a part of the fee: out of what was earned, to the merchant, a debt and a hold first', () => {
+    const completed = { kind: 'refundComplete', amountCents: 600, feeCents: 9 } as const;
+    expect(post(reserved, completed)).toEqual({
+      lines: { reserved: -600, clearing: 600, feeRevenue: -9, available: 9 },
+      balance: balance({ available: 9 }),
+    });
+    expect(post({ ...reserved, receivable: 2, holdWanted: 4 }, completed)).toEqual({
+      lines: { reserved: -600, clearing: 600, feeRevenue: -9, receivable: 2, held: 4, available: 3 },
+      balance: balance({ available: 3, held: 4 }),
+    });
+    expect(() => decide(reserved, { ...completed, feeCents: -1 })).toThrow(RangeError);
+  });
+
+  it('for what a person puts right after its end: the amount, and the part of the fee that goes with it', () => {
+    expect(post(emptyBalance, { kind: 'reinstate', netCents: 600, feeCents: -9 })).toEqual({
+      lines: { clearing: -600, feeRevenue: 9, available: 591 },
+      balance: balance({ available: 591 }),
+    });
+    expect(post(balance({ available: 600 }), { kind: 'recover', netCents: 600, feeCents: -9 })).toEqual({
+      lines: { clearing: 600, feeRevenue: -9, available: -591 },
+      balance: balance({ available: 9 }),
+    });
+    for (const kind of ['reinstate', 'recover'] as const)
+      expect(() => decide(emptyBalance, { kind, netCents: 8, feeCents: -9 })).toThrow(RangeError);
   });
 
   it('for the reserve of a return to the payer and its release: between suspense and reserved, never available', () => {
@@ -267,7 +293,7 @@ describe('an amount', () => {
       { kind: 'debit', amountCents: amount },
       { kind: 'hold', amountCents: amount },
       { kind: 'refundReserve', amountCents: amount },
-      { kind: 'refundComplete', amountCents: amount },
+      { kind: 'refundComplete', amountCents: amount, feeCents: 0 },
       { kind: 'refundRelease', amountCents: amount },
       { kind: 'suspenseReserve', amountCents: amount },
       { kind: 'suspenseRelease', amountCents: amount },

@@ -44,8 +44,8 @@ export type Movement =
   | { kind: 'credit'; amountCents: number; feeCents: number }
   /** What goes back to a payer is set aside before it is sent. */
   | { kind: 'refundReserve'; amountCents: number }
-  /** The provider confirmed it: the payer has it. */
-  | { kind: 'refundComplete'; amountCents: number }
+  /** The provider confirmed it: the payer has it. Its part of the charge's fee comes back to the merchant, where that is agreed. */
+  | { kind: 'refundComplete'; amountCents: number; feeCents: number }
   /** Refused: the amount goes back to the merchant. */
   | { kind: 'refundRelease'; amountCents: number }
   /** What stands in suspense is set aside before it is sent back to its payer; on the account's own chain. */
@@ -72,9 +72,12 @@ export type Movement =
   | { kind: 'reclaim'; amountCents: number }
   /** Out of suspense to the installation's own account: a gain, or for what is missing (negative) a loss. */
   | { kind: 'writeOff'; amountCents: number }
-  /** A withdrawal whose reserve was released left all the same: net and fee are taken now; what is missing becomes a debt. */
+  /**
+   * A withdrawal whose reserve was released left all the same: net and fee are taken now; what is missing becomes a debt. A fee below zero comes back:
+   * of a refund.
+   */
   | { kind: 'recover'; netCents: number; feeCents: number }
-  /** A withdrawal that was completed never left: net and fee come back. */
+  /** A withdrawal that was completed never left: net and fee come back. A fee below zero is taken: it had come back with a refund. */
   | { kind: 'reinstate'; netCents: number; feeCents: number }
   /** Money left the provider's account (or, negative, came into it) at the installation's own cost. */
   | { kind: 'bear'; amountCents: number }
@@ -120,10 +123,13 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       lines.reserved = amount;
       return posted(before, lines);
     }
-    case 'refundComplete':
+    case 'refundComplete': {
+      const fee = cents(movement.feeCents, 0);
       lines.reserved = -cents(movement.amountCents);
       lines.clearing = movement.amountCents;
-      return posted(before, lines);
+      lines.feeRevenue = -fee;
+      return raised(before, lines, fee);
+    }
     case 'refundRelease':
       lines.reserved = -cents(movement.amountCents);
       return raised(before, lines, movement.amountCents);
@@ -221,7 +227,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
     }
     case 'recover': {
       const net = cents(movement.netCents);
-      const fee = cents(movement.feeCents, 0);
+      const fee = cents(movement.feeCents, -net);
       const taken = Math.min(before.available, net + fee);
       lines.clearing = net;
       lines.feeRevenue = fee;
@@ -231,7 +237,7 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
     }
     case 'reinstate': {
       const net = cents(movement.netCents);
-      const fee = cents(movement.feeCents, 0);
+      const fee = cents(movement.feeCents, -net);
       lines.clearing = -net;
       lines.feeRevenue = -fee;
       return raised(before, lines, net + fee);

@@ -169,6 +169,7 @@ export interface StoredRefund {
   reason: string;
   status: string;
   amountCents: number;
+  feeBackCents: number | null;
   requestKey: string;
   rtrId: string | null;
   command: string;
@@ -979,7 +980,31 @@ export const invariants: readonly Invariant[] = [
       );
     },
   },
+  {
+    number: 60,
+    name: 'a refund brings its part of the fee back with its completion and nothing else, and all together no more than the fee',
+    payment: ({ netAmountCents, providerFeeCents, refunds }) => {
+      const feeCents = providerFeeCents ?? 0;
+      const alive = refunds.filter((one) => one.status !== 'failed' && one.feeBackCents !== null);
+      const basis = alive.reduce((sum, { amountCents }) => sum + amountCents, 0);
+      const back = alive.reduce((sum, { feeBackCents }) => sum + (feeBackCents ?? 0), 0);
+      const isWhole = basis > 0 && basis === (netAmountCents ?? 0) + feeCents;
+      return first(
+        ...refunds.map(faultOfFeeBack),
+        back <= feeCents ? null : `${back} of a fee of ${feeCents} come back`,
+        isWhole ? differs('the fee of what was given back whole', back, feeCents) : null,
+      );
+    },
+  },
 ];
+
+function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRefund): Fault {
+  const posted = journals.reduce((sum, one) => sum + one.feeRevenue, 0);
+  return first(
+    differs(`the fee of the refund ${id}`, -posted, status === 'completed' ? (feeBackCents ?? 0) : 0),
+    reason === 'odd_money' && feeBackCents !== null ? `the return ${id} brings a fee back` : null,
+  );
+}
 
 function faultOfReturn(
   { id, endToEnd, amountCents, status }: StoredRefund,

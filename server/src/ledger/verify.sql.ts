@@ -268,7 +268,8 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
         'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
       FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals,
     (SELECT coalesce(json_agg(json_build_object('id', r.id, 'operationId', r.operation_id, 'endToEnd', r.end_to_end,
-        'reason', r.reason, 'status', r.status, 'amountCents', r.amount_cents, 'requestKey', r.request_key, 'rtrId', r.rtr_id, 'command', r.command,
+        'reason', r.reason, 'status', r.status, 'amountCents', r.amount_cents, 'feeBackCents', r.fee_back_cents,
+        'requestKey', r.request_key, 'rtrId', r.rtr_id, 'command', r.command,
         'history', r.history, 'intentState', ri.state,
         'journals', (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
             'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,

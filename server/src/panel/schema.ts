@@ -3,6 +3,7 @@ import { CloseSchema } from '../closes/view.ts';
 import { EventQuerySchema } from '../events/schema.ts';
 import { permissions } from '../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
+import { refundFees } from '../payments/refund.ts';
 import { RefundSchema } from '../payments/refund-view.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
@@ -345,6 +346,7 @@ export const RefundsOfRecordSchema = Type.Object({
     description: 'Oldest first',
   }),
   leftCents: Cents('What may still be refunded'),
+  refundFees: OneOf(refundFees, 'Whether a refund brings back its part of the fee'),
   until: NullableTime('Until when; null: nothing was received'),
   closed: Type.Unsafe<RefundClosed | null>({
     type: ['string', 'null'],

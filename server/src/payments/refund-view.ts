@@ -29,6 +29,12 @@ export const RefundSchema = Type.Object(
       refundStatuses,
       'unknown: not confirmed yet; pending: the provider has it; completed: the payer has the money; failed: refused, the amount is back in the balance',
     ),
+    feeBackCents: Type.Optional(
+      Cents(
+        'Of the charge’s fee, what comes back to your balance when the refund completes; absent: the fee is kept',
+        { minimum: 0 },
+      ),
+    ),
     reason: Type.String({
       description: 'Why it was made; more may be added',
       'x-extensible-enum': refundReasons,
@@ -55,6 +61,7 @@ export const refundViewOf = (refund: Refund) => ({
   paymentId: refund.paymentId,
   operationId: refund.operationId,
   amountCents: refund.amountCents,
+  ...(refund.feeBackCents !== null && { feeBackCents: refund.feeBackCents }),
   status: refund.status,
   reason: refund.reason,
   description: refund.description,

@@ -20,6 +20,10 @@ import type { OpenedIncident } from './state.ts';
 export const refundStatuses = ['unknown', 'pending', 'completed', 'failed'] as const;
 export type RefundStatus = (typeof refundStatuses)[number];
 
+/** Whether a refund gives back its part of the charge's fee: a condition of the account. */
+export const refundFees = ['kept', 'returned'] as const;
+export type RefundFees = (typeof refundFees)[number];
+
 /** Why it was made. */
 export const refundReasons = ['requested', 'odd_money'] as const;
 export type RefundReason = (typeof refundReasons)[number];
@@ -43,6 +47,8 @@ export interface Refund {
   reason: RefundReason;
   status: RefundStatus;
   amountCents: number;
+  /** Of the charge's fee, what comes back to the merchant with its completion. Decided with its creation; null: the fee is kept. */
+  feeBackCents: number | null;
   /** The payer reads it. */
   description: string;
   requestKey: string;
@@ -91,6 +97,24 @@ export const isRefundOpen = ({ status }: Pick<Refund, 'status'>): boolean =>
 /** What was received for a paid charge; zero for every other payment. */
 export const receivedCents = ({ kind, status, netAmountCents, providerFeeCents }: Payment): number =>
   kind === 'deposit' && status === 'paid' ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) : 0;
+
+/**
+ * What of a charge's fee comes back with one more refund of it.
+ *
+ * All parts together are the fee in proportion to what these refunds give back, to the nearest cent and half a cent up. So they never
+ * exceed the fee, and are the fee where everything is given back. What a refund that failed would have brought is in the next one.
+ * @param earlier the sums of the refunds that did not fail and give back a part of the fee
+ */
+export function feeBackOf(
+  charge: Payment,
+  earlier: { feeBasisCents: number; feeBackCents: number },
+  amountCents: number,
+): number {
+  const received = receivedCents(charge);
+  const doubled = 2 * (charge.providerFeeCents ?? 0) * (earlier.feeBasisCents + amountCents) + received;
+  const inAll = (doubled - (doubled % (2 * received))) / (2 * received);
+  return Math.max(0, inAll - earlier.feeBackCents);
+}
 
 export type RefundEvent =
   | { type: 'pending'; amountCents: number; rtrId: string | null }
@@ -141,7 +165,7 @@ function completed(
     ...enter(refund, 'completed', facts, { rtrId: rtrId ?? refund.rtrId, settledAt: facts.now }),
     posting: {
       event: eventKinds.refundComplete,
-      movement: { kind: 'refundComplete', amountCents },
+      movement: { kind: 'refundComplete', amountCents, feeCents: refund.feeBackCents ?? 0 },
       effectiveAt: settledAt ?? facts.now,
     },
     // Money in suspense never was the charge's.

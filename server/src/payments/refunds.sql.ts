@@ -3,7 +3,7 @@ import type { Queries, Statement } from '../ports/sql.ts';
 import type { Refund } from './refund.ts';
 
 const columns = `r.account_id AS "accountId", r.id, r.operation_id AS "operationId", r.payment_id AS "paymentId",
-  r.end_to_end AS "endToEnd", r.reason, r.status, r.amount_cents AS "amountCents", r.description, r.request_key AS "requestKey",
+  r.end_to_end AS "endToEnd", r.reason, r.status, r.amount_cents AS "amountCents", r.fee_back_cents AS "feeBackCents", r.description, r.request_key AS "requestKey",
   r.fingerprint, r.rtr_id AS "rtrId", r.reason_code AS "reasonCode", r.created_at AS "createdAt", r.updated_at AS "updatedAt",
   r.settled_at AS "settledAt", r.history, r.command`;
 
@@ -16,14 +16,15 @@ const select: Statement = {
 const insert: Statement = {
   name: 'refund_insert',
   text: `INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
-      request_key, fingerprint, rtr_id, reason_code, created_at, updated_at, settled_at, history, command)
+      request_key, fingerprint, rtr_id, reason_code, created_at, updated_at, settled_at, history, command, fee_back_cents)
     SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]),
       unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]), unnest($10::uuid[]),
       unnest($11::bytea[]), unnest($12::text[]), unnest($13::text[]), unnest($14::timestamptz[]),
-      unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::jsonb[]), unnest($18::uuid[])`,
+      unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::jsonb[]), unnest($18::uuid[]),
+      unnest($19::bigint[])`,
 };
 
-/** Only what may change: amount, charge, operation, request key and creation never do. */
+/** Only what may change: amount, fee, charge, operation, request key and creation never do. */
 const update: Statement = {
   name: 'refund_update',
   text: `UPDATE refund r SET status = k.status, rtr_id = k.rtr_id, reason_code = k.reason_code, updated_at = k.updated_at,
@@ -76,6 +77,7 @@ const insertedColumns = (rows: readonly Refund[]): unknown[] => [
   rows.map((row) => row.settledAt),
   rows.map((row) => JSON.stringify(row.history)),
   rows.map((row) => row.command),
+  rows.map((row) => row.feeBackCents),
 ];
 
 const updatedColumns = (rows: readonly Refund[]): unknown[] => [
@@ -95,6 +97,9 @@ export interface RefundSum {
   paymentId: string;
   /** Refunds that did not fail, what the provider took back of its Pix, and what it may still take by a dispute. */
   takenCents: number;
+  /** Of refunds that did not fail and give back a part of the charge's fee: their amounts, and these parts. */
+  feeBasisCents: number;
+  feeBackCents: number;
   /** Over which the Pix was received, and must be given back. */
   connection: string;
 }
@@ -102,17 +107,22 @@ export interface RefundSum {
 const sum: Statement = {
   name: 'refund_sum',
   text: `SELECT k.account_id AS "accountId", k.payment_id AS "paymentId",
-      coalesce((SELECT sum(r.amount_cents) FROM refund r
-        WHERE r.account_id = k.account_id AND r.payment_id = k.payment_id AND r.status <> 'failed' AND r.reason = 'requested'), 0)::bigint
+      r.amount_cents
       + coalesce((SELECT sum(b.amount_cents) FROM known_return b
         WHERE b.account_id = k.account_id AND b.payment = k.payment_id::text AND b.posted
           AND (b.pix IS NULL OR b.pix = p.end_to_end)), 0)::bigint
       + coalesce((SELECT sum(d.amount_cents - d.debited_cents) FROM dispute d
         WHERE d.account_id = k.account_id AND d.payment_id = k.payment_id AND d.end_to_end = p.end_to_end
           AND d.status IN ('open', 'defending', 'accepted')), 0)::bigint AS "takenCents",
+      r.fee_basis_cents AS "feeBasisCents", r.fee_back_cents AS "feeBackCents",
       coalesce(p.connection, a.first_connection, a.connection) AS connection
     FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) JOIN account a ON a.id = k.account_id
-      JOIN payment p ON p.account_id = k.account_id AND p.id = k.payment_id`,
+      JOIN payment p ON p.account_id = k.account_id AND p.id = k.payment_id
+      CROSS JOIN LATERAL (SELECT coalesce(sum(r.amount_cents), 0)::bigint AS amount_cents,
+          coalesce(sum(r.amount_cents) FILTER (WHERE r.fee_back_cents IS NOT NULL), 0)::bigint AS fee_basis_cents,
+          coalesce(sum(r.fee_back_cents), 0)::bigint AS fee_back_cents
+        FROM refund r
+        WHERE r.account_id = k.account_id AND r.payment_id = k.payment_id AND r.status <> 'failed' AND r.reason = 'requested') r`,
 };
 
 /**

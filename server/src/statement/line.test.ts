@@ -83,6 +83,24 @@ test('a cancelled transfer comes back with its fee', () => {
   expect(lines.at(-1)?.balanceCents).toBe(2000);
 });
 
+test('a refund stands where its amount is set aside, and the fee that it brings back where it completes', () => {
+  const lines = linesAfter([
+    { movement: { kind: 'credit', amountCents: 1000, feeCents: 10 } },
+    { movement: { kind: 'refundReserve', amountCents: 400 }, feeCents: 10 },
+    { movement: { kind: 'refundComplete', amountCents: 400, feeCents: 0 }, feeCents: 10 },
+    { movement: { kind: 'refundReserve', amountCents: 500 }, feeCents: 10 },
+    { movement: { kind: 'hold', amountCents: 93 }, feeCents: 10 },
+    { movement: { kind: 'refundComplete', amountCents: 500, feeCents: 5 }, feeCents: 10 },
+  ]);
+  expect(shown(lines).slice(2)).toEqual([
+    ['2', 'refund', -400],
+    ['4', 'refund', -500],
+    ['5', 'hold', -90],
+    ['6', 'charge_fee_back', 5],
+    ['6-hold', 'hold', -3],
+  ]);
+});
+
 test('what a hold captures of a charge is a line of its own, and its release brings it back', () => {
   const lines = linesAfter([
     { movement: { kind: 'hold', amountCents: 300 } },
@@ -125,6 +143,12 @@ const movements = fc.oneof(
   fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'reserve', grossCents: n + 50 }, feeCents: f })),
   fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'recover', netCents: n, feeCents: f } })),
   fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind: 'reinstate', netCents: n, feeCents: f } })),
+  ...(['recover', 'reinstate'] as const).map((kind) =>
+    fc.tuple(cents, fee).map(([n, f]) => ({ movement: { kind, netCents: n + 50, feeCents: 0 - f } })),
+  ),
+  fc
+    .tuple(cents, fee)
+    .map(([n, f]) => ({ movement: { kind: 'refundComplete', amountCents: n, feeCents: f } })),
   ...(['return', 'debit', 'reclaim', 'suspend', 'writeOff', 'bear', 'hold'] as const).map((kind) =>
     cents.map((amountCents) => ({ movement: { kind, amountCents } })),
   ),
@@ -166,7 +190,7 @@ test('whatever is posted: summed up by kind and signs, it has the totals of its 
         lines.push(...linesOf(entry));
         const { template, available, held, receivable, feeRevenue } = entry;
         const total = available + receivable;
-        const signs = [held, total, total + held, total + held + feeRevenue].map(Math.sign);
+        const signs = [held, feeRevenue, total, total + held, total + held + feeRevenue].map(Math.sign);
         const key = [template, ...signs].join();
         const sum = groups.get(key) ?? { template, available: 0, held: 0, receivable: 0, feeRevenue: 0 };
         sum.available += available;

@@ -50,6 +50,7 @@ export interface LinePayment {
 export const lineKinds = [
   'charge',
   'charge_fee',
+  'charge_fee_back',
   'unexpected_payment',
   'transfer',
   'transfer_fee',
@@ -103,9 +104,9 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   recover: transfer,
   release: { ...cancelled, feeOfPayment: true },
   reinstate: cancelled,
-  // Where its amount is set aside, as a transfer; its completion has no line.
+  // Where its amount is set aside, as a transfer; its completion has the line of the fee that comes back, if one does.
   refundReserve: { main: 'refund' },
-  refundComplete: null,
+  refundComplete: { main: 'charge_fee_back' },
   refundRelease: { main: 'refund_failed' },
   suspenseReserve: null,
   suspenseRelease: null,

@@ -145,7 +145,7 @@ const selectSums: Statement = {
       sum(fee_revenue) AS "feeRevenue"
     FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq > $3 AND seq <= $4
       AND (available <> 0 OR held <> 0 OR receivable <> 0)
-    GROUP BY template, sign(held), sign(available + receivable), sign(available + receivable + held),
+    GROUP BY template, sign(held), sign(fee_revenue), sign(available + receivable), sign(available + receivable + held),
       sign(available + receivable + held + fee_revenue)`,
 };
 

@@ -5,6 +5,7 @@ import type { Line, LineKind, LinePayment } from './line.ts';
 export const kindWords: Record<LineKind, Record<Language, string>> = {
   charge: { 'pt-BR': 'Pix recebido', en: 'Pix received' },
   charge_fee: { 'pt-BR': 'Tarifa de recebimento', en: 'Charge fee' },
+  charge_fee_back: { 'pt-BR': 'Reembolso: tarifa de volta', en: 'Refund: fee back' },
   unexpected_payment: { 'pt-BR': 'Pix recebido fora da cobrança', en: 'Pix received beside its charge' },
   transfer: { 'pt-BR': 'Pix enviado', en: 'Pix sent' },
   transfer_fee: { 'pt-BR': 'Tarifa de transferência', en: 'Transfer fee' },
@@ -28,7 +29,7 @@ export const payerOf: PartyOf = ({ payerName }) => payerName;
 
 /** Kind, payer or receiver and description of a line. A fee says nothing more: the line before it does. */
 export function textsOf({ kind, payment }: Line, language: Language, partyOf: PartyOf): string[] {
-  const isFee = kind.endsWith('_fee') || kind.endsWith('_fee_cancelled');
+  const isFee = kind.endsWith('_fee') || kind.endsWith('_fee_cancelled') || kind === 'charge_fee_back';
   const more = isFee || kind === 'hold' || !payment ? [] : [partyOf(payment), payment.description];
   return [kindWords[kind][language], ...more].filter((text): text is string => Boolean(text));
 }

@@ -35,6 +35,7 @@ export const copiedColumns = [
   'minimum_withdrawal_cents',
   'maximum_withdrawal_cents',
   'rate_quotas',
+  'refund_fees',
   'return_odd_money',
   'return_odd_money_after_minutes',
   'return_odd_money_since',

@@ -117,6 +117,7 @@ function refund(operationId: string, at: number): Refund {
     endToEnd: 'E12345678202611202044a1b2c3d4e5f',
     reason: 'requested' as const,
     amountCents: 400,
+    feeBackCents: null,
     description: 'Item devolvido',
     requestKey: '4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31',
     fingerprint: Buffer.alloc(0),

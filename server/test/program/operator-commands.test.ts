@@ -45,11 +45,14 @@ test('conditions are set, and what is outside the limits is refused', async () =
     '40',
     '--enabled',
     'true',
+    '--refund-fees',
+    'returned',
   );
   expect(set).toMatchObject({
     code: 0,
-    json: { ownerId: merchant.ownerId, withdrawalFeeCents: 40, enabled: true },
+    json: { ownerId: merchant.ownerId, withdrawalFeeCents: 40, enabled: true, refundFees: 'returned' },
   });
+  expect((await vintem('account', 'set', merchant.ownerId, '--refund-fees', 'half')).code).toBe(2);
   expect((await vintem('account', 'set', merchant.ownerId, '--withdrawal-fee-cents', 'much')).code).toBe(2);
   expect((await vintem('account', 'set', merchant.ownerId, '--minimum-withdrawal-cents', '5')).code).toBe(1);
   expect((await vintem('account', 'set', merchant.ownerId)).code).toBe(2);

@@ -2,6 +2,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import { incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { setConditions } from '../../src/accounts/conditions.ts';
 import { releaseHold } from '../../src/accounts/holds.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
@@ -237,6 +238,19 @@ describe('a dispute', () => {
     expect(await columns(merchant)).toBe('5000 500 0 0');
     await takes(id, 500);
     expect(await columns(merchant)).toBe('5000 0 0 0');
+  });
+
+  test('ends its hold with a whole refund, and the fee that comes back is free', async () => {
+    const merchant = await service.newMerchant();
+    const operator = { ...service.runtime, actor: 'tester' };
+    await setConditions(operator, merchant.ownerId, { depositFeeCents: 100, refundFees: 'returned' });
+    const id = await paid(merchant, 2000);
+    await paid(merchant, 1000);
+    const refundId = await refundOnItsWay(merchant, id, 2000);
+    await dispute(id);
+    expect(await columns(merchant)).toBe('0 800 0 1200');
+    await completes(merchant, id, refundId, 2000);
+    expect(await columns(merchant)).toBe('900 0 0 0');
   });
 
   test('whose hold an operator released is not held again by a refund', async () => {

@@ -2,6 +2,7 @@ import { type Merchant, openService, type Service, until as untilWithin } from '
 import { incidentsOf, journalsOf, later, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConditionChange, setConditions } from '../../src/accounts/conditions.ts';
 import type { RefundReport } from '../../src/provider/provider.ts';
 import { type Action, actions } from '../../src/settlement/incidents/endings.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
@@ -32,9 +33,14 @@ const shown = async ({ merchant, refund }: Refunded) =>
   (await merchant.call('GET', `/refunds/${refund}`)).body;
 
 /** A refund of 600 of a charge of 2000, as far as the provider's `behaviour` takes it. */
-async function refunded(behaviour: string, status: string): Promise<Refunded> {
+async function refunded(
+  behaviour: string,
+  status: string,
+  conditions: ConditionChange = {},
+): Promise<Refunded> {
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
+  await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, conditions);
   const { body: charge } = await merchant.charge({ amountCents: 2_000 });
   await service.simulator.control('POST', `/control/charges/${charge.id}/pay`);
   await until(async () => (await merchant.call('GET', `/payments/${charge.id}`)).body.status === 'paid');
@@ -215,6 +221,34 @@ describe.concurrent.each(cases)('a refund that is $name', ({ opens, kind, ends }
     expect(await as()).toEqual(before);
     await resolve(made, 'none');
     expect(await as()).toEqual(before);
+  });
+});
+
+describe.concurrent('of a charge of 2000 whose fee of 20 comes back', () => {
+  const agreed = { depositFeeCents: 20, refundFees: 'returned' } as const;
+
+  test('a refund that a person completes brings its part back', async () => {
+    const made = await refunded('stay-pending', 'pending', agreed);
+    for (const aheadMs of [0, 25 * hour]) await answered(made, { status: 'pending' }, { aheadMs });
+    expect((await books(made)).balance).toBe(2_380);
+    await resolve(made, 'debit');
+    expect(await books(made)).toEqual({ balance: 2_386, reserved: 0, gained: 0 });
+  });
+
+  test('a refund that was refused and carried out all the same takes its amount and brings its part back', async () => {
+    const made = await refunded('refuse-in-answer', 'failed', agreed);
+    await answered(made, {});
+    expect((await books(made)).balance).toBe(2_980);
+    await resolve(made, 'debit');
+    expect(await books(made)).toEqual({ balance: 2_386, reserved: 0, gained: 0 });
+  });
+
+  test('a refund that was carried out and then refused comes back, and its part of the fee is taken again', async () => {
+    const made = await refunded('complete', 'completed', agreed);
+    await answered(made, { status: 'refused', reason: 'provider_refused' });
+    expect((await books(made)).balance).toBe(2_386);
+    await resolve(made, 'credit');
+    expect(await books(made)).toEqual({ balance: 2_980, reserved: 0, gained: 0 });
   });
 });
 

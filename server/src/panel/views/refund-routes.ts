@@ -1,3 +1,4 @@
+import { conditions } from '../../admission/conditions.sql.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
@@ -88,9 +89,10 @@ export async function recordOf(
 
 async function refundsOf(deps: PanelDeps, charge: Payment) {
   const { sql, clock } = deps;
-  const [refunds, [sum]] = await Promise.all([
+  const [refunds, [sum], [account]] = await Promise.all([
     findRefundsOf(sql, charge.accountId, charge.id),
     refundSums.read(sql, [paymentKey(charge.accountId, charge.id)]),
+    conditions.read(sql, [charge.accountId]),
   ]);
   const first = refunds.flatMap(({ history }) => history.slice(0, 1));
   const makers = await namedHistory(sql, charge.accountId, first);
@@ -104,6 +106,7 @@ async function refundsOf(deps: PanelDeps, charge: Payment) {
       return refund ? [{ ...refundViewOf(refund), madeBy: cause }] : [];
     }),
     leftCents,
+    refundFees: account?.refundFees ?? ('kept' as const),
     until: received === 0 ? null : isoOf(untilMs),
     closed: closedBy(received, charge, { offered, late: clock.now() > untilMs, leftCents }),
   };

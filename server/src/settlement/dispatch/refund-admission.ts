@@ -4,7 +4,7 @@ import { eventKinds } from '../../ledger/journal.ts';
 import { type Command, type Decision, put, read, type View } from '../../ledger/till.ts';
 import { causeOfCall, type Payment, providerIdOf } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
-import { newRefund, type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
+import { feeBackOf, newRefund, type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
 import { refundKey, refundSums, refunds } from '../../payments/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { sameRequest } from '../../request-keys/idempotency.ts';
@@ -113,7 +113,9 @@ function admitted(
 ): Decision<RefundAdmitted> {
   const { caller, order, plan, token, refundId, fingerprint } = input;
   const { accountId, operationId } = caller;
-  const { charge, amountCents, takenCents } = refundable(view, input, now);
+  const { charge, amountCents, sum } = refundable(view, input, now);
+  const returnsFee = admission.account.refundFees === 'returned';
+  const feeBackCents = returnsFee ? feeBackOf(charge, sum, amountCents) : null;
   const { description, requestKey, paymentId } = order;
   const begun = {
     accountId,
@@ -123,6 +125,7 @@ function admitted(
     endToEnd: charge.endToEnd,
     reason: 'requested' as const,
     amountCents,
+    feeBackCents,
     description,
     requestKey,
     fingerprint,
@@ -152,7 +155,9 @@ function admitted(
       put(refundSums, {
         accountId,
         paymentId,
-        takenCents: takenCents + amountCents,
+        takenCents: sum.takenCents + amountCents,
+        feeBasisCents: sum.feeBasisCents + (returnsFee ? amountCents : 0),
+        feeBackCents: sum.feeBackCents + (feeBackCents ?? 0),
         connection: plan.connection,
       }),
       put(takenKeys, { accountId, requestKey, resource: 'refund' }),
@@ -175,12 +180,12 @@ function refundable(view: View, { caller, order, offered, refundId }: RefundAdmi
   if (now > (charge.paidAt ?? charge.createdAt) + refundWindowMs) throw refuse('refund_window_closed');
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];
   if (known.some(({ id }) => id === providerIdOf(refundId))) throw refuse('refund_already_booked');
-  const takenCents = view.get(refundSums, key)?.takenCents ?? 0;
-  const leftCents = received - takenCents;
+  const sum = view.get(refundSums, key) ?? { takenCents: 0, feeBasisCents: 0, feeBackCents: 0 };
+  const leftCents = received - sum.takenCents;
   const amountCents = order.amountCents ?? leftCents;
   if (amountCents <= 0 || amountCents > leftCents)
     throw refuse('refund_exceeds', { params: { left: String(Math.max(0, leftCents)) } });
-  return { charge, amountCents, takenCents };
+  return { charge, amountCents, sum };
 }
 
 const hasPix = (charge: Payment): charge is Payment & { endToEnd: string } => charge.endToEnd !== null;

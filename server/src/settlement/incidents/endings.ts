@@ -61,6 +61,9 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | `unreadable` | – | – | – |
  * | `divergence`, `close_difference` | – | – | – |
  *
+ * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
+ * out, taken again where it is not. What was reported with another amount changes the part by nothing.
+ *
  * `none` is always allowed: a person has looked, and nothing is posted. Money in suspense then stays there, with a resolved incident
  * that gives the reason; a payment that is unfinished is followed up as before (a charge that the provider calls paid stays open). Since
  * nothing was posted, one of the other actions may follow later; every other action is the last.
@@ -340,6 +343,7 @@ function ofRefund(one: DecidedCase): Ending {
   if (refund?.reason === 'odd_money') return ofPayerReturn(one, refund);
   if (!refund || !own) throw unfit(one);
   const { amountCents } = refund;
+  const feeBackCents = Math.min(refund.feeBackCents ?? 0, amountCents);
   const reported = incident.amountCents;
   if (isRefundOpen(refund)) {
     if (action === 'credit')
@@ -360,12 +364,15 @@ function ofRefund(one: DecidedCase): Ending {
   if (incident.kind === 'refund_undecided') throw unfit(one);
   if (refund.status === 'completed') {
     if (incident.kind !== 'refund_contradiction' || action !== 'credit') throw unfit(one);
-    return posted(facts, [post(one, own, { kind: 'reinstate', netCents: amountCents, feeCents: 0 })]);
+    return posted(facts, [
+      post(one, own, { kind: 'reinstate', netCents: amountCents, feeCents: -feeBackCents }),
+    ]);
   }
   if (action === 'writeoff') return posted(facts, bear(one, reported));
   if (action !== 'debit') throw unfit(one);
   const netCents = Math.min(reported, amountCents);
-  const recover = post(one, own, { kind: 'recover', netCents, feeCents: 0 });
+  const feeCents = -Math.min(feeBackCents, netCents);
+  const recover = post(one, own, { kind: 'recover', netCents, feeCents });
   return posted(facts, [recover, ...bear(one, reported - netCents, ':above')]);
 }
 

@@ -57,6 +57,7 @@ export function payerReturnOf(
     endToEnd,
     reason: 'odd_money' as const,
     amountCents,
+    feeBackCents: null,
     description: '',
     requestKey: incidentId,
     fingerprint,

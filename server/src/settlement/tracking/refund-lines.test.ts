@@ -22,6 +22,7 @@ const refundOf = (more: Partial<Refund>): Refund => ({
       endToEnd,
       reason: 'requested',
       amountCents: 600,
+      feeBackCents: null,
       description: '',
       requestKey: '4a0e8f52-5a4e-4a63-8ff0-0d5c2a9b7c31',
       fingerprint: Buffer.alloc(32),

@@ -215,6 +215,9 @@ function decisionOf(
   const writes: Write[] = after === refund ? [] : [put(refunds, after)];
   const freed =
     step && !isDeleted ? heldLess(view, observed, chargeAfter(step, charge, now), token, now) : null;
+  const ended = step?.posting
+    ? [{ ...step.posting, chain, subject: refundId, reference: '', connection }]
+    : [];
   const key = refundKey(accountId, refundId);
   if (intent && !followed) writes.push(remove(intents, key));
   else if (followed && followed !== intent) writes.push(put(intents, followed));
@@ -235,10 +238,8 @@ function decisionOf(
     answer: { refund: after, opened },
     writes: [...writes, ...(freed?.writes ?? []), ...opened.map((one) => put(incidents, one))],
     freeze: !isDeleted && opened.some(({ freezes }) => freezes) ? [operation] : [],
-    postings: [
-      ...(step?.posting ? [{ ...step.posting, chain, subject: refundId, reference: '', connection }] : []),
-      ...(freed?.postings ?? []),
-    ],
+    // The hold was counted as it stands before a fee that comes back fills it.
+    postings: [...(freed?.postings ?? []), ...ended],
   };
 }
 
