@@ -127,8 +127,8 @@ async function forgetTroubles({ database }: Service): Promise<void> {
 }
 
 /** What a worker does with all that is due then. */
-async function work({ service, provider }: Day, aheadMs: number): Promise<void> {
-  const followUp = createFollowUp(later(service.runtime, aheadMs), provider);
+async function work({ service, merchant, provider }: Day, aheadMs: number): Promise<void> {
+  const followUp = createFollowUp(later(service.cellOf(merchant), aheadMs), provider);
   await followUp.stepSends();
   await followUp.idle();
   while (await followUp.stepQueries());

@@ -7,6 +7,7 @@ import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { migrate } from '../../server/src/db/migrate.ts';
 import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
+import { makeCells, showCellsAsOne, testCells } from './cells.ts';
 import { startInstalled } from './installed-postgres.ts';
 
 declare module 'vitest' {
@@ -25,6 +26,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (bin) {
     const server = await startInstalled(bin);
     await migrate({ url: server.url, clock: systemClock, log: createLog('silent') });
+    await withCells(server.url);
     await asTemplate(server.url);
     project.provide('templateUrl', server.url);
     return server.stop;
@@ -35,6 +37,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const log = createLog('silent');
   const server = await startEmbedded({ dataDir, log, say: () => {} });
   await migrate({ url: server.url, clock: systemClock, log });
+  await withCells(server.url);
   await asTemplate(server.url);
   project.provide('templateUrl', server.url);
   return async () => {
@@ -42,6 +45,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await rm(dataDir, { recursive: true, force: true });
     if (server.apart) await rm(server.apart, { recursive: true, force: true });
   };
+}
+
+async function withCells(url: string): Promise<void> {
+  if (testCells < 2) return;
+  await makeCells(url, testCells - 1);
+  await showCellsAsOne(url);
 }
 
 /** A template must have no connection while it is cloned. */

@@ -32,8 +32,10 @@ export interface Service {
   runtime: Runtime;
   database: TestDatabase;
   simulator: Simulator;
-  /** A test account with a key of every permission, unless told otherwise. */
+  /** A test account with a key of every permission, in the next cell unless told otherwise. */
   newMerchant(cell?: Runtime): Promise<Merchant>;
+  /** The runtime of the cell that a merchant was placed in. */
+  cellOf(merchant: Pick<Merchant, 'ownerId'>): Runtime;
   newKey(ownerId: string, held?: readonly Permission[]): Promise<string>;
   /** A caller with another key of an account. */
   as(key: string): Call;
@@ -145,6 +147,14 @@ export async function openService({
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
     (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
 
+  const cellsOfAccounts = new Map<string, Runtime>();
+  let placed = 0;
+  /** Each in turn, and the first one last: what works there alone shows with one merchant. */
+  const nextCell = (): Runtime => {
+    const cells = runtime.cells.all();
+    return cells[++placed % cells.length] ?? runtime;
+  };
+
   return {
     url: api.url,
     dataDir: stateDir,
@@ -153,12 +163,14 @@ export async function openService({
     simulator,
     newKey,
     as,
-    newMerchant: async (cell = runtime) => {
+    cellOf: ({ ownerId }) => cellsOfAccounts.get(ownerId) ?? runtime,
+    newMerchant: async (cell = nextCell()) => {
       const { ownerId, operationId } = await createAccount(cell, {
         name: 'Loja',
         test: true,
         connection: 'simulator',
       });
+      cellsOfAccounts.set(ownerId, cell);
       const key = await newKey(ownerId);
       return merchantOf({ ownerId, operationId, key, call: as(key) }, simulator);
     },

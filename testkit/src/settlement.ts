@@ -61,7 +61,7 @@ export const orderTo = (behaviour: string, requestKey: string = crypto.randomUUI
 /** A transfer that is committed and left to the workers. */
 export async function leave(service: Service, merchant: Merchant, behaviour: string): Promise<string> {
   const { payment } = await createTransfer(
-    beside(service.runtime),
+    beside(service.cellOf(merchant)),
     await callerOf(service, merchant),
     orderTo(behaviour),
   );

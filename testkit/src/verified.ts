@@ -1,11 +1,18 @@
-import type { Check } from '../../server/src/ledger/invariants.ts';
-import { type Verified, type VerifyOptions, verify } from '../../server/src/ledger/verify.ts';
+import type { Runtime } from '../../server/src/compose/runtime.ts';
+import { type Check, type Evidence, examine } from '../../server/src/ledger/invariants.ts';
+import {
+  storedEvidence,
+  type Verified,
+  type VerifyOptions,
+  verify,
+  verifyCells,
+} from '../../server/src/ledger/verify.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import type { Service } from './service.ts';
 import { truthOf } from './truth.ts';
 
-/** `vintem verify --full` over all accounts of a service, or as the options say. */
-export const verified = ({ runtime }: Service, options: Partial<VerifyOptions> = {}): Promise<Verified> =>
+/** `vintem verify --full` over all accounts of a cell, or as the options say. */
+export const verifiedCell = (runtime: Runtime, options: Partial<VerifyOptions> = {}): Promise<Verified> =>
   verify(runtime, {
     accountId: null,
     full: true,
@@ -13,12 +20,66 @@ export const verified = ({ runtime }: Service, options: Partial<VerifyOptions> =
     ...options,
   });
 
+/** The same over all cells of a service: each by itself, and what a provider holds true of all of them together. */
+export async function verified(
+  { runtime }: Pick<Service, 'runtime'>,
+  { provider, ...options }: Partial<VerifyOptions> = {},
+): Promise<Verified> {
+  const all = {
+    accountId: null,
+    full: true,
+    idOf: (account: { id: string; number: number }, requestKey: string) =>
+      paymentIdFor(runtime.identity, account, requestKey),
+    ...options,
+  };
+  const account = typeof options.accountId === 'string' ? options.accountId : null;
+  const own = account === null ? undefined : await runtime.cells.ofAccount(account);
+  const cells = own ? [own] : [runtime, ...runtime.cells.all().slice(1)];
+  if (cells.length === 1)
+    return verify({ ...runtime, sql: (own ?? runtime).sql }, { ...all, ...(provider && { provider }) });
+  const books = await verifyCells(cells, runtime.clock, all);
+  if (!provider) return books;
+  const { checks } = await examine(together(cells.map((cell) => storedEvidence(cell, { ...all, provider }))));
+  const found = [...books.checks.filter(({ ok }) => !ok), ...checks];
+  return { ...books, ok: found.every(({ ok }) => ok), checks: found };
+}
+
 /** The invariants that do not hold over what a service has stored. */
 export const violationsOfBooks = async (
-  service: Service,
+  service: Pick<Service, 'runtime'>,
   options: Partial<VerifyOptions> = {},
 ): Promise<Check[]> => (await verified(service, options)).checks.filter((check) => !check.ok);
 
 /** The same, compared with what its provider holds true. */
 export const violations = async (service: Service): Promise<Check[]> =>
   violationsOfBooks(service, { provider: await truthOf(service.simulator) });
+
+/** The rows of several cells as those of one. Days of connections are not in it: each cell examines its own share of them. */
+export function together(cells: readonly Evidence[]): Evidence {
+  const [first] = cells;
+  if (!first) throw new Error('there is no cell');
+  const cellOf = new Map<string, Evidence>();
+  const of = (accountId: string): Evidence => cellOf.get(accountId) ?? first;
+  async function* each<Row>(rows: (cell: Evidence) => AsyncIterable<Row>): AsyncGenerator<Row> {
+    for (const cell of cells) yield* rows(cell);
+  }
+  return {
+    ...first,
+    async *accounts() {
+      for (const cell of cells)
+        for await (const account of cell.accounts()) {
+          cellOf.set(account.id, cell);
+          yield account;
+        }
+    },
+    chains: () => each((cell) => cell.chains()),
+    start: (chain) => of(chain.accountId).start(chain),
+    journals: (chain, seq) => of(chain.accountId).journals(chain, seq),
+    closes: (chain, seq) => of(chain.accountId).closes(chain, seq),
+    async *connectionCloses() {},
+    payments: first.payments && (() => each((cell) => cell.payments?.() ?? cell.openPayments())),
+    openPayments: () => each((cell) => cell.openPayments()),
+    paymentsById: (accountId, ids) => of(accountId).paymentsById(accountId, ids),
+    strayChains: () => each((cell) => cell.strayChains()),
+  };
+}

@@ -39,22 +39,22 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const stopping = new AbortController();
   const clockOffset = watchClock(runtime, stopping.signal);
   const inbound = createInbound(runtime);
-  const served = new Map<string, ServedCell>();
-  const serve = (cell: Runtime): ServedCell => {
-    let one = served.get(cell.cell);
-    if (!one) {
-      one = serveCell(cell, config, clockOffset, inbound);
-      served.set(cell.cell, one);
-    }
-    return one;
+  const answered = new AbortController();
+  const logging: Promise<void>[] = [];
+  const served = new Map<string, FastifyInstance>();
+  const serve = (cell: Runtime): FastifyInstance => {
+    const known = served.get(cell.cell);
+    if (known) return known;
+    const { server, requestLog } = serveCell(cell, config, clockOffset, inbound);
+    served.set(cell.cell, server);
+    logging.push(requestLog.run(answered.signal));
+    return server;
   };
-  const { server, requestLog } = serve(runtime);
+  const server = serve(runtime);
   await clockOffset.measured;
-  routeToCells(server, runtime, (cell) => serve(cell).server);
+  routeToCells(server, runtime, serve);
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
-  const answered = new AbortController();
-  const logging = [requestLog.run(answered.signal)];
   const tried: Promise<void>[] = [];
   const endEach = runtime.connections.each((provider) => {
     const told = new Promise<void>(
@@ -76,7 +76,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
       endEach();
       await taking;
       await server.close();
-      for (const one of served.values()) if (one.server !== server) await one.server.close();
+      for (const one of served.values()) if (one !== server) await one.close();
       answered.abort();
       await Promise.all(logging);
       await inbound.idle();

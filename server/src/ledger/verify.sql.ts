@@ -47,11 +47,12 @@ export const findCellsOf = (
   accounts: readonly string[],
 ): Promise<{ id: string; cell: string }[]> => sql.run(selectCells, [accounts]);
 
+/** The first page begins at the installation's own chain, the lowest there is. */
 const selectPlaces: Statement = {
   name: 'verify_places',
   text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(a.cell = current_schema(), false) AS own
-    FROM (SELECT account_id, operation_id FROM balance WHERE (account_id, operation_id) > ($1, $2)
-        ORDER BY account_id, operation_id LIMIT $3) b
+    FROM (SELECT account_id, operation_id FROM balance WHERE (account_id, operation_id) >= ($1, $2)
+        AND ($4 OR (account_id, operation_id) <> ($1, $2)) ORDER BY account_id, operation_id LIMIT $3) b
       LEFT JOIN LATERAL (SELECT cell FROM account WHERE id = b.account_id LIMIT 1) a ON true
     ORDER BY b.account_id, b.operation_id`,
 };
@@ -59,10 +60,10 @@ const selectPlaces: Statement = {
 /** The next chains of a cell. `own`: their account belongs to it. */
 export const findPlaces = (
   sql: Queries,
-  after: { accountId: string; chainId: string },
+  after: { accountId: string; chainId: string } | null,
   most: number,
 ): Promise<{ accountId: string; chainId: string; own: boolean }[]> =>
-  sql.run(selectPlaces, [after.accountId, after.chainId, most]);
+  sql.run(selectPlaces, [after?.accountId ?? beforeAll, after?.chainId ?? beforeAll, most, after === null]);
 
 const selectOperations: Statement = {
   name: 'verify_operations',

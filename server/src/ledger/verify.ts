@@ -358,8 +358,8 @@ export function storedEvidence(
         }
       }
       if (accountId !== null) return;
-      for (let after = { accountId: beforeAll, chainId: beforeAll }; ; ) {
-        const page = await findPlaces(sql, after, chainsPerPage);
+      for (let after: { accountId: string; chainId: string } | null = null; ; ) {
+        const page: Awaited<ReturnType<typeof findPlaces>> = await findPlaces(sql, after, chainsPerPage);
         for (const { own, ...chain } of page)
           if (!own) yield { ...chain, fault: 'a chain outside the cell of its account' };
         const last = page.at(-1);

@@ -57,6 +57,8 @@ async function codeOf(paymentId: string): Promise<string> {
   return /^Código: (\d{6})$/m.exec(mail)?.[1] ?? '';
 }
 
+const cellOf = ({ accountId }: Caller) => service.cellOf({ ownerId: accountId });
+
 /** A merchant with R$ 50,00 and a draft of R$ 10,00. */
 async function newDraft(fields: object = {}, receivedCents = 5000) {
   const merchant = await service.newMerchant();
@@ -70,7 +72,7 @@ async function newDraft(fields: object = {}, receivedCents = 5000) {
     requestKey: ids.uuid(),
     ...fields,
   };
-  const draft = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
+  const draft = await createDraft(cellOf(caller), caller, request, 'ana@empresa.example');
   const path = `/pix/transfers/${draft.id}`;
   const confirm = (code: string, operationId?: string) =>
     merchant.call('POST', `${path}/confirm`, { code }, operationId);
@@ -198,18 +200,18 @@ test('a code is good for ten minutes and for its own draft', async () => {
   );
   expect((await confirm(mine)).body).toMatchObject({ statusCode: 400, code: 'code_expired' });
   expect((await get()).status).toBe('draft');
-  await resendCode(service.runtime, caller, id);
+  await resendCode(cellOf(caller), caller, id);
   expect((await confirm(await codeOf(id))).status).toBe(200);
 });
 
 test('another code ends the one before, and three are mailed at most', async () => {
   const { id, confirm, caller } = await newDraft();
   const first = await codeOf(id);
-  await resendCode(service.runtime, caller, id);
+  await resendCode(cellOf(caller), caller, id);
   const second = await codeOf(id);
   if (first !== second) expect((await confirm(first)).body.code).toBe('invalid_code');
-  await resendCode(service.runtime, caller, id);
-  await expect(resendCode(service.runtime, caller, id)).rejects.toThrow('rate_limited');
+  await resendCode(cellOf(caller), caller, id);
+  await expect(resendCode(cellOf(caller), caller, id)).rejects.toThrow('rate_limited');
   expect((await mails()).filter((text) => text.includes(id))).toHaveLength(3);
 });
 
@@ -235,7 +237,7 @@ test('a draft lives thirty minutes; then a worker cancels it, and confirming com
   ]);
   expect(['code_expired', 'not_a_draft']).toContain((await late.confirm(code)).body.code);
   expect((await late.get()).status).toBe('cancelled');
-  await expireDrafts(service.runtime);
+  await expireDrafts(cellOf(late.caller));
 });
 
 test('the balance is asked for when it is confirmed: too little leaves the draft and its code', async () => {
@@ -318,7 +320,7 @@ test('a request key of a draft is no automatic transfer’s, nor anything else�
     [sent.body.id],
   );
   const again = { ...request, requestKey: row?.request_key ?? '' };
-  await expect(createDraft(service.runtime, caller, again, 'x@y.example')).rejects.toThrow(
+  await expect(createDraft(cellOf(caller), caller, again, 'x@y.example')).rejects.toThrow(
     'idempotency_conflict',
   );
 });
@@ -332,7 +334,7 @@ test('the mail names what it would send, from where it was asked for, and what t
     pixKey: '12345678909',
     pixKeyType: 'CPF' as const,
   };
-  const { id } = await createDraft(service.runtime, caller, again, 'ana@empresa.example', '203.0.113.9');
+  const { id } = await createDraft(cellOf(caller), caller, again, 'ana@empresa.example', '203.0.113.9');
   const mail = (await mails()).find((text) => text.includes(id)) ?? '';
   for (const part of [
     'R$ 1234,56',
@@ -350,7 +352,7 @@ test('the mail names what it would send, from where it was asked for, and what t
 
 test('written again with its key it is the same draft, and no second code is mailed', async () => {
   const { caller, request, id } = await newDraft();
-  const again = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
+  const again = await createDraft(cellOf(caller), caller, request, 'ana@empresa.example');
   expect(again.id).toBe(id);
   expect((await mails()).filter((text) => text.includes(id))).toHaveLength(1);
 });
@@ -367,13 +369,13 @@ test('a draft blocks the deletion of its operation until it has ended', async ()
     description: '',
     requestKey: ids.uuid(),
   };
-  const { id } = await createDraft(service.runtime, caller, request, 'ana@empresa.example');
+  const { id } = await createDraft(cellOf(caller), caller, request, 'ana@empresa.example');
   const remove = () => merchant.call('DELETE', `/operations/${operation.id}`, {});
   expect((await remove()).body.code).toBe('operation_has_unfinished_payments');
   expect((await merchant.call('POST', `/pix/transfers/${id}/cancel`, {}, operation.id)).status).toBe(200);
   expect((await remove()).body).toEqual({ ok: true });
   await expect(
-    createDraft(service.runtime, caller, { ...request, requestKey: ids.uuid() }, 'x@y.z'),
+    createDraft(cellOf(caller), caller, { ...request, requestKey: ids.uuid() }, 'x@y.z'),
   ).rejects.toThrow('operation_not_found');
 });
 

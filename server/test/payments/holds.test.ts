@@ -15,13 +15,17 @@ afterAll(async () => {
   expect(wrong).toEqual([]);
 });
 
-const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
+const operator = (merchant: Merchant): Operator => ({ ...service.cellOf(merchant), actor: 'tester' });
 
 const hold = (merchant: Merchant, amountCents: number) =>
-  placeHold(operator(), { operationId: merchant.operationId, amountCents, reason: 'an order of the court' });
+  placeHold(operator(merchant), {
+    operationId: merchant.operationId,
+    amountCents,
+    reason: 'an order of the court',
+  });
 
 const capturedOf = async (merchant: Merchant): Promise<number[]> =>
-  (await listHolds(operator(), merchant.operationId)).map((one) => one.capturedCents);
+  (await listHolds(operator(merchant), merchant.operationId)).map((one) => one.capturedCents);
 
 test('a hold keeps back what is there, and gives it back', async () => {
   const merchant = await service.newMerchant();
@@ -31,9 +35,9 @@ test('a hold keeps back what is there, and gives it back', async () => {
   expect(await merchant.balanceCents()).toBe(6_000);
   const refused = await merchant.transfer({ amountCents: 6_001 });
   expect([refused.status, refused.body.code]).toEqual([400, 'insufficient_balance']);
-  expect((await releaseHold(operator(), placed.id)).releasedAt).not.toBeNull();
+  expect((await releaseHold(operator(merchant), placed.id)).releasedAt).not.toBeNull();
   expect(await merchant.balanceCents()).toBe(10_000);
-  await releaseHold(operator(), placed.id);
+  await releaseHold(operator(merchant), placed.id);
   expect(await merchant.balanceCents()).toBe(10_000);
 });
 
@@ -53,9 +57,9 @@ test('of several holds the first is filled first, and the rest goes to the next'
   const first = await hold(merchant, 800);
   const second = await hold(merchant, 500);
   expect(await capturedOf(merchant)).toEqual([800, 200]);
-  await releaseHold(operator(), first.id);
+  await releaseHold(operator(merchant), first.id);
   expect([await merchant.balanceCents(), await capturedOf(merchant)]).toEqual([500, [0, 500]]);
-  await releaseHold(operator(), second.id);
+  await releaseHold(operator(merchant), second.id);
   expect(await merchant.balanceCents()).toBe(1_000);
 });
 
@@ -64,7 +68,7 @@ test('a hold whose whole share goes to the next moves no money', async () => {
   await merchant.receive(300);
   const first = await hold(merchant, 300);
   await hold(merchant, 900);
-  await releaseHold(operator(), first.id);
+  await releaseHold(operator(merchant), first.id);
   expect([await merchant.balanceCents(), await capturedOf(merchant)]).toEqual([0, [0, 300]]);
 });
 
@@ -74,13 +78,17 @@ test('an open hold blocks the deletion, also of an empty operation', async () =>
     name: 'Filial',
     requestKey: crypto.randomUUID(),
   });
-  const placed = await placeHold(operator(), { operationId: other.id, amountCents: 1, reason: 'look at it' });
+  const placed = await placeHold(operator(merchant), {
+    operationId: other.id,
+    amountCents: 1,
+    reason: 'look at it',
+  });
   const refused = await merchant.call('DELETE', `/operations/${other.id}`, {});
   expect([refused.status, refused.body.code]).toEqual([400, 'operation_on_hold']);
-  await releaseHold(operator(), placed.id);
+  await releaseHold(operator(merchant), placed.id);
   expect((await merchant.call('DELETE', `/operations/${other.id}`, {})).status).toBe(200);
   await expect(
-    placeHold(operator(), { operationId: other.id, amountCents: 1, reason: 'too late' }),
+    placeHold(operator(merchant), { operationId: other.id, amountCents: 1, reason: 'too late' }),
   ).rejects.toThrow('deleted');
 });
 
@@ -100,7 +108,7 @@ test('holds and transfers at once never take the same cent', async () => {
 test('who placed and released a hold, and why, stays on record', async () => {
   const merchant = await service.newMerchant();
   const placed = await hold(merchant, 100);
-  await releaseHold(operator(), placed.id);
+  await releaseHold(operator(merchant), placed.id);
   const rows = await service.database.admin(
     'SELECT actor, action, reason FROM audit WHERE account_id = $1 ORDER BY id',
     [merchant.ownerId],

@@ -21,7 +21,7 @@ afterAll(async () => {
   expect(wrong).toEqual([]);
 });
 
-const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
+const operator = (merchant: Merchant): Operator => ({ ...service.cellOf(merchant), actor: 'tester' });
 
 interface Line {
   id: string;
@@ -97,12 +97,12 @@ test('a merchant’s day: each movement is one line, each fee another, and the l
   const refused = (await merchant.transfer({ amountCents: 1000 })).body;
   await service.simulator.behave({});
   expect(refused.paymentId).toBeDefined();
-  const held = await placeHold(operator(), {
+  const held = await placeHold(operator(merchant), {
     operationId: merchant.operationId,
     amountCents: 500,
     reason: 'an order of the court',
   });
-  await releaseHold(operator(), held.id);
+  await releaseHold(operator(merchant), held.id);
   await service.simulator.control('POST', `/control/payouts/${sent.id.replaceAll('-', '')}/return`, {
     amountCents: 300,
   });

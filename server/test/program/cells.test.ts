@@ -1,10 +1,9 @@
 import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';
 import type { Runtime } from '../../src/compose/runtime.ts';
-import { verify } from '../../src/ledger/verify.ts';
-import { paymentIdFor } from '../../src/request-keys/idempotency.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
 
@@ -103,15 +102,44 @@ test('the events of each account, without gaps', async () => {
   }
 });
 
+test('requests of every cell are in the log of their account', async () => {
+  for (const [at, merchant] of merchants.entries()) {
+    const id = (await merchant.call('GET', '/account')).headers.get('x-request-id');
+    const logged = `SELECT FROM ${cells[at]?.cell}.request_log WHERE request_id = $1`;
+    await until(async () => (await service.database.admin(logged, [id])).length === 1);
+  }
+});
+
 test('verify, each cell by itself', async () => {
   for (const cell of cells) {
-    const result = await verify(cell, {
-      accountId: null,
-      full: true,
-      anchor: null,
-      idOf: (account, requestKey) => paymentIdFor(service.runtime.identity, account, requestKey),
-    });
+    const result = await verifiedCell(cell);
     expect(result.checks.filter(({ ok }) => !ok)).toEqual([]);
     expect(Math.max(...result.checks.map(({ examined }) => examined))).toBeGreaterThan(3);
   }
+});
+
+test('verify finds a chain that stands outside the cell of its account, the installation’s own as well', async () => {
+  const { admin } = service.database;
+  const stray = merchants[2]?.ownerId;
+  const own = '00000000-0000-0000-0000-000000000000';
+  await admin(`INSERT INTO vintem_2.balance SELECT * FROM vintem_3.balance WHERE account_id = $1 LIMIT 1`, [
+    stray,
+  ]);
+  const columns = (
+    await admin<{ name: string }>(
+      `SELECT attname AS name FROM pg_attribute WHERE attrelid = 'vintem.balance'::regclass AND attnum > 2 AND NOT attisdropped`,
+    )
+  ).map(({ name }) => name);
+  await admin(
+    `INSERT INTO vintem_2.balance SELECT $1, $1, ${columns.join(', ')} FROM vintem_3.balance WHERE account_id = $2 LIMIT 1`,
+    [own, stray],
+  );
+  const found = await Promise.all(cells.map((cell) => verifiedCell(cell)));
+  const strays = found.map(({ checks }) =>
+    checks
+      .flatMap(({ violations }) => violations)
+      .filter(({ fault }) => fault === 'a chain outside the cell of its account')
+      .map(({ accountId }) => accountId),
+  );
+  expect(strays).toEqual([[], [own, stray], []]);
 });

@@ -1,6 +1,6 @@
 import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { endsAt } from '../../src/closes/day.ts';
 import { closeDays } from '../../src/closes/step.ts';
@@ -31,7 +31,7 @@ const closesOfConnection = () =>
 const faults = async () => {
   const found = await Promise.all(
     cells.map(async (cell) =>
-      (await violationsOfBooks({ ...service, runtime: cell })).map(({ number }) => `${cell.cell} ${number}`),
+      (await verifiedCell(cell)).checks.filter(({ ok }) => !ok).map(({ number }) => `${cell.cell} ${number}`),
     ),
   );
   return found.flat();

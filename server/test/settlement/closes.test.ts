@@ -52,7 +52,7 @@ function kit() {
       clock.skip(startsAt(inDays(days)) + dayMs / 2 - Date.now());
       const movement = { kind: 'credit', amountCents, feeCents: 0 } as const;
       const chain = { accountId: ownerId, chainId: operationId };
-      await createTill({ ...service.runtime, clock }).submit(posting(chain, movement));
+      await createTill({ ...service.cellOf({ ownerId }), clock }).submit(posting(chain, movement));
     },
     closesOf: async (operationId: string): Promise<string[]> => {
       const all = await service.database.admin<Record<string, string>>(
@@ -144,8 +144,8 @@ describe('the daily close of an operation', () => {
 
   test('is not written by a process that was held up with the first day of all until another closed a later one', async () => {
     const { service } = shared;
-    const { runtime } = service;
     const { ownerId, operationId, receive } = await service.newMerchant();
+    const runtime = service.cellOf({ ownerId });
     await receive(1_000);
     const before = { accountId: ownerId, chainId: '00000000-0000-0000-0000-000000000000' };
     const chains = await findChainsToClose(runtime.sql, before, 10);

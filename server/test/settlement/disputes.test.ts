@@ -89,7 +89,7 @@ async function completes(
   const { clock } = service.runtime;
   const line = { id: txid(refundId), rtrId: null, amountCents, at: clock.now(), status: 'settled' } as const;
   await applyRefund(
-    service.runtime,
+    service.cellOf(merchant),
     {
       accountId: merchant.ownerId,
       refundId,
@@ -262,7 +262,7 @@ describe('a dispute', () => {
     const [hold] = await service.database.admin<{ id: string }>('SELECT id FROM hold WHERE account_id = $1', [
       merchant.ownerId,
     ]);
-    await releaseHold({ ...service.runtime, actor: 'tester' }, hold?.id as string);
+    await releaseHold({ ...service.cellOf(merchant), actor: 'tester' }, hold?.id as string);
     await completes(merchant, id, refundId, 500);
     expect(await columns(merchant)).toBe('6500 0 0 0');
   });

@@ -201,11 +201,13 @@ describe('a transfer of which the provider says for a day only that it does not 
   async function work(provider: Provider, aheadMs: number): Promise<void> {
     await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
     await service.database.admin(`UPDATE query_slot SET lease_until = now() - interval '1 hour'`);
-    const followUp = createFollowUp(later(service.runtime, aheadMs), provider);
-    await followUp.stepSends();
-    await followUp.idle();
-    while (await followUp.stepQueries());
-    await followUp.idle();
+    for (const cell of service.runtime.cells.all()) {
+      const followUp = createFollowUp(later(cell, aheadMs), provider);
+      await followUp.stepSends();
+      await followUp.idle();
+      while (await followUp.stepQueries());
+      await followUp.idle();
+    }
   }
   const second = 1_000;
   const hour = 3_600 * second;

@@ -24,13 +24,16 @@ afterAll(async () => {
   expect(wrong).toEqual([]);
 });
 
-const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
+const operator = (ownerId: string): Operator => ({ ...service.cellOf({ ownerId }), actor: 'tester' });
 
 const resolve = (incident: IncidentView | undefined, action: Action) =>
-  resolveIncident(operator(), incident?.id ?? '', { action, reason: 'seen and decided' });
+  resolveIncident(operator(incident?.accountId ?? ''), incident?.id ?? '', {
+    action,
+    reason: 'seen and decided',
+  });
 
 const openOf = async (merchant: Merchant, kind?: string): Promise<IncidentView[]> =>
-  (await listIncidents(service.runtime, merchant.ownerId)).filter(
+  (await listIncidents(service.cellOf(merchant), merchant.ownerId)).filter(
     (one) => one.state === 'open' && (kind === undefined || one.kind === kind),
   );
 
@@ -76,7 +79,7 @@ const hear = (
   news: Partial<Extract<Observed['observation'], { from: 'webhook' }>>,
 ) =>
   applyOutcome(
-    service.runtime,
+    service.cellOf(merchant),
     {
       accountId: merchant.ownerId,
       paymentId,
@@ -175,7 +178,7 @@ test('none leaves the money in suspense, with an incident that says who looked a
   const id = await paidOddly(merchant, 1_000, 700);
   const [incident] = await openOf(merchant);
   await resolve(incident, 'none');
-  expect(await showIncident(service.runtime, incident?.id ?? '')).toMatchObject({
+  expect(await showIncident(service.cellOf(merchant), incident?.id ?? '')).toMatchObject({
     state: 'resolved',
     resolution: { action: 'none', reason: 'seen and decided', actor: 'tester' },
   });
@@ -245,7 +248,7 @@ test('what came for a deleted operation goes to the main one, or is written off'
     },
   ];
   await applyOutcome(
-    service.runtime,
+    service.cellOf(merchant),
     {
       accountId: merchant.ownerId,
       paymentId: charge.id,
@@ -456,7 +459,10 @@ test('every resolution is on record, with who and why', async () => {
   await paidOddly(merchant, 1_000, 700);
   const [incident] = await openOf(merchant);
   await expect(
-    resolveIncident(operator(), incident?.id ?? '', { action: 'credit', reason: ' ' }),
+    resolveIncident(operator(incident?.accountId ?? ''), incident?.id ?? '', {
+      action: 'credit',
+      reason: ' ',
+    }),
   ).rejects.toThrow('a reason');
   await resolve(incident, 'credit');
   const rows = await service.database.admin(

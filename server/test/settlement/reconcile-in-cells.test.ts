@@ -1,7 +1,7 @@
 import { addCells } from '@vintem/testkit/cells.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { deliver, receivedItem } from '@vintem/testkit/settlement.ts';
-import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Runtime } from '../../src/compose/runtime.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
@@ -35,7 +35,9 @@ const pay = (id: string) =>
   service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`);
 
 const faults = async () =>
-  (await Promise.all(cells.map((runtime) => violationsOfBooks({ ...service, runtime })))).flat();
+  (await Promise.all(cells.map((cell) => verifiedCell(cell)))).flatMap(({ checks }) =>
+    checks.filter(({ ok }) => !ok),
+  );
 
 const suspenseOf = async (cell: string) =>
   service.database.admin<{ suspense: string; reference: string }>(

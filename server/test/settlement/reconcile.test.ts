@@ -20,7 +20,11 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const operator = (): Operator => ({ ...service.runtime, actor: 'tester' });
+const operator = (): Operator => ({
+  ...service.runtime,
+  everyCell: service.runtime.cells.all().map(({ sql }) => sql),
+  actor: 'tester',
+});
 
 const compare = (accountId: string | null = null) =>
   reconcile(service.runtime, operator(), { accountId, sinceMs: null });

@@ -60,7 +60,7 @@ const answered = (
   report: Partial<RefundReport>,
   { aheadMs = 0 } = {},
 ) => {
-  const runtime = later(service.runtime, aheadMs);
+  const runtime = later(service.cellOf(merchant), aheadMs);
   const found: RefundReport = {
     providerId: refund.replaceAll('-', ''),
     rtrId: null,
@@ -132,7 +132,7 @@ const books = async ({ merchant }: Refunded) => {
 };
 
 const resolve = async ({ merchant }: Refunded, action: Action) => {
-  const operator = { ...later(service.runtime, 26 * hour), actor: 'tester' };
+  const operator = { ...later(service.cellOf(merchant), 26 * hour), actor: 'tester' };
   const open = (await listIncidents(operator, merchant.ownerId)).filter(({ state }) => state === 'open');
   expect(open).toHaveLength(1);
   return resolveIncident(operator, open[0]?.id ?? '', { action, reason: 'looked at the bank statement' });

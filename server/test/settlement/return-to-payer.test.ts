@@ -30,10 +30,13 @@ afterAll(async () => {
 
 const minute = 60_000;
 const until = (holds: () => Promise<boolean>) => untilWithin(holds, 300_000);
-const operator = (aheadMs = 0) => ({ ...later(service.runtime, aheadMs), actor: 'tester' });
+const operator = (ownerId: string, aheadMs = 0) => ({
+  ...later(service.cellOf({ ownerId }), aheadMs),
+  actor: 'tester',
+});
 
 const openOf = async (merchant: Merchant): Promise<IncidentView[]> =>
-  (await listIncidents(operator(), merchant.ownerId)).filter(({ state }) => state === 'open');
+  (await listIncidents(operator(merchant.ownerId), merchant.ownerId)).filter(({ state }) => state === 'open');
 
 const control = (path: string, body?: object) => service.simulator.control('POST', path, body);
 
@@ -68,8 +71,8 @@ async function odd(merchant: Merchant, charge: string): Promise<Odd> {
   return { merchant, charge, incident };
 }
 
-const resolve = ({ id }: Pick<IncidentView, 'id'>, action: Action, aheadMs = 0) =>
-  resolveIncident(operator(aheadMs), id, { action, reason: 'looked at the bank statement' });
+const resolve = ({ id, accountId }: Pick<IncidentView, 'id' | 'accountId'>, action: Action, aheadMs = 0) =>
+  resolveIncident(operator(accountId, aheadMs), id, { action, reason: 'looked at the bank statement' });
 
 const refundsOf = async ({ merchant, charge }: Odd) =>
   (await merchant.call('GET', `/payments/${charge}/refunds`)).body.refunds;
@@ -155,7 +158,7 @@ describe('a person returns', () => {
       returns: [],
     };
     await applyOutcome(
-      service.runtime,
+      service.cellOf(merchant),
       {
         accountId: merchant.ownerId,
         paymentId: charge.id,
@@ -205,7 +208,7 @@ describe('a person returns', () => {
     };
     const { ownerId: accountId, operationId } = merchant;
     await applyOutcome(
-      service.runtime,
+      service.cellOf(merchant),
       {
         accountId,
         paymentId: sent.id,
@@ -311,7 +314,7 @@ describe('a return to the payer', () => {
     expect(await reservedCents(made.merchant)).toBe(0);
     const report = (found: Partial<RefundReport>) =>
       applyRefund(
-        service.runtime,
+        service.cellOf(made.merchant),
         {
           accountId: made.merchant.ownerId,
           refundId: refund.id,
@@ -366,12 +369,12 @@ describe('a return to the payer', () => {
     const made = await makers.second_payment();
     const before = await books(made);
     const endToEnd = made.incident.reference.split(':')[2];
-    await pauseWithdrawals(operator(), 'the provider is being looked at');
+    await pauseWithdrawals({ ...service.runtime, actor: 'tester' }, 'the provider is being looked at');
     await resolve(made.incident, 'return');
     await control(`/control/charges/${made.charge}/return`, { amountCents: 700, endToEnd });
     await until(async () => (await openOf(made.merchant)).some(({ kind }) => kind === 'debit'));
     expect(await refundsOf(made)).toMatchObject([{ status: 'unknown' }]);
-    await resumeWithdrawals(operator());
+    await resumeWithdrawals({ ...service.runtime, actor: 'tester' });
     const refund = await ended(made, 'failed');
     expect(await journalsOf(service, refund.id)).toEqual(['suspenseReserve', 'suspenseRelease']);
     expect(await atProvider(made)).toEqual([]);
@@ -407,7 +410,7 @@ describe('a return to the payer', () => {
     await resolve(made.incident, 'return');
     const refund = await ended(made, 'completed');
     await applyRefund(
-      service.runtime,
+      service.cellOf(made.merchant),
       {
         accountId: made.merchant.ownerId,
         refundId: refund.id,
@@ -438,8 +441,10 @@ describe('a return to the payer', () => {
 
 describe('the rule of an account', () => {
   const rule = (merchant: Merchant, change: Partial<ReturnRule>) =>
-    setReturnRule(operator(), merchant.ownerId, change);
-  const step = (aheadMs: number) => stepPayerReturns(later(service.runtime, aheadMs));
+    setReturnRule(operator(merchant.ownerId), merchant.ownerId, change);
+  const step = async (aheadMs: number) => {
+    for (const cell of service.runtime.cells.all()) await stepPayerReturns(later(cell, aheadMs));
+  };
 
   test.each([
     ['never', 'second_payment', false],
@@ -460,7 +465,7 @@ describe('the rule of an account', () => {
     await step(11 * minute);
     expect(await refundsOf(made)).toHaveLength(goes ? 1 : 0);
     if (!goes) return;
-    const [shown] = await listIncidents(operator(), merchant.ownerId);
+    const [shown] = await listIncidents(operator(merchant.ownerId), merchant.ownerId);
     expect(shown?.resolution).toMatchObject({ action: 'return', actor: 'rule' });
   });
 
@@ -472,12 +477,14 @@ describe('the rule of an account', () => {
     expect(await refundsOf(kept)).toEqual([]);
     const other = await odd(kept.merchant, kept.charge);
     const { incident } = other;
-    const { keptAt } = await keepIncident(operator(), incident.id, 'the payer called');
+    const { keptAt } = await keepIncident(operator(incident.accountId), incident.id, 'the payer called');
     expect(keptAt).not.toBeNull();
     await step(60 * minute);
     expect(await refundsOf(other)).toEqual([]);
     const race = { action: 'return', reason: 'rule of the account', byRule: true } as const;
-    await expect(resolveIncident(operator(), incident.id, race)).rejects.toThrow(/keeps its money/);
+    await expect(resolveIncident(operator(incident.accountId), incident.id, race)).rejects.toThrow(
+      /keeps its money/,
+    );
     await behaviour('refuse-in-answer');
     await resolve(incident, 'return');
     await ended(kept, 'failed');

@@ -29,6 +29,8 @@ import { createTransfer } from '../../src/transfers/create.ts';
 
 let service: Service;
 let simulator: Provider;
+/** Of the merchant at hand. */
+let cell: Runtime;
 beforeAll(async () => {
   service = await openService({ worker: false });
   simulator = service.runtime.providers.get('simulator') as Provider;
@@ -49,12 +51,13 @@ beforeEach(async () => {
 
 async function withMoney(amountCents = 5000): Promise<Merchant> {
   const merchant = await service.newMerchant();
+  cell = service.cellOf(merchant);
   await merchant.receive(amountCents);
   return merchant;
 }
 const seen = async (id: string) => (await service.simulator.payout(id))?.timesReceived ?? 0;
 /** What a worker of another process does until nothing is due. */
-async function work(runtime: Runtime = service.runtime, provider: Provider = simulator): Promise<void> {
+async function work(runtime: Runtime = cell, provider: Provider = simulator): Promise<void> {
   const followUp = createFollowUp(runtime, provider);
   await followUp.stepSends();
   await followUp.idle();
@@ -89,14 +92,14 @@ describe('an attempt', () => {
     const merchant = await withMoney();
     let aheadMs = 0;
     const clock = {
-      ...service.runtime.clock,
-      monotonicMs: () => service.runtime.clock.monotonicMs() + aheadMs,
+      ...cell.clock,
+      monotonicMs: () => cell.clock.monotonicMs() + aheadMs,
     };
-    const slow = atCommit(service.runtime.sql, async (commit) => {
+    const slow = atCommit(cell.sql, async (commit) => {
       await commit();
       aheadMs = 7_000;
     });
-    const runtime = { ...service.runtime, clock, till: createTill({ ...service.runtime, clock, sql: slow }) };
+    const runtime = { ...cell, clock, till: createTill({ ...cell, clock, sql: slow }) };
     const { payment } = await createTransfer(
       runtime,
       await callerOf(service, merchant),
@@ -106,7 +109,7 @@ describe('an attempt', () => {
     await until(async () => (await intentOf(service, payment.id))?.state === 'ready');
     expect(await seen(payment.id)).toBe(0);
     expect(await intentOf(service, payment.id)).toMatchObject({ attempt: 0 });
-    await work(later(service.runtime, 60_000));
+    await work(later(cell, 60_000));
     expect(await statusOf(service, payment.id)).toBe('cancelled');
     expect(await reservedCents(merchant)).toBe(0);
   });
@@ -114,11 +117,11 @@ describe('an attempt', () => {
   test('whose COMMIT got no answer still belongs to its owner, and is sent once', async () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'complete');
-    const lost = atCommit(service.runtime.sql, async (commit) => {
+    const lost = atCommit(cell.sql, async (commit) => {
       await commit();
       throw new CommitUnknown('the answer was lost');
     });
-    await work({ ...service.runtime, till: createTill({ ...service.runtime, sql: lost }) });
+    await work({ ...cell, till: createTill({ ...cell, sql: lost }) });
     await until(async () => (await statusOf(service, id)) === 'completed');
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
   });
@@ -132,13 +135,13 @@ describe('an attempt', () => {
          due_at = now() + interval '15 s' WHERE payment_id = $1`,
       [id],
     );
-    await work(later(service.runtime, 14_000));
+    await work(later(cell, 14_000));
     expect(await intentOf(service, id)).toMatchObject({ state: 'sending' });
-    await work(later(service.runtime, 16_000));
+    await work(later(cell, 16_000));
     expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting', attempt: 1 });
     expect(await seen(id)).toBe(0);
     // Two queries ten seconds apart did not find it: the same id goes out, and comes once.
-    for (const second of [22, 33, 45, 60]) await work(later(service.runtime, second * 1000));
+    for (const second of [22, 33, 45, 60]) await work(later(cell, second * 1000));
     await until(async () => (await statusOf(service, id)) === 'pending');
     expect(await service.simulator.payout(id)).toMatchObject({ timesReceived: 1, timesAccepted: 1 });
     expect(await reservedCents(merchant)).toBe(1000);
@@ -148,16 +151,16 @@ describe('an attempt', () => {
     const merchant = await withMoney();
     const id = await leave(service, merchant, 'lose-answer');
     await service.simulator.behave({ query: 'not-found', webhook: 'drop' });
-    for (const second of [0, 7, 18, 30, 45]) await work(later(service.runtime, second * 1000));
+    for (const second of [0, 7, 18, 30, 45]) await work(later(cell, second * 1000));
     expect(await seen(id)).toBe(2);
     expect(await intentOf(service, id)).toMatchObject({ state: 'awaiting', attempt: 2, known: true });
     // However long it is not found: nothing is sent, nothing is released.
-    for (const minute of [2, 5, 10, 30, 90]) await work(later(service.runtime, minute * 60_000));
+    for (const minute of [2, 5, 10, 30, 90]) await work(later(cell, minute * 60_000));
     expect(await seen(id)).toBe(2);
     expect(await statusOf(service, id)).toBe('unknown');
     expect(await reservedCents(merchant)).toBe(1000);
     await service.simulator.behave({});
-    await work(later(service.runtime, 5 * 3_600_000));
+    await work(later(cell, 5 * 3_600_000));
     expect(await statusOf(service, id)).toBe('completed');
     expect(await journalsOf(service, id)).toEqual(['reserve', 'complete']);
   });
@@ -194,7 +197,7 @@ describe('a word that comes late', () => {
       returns: [],
     } as const;
     await applyOutcome(
-      service.runtime,
+      cell,
       {
         accountId: merchant.ownerId,
         paymentId: body.id,
@@ -202,11 +205,11 @@ describe('a word that comes late', () => {
         connection: 'simulator',
         observation: {
           from: 'send',
-          fence: service.runtime.ids.uuid(),
+          fence: cell.ids.uuid(),
           outcome: { outcome: 'accepted', report: { ...report, returns: [] } },
         },
       },
-      service.runtime.clock.monotonicMs() + 15_000,
+      cell.clock.monotonicMs() + 15_000,
     );
     expect(await incidentsOf(service, body.id)).toMatchObject([{ kind: 'contradiction' }]);
     expect((await merchant.transfer()).body).toMatchObject({ statusCode: 403, code: 'withdrawals_blocked' });
@@ -229,7 +232,7 @@ describe('one transfer', () => {
         return simulator.sendPayout(instruction);
       },
     };
-    const followUp = createFollowUp(withProvider(service.runtime, provider), provider);
+    const followUp = createFollowUp(withProvider(cell, provider), provider);
     await followUp.stepSends();
     await until(async () => (await statusOf(service, good)) === 'completed');
     const last = await leave(service, merchant, 'complete');
@@ -246,8 +249,8 @@ describe('one transfer', () => {
 
 describe('sends that the adapter limits', () => {
   test('are never more at once than it allows, over all processes, and no process polls for a slot', async () => {
-    const { runtime } = service;
     const merchant = await withMoney(20_000);
+    const runtime = cell;
     let [underWay, most] = [0, 0];
     const limited = createEfiProvider({
       connection: 'simulator',
@@ -323,8 +326,8 @@ describe('a provider that asks for a rest', () => {
     ['with a 429', () => ({ outcome: 'unclear', cause: 'rateLimited', detail: '429', retryAfterMs: 60_000 })],
   ];
   test.each(answers)('%s gets no further send of any process before it is over', async (_, answer) => {
-    const { runtime } = service;
     const merchant = await withMoney();
+    const runtime = cell;
     const sent: string[] = [];
     const provider = {
       ...simulator,
@@ -353,8 +356,8 @@ describe('a provider that asks for a rest', () => {
   });
 
   test('keeps no abandoned transfer from being taken over, since that sends nothing', async () => {
-    const { runtime } = service;
     const id = await leave(service, await withMoney(), 'complete');
+    const runtime = cell;
     const sendPayout = async () => {
       throw new Error('sent although every slot rests');
     };
@@ -387,8 +390,8 @@ describe('an open breaker', () => {
     )[0];
 
   test('is closed by a worker’s probe although another process accepts and takes its turns', async () => {
-    const { runtime } = service;
     const merchant = await withMoney();
+    const runtime = cell;
     await service.database.admin(
       `INSERT INTO breaker (connection, call, open, probe_at, changed_at)
        VALUES ('simulator', 'payout', true, now() - interval '1 s', now()) ON CONFLICT DO NOTHING`,
@@ -408,8 +411,8 @@ describe('a repeat', () => {
     const merchant = await withMoney();
     const caller = await callerOf(service, merchant);
     const order = orderTo('complete');
-    const first = await createTransfer(service.runtime, caller, order);
-    const gone = { ...service.runtime, providers: new Map<string, Provider>() };
+    const first = await createTransfer(cell, caller, order);
+    const gone = { ...cell, providers: new Map<string, Provider>() };
     const again = await createTransfer(gone, caller, order);
     expect(again).toMatchObject({ replayed: true, payment: { id: first.payment.id } });
     await expect(createTransfer(gone, caller, orderTo('complete'))).rejects.toMatchObject({
@@ -423,7 +426,7 @@ async function sentAndUnheard(count: number) {
   const merchant = await withMoney(40_000);
   await service.simulator.behave({ webhook: 'drop' });
   const ids = await Promise.all(Array.from({ length: count }, () => leave(service, merchant, 'complete')));
-  const followUp = createFollowUp(service.runtime, simulator);
+  const followUp = createFollowUp(cell, simulator);
   while (await followUp.stepSends());
   await followUp.idle();
   await until(async () => (await Promise.all(ids.map(seen))).every((times) => times === 1));
@@ -449,10 +452,10 @@ async function sentAndUnheard(count: number) {
     },
   };
   let aheadMs = 60_000;
-  const now = () => service.runtime.clock.now() + aheadMs;
-  const clock = { ...service.runtime.clock, now };
-  const till = tillAt(service.runtime.till, now);
-  const runtime = withProvider({ ...service.runtime, clock, till }, provider);
+  const now = () => cell.clock.now() + aheadMs;
+  const clock = { ...cell.clock, now };
+  const till = tillAt(cell.till, now);
+  const runtime = withProvider({ ...cell, clock, till }, provider);
   const asking = createFollowUp(runtime, provider);
   const step = async (passesMs = 1_000) => {
     aheadMs += passesMs;

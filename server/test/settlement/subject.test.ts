@@ -16,8 +16,9 @@ let operator: SubjectOperator;
 
 beforeAll(async () => {
   service = await openService();
-  operator = { ...service.runtime, actor: 'ana' };
-  [merchant, other] = await Promise.all([service.newMerchant(), service.newMerchant()]);
+  merchant = await service.newMerchant();
+  operator = { ...service.cellOf(merchant), actor: 'ana' };
+  other = await service.newMerchant(service.cellOf(merchant));
   await Promise.all([merchant.receive(20_000), other.receive(20_000)]);
 });
 afterAll(() => service?.close());
@@ -36,7 +37,7 @@ const inYears = (years: number): SubjectOperator => ({
 });
 const audits = () =>
   service.database.admin<{ action: string; detail: object; text: string }>(
-    `SELECT action, detail, audit::text AS text FROM vintem.audit WHERE action LIKE 'subject.%' ORDER BY id`,
+    `SELECT action, detail, audit::text AS text FROM audit WHERE action LIKE 'subject.%' ORDER BY id`,
   );
 
 const ends = (id: string, status: string) =>
@@ -80,8 +81,7 @@ test('a receiver is found by the Pix key, which stands sealed in the database', 
 
 test('what is older than its time names nobody any more; journals, hashes and amounts stay', async () => {
   const payments = [await paidCharge('Bia Reis'), await paidCharge('Bia Reis')];
-  const journals = () =>
-    service.database.admin(`SELECT * FROM vintem.journal ORDER BY account_id, chain_id, seq`);
+  const journals = () => service.database.admin(`SELECT * FROM journal ORDER BY account_id, chain_id, seq`);
   const refund = await merchant.call('POST', `/payments/${payments[0]}/refunds`, {
     requestKey: crypto.randomUUID(),
     amountCents: 1,
@@ -102,7 +102,7 @@ test('what is older than its time names nobody any more; journals, hashes and am
   expect(await anonymise(5)).toEqual({ anonymised: 2, open: 0, kept: 0, keptUntil: null });
   expect(await exportSubject(operator, byName('Bia Reis'))).toEqual([]);
   for (const id of payments) {
-    const [row] = await service.database.admin(`SELECT * FROM vintem.payment WHERE id = $1`, [id]);
+    const [row] = await service.database.admin(`SELECT * FROM payment WHERE id = $1`, [id]);
     const payer_name = expect.stringMatching(/^anonymised-/);
     expect(row).toMatchObject({ payer_name, description: '', metadata: null });
     expect(JSON.stringify(row)).not.toContain('Bia');

@@ -18,7 +18,7 @@ const day = 24 * hour;
 
 let service: Service;
 let clock: ShiftedClock;
-let outgoing: Outgoing;
+let outgoing: Outgoing[];
 let mailDir: string;
 const receivers: Receiver[] = [];
 const extra: Outgoing[] = [];
@@ -30,10 +30,10 @@ beforeAll(async () => {
   });
   clock = shiftedClock();
   mailDir = mkdtempSync(join(tmpdir(), 'vintem-mail-'));
-  outgoing = runDeliveries(runtime(), () => true);
+  outgoing = deliver();
 });
 afterAll(async () => {
-  await outgoing.stop();
+  for (const one of outgoing) await one.stop();
   await service.close();
   rmSync(mailDir, { recursive: true, force: true });
 });
@@ -43,7 +43,7 @@ afterEach(async () => {
 });
 
 /** The process that delivers, days ahead if need be. Accounts count as live ones, but may be reached on loopback. */
-function runtime(): Runtime {
+function runtime(cell: Runtime = service.runtime): Runtime {
   const addresses: Addresses = {
     ...service.runtime.addresses,
     checkUrl: (url) => service.runtime.addresses.checkUrl(url, { test: true }),
@@ -53,8 +53,12 @@ function runtime(): Runtime {
     { smtpUrl: null, mailFrom: null, dataDir: mailDir, defaultLanguage: 'en' },
     { clock, ids: service.runtime.ids, sql: service.runtime.sql },
   );
-  return { ...service.runtime, clock, addresses, mail };
+  return { ...cell, clock, addresses, mail };
 }
+
+/** What one such process delivers of every cell. */
+const deliver = (): Outgoing[] =>
+  service.runtime.cells.all().map((cell) => runDeliveries(runtime(cell), () => true));
 
 async function listening(fields: object = {}, { live = false } = {}) {
   const merchant = await service.newMerchant();
@@ -379,10 +383,7 @@ test("first attempts of one payment's events begin in order, each after the one 
 });
 
 test('two processes deliver together: nothing is skipped, nothing is sent twice', async () => {
-  extra.push(
-    runDeliveries(runtime(), () => true),
-    runDeliveries(runtime(), () => true),
-  );
+  extra.push(...deliver(), ...deliver());
   const all = await Promise.all([0, 1, 2, 3].map(() => listening()));
   for (let n = 0; n < 25; n++) {
     await Promise.all(all.map(({ merchant }) => rename(merchant, `Loja ${n} z`)));
@@ -425,8 +426,8 @@ test('a transfer that stays unknown for 15 minutes is reported once', async () =
   for (const looks of [1, 2, 3]) {
     clock.skip(looks === 1 ? 0 : 61_000);
     await Promise.all([
-      createUnknownTransferAlerts(runtime()).step(),
-      createUnknownTransferAlerts(runtime()).step(),
+      createUnknownTransferAlerts(runtime(service.cellOf(merchant))).step(),
+      createUnknownTransferAlerts(runtime(service.cellOf(merchant))).step(),
     ]);
     if (looks === 2) await until(async () => receiver.got.length === 1);
     // Time for a second one, which must not come.
@@ -448,7 +449,7 @@ test('events and deliveries are kept for 90 days', async () => {
   await until(async () => (await onlyDelivery(merchant, endpoint.id)).status === 'delivered');
   expect((await merchant.call('GET', `/events/${body.id}`)).body).toEqual(body);
   clock.skip(91 * day);
-  extra.push(runDeliveries(runtime(), () => true));
+  extra.push(...deliver());
   await until(async () => (await merchant.call('GET', `/events/${body.id}`)).status === 404);
   expect(await deliveriesOf(merchant, endpoint.id)).toEqual([]);
   expect((await merchant.call('GET', '/events')).body.events).toEqual([]);
