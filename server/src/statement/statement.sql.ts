@@ -24,8 +24,8 @@ export interface Place {
  * same place for the same instant however long the chain has become, and a later instant never an earlier place. So stretches that follow
  * each other share no journal and miss none, and a line that a slow clock posted late is in the later one.
  *
- * Each look is a subquery that gives a value. With EXISTS in its place, PostgreSQL may read the whole chain into a hash table first: it did
- * for chains above some 50,000 journals.
+ * Each look is a subquery that gives a value. With EXISTS or a join in its place, PostgreSQL may read the whole chain: it did for chains
+ * above some 50,000 journals.
  */
 const selectPlaces: Statement = {
   name: 'statement_places',
@@ -37,9 +37,9 @@ const selectPlaces: Statement = {
       SELECT h.nth, h.at, h.seq + CASE WHEN (SELECT j.posted_at < h.at FROM journal j WHERE j.account_id = $1 AND j.chain_id = $2
           AND j.seq = h.seq + h.step) THEN h.step ELSE 0 END, h.step / 2
       FROM halving h WHERE h.step > 0)
-    SELECT h.seq, coalesce(j.available_after - j.receivable_after, 0) AS "balanceCents"
-    FROM halving h LEFT JOIN journal j ON j.account_id = $1 AND j.chain_id = $2 AND j.seq = h.seq
-    WHERE h.step = 0 ORDER BY h.nth`,
+    SELECT h.seq, coalesce((SELECT j.available_after - j.receivable_after FROM journal j
+        WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq = h.seq), 0) AS "balanceCents"
+    FROM halving h WHERE h.step = 0 ORDER BY h.nth`,
 };
 
 /** Before everything that is posted, and after it. */
