@@ -36,7 +36,9 @@ it.each([
   [1_000, 25, 20, 1],
   [1_000, 25, 19, 0],
   [1_000, 0, 1_000, 0],
-  // Beyond what a double divides exactly.
+  // Products beyond what a number holds exactly.
+  [100_000_000, 99_999_999, 99_999_999, 99_999_998],
+  [99_999_999, 99_999_997, 50_000_001, 50_000_000],
   [100_000_000, 33_333_333, 99_999_999, 33_333_333],
   [100_000_000, 33_333_333, 50_000_001, 16_666_667],
 ])('of %d with a fee of %d, a refund of %d brings back %d', (received, fee, amountCents, back) => {

@@ -110,10 +110,11 @@ export function feeBackOf(
   earlier: { feeBasisCents: number; feeBackCents: number },
   amountCents: number,
 ): number {
-  const received = receivedCents(charge);
-  const doubled = 2 * (charge.providerFeeCents ?? 0) * (earlier.feeBasisCents + amountCents) + received;
-  const inAll = (doubled - (doubled % (2 * received))) / (2 * received);
-  return Math.max(0, inAll - earlier.feeBackCents);
+  // Products of two amounts, which a number does not hold exactly.
+  const received = BigInt(receivedCents(charge));
+  const product = BigInt(charge.providerFeeCents ?? 0) * BigInt(earlier.feeBasisCents + amountCents);
+  const inAll = (2n * product + received) / (2n * received);
+  return Math.max(0, Number(inAll) - earlier.feeBackCents);
 }
 
 export type RefundEvent =
