@@ -357,6 +357,7 @@ export const en: Words = {
       webhook: "the provider's notice (webhook)",
       query: 'a query to the provider',
       operator: 'a decision of the operator of the service',
+      route: 'not sent; sent over another provider account instead',
       clock: 'expired',
     },
     byKey: (name) => `API key “${name}”`,

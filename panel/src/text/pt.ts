@@ -357,6 +357,7 @@ export const pt = {
       webhook: 'aviso do provedor (webhook)',
       query: 'consulta ao provedor',
       operator: 'decisão de quem opera o serviço',
+      route: 'não enviada; seguiu por outra conta no provedor',
       clock: 'prazo encerrado',
     } as Record<string, string>,
     byKey: (name: string) => `chave de API “${name}”`,

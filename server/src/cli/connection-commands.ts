@@ -158,7 +158,7 @@ export const connectionCommands: Command[] = [
     name: 'account route',
     usage: 'OWNER_ID --charges N,N|none',
     about:
-      'the connections that new charges go to, in this order, while the breaker of its own one is open; transfers never do',
+      'the connections that new charges go to, in this order, while its own one is down and nothing was sent there; transfers never do',
     options: { charges: { type: 'string' } },
     operands: ['OWNER_ID'],
     run: async (edge, { values, operands }) => {

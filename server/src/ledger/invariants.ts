@@ -285,6 +285,7 @@ const causes: ReadonlySet<string> = new Set([
   'webhook',
   'query',
   'operator',
+  'route',
   'clock',
 ]);
 
@@ -505,7 +506,10 @@ export const invariants: readonly Invariant[] = [
     number: 20,
     name: 'only allowed transitions, and no way out of a terminal state but expired to paid',
     payment: ({ history, status }) => {
-      const states = history.map((step) => step.status);
+      const routed = history.filter(({ cause }) => cause?.by === 'route');
+      const moved = routed.find((step) => step.status !== 'unknown');
+      if (moved) return `moved to another connection while ${moved.status}`;
+      const states = history.filter((step) => !routed.includes(step)).map((step) => step.status);
       const start = states[0];
       if (start !== 'unknown' && start !== 'draft') return `begins as ${start}`;
       if (states.at(-1) !== status) return `is ${status}, and its history ends as ${states.at(-1)}`;
@@ -557,12 +561,13 @@ export const invariants: readonly Invariant[] = [
   {
     number: 23,
     name: 'no transition without a cause, and nobody approves a payment',
-    payment: ({ history }) => {
+    payment: ({ kind, history }) => {
       for (const { status, cause } of history) {
         if (!cause?.id || !causes.has(cause.by ?? '')) return `${status} without a cause`;
         if (cause.by === 'api' && !['draft', 'unknown', 'cancelled'].includes(status))
           return `${status} by a call`;
         if (cause.by === 'rule' && status !== 'cancelled') return `${status} by a rule`;
+        if (cause.by === 'route' && kind !== 'deposit') return `a ${kind} moved to another connection`;
         // Only a draft ends by itself.
         if (cause.by === 'clock' && (status !== 'cancelled' || history[0]?.status !== 'draft'))
           return `${status} by the clock`;

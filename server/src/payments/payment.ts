@@ -30,6 +30,8 @@ export type Cause =
   | { by: 'query'; id: string }
   /** An operator, audited; `id` is the incident's. */
   | { by: 'operator'; id: string }
+  /** Nothing was sent over the connection `from`, so that the charge is sent over another one. `id` is the command's. */
+  | { by: 'route'; id: string; from: string }
   /** A draft expired without confirmation; `id` is the draft's own. */
   | { by: 'clock'; id: string };
 

@@ -1,7 +1,9 @@
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { type Merchant, openService, type Service, simulatorAt, until } from '@vintem/testkit/service.ts';
-import { journalsOf, providerIdOf, reservedCents } from '@vintem/testkit/settlement.ts';
+import { intentOf, journalsOf, providerIdOf, reservedCents } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { providersOf as providersWith } from '../../src/compose/runtime.ts';
 import {
   type ConnectionDeps,
   createConnection,
@@ -9,10 +11,17 @@ import {
   routeCharges,
   setConnection,
 } from '../../src/connections/connections.ts';
+import { readConfig } from '../../src/ground/config.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import type { Intent } from '../../src/settlement/dispatch/intent.ts';
+import { intents } from '../../src/settlement/dispatch/intents.sql.ts';
+import { startSend } from '../../src/settlement/dispatch/send.ts';
+import { buildMove } from '../../src/settlement/dispatch/send-commands.ts';
 
 /**
  * A charge goes to the next connection of its account's list only where its creation was certainly not sent: while the breaker is open,
- * nothing is committed. What was committed stays where it is, whatever became of it. A payout has one connection.
+ * nothing is committed; and while no connection can be made, no byte of what was committed left. What was sent stays where it is,
+ * whatever became of it. A payout has one connection.
  */
 
 let service: Service;
@@ -161,6 +170,179 @@ test('a payout is refused while the breaker is open, and reserves nothing', asyn
   const { body } = await merchant.transfer();
   expect(await connectionOf(body.id)).toBe('simulator');
   await until(async () => (await journalsOf(service, body.id)).includes('complete'));
+});
+
+describe('a charge that was committed', () => {
+  let reached: Provider;
+  let closed: Provider;
+  beforeAll(async () => {
+    reached = service.runtime.providers.get('simulator') as Provider;
+    const config = readConfig({ SIMULATOR_URL: `http://127.0.0.1:${await freePort()}` });
+    closed = providersWith({ ...service.runtime, config }).get('simulator') as Provider;
+  });
+  beforeEach(async () => {
+    connect(reached);
+    // One call that goes through: what failed in other tests does not add up to an open breaker.
+    expect((await poor.charge()).status).toBe(201);
+  });
+
+  /** Every process of this service reaches the simulator's connection as this one does. */
+  const connect = (provider: Provider) =>
+    (service.runtime.providers as Map<string, Provider>).set('simulator', provider);
+
+  const movesOf = async (id: string): Promise<string[]> => {
+    const [row] = await service.database.admin<{ moves: string[] }>(
+      `SELECT ARRAY(SELECT step -> 'cause' ->> 'from' FROM jsonb_array_elements(history) step
+        WHERE step -> 'cause' ->> 'by' = 'route') AS moves FROM payment WHERE id = $1`,
+      [id],
+    );
+    return row?.moves ?? [];
+  };
+
+  /** Of an account without a list, so that it stays where nothing could be sent. */
+  const unsent = async (): Promise<{ owner: Merchant; id: string }> => {
+    const owner = await service.newMerchant();
+    connect(closed);
+    const { status, body } = await owner.charge({ amountCents: 900 });
+    expect([status, body.status]).toEqual([201, 'unknown']);
+    return { owner, id: body.id };
+  };
+
+  /** What whoever tries to move it has seen of it. */
+  const seen = (owner: Merchant, paymentId: string) =>
+    ({
+      accountId: owner.ownerId,
+      paymentId,
+      operationId: owner.operationId,
+      connection: 'simulator',
+      kind: 'deposit',
+    }) as const;
+
+  const move = (owner: Merchant, id: string) =>
+    service.runtime.till.submit(
+      buildMove({
+        moving: seen(owner, id),
+        candidates: ['reserva'],
+        token: service.runtime.ids.uuid(),
+        deadlineMs: service.runtime.clock.monotonicMs() + 60_000,
+      }),
+    );
+
+  /** Takes it out of sight of every worker, between two attempts. */
+  const setAside = (id: string, state = 'known = known') =>
+    until(async () => {
+      const rows = await service.database.admin(
+        `UPDATE intent SET due_at = now() + interval '1 h', ${state} WHERE payment_id = $1 AND state = 'ready' RETURNING 1`,
+        [id],
+      );
+      return rows.length === 1;
+    });
+
+  test('and of which nothing could be sent goes on to the next connection, says so, and is paid there', async () => {
+    connect(closed);
+    const { status, body } = await merchant.charge({ amountCents: 800 });
+    expect([status, body.status]).toEqual([201, 'pending']);
+    expect(body.copyPaste).not.toBe(null);
+    expect([await connectionOf(body.id), await providersOf(body.id)]).toEqual(['reserva', ['reserva']]);
+    expect(await movesOf(body.id)).toEqual(['simulator']);
+    connect(reached);
+    const reserva = simulatorAt(service.simulator.url + desks.reserva);
+    await reserva.control('POST', `/control/charges/${providerIdOf(body.id)}/pay`);
+    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
+    expect(await journalsOf(service, body.id)).toEqual(['credit']);
+    expect(await providersOf(body.id)).toEqual(['reserva']);
+  });
+
+  test('passes over a connection whose breaker is open', async () => {
+    connect(closed);
+    await opened('reserva', 'charge');
+    const { body } = await merchant.charge();
+    expect([await connectionOf(body.id), await movesOf(body.id)]).toEqual(['segunda', ['simulator']]);
+    expect(await providersOf(body.id)).toEqual(['segunda']);
+  });
+
+  test('stays where there is no list, and is sent once when the connection can be made again', async () => {
+    const { id } = await unsent();
+    connect(reached);
+    await until(async () => (await intentOf(service, id))?.state === 'awaiting');
+    expect([await connectionOf(id), await movesOf(id), await providersOf(id)]).toEqual([
+      'simulator',
+      [],
+      ['simulator'],
+    ]);
+  });
+
+  test('and whose process ended before it moved is moved by a worker, and made once', async () => {
+    const { owner, id } = await unsent();
+    await routeCharges(deps, owner.ownerId, ['reserva']);
+    await until(async () => (await intentOf(service, id))?.state === 'awaiting');
+    expect([await connectionOf(id), await movesOf(id)]).toEqual(['reserva', ['simulator']]);
+    expect(await providersOf(id)).toEqual(['reserva']);
+  });
+
+  test('waits for no probe of an open breaker where it may move', async () => {
+    const { owner, id } = await unsent();
+    await opened('simulator', 'charge');
+    await routeCharges(deps, owner.ownerId, ['reserva']);
+    connect(reached);
+    await until(async () => (await intentOf(service, id))?.state === 'awaiting');
+    expect([await connectionOf(id), await providersOf(id)]).toEqual(['reserva', ['reserva']]);
+  });
+
+  test('whose process ended after it had moved and before it was sent is sent once, by a worker', async () => {
+    const { owner, id } = await unsent();
+    await until(async () => (await move(owner, id)) !== null);
+    // Who comes later finds it gone from where it was.
+    expect(await move(owner, id)).toBe(null);
+    connect(reached);
+    await until(async () => (await intentOf(service, id))?.state === 'awaiting');
+    expect([await connectionOf(id), await movesOf(id)]).toEqual(['reserva', ['simulator']]);
+    expect(await providersOf(id)).toEqual(['reserva']);
+  });
+
+  test('is not sent by a worker that found it before it moved', async () => {
+    const { owner, id } = await unsent();
+    await setAside(id);
+    const [found] = await intents.read(service.database.sql, [owner.ownerId + id]);
+    expect((await move(owner, id))?.connection).toBe('reserva');
+    connect(reached);
+    expect(await startSend(service.runtime, { ...(found as Intent), connection: 'simulator' })).toBe(null);
+    await until(async () => (await intentOf(service, id))?.state === 'awaiting');
+    expect(await providersOf(id)).toEqual(['reserva']);
+  });
+
+  test.each<[string, string]>([
+    ['somebody is sending it', `state = 'sending', attempt = 1, lease_until = now() + interval '1 h'`],
+    ['its owner is gone', `state = 'awaiting', attempt = 1, attempt_ended_at = now()`],
+    ['the provider knows its id', `known = true`],
+    ['a repeat of it was refused', `refused = true`],
+    ['it has moved already', `connection = 'segunda'`],
+  ])('does not move while %s', async (_name, state) => {
+    const { owner, id } = await unsent();
+    await setAside(id, state);
+    expect(await move(owner, id)).toBe(null);
+    expect([await connectionOf(id), await movesOf(id)]).toEqual(['simulator', []]);
+    expect(await providersOf(id)).toEqual([]);
+  });
+
+  test('does not move after a restore: its id may have gone out in the time that was lost', async () => {
+    const { owner, id } = await unsent();
+    await setAside(id);
+    await service.database.admin('UPDATE installation SET restored_at = now()');
+    expect(await move(owner, id)).toBe(null);
+    await service.database.admin('UPDATE installation SET restored_at = NULL');
+    expect((await move(owner, id))?.connection).toBe('reserva');
+  });
+
+  test('is a payout: it stays, and is sent where it is when that can be reached', async () => {
+    connect(closed);
+    const { body } = await merchant.transfer();
+    const id = body.id ?? body.paymentId;
+    expect(body.status).toBe('unknown');
+    connect(reached);
+    await until(async () => (await journalsOf(service, id)).includes('complete'));
+    expect([await connectionOf(id), await movesOf(id)]).toEqual(['simulator', []]);
+  });
 });
 
 describe('the list', () => {

@@ -150,6 +150,13 @@ export const wantsRepeat = (intent: Intent, capabilities: Capabilities): boolean
   intent.state === 'awaiting' && intent.absences >= 2 && !intent.known && capabilities.repeatIsSafe;
 
 /**
+ * Whether its creation was certainly not sent, so that another connection may make it: no attempt counts, and the provider has said nothing
+ * of the id. A payout has one connection, whatever happens.
+ */
+export const mayMove = ({ kind, state, attempt, known, refused }: Intent): boolean =>
+  kind === 'deposit' && state === 'ready' && attempt === 0 && !known && !refused;
+
+/**
  * The owner named by `fence` begins an attempt.
  * @param lostAttempts after a restore the id may have gone out in the time that was lost: one attempt more than the row knows of
  */

@@ -7,7 +7,7 @@ import type { Refund } from '../../payments/refund.ts';
 import { refunds } from '../../payments/refunds.sql.ts';
 import type { Capabilities } from '../../provider/provider.ts';
 import { breakerKey, breakerRows, type CallKind } from './breaker.ts';
-import { type Intent, type SentKind, startAttempt, takeOver, wantsRepeat } from './intent.ts';
+import { type Intent, mayMove, type SentKind, startAttempt, takeOver, wantsRepeat } from './intent.ts';
 import { intents } from './intents.sql.ts';
 import { ProbeDue } from './probe.ts';
 
@@ -28,6 +28,8 @@ export interface SendStarted<Row> {
 
 /** While withdrawals are stopped, a first send is tried again after this time. */
 const stoppedWaitMs = 5_000;
+/** Before this time no worker claims a charge that has just moved. */
+const moverSendsWithinMs = 1_000;
 
 const calls = { deposit: 'charge', transfer: 'payout', refund: 'refund' } as const;
 
@@ -80,6 +82,8 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
       // The till decides again after a lost answer to COMMIT; here the first commit had arrived.
       if (stored.state === 'sending' && stored.fence === token) return { answer: answer(mine) };
       if (stored.state !== 'ready' && !repeat) return { answer: answer(null) };
+      // It has moved since the worker found it: the other connection sends it.
+      if (stored.connection !== intent.connection) return { answer: answer(null) };
       const wait = (dueAt: number) => ({
         answer: answer(null),
         writes: [put(intents, { ...stored, dueAt })],
@@ -130,4 +134,68 @@ export function buildTakeOver({ intent, token, deadlineMs }: SendInput): Command
       return { answer: undefined, writes: [put(intents, takeOver(stored, token, payment.status, now))] };
     },
   };
+}
+
+/** A payment of which nothing was sent, as somebody saw it; the command reads it again under the lock. */
+export type Moving = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind'>;
+
+export interface MoveInput {
+  moving: Moving;
+  /** Connections that may take the charge, in the order of the account's list. */
+  candidates: readonly string[];
+  token: string;
+  deadlineMs: number;
+}
+
+/**
+ * Moves a charge whose creation was certainly not sent to the first candidate whose breaker is closed. Nothing else of it changes, and nothing is
+ * posted: only a payment posts, and none is known. After a restore nothing is certain, since the id may have gone out in the time that was lost.
+ * @returns the intent as it stands with its new connection; null: it stays
+ */
+export function buildMove({ moving, candidates, token, deadlineMs }: MoveInput): Command<Intent | null> {
+  const { accountId, paymentId } = moving;
+  const key = paymentKey(accountId, paymentId);
+  const breakerOf = (connection: string) => breakerKey(connection, 'charge');
+  return {
+    token,
+    deadlineMs,
+    chains: [{ accountId, chainId: moving.operationId }],
+    reads: [
+      read(payments, key),
+      read(intents, key),
+      read(platform, platformKey),
+      ...candidates.map((connection) => read(breakerRows, breakerOf(connection))),
+    ],
+    eventRefs: [],
+    decide: (view, now) => {
+      const payment = view.get(payments, key);
+      const stored = view.get(intents, key);
+      // The till decides again after a lost answer to COMMIT; here the first commit had arrived.
+      if (stored?.state === 'ready' && stored.fence === token) return { answer: stored };
+      const connection = candidates.find((one) => view.get(breakerRows, breakerOf(one))?.open !== true);
+      const isCertain = view.get(platform, platformKey)?.restoredAt === null;
+      if (payment?.status !== 'unknown' || !stored || connection === undefined) return { answer: null };
+      if (!isCertain || !mayMove(stored) || stored.connection !== moving.connection) return { answer: null };
+      // Whoever moves it sends it at once; a worker does where that one is gone.
+      const moved: Intent = {
+        ...stored,
+        connection,
+        fence: token,
+        failures: 0,
+        dueAt: now + moverSendsWithinMs,
+      };
+      return {
+        answer: moved,
+        writes: [put(payments, routed(payment, stored.connection, moved, now)), put(intents, moved)],
+      };
+    },
+  };
+}
+
+/** The timeline says that it moved; its state is what it was. */
+function routed(payment: Payment, from: string, { connection, fence }: Intent, now: number): Payment {
+  const at = Math.max(now, payment.updatedAt);
+  const cause = { by: 'route', id: fence, from } as const;
+  const step = { status: payment.status, at: new Date(at).toISOString(), cause };
+  return { ...payment, connection, updatedAt: at, history: [...payment.history, step] };
 }

@@ -7,9 +7,18 @@ import { applyOutcome } from '../tracking/apply-outcome.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
 import type { OutcomeDeps } from '../tracking/outcome-deps.ts';
 import type { Breakers, CallResult } from './breaker.ts';
+import { chargeListOf } from './charge-list.sql.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { ProbeDue, withProbe } from './probe.ts';
-import { buildSendStart, buildTakeOver, callOf, type SendStarted, type StartInput } from './send-commands.ts';
+import {
+  buildMove,
+  buildSendStart,
+  buildTakeOver,
+  callOf,
+  type Moving,
+  type SendStarted,
+  type StartInput,
+} from './send-commands.ts';
 
 /** What a send needs, its outcome included. */
 export interface SendDeps extends OutcomeDeps {
@@ -51,9 +60,39 @@ export interface Sender {
 /** How long the outcome of a call may take to be stored. */
 export const applyWithinMs = 15_000;
 
-/** Sends what was committed as `sending`, and applies the outcome. @returns the payment as it is afterwards */
+/**
+ * Sends what was committed as `sending`, and applies the outcome. A charge of which nothing was sent goes on over the next connection of its
+ * account's list. @returns the payment as it is afterwards
+ */
 export async function send(deps: SendDeps, attempt: Attempt): Promise<Payment> {
-  return applyOutcome(deps, await callProvider(deps, attempt), deps.clock.monotonicMs() + applyWithinMs);
+  const observed = await callProvider(deps, attempt);
+  const payment = await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+  const moved = wasNotSent(observed) ? await moveOn(deps, { ...observed, kind: payment.kind }) : null;
+  const next = moved && (await startSend(deps, moved));
+  return next ? send(deps, { ...next, traceparent: attempt.traceparent }) : payment;
+}
+
+const wasNotSent = ({ observation }: Observed): boolean =>
+  observation.from === 'send' && observation.outcome.outcome === 'notSent';
+
+/**
+ * Moves a charge of which nothing was sent to a connection that comes after its own in the account's list and takes charges. A payout stays.
+ * @returns its intent there; null: it is tried again where it is
+ */
+async function moveOn(deps: SendDeps, unsent: Moving): Promise<Intent | null> {
+  const { accountId, paymentId, connection: from } = unsent;
+  if (unsent.kind !== 'deposit') return null;
+  const list = await chargeListOf(deps.sql, accountId);
+  const place = list.indexOf(from);
+  const candidates = list.slice(place + 1).filter((one) => deps.providers.get(one)?.capabilities.charges);
+  if (place < 0 || candidates.length === 0) return null;
+  const deadlineMs = deps.clock.monotonicMs() + applyWithinMs;
+  const moved = await deps.till.submit(
+    buildMove({ moving: unsent, candidates, token: deps.ids.uuid(), deadlineMs }),
+  );
+  if (moved)
+    deps.log.warn({ paymentId, from, to: moved.connection }, 'a charge that was not sent has moved on');
+  return moved;
 }
 
 /**
@@ -106,7 +145,9 @@ export async function applyDeferred(deps: SendDeps, observed: Observed): Promise
     await deps.clock.sleep(settlesWithinMs, deps.draining);
     if (!deps.deferredPending.delete(paymentId)) return;
   }
-  await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+  const { kind } = await applyOutcome(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
+  // The sender of the other connection finds it there.
+  if (wasNotSent(observed)) await moveOn(deps, { ...observed, kind });
 }
 
 function saysPending({ observation }: Observed): boolean {
@@ -176,7 +217,10 @@ export async function startSend(deps: SendDeps, intent: Intent): Promise<Attempt
     buildSendStart,
   );
   deps.breakers.seen(intent.connection, callOf(intent), breakerOpen);
-  if (!started) return null;
+  if (!started) {
+    if (breakerOpen) await moveOn(deps, intent);
+    return null;
+  }
   // Counted from before the commit, so the lease is shorter here than in the row.
   const leaseEndsMs = startedMs + capabilities.sendTimeoutMs + leaseMarginMs;
   const { row: payment, fence, repeat } = started;
