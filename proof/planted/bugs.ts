@@ -377,7 +377,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'money that was taken back counts as left of the Pix',
-    file: `${settlement}/disputes/hold-of-pix.ts`,
+    file: 'server/src/payments/returns.ts',
     line: '.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))',
     with: '.filter(({ posted, pix }) => !posted && (pix === null || pix === endToEnd))',
     rig: 'suite',

@@ -237,11 +237,10 @@ export class Memory {
 
   /** As `refund_sum` adds it up. */
   #refundSum(): RefundSum | undefined {
-    const { payment, refunds, returns } = this.stored;
+    const { payment, refunds } = this.stored;
     if (!payment) return undefined;
     const asked = refunds.filter((one) => one.reason === 'requested' && one.status !== 'failed');
-    const taken = returns.filter((one) => one.posted && (one.pix === null || one.pix === payment.endToEnd));
-    const takenCents = [...asked, ...taken].reduce((sum, one) => sum + one.amountCents, 0);
+    const takenCents = asked.reduce((sum, one) => sum + one.amountCents, 0);
     const bringBack = asked.filter(({ feeBackCents }) => feeBackCents !== null);
     const feeBasisCents = bringBack.reduce((sum, one) => sum + one.amountCents, 0);
     const feeBackCents = bringBack.reduce((sum, one) => sum + (one.feeBackCents ?? 0), 0);

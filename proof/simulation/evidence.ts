@@ -28,6 +28,7 @@ type Lines = Record<(typeof lineAccounts)[number], number>;
 const tables = [
   'account',
   'balance',
+  'dispute',
   'event',
   'hold',
   'incident',
@@ -78,6 +79,8 @@ export function createMirror(db: Database): Mirror {
       const intents = read<IntentRow>('intent');
       const incidents = read<IncidentRow>('incident');
       const holds = read<HoldRow>('hold');
+      const holdOf = new Map(holds.map((one) => [one.id, one]));
+      const disputes = Map.groupBy(read<DisputeRow>('dispute'), ({ payment_id }) => payment_id);
       const events = read<{ account_id: string; id: string; type: string; payment_id: string | null }>(
         'event',
       );
@@ -161,6 +164,18 @@ export function createMirror(db: Database): Mirror {
             intentState: intentOf.get(refund.id)?.state ?? null,
             journals: journalsOf(refund.id),
           })),
+          disputes: (disputes.get(one.id) ?? []).map((dispute) => {
+            const hold = holdOf.get(dispute.hold_id ?? '');
+            return {
+              id: dispute.id,
+              endToEnd: dispute.end_to_end,
+              amountCents: dispute.amount_cents,
+              debitedCents: dispute.debited_cents,
+              status: dispute.status,
+              holdId: dispute.hold_id,
+              wantedCents: hold?.released_at === null ? hold.wanted_cents : null,
+            };
+          }),
         };
       };
       /** What the reserve behind these intents should be. */
@@ -402,7 +417,18 @@ interface IncidentRow {
   reference: string;
 }
 
+interface DisputeRow {
+  id: string;
+  payment_id: string;
+  end_to_end: string;
+  amount_cents: number;
+  debited_cents: number;
+  status: string;
+  hold_id: string | null;
+}
+
 interface HoldRow {
+  id: string;
   operation_id: string;
   wanted_cents: number;
   released_at: number | null;

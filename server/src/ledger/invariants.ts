@@ -159,6 +159,20 @@ export interface StoredPayment {
   events: number;
   journals: PaymentJournal[];
   refunds: StoredRefund[];
+  disputes: StoredDispute[];
+}
+
+/** A dispute of a Pix that a charge received, with the hold that all disputes of this Pix share. */
+export interface StoredDispute {
+  id: string;
+  endToEnd: string;
+  amountCents: number;
+  debitedCents: number;
+  status: string;
+  /** Null: nothing was to be held, or is any more. */
+  holdId: string | null;
+  /** What the open hold wants; null: there is none, or it was released. */
+  wantedCents: number | null;
 }
 
 /** A refund of a charge. */
@@ -1001,6 +1015,16 @@ export const invariants: readonly Invariant[] = [
       );
     },
   },
+  {
+    number: 61,
+    name: 'the disputes of a Pix hold what is disputed, at most what is left of the Pix, and nothing once they have ended',
+    payment: (payment) =>
+      first(
+        ...[...Map.groupBy(payment.disputes, ({ endToEnd }) => endToEnd)].map(([endToEnd, ofPix]) =>
+          faultOfDisputes(payment, endToEnd, ofPix),
+        ),
+      ),
+  },
 ];
 
 function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRefund): Fault {
@@ -1009,6 +1033,34 @@ function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRe
     differs(`the fee of the refund ${id}`, -posted, status === 'completed' ? (feeBackCents ?? 0) : 0),
     reason === 'odd_money' && feeBackCents !== null ? `the return ${id} brings a fee back` : null,
   );
+}
+
+function faultOfDisputes(payment: StoredPayment, endToEnd: string, ofPix: readonly StoredDispute[]): Fault {
+  const { netAmountCents, providerFeeCents, refundedCents, returns, operationDeleted } = payment;
+  const isOwn = payment.status === 'paid' && payment.endToEnd === endToEnd && !operationDeleted;
+  const received = isOwn ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents : 0;
+  const back = returns.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd));
+  const sum = (of: readonly { amountCents: number }[]): number =>
+    of.reduce((cents, { amountCents }) => cents + amountCents, 0);
+  const holding = ofPix.filter(({ status }) => status !== 'rejected' && status !== 'cancelled');
+  const debited = ofPix.reduce((cents, one) => cents + one.debitedCents, 0);
+  const disputed = holding.reduce((cents, one) => cents + one.amountCents - one.debitedCents, 0);
+  const law = Math.max(0, Math.min(disputed, received - sum(back)));
+  const open = new Map(
+    ofPix.flatMap(({ holdId, wantedCents }) =>
+      wantedCents === null ? [] : [[holdId, wantedCents] as const],
+    ),
+  );
+  const wanted = [...open.values()].reduce((cents, one) => cents + one, 0);
+  // What an operator released stays free, until the provider says something new.
+  const isReleased = open.size === 0 && ofPix.some(({ holdId }) => holdId !== null);
+  const fault = first(
+    open.size <= 1 ? null : `${open.size} holds`,
+    isReleased ? null : differs('what is held', wanted, law),
+    ofPix.every((one) => one.debitedCents <= one.amountCents) ? null : 'more was taken than is disputed',
+    debited <= sum(back) ? null : `${debited} were taken, ${sum(back)} went back`,
+  );
+  return fault === null ? null : `the disputes of ${endToEnd}: ${fault}`;
 }
 
 function faultOfReturn(

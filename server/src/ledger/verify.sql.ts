@@ -278,7 +278,12 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
             'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')
       FROM refund r LEFT JOIN intent ri ON ri.account_id = r.account_id AND ri.payment_id = r.id
-      WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds
+      WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
+    (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
+        'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
+        'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END)), '[]')
+      FROM dispute d LEFT JOIN hold h ON h.account_id = d.account_id AND h.id = d.hold_id
+      WHERE d.account_id = p.account_id AND d.payment_id = p.id) AS disputes
   FROM page p
     JOIN account a ON a.id = p.account_id
     JOIN operation o ON o.account_id = p.account_id AND o.id = p.operation_id
@@ -366,6 +371,19 @@ export const findOpenIds = async (
   most: number,
 ): Promise<string[]> =>
   (await sql.run<{ id: string }>(selectOpen, [accountId, after, most])).map(({ id }) => id);
+
+/** The disputes of an account by their own order, with the payments that they are about. */
+const selectDisputed: Statement = {
+  name: 'verify_disputed_payments',
+  text: 'SELECT id, payment_id AS "paymentId" FROM dispute WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3',
+};
+
+export const findDisputed = (
+  sql: Queries,
+  accountId: string,
+  after: string,
+  most: number,
+): Promise<{ id: string; paymentId: string }[]> => sql.run(selectDisputed, [accountId, after, most]);
 
 const selectFloats: Statement = {
   name: 'verify_floats',

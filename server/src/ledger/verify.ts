@@ -22,6 +22,7 @@ import {
   findCheckpoints,
   findCloses,
   findConnectionCloses,
+  findDisputed,
   findFloatColumns,
   findHashAt,
   findJournals,
@@ -40,7 +41,7 @@ import {
  * is one whose evidence is gone.
  *
  * **Full** sums and hashes every journal from the first. **Incremental** starts each chain at its last checkpoint and looks at
- * the payments that the journals since then are about, and at the unfinished ones; a charge that ended without money is
+ * the payments that the journals since then are about, at the unfinished and at the disputed ones; a charge that ended without money is
  * looked at by a full pass only. A checkpoint is written only for a chain that was summed from the one before and in which
  * nothing was wrong; a full pass compares those that it comes by.
  *
@@ -327,6 +328,15 @@ export function storedEvidence(
           const last = ids.at(-1);
           if (!last || ids.length < paymentsPerPage) break;
           after = last;
+        }
+        // A hold moves without a journal of its payment.
+        for (let after = beforeAll; ; ) {
+          const page = await findDisputed(sql, id, after, paymentsPerPage);
+          const ids = [...new Set(page.map(({ paymentId }) => paymentId))];
+          if (ids.length > 0) yield await findPaymentsById(sql, id, ids, eventsSince);
+          const last = page.at(-1);
+          if (!last || page.length < paymentsPerPage) break;
+          after = last.id;
         }
       }
     },

@@ -95,7 +95,7 @@ const updatedColumns = (rows: readonly Refund[]): unknown[] => [
 export interface RefundSum {
   accountId: string;
   paymentId: string;
-  /** Refunds that did not fail, what the provider took back of its Pix, and what it may still take by a dispute. */
+  /** Refunds that did not fail, and what the provider may still take by a dispute. What it took is with the known returns. */
   takenCents: number;
   /** Of refunds that did not fail and give back a part of the charge's fee: their amounts, and these parts. */
   feeBasisCents: number;
@@ -108,9 +108,6 @@ const sum: Statement = {
   name: 'refund_sum',
   text: `SELECT k.account_id AS "accountId", k.payment_id AS "paymentId",
       r.amount_cents
-      + coalesce((SELECT sum(b.amount_cents) FROM known_return b
-        WHERE b.account_id = k.account_id AND b.payment = k.payment_id::text AND b.posted
-          AND (b.pix IS NULL OR b.pix = p.end_to_end)), 0)::bigint
       + coalesce((SELECT sum(d.amount_cents - d.debited_cents) FROM dispute d
         WHERE d.account_id = k.account_id AND d.payment_id = k.payment_id AND d.end_to_end = p.end_to_end
           AND d.status IN ('open', 'defending', 'accepted')), 0)::bigint AS "takenCents",

@@ -17,6 +17,12 @@ export interface KnownReturn extends NamedReturn {
   posted: boolean;
 }
 
+/** What was posted as returned of a Pix that a charge received. Refunds are not in it. */
+export const returnedOf = (endToEnd: string, returns: readonly KnownReturn[]): number =>
+  returns
+    .filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))
+    .reduce((cents, { amountCents }) => cents + amountCents, 0);
+
 /** The Pix of which a report tells. */
 export interface ReturnedPix {
   /** As in `KnownReturn`. */

@@ -28,7 +28,7 @@ const faults = ({ checks }: Verified): string[] =>
   checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
 
 test('every invariant has its number once, and is examined or says why not', async () => {
-  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 60 }, (_, index) => index + 1));
+  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 61 }, (_, index) => index + 1));
   for (const { notHere, name, number, ...functions } of invariants) {
     expect(name).not.toBe('');
     expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
@@ -112,6 +112,46 @@ test('a changed byte in an old journal is found; deletion answers 503 until a pe
     [victim.ownerId],
   );
   expect((await verified()).ok).toBe(true);
+});
+
+test('a hold that is not what the disputes of its Pix say is found, in full and from the checkpoints', async () => {
+  const victim = await service.newMerchant();
+  const { body: charge } = await victim.charge({ amountCents: 1_000 });
+  const path = `/control/charges/${charge.id.replaceAll('-', '')}`;
+  await service.simulator.control('POST', `${path}/pay`);
+  const { admin } = service.database;
+  await until(
+    async () =>
+      (await admin("SELECT FROM payment WHERE id = $1 AND status = 'paid'", [charge.id])).length === 1,
+  );
+  expect((await service.simulator.control('POST', `${path}/dispute`, { amountCents: 400 })).status).toBe(200);
+  await admin('UPDATE connection SET disputes_due_at = NULL');
+  await until(
+    async () => (await admin('SELECT FROM dispute WHERE payment_id = $1', [charge.id])).length === 1,
+  );
+  expect(faults(await verified())).toEqual([]);
+  expect(faults(await verified(false))).toEqual([]);
+
+  const change = (assignment: string) =>
+    admin(`UPDATE dispute SET ${assignment} WHERE payment_id = $1`, [charge.id]);
+  const wrong = async (fault: string) => {
+    for (const full of [true, false])
+      expect([...new Set(faults(await verified(full)))]).toEqual([
+        expect.stringMatching(new RegExp(`^61 .*${fault}$`)),
+      ]);
+  };
+  await change('amount_cents = 500');
+  await wrong('what is held differs by -100');
+  await change("amount_cents = 400, status = 'rejected'");
+  await wrong('what is held differs by 400');
+  await change("status = 'open', debited_cents = 100");
+  await wrong('what is held differs by 100');
+  await change('amount_cents = 500');
+  await wrong('100 were taken, 0 went back');
+  await change('amount_cents = 400, debited_cents = 0');
+  // What an operator let go stays free.
+  await admin('UPDATE dispute SET hold_id = $2 WHERE payment_id = $1', [charge.id, crypto.randomUUID()]);
+  expect(faults(await verified())).toEqual([]);
 });
 
 test('journals from before clearing had a connection keep their hash; one that is attributed to another connection is found', async () => {

@@ -7,6 +7,8 @@ import { paymentKey } from '../../payments/payments.sql.ts';
 import { type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
 import { refundViewOf } from '../../payments/refund-view.ts';
 import { findRefundsOf, refundSums } from '../../payments/refunds.sql.ts';
+import { knownReturns } from '../../payments/returns.sql.ts';
+import { returnedOf } from '../../payments/returns.ts';
 import { isoOf } from '../../payments/view.ts';
 import { RefundBody } from '../../refunds/schema.ts';
 import type { CreateRefund } from '../../settlement/dispatch/send-refund.ts';
@@ -89,15 +91,18 @@ export async function recordOf(
 
 async function refundsOf(deps: PanelDeps, charge: Payment) {
   const { sql, clock } = deps;
-  const [refunds, [sum], [account]] = await Promise.all([
+  const key = paymentKey(charge.accountId, charge.id);
+  const [refunds, [sum], [known], [account]] = await Promise.all([
     findRefundsOf(sql, charge.accountId, charge.id),
-    refundSums.read(sql, [paymentKey(charge.accountId, charge.id)]),
+    refundSums.read(sql, [key]),
+    knownReturns.read(sql, [key]),
     conditions.read(sql, [charge.accountId]),
   ]);
   const first = refunds.flatMap(({ history }) => history.slice(0, 1));
   const makers = await namedHistory(sql, charge.accountId, first);
   const received = receivedCents(charge);
-  const leftCents = Math.max(0, received - (sum?.takenCents ?? 0));
+  const returnedCents = returnedOf(charge.endToEnd ?? '', known?.returns ?? []);
+  const leftCents = Math.max(0, received - (sum?.takenCents ?? 0) - returnedCents);
   const untilMs = (charge.paidAt ?? charge.createdAt) + refundWindowMs;
   const offered = deps.providers.get(sum?.connection ?? '')?.capabilities.canRefund ?? false;
   return {

@@ -7,6 +7,7 @@ import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { feeBackOf, newRefund, type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
 import { refundKey, refundSums, refunds } from '../../payments/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
+import { returnedOf } from '../../payments/returns.ts';
 import { sameRequest } from '../../request-keys/idempotency.ts';
 import { takenKeys } from '../../request-keys/used-keys.sql.ts';
 import { type Admission, admissionReads, newIntent, requestKeyReads, requireAdmission } from './admission.ts';
@@ -181,7 +182,7 @@ function refundable(view: View, { caller, order, offered, refundId }: RefundAdmi
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];
   if (known.some(({ id }) => id === providerIdOf(refundId))) throw refuse('refund_already_booked');
   const sum = view.get(refundSums, key) ?? { takenCents: 0, feeBasisCents: 0, feeBackCents: 0 };
-  const leftCents = received - sum.takenCents;
+  const leftCents = received - sum.takenCents - returnedOf(charge.endToEnd, known);
   const amountCents = order.amountCents ?? leftCents;
   if (amountCents <= 0 || amountCents > leftCents)
     throw refuse('refund_exceeds', { params: { left: String(Math.max(0, leftCents)) } });

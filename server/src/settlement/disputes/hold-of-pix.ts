@@ -10,7 +10,7 @@ import {
   type Write,
 } from '../../ledger/till.ts';
 import type { Payment } from '../../payments/payment.ts';
-import type { KnownReturn } from '../../payments/returns.ts';
+import { type KnownReturn, returnedOf } from '../../payments/returns.ts';
 import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
 import { type Dispute, debited, wantedCents } from './dispute.ts';
 import { disputesKey, disputesOfPayment } from './disputes.sql.ts';
@@ -41,9 +41,7 @@ export const pixLeftOf = ({
 
 /** What is left of a Pix after every return of it that was posted. A refund is none: `pixCents` has those taken off. */
 export const leftOf = (pixCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
-  returns
-    .filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))
-    .reduce((left, { amountCents }) => left - amountCents, pixCents);
+  pixCents - returnedOf(endToEnd, returns);
 
 interface Held {
   id: string;
