@@ -320,11 +320,12 @@ export const commands: Command[] = [
   ...webhookCommands,
 ];
 
-const planLine = ({ name, locks, concurrent, compatibleFrom }: PendingMigration): string[] => [
+const planLine = ({ name, locks, readsRowsOf, concurrent, compatibleFrom }: PendingMigration): string[] => [
   name,
   concurrent ? 'concurrent' : 'in a transaction',
   compatibleFrom === null ? 'this program only' : `works with ${compatibleFrom} or later`,
   locks.length > 0 ? locks.join(', ') : 'no locks on existing tables',
+  readsRowsOf.length > 0 ? `reads every row of ${readsRowsOf.join(', ')}` : '',
 ];
 
 function lasting(

@@ -66,6 +66,8 @@ export interface PendingMigration {
   name: string;
   /** On tables that exist before: `payment: SHARE UPDATE EXCLUSIVE`. */
   locks: string[];
+  /** Of these, the tables whose every row is read while writers wait: the time grows with them. */
+  readsRowsOf: string[];
   concurrent: boolean;
   /** The oldest version of the program that works with it; null: only programs that contain it. */
   compatibleFrom: string | null;
@@ -91,14 +93,16 @@ export async function planMigrations(options: MigrateOptions): Promise<PendingMi
       migration,
     }));
     const all = [...pending.map((migration) => ({ name: migration.name, migration })), ...inCells];
-    return all.map(({ name, migration }) => ({
-      name,
-      locks: locksOf(migration, (index) => tables.get(index) ?? null).map(
-        ({ table, mode }) => `${table}: ${mode}`,
-      ),
-      concurrent: headerOf(migration).concurrent,
-      compatibleFrom: headerOf(migration).compatibleFrom,
-    }));
+    return all.map(({ name, migration }) => {
+      const locks = locksOf(migration, (index) => tables.get(index) ?? null);
+      return {
+        name,
+        locks: locks.map(({ table, mode }) => `${table}: ${mode}`),
+        readsRowsOf: locks.filter(({ readsRows }) => readsRows).map(({ table }) => table),
+        concurrent: headerOf(migration).concurrent,
+        compatibleFrom: headerOf(migration).compatibleFrom,
+      };
+    });
   } finally {
     await client.end();
   }

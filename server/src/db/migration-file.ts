@@ -89,6 +89,8 @@ export interface TableLock {
   table: string;
   /** As PostgreSQL names it. */
   mode: (typeof lockModes)[number];
+  /** Writers wait while every row is read or an index is built: the longer, the more rows there are. */
+  readsRows: boolean;
 }
 
 /** From the weakest. Up to ROW EXCLUSIVE the service reads and writes meanwhile. */
@@ -107,6 +109,7 @@ const lockModes = [
 export function locksOf(migration: Migration, tableOfIndex: (index: string) => string | null): TableLock[] {
   const made = new Set<string>();
   const locks = new Map<string, TableLock['mode']>();
+  const read = new Set<string>();
   const lock = (table: string | null | undefined, mode: TableLock['mode']): void => {
     if (!table || made.has(table)) return;
     const before = locks.get(table);
@@ -117,17 +120,33 @@ export function locksOf(migration: Migration, tableOfIndex: (index: string) => s
     const table = (pattern: RegExp): string | undefined => pattern.exec(statement)?.[1];
     const created = table(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/);
     if (created) made.add(created);
-    lock(table(/^ALTER TABLE (?:ONLY )?(\w+)/), 'ACCESS EXCLUSIVE');
+    const altered = table(/^ALTER TABLE (?:ONLY )?(\w+)/);
+    lock(altered, 'ACCESS EXCLUSIVE');
+    if (altered && checksRows(statement)) read.add(altered);
     lock(table(/^DROP TABLE (?:IF EXISTS )?(\w+)/), 'ACCESS EXCLUSIVE');
     lock(table(/^TRUNCATE (?:TABLE )?(\w+)/), 'ACCESS EXCLUSIVE');
-    lock(table(/^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/), concurrent ? 'SHARE UPDATE EXCLUSIVE' : 'SHARE');
+    const indexed = table(/^CREATE (?:UNIQUE )?INDEX \w+ ON (\w+)/);
+    lock(indexed, concurrent ? 'SHARE UPDATE EXCLUSIVE' : 'SHARE');
+    if (indexed) read.add(indexed);
     const dropped = table(/^DROP INDEX (\w+)/);
     if (dropped) lock(tableOfIndex(dropped), concurrent ? 'SHARE UPDATE EXCLUSIVE' : 'ACCESS EXCLUSIVE');
     lock(table(/^CREATE (?:CONSTRAINT )?TRIGGER .*? ON (\w+)/), 'SHARE ROW EXCLUSIVE');
     lock(table(/^(?:INSERT INTO|UPDATE|DELETE FROM) (\w+)/), 'ROW EXCLUSIVE');
+    if (!statement.startsWith('CREATE '))
+      for (const [, from = ''] of statement.matchAll(/\b(?:FROM|JOIN|UPDATE) (\w+)/g)) read.add(from);
     if (/^(CREATE|ALTER) /.test(statement))
       for (const [, referenced] of statement.matchAll(/ REFERENCES (\w+)/g))
         lock(referenced, 'SHARE ROW EXCLUSIVE');
   }
-  return [...locks].map(([name, mode]) => ({ table: name, mode }));
+  return [...locks].map(([name, mode]) => ({
+    table: name,
+    mode,
+    readsRows: read.has(name) && lockModes.indexOf(mode) >= lockModes.indexOf('SHARE'),
+  }));
 }
+
+/** Whether a change of a table looks at what its rows hold. A foreign key of a new column that is null everywhere does not. */
+const checksRows = (change: string): boolean =>
+  !change.endsWith(' NOT VALID') &&
+  (/ (?:CHECK \(|UNIQUE\b|PRIMARY KEY|FOREIGN KEY|SET NOT NULL|VALIDATE CONSTRAINT|TYPE )/.test(change) ||
+    / DEFAULT .* REFERENCES /.test(change));
