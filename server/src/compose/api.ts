@@ -214,6 +214,11 @@ async function register(
   let [registered, waitMs] = ['', 250];
   while (!stopping.aborted) {
     try {
+      if (!(await runtime.isInUse(provider))) {
+        tried();
+        await runtime.clock.sleep(connectionLookMs, stopping);
+        continue;
+      }
       const token = (await findWebhookTokens(runtime.sql, provider.connection))?.current ?? '';
       if (token !== registered)
         await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);

@@ -100,7 +100,8 @@ const databaseGauges: readonly DatabaseGauge[] = [
     help: 'How far behind the present the reading of the statement of a provider is',
     labels: ['connection'],
     text: `SELECT id AS connection, GREATEST(extract(epoch FROM clock_timestamp() - statement_read_to), 0)::double precision AS value
-      FROM connection WHERE statement_read_to IS NOT NULL`,
+      FROM connection WHERE statement_read_to IS NOT NULL
+        AND (id <> 'simulator' OR EXISTS (SELECT FROM account WHERE test AND number > 0))`,
   },
   {
     name: 'statement_lines_set_aside',

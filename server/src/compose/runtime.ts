@@ -58,6 +58,8 @@ export interface Runtime extends Omit<Ground, 'config'> {
   providers: ReadonlyMap<string, Provider>;
   /** The same, and those that come while the process runs. */
   connections: Connections;
+  /** Whether anything is to be read from it. */
+  isInUse(provider: Provider): Promise<boolean>;
   breakers: Breakers;
   settings: Settings;
   /** Which events are written of an account. */
@@ -135,6 +137,7 @@ export async function openRuntime(
     identity: installation.identity,
     providers: connections.providers,
     connections,
+    isInUse: useOf(ground),
     breakers: createBreakers({ sql, clock, log }),
     settings: {
       transferWaitMs: config.transferWaitMs,
@@ -153,6 +156,25 @@ export async function openRuntime(
   });
   await cells.refresh();
   return home;
+}
+
+/** How soon the first test account brings the simulator into use. */
+const useLookMs = 2_000;
+
+/**
+ * Of the simulator only where there are test accounts: without them nobody has to run one, and readings that fail would be told as the
+ * outage of a provider.
+ */
+function useOf({ config, sql, clock }: Ground): Runtime['isInUse'] {
+  let simulates = isTrial(config);
+  let lookAt = 0;
+  return async ({ connection }) => {
+    if (connection !== 'simulator' || simulates) return true;
+    if (clock.monotonicMs() < lookAt) return false;
+    simulates = (await findTestAccount(sql)) !== null;
+    lookAt = clock.monotonicMs() + useLookMs;
+    return simulates;
+  };
 }
 
 /** What each cell has of its own. */

@@ -4,6 +4,7 @@ import { watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
+import type { Provider } from '../provider/provider.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
 import { stepDisputes } from '../settlement/disputes/poll.ts';
 import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
@@ -94,12 +95,14 @@ export function runWorker(home: Runtime): Worker {
   );
   ends.push(
     home.connections.each((provider) => {
+      const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
+        (await home.isInUse(provider)) && step(home, provider);
       loops.push(
-        loop('statement', () => stepStatement(home, provider)),
-        loop('statementLines', () => stepStatementLines(home, provider)),
-        loop('dayReports', () => stepDayReport(home, provider)),
-        loop('disputes', () => stepDisputes(home, provider)),
-        loop('providerBalance', () => stepProviderBalance(home, provider)),
+        loop('statement', reading(stepStatement)),
+        loop('statementLines', reading(stepStatementLines)),
+        loop('dayReports', reading(stepDayReport)),
+        loop('disputes', reading(stepDisputes)),
+        loop('providerBalance', reading(stepProviderBalance)),
       );
     }),
   );

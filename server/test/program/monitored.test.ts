@@ -168,3 +168,23 @@ test('the certificate of a connection has its time', async () => {
   const read = await metrics();
   expect(read('vintem_certificate_expires_seconds{connection="simulator"}')).toBeGreaterThan(29 * 86_400);
 });
+
+test('of the simulator nothing is read where nobody has a test account, and everything from the first one on', async () => {
+  const open = await openService({ env: { PUBLIC_URL: 'https://pay.example' } });
+  try {
+    const simulated = open.runtime.providers.get('simulator');
+    if (!simulated) throw new Error('no simulator');
+    const claimed = () =>
+      open.database.admin(
+        `SELECT id FROM connection WHERE id = 'simulator' AND statement_due_at IS NOT NULL`,
+      );
+    expect(await open.runtime.isInUse(simulated)).toBe(false);
+    expect(await claimed()).toEqual([]);
+    expect((await open.simulator.control('GET', '/control/state')).body.queries).toBe(0);
+    await open.newMerchant();
+    await expect.poll(claimed, { timeout: 30_000 }).toHaveLength(1);
+    expect(await open.runtime.isInUse(simulated)).toBe(true);
+  } finally {
+    await open.close();
+  }
+});
