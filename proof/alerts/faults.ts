@@ -41,7 +41,8 @@ export const rounds: readonly (readonly Fault[])[] = [
     {
       name: 'the provider is gone',
       fires: ['VintemProviderDown', 'VintemStatementLate'],
-      mayFire: ['VintemBacklog'],
+      // While the breaker is open, payments are refused with 503.
+      mayFire: ['VintemBacklog', 'VintemErrorsFast', 'VintemErrorsSlow'],
       async strike({ simulator, sql }) {
         simulator.signal('SIGTERM');
         await simulator.exited();
