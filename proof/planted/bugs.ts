@@ -482,6 +482,14 @@ export const bugs: Bug[] = [
     test: 'server/test/payments/refunds.test.ts',
   },
   {
+    name: 'a disputed Pix that a person credits is not held',
+    file: `${settlement}/incidents/resolution.ts`,
+    line: "action === 'credit' && own && payment?.status === 'paid' && before?.status !== 'paid'",
+    with: "action === 'debit' && own && payment?.status === 'paid' && before?.status !== 'paid'",
+    rig: 'suite',
+    test: 'server/test/settlement/disputes.test.ts',
+  },
+  {
     name: 'a refund completes without the fee that it brings back',
     file: 'server/src/payments/refund.ts',
     line: "movement: { kind: 'refundComplete', amountCents, feeCents: refund.feeBackCents ?? 0 },",

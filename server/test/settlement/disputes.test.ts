@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import { releaseHold } from '../../src/accounts/holds.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
+import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
@@ -291,6 +292,36 @@ describe('a dispute', () => {
     await dispute(twice);
     expect(await columns(merchant)).toBe('1000 0 0 0');
     expect(await list(merchant)).toMatchObject([{ paymentId: twice, heldCents: 0 }]);
+  });
+
+  test('of a Pix that stands in suspense holds it from the moment on in which a person credits it', async () => {
+    const merchant = await service.newMerchant();
+    const operator = { ...service.runtime, actor: 'tester' };
+    for (const ends of ['taken', 'rejected'] as const) {
+      const { body } = await merchant.charge({ amountCents: 1000 });
+      const pay = `/control/charges/${txid(body.id)}/pay`;
+      await service.simulator.control('POST', pay, { amountCents: 900 });
+      await until(async () => (await incidentsOf(service, body.id)).length === 1);
+      const disputeId = await dispute(body.id);
+      expect(await columns(merchant)).toBe('0 0 0 0');
+      const [incident] = (await listIncidents(operator, merchant.ownerId)).filter(
+        ({ state }) => state === 'open',
+      );
+      const reason = 'the payer meant this charge';
+      await resolveIncident(operator, incident?.id ?? '', { action: 'credit', reason });
+      expect(await columns(merchant)).toBe('0 900 0 0');
+      expect(
+        (await list(merchant)).find((one: { paymentId: string }) => one.paymentId === body.id),
+      ).toMatchObject({
+        heldCents: 900,
+      });
+      // The same report says nothing new.
+      await readDisputes();
+      expect(await columns(merchant)).toBe('0 900 0 0');
+      if (ends === 'taken') await takes(body.id, 900);
+      else await moves(disputeId, 'reject');
+      expect(await columns(merchant)).toBe(ends === 'taken' ? '0 0 0 0' : '900 0 0 0');
+    }
   });
 
   test('that the provider has ended when it is seen first holds only what may still be taken', async () => {

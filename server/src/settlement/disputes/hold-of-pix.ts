@@ -10,6 +10,7 @@ import {
   type Write,
 } from '../../ledger/till.ts';
 import type { Payment } from '../../payments/payment.ts';
+import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { type KnownReturn, returnedOf } from '../../payments/returns.ts';
 import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
 import { type Dispute, debited, wantedCents } from './dispute.ts';
@@ -127,6 +128,28 @@ export function shrunk(
   const target = wantedCents(ofPix, leftCents);
   if (held === null || target >= held.wantedCents) return null;
   return adjusted(view, { chain, paymentId, ofPix, token }, target, now);
+}
+
+/**
+ * A disputed Pix stood in suspense and becomes the payment of its charge: what its disputes want is held from this moment on.
+ * @returns null: nobody contests it, or nothing is left of it
+ */
+export function heldFromNowOn(
+  view: View,
+  { chain, payment, token }: { chain: ChainKey; payment: Payment; token: string },
+  now: number,
+): Adjusted | null {
+  const { accountId } = chain;
+  const { id: paymentId, endToEnd } = payment;
+  const isOfPix = (one: Dispute): boolean => one.endToEnd === endToEnd;
+  const all = disputesIn(view, accountId, paymentId);
+  const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
+  const ofPix = all.filter(isOfPix);
+  const target = wantedCents(ofPix, leftOf(pixLeftOf(payment), endToEnd ?? '', returns));
+  if (target === 0) return null;
+  const hold = adjusted(view, { chain, paymentId, ofPix, token }, target, now);
+  const disputes = all.map((one) => (isOfPix(one) ? { ...one, holdId: hold.holdId } : one));
+  return { ...hold, writes: [...hold.writes, put(disputesOfPayment, { accountId, paymentId, disputes })] };
 }
 
 /** The row of a hold that wants so much now; zero ends it, and it keeps what it wanted last. */

@@ -4,6 +4,7 @@ import {
   type Command,
   type Decision,
   put,
+  type Read,
   read,
   remove,
   type View,
@@ -13,9 +14,11 @@ import type { Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import type { Refund } from '../../payments/refund.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';
+import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import type { OpenedIncident } from '../../payments/state.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import { intents } from '../dispatch/intents.sql.ts';
+import { type Adjusted, heldFromNowOn, holdReads } from '../disputes/hold-of-pix.ts';
 import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
 import { announce, announceRefund } from '../payment-events.ts';
@@ -77,6 +80,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...(ofRefund === null ? [] : [read(refunds, ofRefund)]),
       ...(intentKey === null ? [] : [read(intents, intentKey)]),
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
+      ...disputeReads(input),
       ...(input.returning === null || paymentId === null
         ? []
         : [
@@ -180,17 +184,19 @@ function resolved(
   };
   const ids = idsOf(token);
   const { freezingKey } = placesOf(input);
+  const held = heldOf(view, input, facts, ending);
   const freezing = freezingKey === null ? undefined : view.get(freezingIncidents, freezingKey);
   const isLast = freezing?.ids.every((one) => one === incident.id);
   return {
     answer: after,
-    postings: ending.postings,
+    postings: [...ending.postings, ...(held?.postings ?? [])],
     writes: [
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
       ...paymentWrites(ids, input, facts, ending),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
+      ...(held?.writes ?? []),
     ],
     thaw: isLast && facts.own ? [facts.own] : [],
   };
@@ -226,6 +232,27 @@ function returningOf(view: View, { incident, returning, token }: ResolutionInput
   if (returning === null || paymentId === null) return null;
   return { ...returning, token, ...claimsIn(view, accountId, paymentId) };
 }
+
+/** Only a credit makes a Pix in suspense the merchant's. */
+function disputeReads({ incident, action }: ResolutionInput): Read[] {
+  const { accountId, operationId, paymentId } = incident;
+  if (action !== 'credit' || operationId === null || paymentId === null) return [];
+  return [
+    ...holdReads(accountId, operationId, paymentId),
+    read(knownReturns, knownReturnsKey(accountId, paymentId)),
+  ];
+}
+
+/** What is held of a Pix that pays its charge by this decision and that its payer contests. */
+const heldOf = (
+  view: View,
+  { action, token }: ResolutionInput,
+  { payment: before, own, now }: CaseFacts,
+  { payment }: Ending,
+): Adjusted | null =>
+  action === 'credit' && own && payment?.status === 'paid' && before?.status !== 'paid'
+    ? heldFromNowOn(view, { chain: own, payment, token }, now)
+    : null;
 
 /** The refund, and the intent that sends it: both commit with the decision, before anything goes to the provider. */
 const toPayerWrites = ({ toPayer }: Ending): Write[] =>
