@@ -25,6 +25,8 @@ const tls = createServer({ pfx, passphrase }, (request, response) => {
   got.push({ host: request.headers.host, servername });
   request.resume().on('end', () => response.end());
 });
+// Nobody closes a connection because the machine is slow.
+tls.keepAliveTimeout = 600_000;
 
 beforeAll(async () => {
   setDefaultCACertificates([...before, certificate]);
@@ -65,6 +67,9 @@ afterAll(async () => {
   setDefaultCACertificates(before);
 });
 
+/** Of what was asked: an endpoint of a test before may have its next attempt meanwhile. */
+const askedFor = (name: string): string[] => asked.filter((one) => one === name);
+
 /** An endpoint at a name that has no address yet when it is registered, and one event for it. */
 async function attemptAt(url: string): Promise<{ merchant: Merchant; path: string }> {
   asked = [];
@@ -90,7 +95,7 @@ async function attemptOf(url: string) {
 test('the address that was checked is the one connected to, under the name of the endpoint', async () => {
   answers = () => ['127.0.0.1'];
   expect(await attemptOf(`https://localhost:${port}/hook`)).toMatchObject({ statusCode: 200, error: null });
-  expect(asked).toEqual(['localhost']);
+  expect(askedFor('localhost')).toEqual(['localhost']);
   expect(got).toEqual([{ host: `localhost:${port}`, servername: 'localhost' }]);
 });
 
@@ -121,16 +126,16 @@ test.each([
 test('a name that answers public first and private later gets no second look-up', async () => {
   tls.closeAllConnections();
   const turns = [['127.0.0.1'], ['10.0.0.1']];
-  answers = () => turns.shift() ?? ['10.0.0.1'];
+  answers = (hostname) => (hostname === 'localhost' && turns.shift()) || ['10.0.0.1'];
   const { merchant, path } = await attemptAt(`https://localhost:${port}/rebind`);
-  expect(asked).toEqual(['localhost']);
+  expect(askedFor('localhost')).toEqual(['localhost']);
   expect(got).toHaveLength(1);
   // The connection that was checked serves on; a new one would be checked anew.
   await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name: 'Loja B' });
   await until(
     async () => (await merchant.call('GET', `${path}?status=delivered`)).body.deliveries.length === 2,
   );
-  expect(asked).toEqual(['localhost']);
+  expect(askedFor('localhost')).toEqual(['localhost']);
   tls.closeAllConnections();
   await merchant.call('PATCH', `/operations/${merchant.operationId}`, { name: 'Loja C' });
   await until(
@@ -150,7 +155,8 @@ test('a URL that the rules no longer allow is not connected to', async () => {
     statusCode: null,
     error: 'address not allowed',
   });
-  expect([asked, got]).toEqual([[], []]);
+  expect(askedFor('plain.example.com')).toEqual([]);
+  expect(got.filter(({ host }) => host !== `localhost:${port}`)).toEqual([]);
 });
 
 test('a live account cannot register what a test account can only with the setting for it', async () => {
