@@ -3,11 +3,12 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
-import { freePort, memoryOf, startPart, startProgram, stopAll } from './processes.ts';
+import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**

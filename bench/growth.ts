@@ -1,8 +1,9 @@
+import { finish } from '@vintem/testkit/command.ts';
 import type pg from 'pg';
 import { claimDue, countDue } from '../server/src/settlement/dispatch/intents.sql.ts';
 import { type Measured, textOf } from './drive.ts';
 import type { Plan } from './load.ts';
-import { memoryOf, runProgram } from './processes.ts';
+import { memoryOf } from './processes.ts';
 import type { Row } from './report.ts';
 import { storeTransfers } from './store.ts';
 import type { Merchant, World } from './world.ts';
@@ -85,8 +86,8 @@ export async function measureGrowth(needs: Needs, stored: readonly number[]): Pr
     const gone = operationIds.pop();
     if (gone !== undefined) addTime('deletion of an operation', await timeDeletion(needs, gone));
     const verifyBegan = performance.now();
-    const verified = await runProgram(['verify', '--json'], needs.settings);
-    if (verified.code !== 0) throw new Error(`verify: ${verified.out.slice(0, 400)}`);
+    const verified = await finish(['verify', '--json'], needs.settings);
+    if (verified.code !== 0) throw new Error(`verify: ${(verified.stdout + verified.stderr).slice(0, 400)}`);
     addTime('verify of all since the last', performance.now() - verifyBegan);
     const sizes = await admin.query<{ size: string }>(
       `SELECT pg_size_pretty(pg_database_size(current_database())) AS size`,

@@ -15,6 +15,8 @@ import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
+import { finish } from '@vintem/testkit/command.ts';
+import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { startEmbedded } from '../server/src/db/embedded.ts';
@@ -23,7 +25,7 @@ import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Plan } from './load.ts';
-import { freePort, memoryOf, runProgram, startPart, startProgram, stopAll } from './processes.ts';
+import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
 import { aimsOf, type Cost, markdownOf, type Row, tableOf } from './report.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
 import { createCharged, createMerchant, type Merchant, openWorld, targetsOf } from './world.ts';
@@ -343,11 +345,11 @@ async function main(): Promise<void> {
       detail: `${wrong} operations wrong`,
     });
     await client.end();
-    const verified = await runProgram(['verify', '--json'], { ...settings, DATABASE_URL: url });
+    const verified = await finish(['verify', '--json'], { ...settings, DATABASE_URL: url });
     checks.push({
       name: `${name}: vintem verify`,
       ok: verified.code === 0,
-      detail: `exit code ${verified.code}${verified.code === 0 ? '' : ` ${verified.out.slice(0, 400)}`}`,
+      detail: `exit code ${verified.code}${verified.code === 0 ? '' : ` ${(verified.stdout + verified.stderr).slice(0, 400)}`}`,
     });
   }
   const versions = (

@@ -1,9 +1,7 @@
-import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
-
-const program = fileURLToPath(new URL('../server/src/cli/launch.js', import.meta.url));
+import { endPrograms, run } from '@vintem/testkit/command.ts';
 
 export interface Running {
   pid: number;
@@ -15,50 +13,19 @@ const alive = new Set<ChildProcess>();
 
 /** `vintem WORDS`, as a user runs it; resolves with the line of standard output that begins with `ready`. */
 export async function startProgram(
-  words: readonly string[],
+  words: string[],
   env: Record<string, string>,
   ready: string,
 ): Promise<Running & { line: string }> {
-  const child = spawn(process.execPath, [program, ...words], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const running = track(child);
-  let out = '';
-  let errors = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    errors = (errors + chunk.toString()).slice(-4_000);
-  });
-  const line = await new Promise<string>((resolve, reject) => {
-    child.stdout.on('data', (chunk: Buffer) => {
-      out += chunk.toString();
-      const found = out.split('\n').find((one) => one.startsWith(ready));
-      if (found !== undefined) resolve(found);
-    });
-    child.once('exit', () => reject(new Error(`vintem ${words.join(' ')} ended:\n${out}${errors}`)));
-  });
-  return { ...running, line };
-}
-
-/** The whole of a command that ends by itself. */
-export async function runProgram(
-  words: readonly string[],
-  env: Record<string, string>,
-): Promise<{ code: number | null; out: string }> {
-  const child = spawn(process.execPath, [program, ...words], {
-    env: { PATH: process.env.PATH, ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  track(child);
-  let out = '';
-  child.stdout.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-  });
-  child.stderr.on('data', (chunk: Buffer) => {
-    out += chunk.toString();
-  });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  return { code, out };
+  const program = run(words, env);
+  return {
+    pid: program.pid,
+    line: await program.line(ready),
+    stop: async () => {
+      program.kill('SIGTERM');
+      await program.exit;
+    },
+  };
 }
 
 /** A part of the bench in a process of its own, which tells something once it can be used. */
@@ -98,26 +65,17 @@ function track(child: ChildProcess): Running {
 
 /** Whatever is still there when the bench ends or breaks. */
 export async function stopAll(): Promise<void> {
-  await Promise.all(
-    [...alive].map((child) => {
-      child.kill('SIGTERM');
-      const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
-      return new Promise<void>((resolve) =>
-        child.once('exit', () => {
-          clearTimeout(late);
-          resolve();
-        }),
-      );
-    }),
-  );
-}
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  const parts = [...alive].map((child) => {
+    child.kill('SIGTERM');
+    const late = setTimeout(() => child.kill('SIGKILL'), 12_000);
+    return new Promise<void>((resolve) =>
+      child.once('exit', () => {
+        clearTimeout(late);
+        resolve();
+      }),
+    );
+  });
+  await Promise.all([...parts, endPrograms()]);
 }
 
 // ------------------------------------------------------------------------------------------------------------- CPU time
