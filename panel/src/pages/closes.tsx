@@ -1,29 +1,21 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { ask } from '../api/client.ts';
 import { plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { Listed, MoreButton } from '../ui/listed.tsx';
-import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { Listed, MoreFoot } from '../ui/listed.tsx';
+import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead } from '../ui/parts.tsx';
 
 /** The closed days of an operation: each leads from its opening to its closing, and never changes. */
 export function Closes() {
   const words = useWords();
-  const { api, account } = useScope();
-  const operation = useShownOperation();
-  const pages = useInfiniteQuery({
-    queryKey: [account.id, 'closes', operation?.id],
-    enabled: operation !== undefined,
-    queryFn: ({ pageParam }) =>
-      ask(() =>
-        api.GET('/closes', {
-          params: { query: { operationId: operation?.id ?? '', ...(pageParam && { before: pageParam }) } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.nextBefore,
-  });
+  const { api } = useScope();
+  const { pages } = useOperationPages(
+    'closes',
+    (operationId, before: string | null) =>
+      ask(() => api.GET('/closes', { params: { query: { operationId, ...(before && { before }) } } })),
+    (last) => last.nextBefore,
+  );
   const closes = pages.data?.pages.flatMap((page) => page.closes) ?? [];
   return (
     <>
@@ -72,11 +64,7 @@ export function Closes() {
               ))}
             </tbody>
           </table>
-          {pages.hasNextPage && (
-            <div className="listfoot">
-              <MoreButton pages={pages} />
-            </div>
-          )}
+          <MoreFoot pages={pages} />
         </Listed>
       </section>
     </>

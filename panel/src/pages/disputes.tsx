@@ -1,32 +1,26 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
 import { ask } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
-import { Listed, MoreButton } from '../ui/listed.tsx';
+import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { partyOf } from '../ui/names.tsx';
-import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, moodOf, PageHead, When } from '../ui/parts.tsx';
 import { DisputeTestMode } from '../ui/test-mode.tsx';
 
 /** The disputes (MED) of an operation, with what is held for each and how long its defence is taken. */
 export function Disputes() {
   const words = useWords();
-  const { api, account } = useScope();
-  const operation = useShownOperation();
-  const pages = useInfiniteQuery({
-    queryKey: [account.id, 'disputes', operation?.id],
-    enabled: operation !== undefined,
-    queryFn: ({ pageParam }) =>
+  const { api } = useScope();
+  const { pages } = useOperationPages(
+    'disputes',
+    (operationId, below: string | null) =>
       ask(() =>
-        api.GET('/operation-disputes', {
-          params: { query: { operationId: operation?.id ?? '', ...(pageParam && { below: pageParam }) } },
-        }),
+        api.GET('/operation-disputes', { params: { query: { operationId, ...(below && { below }) } } }),
       ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.nextBelow,
-  });
+    (last) => last.nextBelow,
+  );
   const disputes = pages.data?.pages.flatMap((page) => page.disputes) ?? [];
   return (
     <>
@@ -108,11 +102,7 @@ export function Disputes() {
               ))}
             </tbody>
           </table>
-          {pages.hasNextPage && (
-            <div className="listfoot">
-              <MoreButton pages={pages} />
-            </div>
-          )}
+          <MoreFoot pages={pages} />
         </Listed>
       </section>
     </>

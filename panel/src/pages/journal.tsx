@@ -1,4 +1,3 @@
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { money } from '../format.ts';
@@ -6,29 +5,21 @@ import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
 import { PaymentLines } from '../ui/names.tsx';
-import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
+import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 
 /** The ledger of an operation, entry by entry: what stands behind the statement. */
 export function Journal() {
   const words = useWords();
-  const { api, account } = useScope();
-  const operation = useShownOperation();
-  const chosen = operation?.id ?? null;
-  const pages = useInfiniteQuery({
-    queryKey: [account.id, 'journal', chosen],
-    enabled: chosen !== null,
-    queryFn: ({ pageParam }) =>
+  const { api } = useScope();
+  const { operationId, pages } = useOperationPages(
+    'journal',
+    (id, below: number | null) =>
       ask(() =>
-        api.GET('/journal', {
-          params: {
-            query: { operationId: chosen as string, limit: 50, ...(pageParam && { below: pageParam }) },
-          },
-        }),
+        api.GET('/journal', { params: { query: { operationId: id, limit: 50, ...(below && { below }) } } }),
       ),
-    initialPageParam: null as number | null,
-    getNextPageParam: (last) => last.nextBelow,
-  });
+    (last) => last.nextBelow,
+  );
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];
   return (
     <>
@@ -102,7 +93,7 @@ export function Journal() {
               ))}
             </tbody>
           </table>
-          <ListFoot file="journal.csv" filters={{ operationId: chosen }} pages={pages} />
+          {operationId && <ListFoot file="journal.csv" filters={{ operationId }} pages={pages} />}
         </Listed>
       </section>
     </>

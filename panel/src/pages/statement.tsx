@@ -5,7 +5,7 @@ import { ask } from '../api/client.ts';
 import { money, plainDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { FileLink, Listed, MoreButton } from '../ui/listed.tsx';
+import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
 import { type Names, PaymentLines } from '../ui/names.tsx';
 import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
@@ -85,11 +85,7 @@ export function Statement() {
             }
           >
             <Lines lines={lines} />
-            {pages.hasNextPage && (
-              <div className="listfoot">
-                <MoreButton pages={pages} />
-              </div>
-            )}
+            <MoreFoot pages={pages} />
           </Listed>
         </section>
       </div>

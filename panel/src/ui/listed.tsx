@@ -166,6 +166,16 @@ export function MoreButton({
   );
 }
 
+/** Below a list: the next page of it; nothing when this is the last one. */
+export function MoreFoot({ pages }: { pages: Parameters<typeof MoreButton>[0]['pages'] }) {
+  if (!pages.hasNextPage) return null;
+  return (
+    <div className="listfoot">
+      <MoreButton pages={pages} />
+    </div>
+  );
+}
+
 /** Below a list: the next page of it, and the whole of it as a file for spreadsheets. */
 export function ListFoot({
   file,

@@ -1,4 +1,5 @@
 import { Select } from '@mantine/core';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import type { Overview } from '../api/client.ts';
@@ -49,6 +50,24 @@ export function useShownOperation() {
     if (isNamed) chooseOperation(named.id);
   }, [isNamed, named, chooseOperation]);
   return named ?? operations.find((one) => one.id === operationId) ?? operations.find((one) => one.isDefault);
+}
+
+/** Pages of what belongs to the operation shown: each is asked for by the place at which the one before it ended. */
+export function useOperationPages<Page, Place extends string | number>(
+  what: string,
+  read: (operationId: string, place: Place | null) => Promise<Page>,
+  next: (last: Page) => Place | null,
+) {
+  const { account } = useScope();
+  const operationId = useShownOperation()?.id;
+  const pages = useInfiniteQuery({
+    queryKey: [account.id, what, operationId],
+    enabled: operationId !== undefined,
+    queryFn: ({ pageParam }) => read(operationId ?? '', pageParam as Place | null),
+    initialPageParam: null as Place | null,
+    getNextPageParam: (last: Page) => next(last),
+  });
+  return { operationId, pages };
 }
 
 /** Says which operation is shown where all of them are chosen. */
