@@ -38,11 +38,11 @@ import { claimBalance } from '../../server/src/settlement/tracking/provider-bala
 import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
 import { lockMoving } from '../../server/src/test-mode/clock.sql.ts';
 import {
-  claimLanes,
-  leaveLanes,
+  claimQueues,
+  leaveQueues,
   noteHealth,
-  renewLanes,
-  wakeLanes,
+  renewQueues,
+  wakeQueues,
 } from '../../server/src/webhooks/deliveries.sql.ts';
 import { claimUnwellEndpoints } from '../../server/src/webhooks/endpoints.sql.ts';
 
@@ -481,32 +481,32 @@ const laws: Record<string, [law: string, Law]> = {
     },
   ],
   'webhooks/deliveries.sql.ts lane_claim': [
-    'two processes take different lanes, and neither waits',
-    shared(lanes, (tx, { now }) => claimLanes(tx, first, now, now + 5_000, 1)),
+    'two processes take different queues, and neither waits',
+    shared(lanes, (tx, { now }) => claimQueues(tx, first, now, now + 5_000, 1)),
   ],
   'webhooks/deliveries.sql.ts lane_renew': [
-    'a lane that another process has just taken is not renewed',
+    'a queue that another process has just taken is not renewed',
     async (world) => {
       await lanes(world, first);
       const kept = await after(world, 'UPDATE webhook_lane SET owner = $1', [last], () =>
-        renewLanes(world.sql, keysOf(world.account), first, world.now + 5_000),
+        renewQueues(world.sql, keysOf(world.account), first, world.now + 5_000),
       );
       return kept.length === 0;
     },
   ],
   'webhooks/deliveries.sql.ts lane_leave': [
-    'a lane that another process has just taken is not given back',
+    'a queue that another process has just taken is not given back',
     async (world) => {
       await lanes(world, first);
       await after(world, 'UPDATE webhook_lane SET owner = $1', [last], () =>
-        leaveLanes(world.sql, keysOf(world.account), first),
+        leaveQueues(world.sql, keysOf(world.account), first),
       );
       return (await world.db.admin('SELECT FROM webhook_lane WHERE owner = $1', [last])).length === 2;
     },
   ],
   'webhooks/deliveries.sql.ts lane_wake': [
-    'lanes are woken in key order',
-    inOrder('webhook_lane', 'endpoint_id', (tx, { account, now }) => wakeLanes(tx, keysOf(account), now)),
+    'queues are woken in key order',
+    inOrder('webhook_lane', 'endpoint_id', (tx, { account, now }) => wakeQueues(tx, keysOf(account), now)),
   ],
   'webhooks/deliveries.sql.ts webhook_note_health': [
     'the health of endpoints is noted in key order',

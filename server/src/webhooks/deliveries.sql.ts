@@ -1,7 +1,7 @@
 import { timestamp, timestamps } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
-export interface LaneKey {
+export interface QueueKey {
   accountId: string;
   endpointId: string;
 }
@@ -9,7 +9,7 @@ export interface LaneKey {
 // ------------------------------------------------------------------------------------------------------------------ fan-out
 
 /** What decides whether an endpoint hears of an event. */
-export interface Listener extends LaneKey {
+export interface Listener extends QueueKey {
   events: string[];
   operationIds: string[] | null;
   enabled: boolean;
@@ -30,7 +30,7 @@ const selectListeners: Statement = {
 export const findListeners = (tx: Queries, accountIds: readonly string[]): Promise<Listener[]> =>
   tx.run<Listener>(selectListeners, [accountIds]);
 
-export interface NewDelivery extends LaneKey {
+export interface NewDelivery extends QueueKey {
   eventId: string;
   paymentId: string | null;
   seq: number;
@@ -63,7 +63,7 @@ export const insertDeliveries = (
     timestamp(nowMs),
   ]);
 
-/** Locked in key order: the publisher and the owners of lanes meet here. */
+/** Locked in key order: the publisher and the owners of queues meet here. */
 const wake: Statement = {
   name: 'lane_wake',
   text: `WITH woken AS (
@@ -74,15 +74,15 @@ const wake: Statement = {
     FROM woken WHERE l.account_id = woken.account_id AND l.endpoint_id = woken.endpoint_id`,
 };
 
-export const wakeLanes = (tx: Queries, lanes: readonly LaneKey[], nowMs: number): Promise<unknown> =>
-  tx.run(wake, [...keysOf(lanes), timestamp(nowMs)]);
+export const wakeQueues = (tx: Queries, queues: readonly QueueKey[], nowMs: number): Promise<unknown> =>
+  tx.run(wake, [...keysOf(queues), timestamp(nowMs)]);
 
-const keysOf = (lanes: readonly LaneKey[]): [string[], string[]] => [
-  lanes.map(({ accountId }) => accountId),
-  lanes.map(({ endpointId }) => endpointId),
+const keysOf = (queues: readonly QueueKey[]): [string[], string[]] => [
+  queues.map(({ accountId }) => accountId),
+  queues.map(({ endpointId }) => endpointId),
 ];
 
-// -------------------------------------------------------------------------------------------------------------------- lanes
+// -------------------------------------------------------------------------------------------------------------------- queues
 
 const claim: Statement = {
   name: 'lane_claim',
@@ -95,14 +95,14 @@ const claim: Statement = {
     RETURNING l.account_id AS "accountId", l.endpoint_id AS "endpointId"`,
 };
 
-/** Claims lanes with due deliveries that no process holds. */
-export const claimLanes = (
+/** Claims queues with due deliveries that no process holds. */
+export const claimQueues = (
   sql: Queries,
   owner: string,
   nowMs: number,
   untilMs: number,
   most: number,
-): Promise<LaneKey[]> => sql.run<LaneKey>(claim, [timestamp(nowMs), owner, timestamp(untilMs), most]);
+): Promise<QueueKey[]> => sql.run<QueueKey>(claim, [timestamp(nowMs), owner, timestamp(untilMs), most]);
 
 const renew: Statement = {
   name: 'lane_renew',
@@ -116,13 +116,13 @@ const renew: Statement = {
     RETURNING l.account_id AS "accountId", l.endpoint_id AS "endpointId"`,
 };
 
-/** @returns the lanes that are still ours */
-export const renewLanes = (
+/** @returns the queues that are still ours */
+export const renewQueues = (
   sql: Queries,
-  lanes: readonly LaneKey[],
+  queues: readonly QueueKey[],
   owner: string,
   untilMs: number,
-): Promise<LaneKey[]> => sql.run<LaneKey>(renew, [...keysOf(lanes), owner, timestamp(untilMs)]);
+): Promise<QueueKey[]> => sql.run<QueueKey>(renew, [...keysOf(queues), owner, timestamp(untilMs)]);
 
 const rest: Statement = {
   name: 'lane_rest',
@@ -133,12 +133,12 @@ const rest: Statement = {
 };
 
 /**
- * Gives a lane back: until its next retry is due (for ever, when the endpoint is disabled), or at once to the next owner where
+ * Gives a queue back: until its next retry is due (for ever, when the endpoint is disabled), or at once to the next owner where
  * something arrived since `wakes` was read.
  */
-export const restLane = (
+export const restQueue = (
   sql: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   owner: string,
   wakes: number,
   enabled: boolean,
@@ -155,12 +155,12 @@ const leave: Statement = {
     FROM held WHERE l.account_id = held.account_id AND l.endpoint_id = held.endpoint_id`,
 };
 
-/** Releases lanes unchanged, so that another process can continue. */
-export const leaveLanes = (sql: Queries, lanes: readonly LaneKey[], owner: string): Promise<unknown> =>
-  sql.run(leave, [...keysOf(lanes), owner]);
+/** Releases queues unchanged, so that another process can continue. */
+export const leaveQueues = (sql: Queries, queues: readonly QueueKey[], owner: string): Promise<unknown> =>
+  sql.run(leave, [...keysOf(queues), owner]);
 
-/** A lane as its owner reads it each time it looks for work. */
-export interface LaneEndpoint extends LaneKey {
+/** A queue as its owner reads it each time it looks for work. */
+export interface QueueEndpoint extends QueueKey {
   url: string;
   enabled: boolean;
   secret: Buffer;
@@ -185,11 +185,11 @@ const selectEndpoints: Statement = {
       LEFT JOIN test_clock c ON c.account_id = w.account_id`,
 };
 
-export const findLaneEndpoints = (tx: Queries, lanes: readonly LaneKey[]): Promise<LaneEndpoint[]> =>
-  tx.run<LaneEndpoint>(selectEndpoints, keysOf(lanes));
+export const findQueueEndpoints = (tx: Queries, queues: readonly QueueKey[]): Promise<QueueEndpoint[]> =>
+  tx.run<QueueEndpoint>(selectEndpoints, keysOf(queues));
 
 /** A delivery that wants an attempt. */
-export interface DueDelivery extends LaneKey {
+export interface DueDelivery extends QueueKey {
   eventId: string;
   paymentId: string | null;
   seq: number;
@@ -217,12 +217,12 @@ const selectFirst: Statement = {
 /** First attempts behind `after`, in the order of the log. */
 export const findFirst = (
   tx: Queries,
-  lanes: readonly (LaneKey & { after: number; most: number })[],
+  queues: readonly (QueueKey & { after: number; most: number })[],
 ): Promise<DueDelivery[]> =>
   tx.run<DueDelivery>(selectFirst, [
-    ...keysOf(lanes),
-    lanes.map(({ after }) => after),
-    lanes.map(({ most }) => most),
+    ...keysOf(queues),
+    queues.map(({ after }) => after),
+    queues.map(({ most }) => most),
   ]);
 
 const selectDue: Statement = {
@@ -239,10 +239,10 @@ const selectDue: Statement = {
 /** Repeats that are due. */
 export const findDue = (
   tx: Queries,
-  lanes: readonly (LaneKey & { most: number })[],
+  queues: readonly (QueueKey & { most: number })[],
   nowMs: number,
 ): Promise<DueDelivery[]> =>
-  tx.run<DueDelivery>(selectDue, [...keysOf(lanes), lanes.map(({ most }) => most), timestamp(nowMs)]);
+  tx.run<DueDelivery>(selectDue, [...keysOf(queues), queues.map(({ most }) => most), timestamp(nowMs)]);
 
 // ----------------------------------------------------------------------------------------------------------------- outcomes
 
@@ -257,7 +257,7 @@ export interface Attempt {
 }
 
 /** What an attempt made of its delivery. */
-export interface Outcome extends LaneKey {
+export interface Outcome extends QueueKey {
   eventId: string;
   attempt: Attempt;
   status: 'pending' | 'delivered' | 'failed';
@@ -291,7 +291,7 @@ export const recordOutcomes = (tx: Queries, outcomes: readonly Outcome[], nowMs:
   ]);
 
 /** What a batch of outcomes says of an endpoint: the failures behind its last success, if there was one. */
-export interface HealthNews extends LaneKey {
+export interface HealthNews extends QueueKey {
   recovered: boolean;
   failedAttempts: number;
   failedDeliveries: number;
@@ -320,7 +320,9 @@ export const noteHealth = (
   tx: Queries,
   news: readonly HealthNews[],
   nowMs: number,
-): Promise<(LaneKey & { failedAttempts: number; failedDeliveries: number; failingSince: number | null })[]> =>
+): Promise<
+  (QueueKey & { failedAttempts: number; failedDeliveries: number; failingSince: number | null })[]
+> =>
   tx.run(note, [
     ...keysOf(news),
     news.map(({ recovered }) => recovered),
@@ -351,7 +353,7 @@ const selectOne: Statement = {
 
 export const findDelivery = async (
   sql: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   eventId: string,
 ): Promise<DeliveryRow | undefined> =>
   (await sql.run<DeliveryRow>(selectOne, [accountId, endpointId, eventId]))[0];
@@ -367,7 +369,7 @@ const selectPage: Statement = {
 /** Those of the `scanned` deliveries below `below` that have the status, newest event first. */
 export const findDeliveries = (
   sql: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   below: string,
   status: string | null,
   scanned: number,
@@ -384,7 +386,7 @@ const selectPlace: Statement = {
 /** The event of the delivery that has `offset` before it below `below`. */
 export const findPlace = async (
   sql: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   below: string,
   offset: number,
 ): Promise<string | undefined> =>
@@ -399,7 +401,7 @@ const insertNow: Statement = {
 /** A test: one attempt, now. */
 export const insertTestDelivery = (
   tx: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   eventId: string,
   nowMs: number,
 ): Promise<unknown> => tx.run(insertNow, [accountId, endpointId, eventId, timestamp(nowMs)]);
@@ -413,7 +415,7 @@ const retry: Statement = {
 /** One attempt more, now; where attempts are still to come, this one is the next of them. */
 export const retryDelivery = async (
   tx: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   eventId: string,
   nowMs: number,
 ): Promise<boolean> => (await tx.run(retry, [accountId, endpointId, eventId, timestamp(nowMs)])).length > 0;
@@ -461,7 +463,7 @@ export interface Replay {
 /** Sends events again, a hundred a second, the oldest first. @returns how many */
 export async function replayEvents(
   tx: Queries,
-  { accountId, endpointId }: LaneKey,
+  { accountId, endpointId }: QueueKey,
   { from, to, types, onlyFailed }: Replay,
   limits: { lowestId: string; highestId: string; most: number; triesLeft: number; nowMs: number },
 ): Promise<number> {
@@ -513,7 +515,7 @@ const wakeAll: Statement = {
   text: `UPDATE webhook_lane SET due_at = least(due_at, $2), wakes = wakes + 1 WHERE account_id = $1`,
 };
 
-/** Brings the next attempts of an account nearer. Its lanes look for work at once. */
+/** Brings the next attempts of an account nearer. Its queues look for work at once. */
 export async function shiftDeliveries(
   tx: Queries,
   accountId: string,

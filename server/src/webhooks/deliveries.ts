@@ -48,9 +48,9 @@ export async function listDeliveries(
   query: { limit?: number; cursor?: string; status?: DeliveryRow['status']; eventId?: string },
 ): Promise<{ deliveries: DeliveryRow[]; nextCursor: string | null }> {
   await getEndpoint(deps, holder, endpointId);
-  const lane = { accountId: holder.accountId, endpointId };
+  const queue = { accountId: holder.accountId, endpointId };
   if (query.eventId !== undefined) {
-    const one = await findDelivery(deps.sql, lane, query.eventId);
+    const one = await findDelivery(deps.sql, queue, query.eventId);
     const fits = one && (query.status === undefined || one.status === query.status);
     return { deliveries: fits ? [one] : [], nextCursor: null };
   }
@@ -61,13 +61,13 @@ export async function listDeliveries(
   const cursorAt = (id: string): string => cursorOf(key, list, { createdAt: 0, id }, now);
   const { limit = 100 } = query;
   const scanned = query.status === undefined ? limit + 1 : scannedMost;
-  const deliveries = await findDeliveries(deps.sql, lane, below, query.status ?? null, scanned, limit + 1);
+  const deliveries = await findDeliveries(deps.sql, queue, below, query.status ?? null, scanned, limit + 1);
   if (deliveries.length > limit) {
     deliveries.pop();
     return { deliveries, nextCursor: cursorAt((deliveries[limit - 1] as DeliveryRow).eventId) };
   }
   const reached =
-    query.status === undefined ? undefined : await findPlace(deps.sql, lane, below, scanned - 1);
+    query.status === undefined ? undefined : await findPlace(deps.sql, queue, below, scanned - 1);
   return { deliveries, nextCursor: reached === undefined ? null : cursorAt(reached) };
 }
 
@@ -79,11 +79,11 @@ export async function getDelivery(
   deliveryId: string,
 ): Promise<DeliveryRow> {
   await getEndpoint(deps, holder, endpointId);
-  const lane = { accountId: holder.accountId, endpointId };
+  const queue = { accountId: holder.accountId, endpointId };
   const eventId = eventIdOf(endpointId, deliveryId);
   const row =
     deliveryIdOf(endpointId, eventId) === deliveryId
-      ? await findDelivery(deps.sql, lane, eventId)
+      ? await findDelivery(deps.sql, queue, eventId)
       : undefined;
   if (!row) throw refuse('delivery_not_found');
   return row;

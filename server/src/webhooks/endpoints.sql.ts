@@ -63,7 +63,7 @@ const insert: Statement = {
     VALUES ($1, $2, $3, $4::text[], $5, $6::uuid[], $7, true, $8, $9, $10, $10)`,
 };
 
-const insertLane: Statement = {
+const insertQueue: Statement = {
   name: 'webhook_lane_insert',
   text: `INSERT INTO webhook_lane (account_id, endpoint_id) VALUES ($1, $2)`,
 };
@@ -84,7 +84,7 @@ export function insertEndpoint(tx: Queries, endpoint: Endpoint): Promise<unknown
       endpoint.secretHint,
       timestamp(endpoint.createdAt),
     ]),
-    tx.run(insertLane, [accountId, id]),
+    tx.run(insertQueue, [accountId, id]),
   ]);
 }
 
@@ -133,26 +133,26 @@ const markDeleted: Statement = {
   text: `UPDATE webhook_endpoint SET deleted_at = $3, updated_at = $3 WHERE account_id = $1 AND id = $2`,
 };
 
-const stopLane: Statement = {
+const stopQueue: Statement = {
   name: 'webhook_lane_stop',
   text: `UPDATE webhook_lane SET due_at = NULL, wakes = wakes + 1 WHERE account_id = $1 AND endpoint_id = $2`,
 };
 
 /** Stops all deliveries to the endpoint; queued ones stay. */
 export const stopDelivering = (tx: Queries, accountId: string, id: string): Promise<unknown> =>
-  tx.run(stopLane, [accountId, id]);
+  tx.run(stopQueue, [accountId, id]);
 
 export const deleteEndpoint = (tx: Queries, accountId: string, id: string, nowMs: number): Promise<unknown> =>
   Promise.all([tx.run(markDeleted, [accountId, id, timestamp(nowMs)]), stopDelivering(tx, accountId, id)]);
 
-const wakeLane: Statement = {
+const wakeQueue: Statement = {
   name: 'webhook_lane_wake',
   text: `UPDATE webhook_lane SET due_at = least(due_at, $3), wakes = wakes + 1 WHERE account_id = $1 AND endpoint_id = $2`,
 };
 
 /** Something waits for the endpoint since `atMs`. */
 export const wakeDelivering = (tx: Queries, accountId: string, id: string, atMs: number): Promise<unknown> =>
-  tx.run(wakeLane, [accountId, id, timestamp(atMs)]);
+  tx.run(wakeQueue, [accountId, id, timestamp(atMs)]);
 
 const forgetFailures: Statement = {
   name: 'webhook_forget_failures',

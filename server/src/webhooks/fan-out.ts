@@ -3,9 +3,9 @@ import type { Clock } from '../ports/clock.ts';
 import {
   findListeners,
   insertDeliveries,
-  type LaneKey,
   type NewDelivery,
-  wakeLanes,
+  type QueueKey,
+  wakeQueues,
 } from './deliveries.sql.ts';
 import { attemptsOf } from './schedule.ts';
 
@@ -22,7 +22,7 @@ export function fanOutTo({ clock }: { clock: Clock }): FanOut {
       else listeners.set(listener.accountId, [listener]);
     }
     const deliveries: NewDelivery[] = [];
-    const lanes = new Map<string, LaneKey>();
+    const queues = new Map<string, QueueKey>();
     for (const { accountId, eventId, paymentId, seq, type, operationId } of published) {
       for (const { endpointId, events, operationIds, enabled, test, aheadMs } of listeners.get(accountId) ??
         []) {
@@ -32,14 +32,14 @@ export function fanOutTo({ clock }: { clock: Clock }): FanOut {
         if (!hears) continue;
         const triesLeft = attemptsOf({ test, aheadMs });
         deliveries.push({ accountId, endpointId, eventId, paymentId, seq, skipped: !enabled, triesLeft });
-        if (enabled) lanes.set(endpointId, { accountId, endpointId });
+        if (enabled) queues.set(endpointId, { accountId, endpointId });
       }
     }
     if (deliveries.length === 0) return;
     const now = clock.now();
     await Promise.all([
       insertDeliveries(tx, deliveries, now),
-      ...(lanes.size > 0 ? [wakeLanes(tx, [...lanes.values()], now)] : []),
+      ...(queues.size > 0 ? [wakeQueues(tx, [...queues.values()], now)] : []),
     ]);
   };
 }

@@ -400,7 +400,7 @@ test('two processes deliver together: nothing is skipped, nothing is sent twice'
   }
 });
 
-test('the lane of a process that died is taken over when its lease ends', async () => {
+test('the queue of a process that died is taken over when its lease ends', async () => {
   const { merchant, receiver, endpoint } = await listening();
   await service.database.admin(
     `UPDATE webhook_lane SET owner = $2, lease_until = $3 WHERE endpoint_id = $1`,
