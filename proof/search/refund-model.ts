@@ -1,3 +1,4 @@
+import { capabilities } from '@vintem/testkit/capabilities.ts';
 import type { Conditions } from '../../server/src/admission/conditions.sql.ts';
 import { createCharge } from '../../server/src/charges/create.ts';
 import { always } from '../../server/src/events/subscribed-types.ts';
@@ -19,7 +20,6 @@ import { buildResolution } from '../../server/src/settlement/incidents/resolutio
 import { OperatorRefused } from '../../server/src/settlement/operator/operator.ts';
 import { applyOutcome, ReturnUndecided } from '../../server/src/settlement/tracking/apply-outcome.ts';
 import { applyRefund } from '../../server/src/settlement/tracking/apply-refund.ts';
-import { capabilities } from './capabilities.ts';
 import {
   accountId,
   type Columns,

@@ -1,7 +1,7 @@
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { createFollowUp } from '../../server/src/settlement/tracking/follow-up.ts';
 import { type Answer, type Dialect, type Merchant, type Service, until } from './service.ts';
-import { journalsOf, later, providerIdOf, statusOf } from './settlement.ts';
+import { fillQueryLimit, journalsOf, later, providerIdOf, statusOf } from './settlement.ts';
 
 /**
  * Everything that a provider may do to payouts and refunds at once, under what it may do to queries, webhooks and charges. Afterwards it
@@ -118,12 +118,9 @@ const nameOf = ({ kind, fate }: Pick<Asked, 'kind' | 'fate'>): string => `${kind
 
 /** The troubles of the weather before: they would only keep this one waiting. */
 async function forgetTroubles({ database }: Service): Promise<void> {
-  for (const text of [
-    'DELETE FROM breaker',
-    `UPDATE connection SET query_bucket_at = now() - interval '1 hour'`,
-    `UPDATE query_slot SET lease_until = now() - interval '1 hour'`,
-  ])
-    await database.admin(text);
+  await database.admin('DELETE FROM breaker');
+  await database.admin(`UPDATE query_slot SET lease_until = now() - interval '1 hour'`);
+  await fillQueryLimit({ database });
 }
 
 /** What a worker does with all that is due then. */

@@ -13,11 +13,11 @@ import { DisputeTestMode } from '../ui/test-mode.tsx';
 export function Disputes() {
   const words = useWords();
   const { api } = useScope();
-  const { pages } = useOperationPages(
+  const { operationId, pages } = useOperationPages(
     'disputes',
-    (operationId, below: string | null) =>
+    (id, below: string | null) =>
       ask(() =>
-        api.GET('/operation-disputes', { params: { query: { operationId, ...(below && { below }) } } }),
+        api.GET('/operation-disputes', { params: { query: { operationId: id, ...(below && { below }) } } }),
       ),
     (last) => last.nextBelow,
   );
@@ -91,10 +91,10 @@ export function Disputes() {
                       <When at={one.openedAt} />
                     </td>
                   </tr>
-                  {operation && (
+                  {operationId && (
                     <DisputeTestMode
                       dispute={one}
-                      operationId={operation.id}
+                      operationId={operationId}
                       name={(one.payment && partyOf(one.payment)) || one.endToEnd}
                     />
                   )}

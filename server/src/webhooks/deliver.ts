@@ -244,7 +244,10 @@ function createPlaces(deps: DeliveryDeps, done: (ended: Ended) => void, hasRoomA
   /** Begins what the queue's places allow. */
   function fill(queue: EndpointQueue): void {
     const { endpoint } = queue;
-    if (!endpoint?.enabled) return empty(queue);
+    if (!endpoint?.enabled) {
+      empty(queue);
+      return;
+    }
     // They wait without an attempt: a receiver is not at fault when we cannot sign.
     if (!canSign(deps, queue, endpoint)) return;
     while (!closed && queue.running < queue.pace.most && clock.monotonicMs() < queue.heldUntil) {

@@ -1,7 +1,7 @@
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, intentOf, later, leave, statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runApi } from '../../src/compose/api.ts';
 import { runWorker } from '../../src/compose/worker.ts';
@@ -183,7 +183,7 @@ test('a lease that an early clock ends too soon allows no repeat before its true
     "UPDATE intent SET due_at = now() - interval '1 s', absences = 0, absent_at = NULL WHERE payment_id = $1",
     [id],
   );
-  await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
+  await fillQueryLimit(service);
   await step(service.runtime);
   const [row] = await service.database.admin<{ absences: number }>(
     'SELECT absences FROM intent WHERE payment_id = $1',

@@ -2,6 +2,7 @@ import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
@@ -120,11 +121,13 @@ describe('reconciliation', () => {
     const { body } = await merchant.transfer({ amountCents: 1_777 });
     expect(body.status).toBe('unknown');
     // The follow-up comes tomorrow, and the limit of queries is full: what is asked is asked by the press.
-    const leaveToPress = () =>
-      service.database.admin(
-        `UPDATE intent SET due_at = now() + interval '1 day' WHERE payment_id = '${body.id}';
-         UPDATE connection SET query_bucket_at = '-infinity'`,
+    const leaveToPress = async () => {
+      await service.database.admin(
+        `UPDATE intent SET due_at = now() + interval '1 day' WHERE payment_id = $1`,
+        [body.id],
       );
+      await fillQueryLimit(service);
+    };
     await leaveToPress();
     await open('/conciliacao', 'Conciliação');
     const unknown = page.getByRole('region', { name: 'A confirmar' });

@@ -1,7 +1,7 @@
 import { inspect, openBrowser, openWindow, signInAt } from '@vintem/testkit/browser.ts';
 import { newPerson } from '@vintem/testkit/panel.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayAfter, endsAt } from '../../src/closes/day.ts';
@@ -35,7 +35,8 @@ async function dispute(): Promise<void> {
   await service.simulator.control('POST', `${path}/dispute`, { amountCents: 5_000 });
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  await service.database.admin(`UPDATE connection SET disputes_due_at = NULL, query_bucket_at = '-infinity'`);
+  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await fillQueryLimit(service);
   await stepDisputes(service.runtime, provider);
 }
 

@@ -1,6 +1,6 @@
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, statusOf } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { keyIdOf } from '../../src/keys/key.ts';
@@ -267,7 +267,7 @@ describe('a look at a payment', () => {
   });
   afterAll(() => alone?.close());
   // Full for every test: on a fast machine the tests before it leave no query, and it would look at a limit instead of its subject.
-  beforeEach(() => alone.database.admin(`UPDATE connection SET query_bucket_at = '-infinity'`));
+  beforeEach(() => fillQueryLimit(alone));
 
   /** A charge that was paid without a word to us, and whose next query is due `dueInMs` from now. */
   async function paidUnheard(dueInMs: number) {

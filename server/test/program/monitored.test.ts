@@ -1,4 +1,5 @@
 import { openService, type Service } from '@vintem/testkit/service.ts';
+import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { openFakeStandby } from '@vintem/testkit/standby.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';
@@ -62,9 +63,8 @@ test('the balance of the provider is asked when it is due, by one process, and a
   const provider = runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
   const step = async (dueAt: string) => {
-    await database.admin(
-      `UPDATE connection SET balance_due_at = ${dueAt}, query_bucket_at = now() - interval '1 minute'`,
-    );
+    await database.admin(`UPDATE connection SET balance_due_at = ${dueAt}`);
+    await fillQueryLimit({ database });
     await stepProviderBalance(runtime, provider);
   };
   const shown = async () => (await metrics())('vintem_provider_balance_cents{connection="simulator"}');

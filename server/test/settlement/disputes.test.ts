@@ -1,5 +1,5 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
-import { incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
+import { fillQueryLimit, incidentsOf, journalsOf, statusOf } from '@vintem/testkit/settlement.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
@@ -26,9 +26,8 @@ const txid = (id: string): string => id.replaceAll('-', '');
 async function readDisputes(): Promise<void> {
   const provider = service.runtime.providers.get('simulator');
   if (!provider) throw new Error('no simulator');
-  await service.database.admin(
-    `UPDATE connection SET disputes_due_at = NULL, query_bucket_at = now() - interval '1 minute'`,
-  );
+  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await fillQueryLimit(service);
   await stepDisputes(service.runtime, provider);
 }
 

@@ -4,6 +4,7 @@ import { finish } from '@vintem/testkit/command.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   deliver,
+  fillQueryLimit,
   incidentsOf,
   intentOf,
   journalsOf,
@@ -199,7 +200,7 @@ describe('a transfer of which the provider says for a day only that it does not 
 
   /** What a worker does with all that is due then. */
   async function work(provider: Provider, aheadMs: number): Promise<void> {
-    await service.database.admin(`UPDATE connection SET query_bucket_at = now() - interval '1 hour'`);
+    await fillQueryLimit(service);
     await service.database.admin(`UPDATE query_slot SET lease_until = now() - interval '1 hour'`);
     for (const cell of service.runtime.cells.all()) {
       const followUp = createFollowUp(later(cell, aheadMs), provider);

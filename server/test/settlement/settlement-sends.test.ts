@@ -2,6 +2,7 @@ import { type Merchant, openService, type Service, until } from '@vintem/testkit
 import {
   beside,
   callerOf,
+  fillQueryLimit,
   incidentsOf,
   intentOf,
   journalsOf,
@@ -42,11 +43,11 @@ beforeEach(async () => {
   for (const text of [
     'DELETE FROM intent',
     'DELETE FROM breaker',
-    `UPDATE connection SET query_bucket_at = now() - interval '1 hour'`,
     `UPDATE query_slot SET lease_until = now() - interval '1 hour'`,
     `UPDATE send_slot SET lease_until = now() - interval '1 hour'`,
   ])
     await service.database.admin(text);
+  await fillQueryLimit(service);
 });
 
 async function withMoney(amountCents = 5000): Promise<Merchant> {

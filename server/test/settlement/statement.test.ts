@@ -1,5 +1,6 @@
 import { Writable } from 'node:stream';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { fillQueryLimit } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
@@ -41,10 +42,8 @@ const simulator = (): Provider => {
 
 /** One turn now, whenever the last one was, with the whole of the shared limit. */
 async function turn(provider = simulator(), runtime = service.runtime): Promise<void> {
-  await runtime.sql.run({
-    name: 'due',
-    text: `UPDATE connection SET statement_due_at = NULL, query_bucket_at = 'epoch'`,
-  });
+  await runtime.sql.run({ name: 'due', text: `UPDATE connection SET statement_due_at = NULL` });
+  await fillQueryLimit(service);
   await stepStatement(runtime, provider);
 }
 
@@ -318,10 +317,8 @@ describe('the report of a closed day', () => {
       [day],
     );
   const step = async (provider: Provider) => {
-    await service.runtime.sql.run({
-      name: 'report due',
-      text: `UPDATE connection SET report_due_at = NULL, query_bucket_at = 'epoch'`,
-    });
+    await service.runtime.sql.run({ name: 'report due', text: `UPDATE connection SET report_due_at = NULL` });
+    await fillQueryLimit(service);
     await stepDayReport(service.runtime, provider);
   };
   const place = async () =>
@@ -412,12 +409,10 @@ describe('the report of a closed day', () => {
       },
       readDayReport: async () => ({ outcome: 'pending' }),
     };
-    const due = {
-      name: 'report due',
-      text: `UPDATE connection SET report_due_at = NULL, query_bucket_at = 'epoch'`,
-    };
+    const due = { name: 'report due', text: `UPDATE connection SET report_due_at = NULL` };
     for (; hours <= 24; hours++) {
       await service.runtime.sql.run(due);
+      await fillQueryLimit(service);
       await stepDayReport({ ...service.runtime, clock }, provider);
     }
     expect(requested.slice(0, 3)).toEqual(['2026-11-01 0', '2026-11-01 2', '2026-11-01 4']);

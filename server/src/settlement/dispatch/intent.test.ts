@@ -1,3 +1,4 @@
+import { capabilities as declared } from '@vintem/testkit/capabilities.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PaymentKind, PaymentStatus } from '../../payments/payment.ts';
@@ -23,24 +24,7 @@ const hour = 60 * minute;
 const day = 24 * hour;
 const start = Date.UTC(2026, 10, 20, 12);
 
-const capabilities: Capabilities = {
-  repeatIsSafe: true,
-  refusalIsFinal: true,
-  maxParallelSends: null,
-  movesMoney: false,
-  charges: true,
-  payouts: true,
-  queryPayoutByOwnId: true,
-  canListCharges: true,
-  canListPayouts: true,
-  canRefund: true,
-  canDispute: false,
-  hasBalance: true,
-  webhookTrust: 'signed',
-  callTimeoutMs: 5 * second,
-  sendTimeoutMs: 15 * second,
-  statement: { lists: true, dayReports: null },
-};
+const capabilities: Capabilities = { ...declared, sendTimeoutMs: 15 * second };
 
 const ready: Intent = {
   accountId: '0193a000-0000-7000-8000-0000000000a1',

@@ -1,7 +1,8 @@
+import { capabilities } from '@vintem/testkit/capabilities.ts';
 import { describe, expect, it } from 'vitest';
 import { newPayment, type Payment } from '../../payments/payment.ts';
 import type { Facts } from '../../payments/state.ts';
-import type { Capabilities, ChargeReport, PayoutReport } from '../../provider/provider.ts';
+import type { ChargeReport, PayoutReport } from '../../provider/provider.ts';
 import type { Intent } from '../dispatch/intent.ts';
 import { interpret, type Observation, runEvents } from './interpret-report.ts';
 
@@ -59,24 +60,6 @@ const intent = (more: Partial<Intent> = {}): Intent => ({
   ...more,
 });
 
-const capabilities: Capabilities = {
-  repeatIsSafe: true,
-  refusalIsFinal: true,
-  maxParallelSends: null,
-  movesMoney: false,
-  charges: true,
-  payouts: true,
-  queryPayoutByOwnId: true,
-  canListCharges: true,
-  canListPayouts: true,
-  canRefund: true,
-  canDispute: false,
-  hasBalance: true,
-  webhookTrust: 'signed',
-  callTimeoutMs: 5000,
-  sendTimeoutMs: 5000,
-  statement: { lists: true, dayReports: null },
-};
 const facts: Facts = {
   now,
   cause: { by: 'query', id: 'q' },

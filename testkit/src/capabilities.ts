@@ -1,5 +1,7 @@
+import type { Capabilities } from '../../server/src/provider/provider.ts';
+
 /** What the first adapter declares. */
-export const capabilities = {
+export const capabilities: Capabilities = {
   repeatIsSafe: true,
   refusalIsFinal: true,
   maxParallelSends: null,
@@ -16,4 +18,4 @@ export const capabilities = {
   callTimeoutMs: 5_000,
   sendTimeoutMs: 5_000,
   statement: { lists: true, dayReports: null },
-} as const;
+};
