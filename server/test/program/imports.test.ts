@@ -59,7 +59,7 @@ const layers: readonly (readonly string[])[] = [
 ];
 
 /** Files that mount the routes of every module stand above all modules. */
-const mountsRoutes = new Set(['http/server.ts', 'http/openapi.ts', 'panel/panel.ts']);
+const mountsRoutes = new Set(['http/server.ts', 'http/public-api.ts', 'http/openapi.ts', 'panel/panel.ts']);
 
 const moduleOf = (file: string): string => file.split('/')[0] as string;
 
