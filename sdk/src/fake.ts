@@ -1,11 +1,14 @@
 import { makeSecret, sampleEvent } from './samples.ts';
 import type {
+  Dispute,
   EventType,
   FollowedEvent,
   Operation,
   Payment,
   PaymentStatus,
   Refund,
+  StatementLine,
+  TestClock,
   VintemEvent,
   Webhook,
 } from './types.ts';
@@ -16,7 +19,10 @@ import type {
  */
 export type FakeFault = 'drop' | 'lose-answer' | 'hang' | 429 | 500 | 503;
 
-/** A service in memory. What it does not have (`/webhooks/{id}/test`, deliveries, drafts) is answered with 404 `route_not_found`. */
+/**
+ * A service in memory. What it does not have (statement files, deliveries, `/webhooks/{id}/test`, returns and `/test/reset`) is answered with
+ * 404 `route_not_found`.
+ */
 export interface FakeServer {
   /** For `new Vintem({ apiKey, baseUrl, fetch })`. */
   readonly apiKey: string;
@@ -36,6 +42,10 @@ export interface FakeServer {
   pay(chargeId: string): VintemEvent;
   /** A charge expires. */
   expire(chargeId: string): VintemEvent;
+  /** The payer disputes a paid charge, in whole or in part: the amount is held, as far as the balance goes. */
+  dispute(chargeId: string, amountCents?: number): VintemEvent;
+  /** A person begins a transfer in the panel; `code` is what the mail says. */
+  draft(transfer: { amountCents: number; pixKey: string }): { id: string; code: string };
   /** The provider decides a pending transfer. */
   settle(transferId: string, status?: 'completed' | 'cancelled'): VintemEvent;
 }
@@ -50,6 +60,15 @@ interface State {
   payments: Stored[];
   refunds: Refund[];
   webhooks: Webhook[];
+  disputes: Dispute[];
+  /** Of drafts that are open. */
+  codes: Map<string, { code: string; triesLeft: number; expiresAt: number }>;
+  /** Each line of the statement with its business operation, oldest first. */
+  lines: { operationId: string; line: Omit<StatementLine, 'endToEnd'> }[];
+  /** What was said of a payment when it was made. */
+  texts: Map<string, { description: string; payerName: string | null }>;
+  clock: { started: boolean; aheadMs: number };
+  moves: { at: number; aheadMs: number }[];
   events: VintemEvent[];
   /** What a requestKey was used for, and what came of it. */
   keys: Map<string, { fingerprint: string; answer: () => Answer }>;
@@ -103,6 +122,12 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
     payments: [],
     refunds: [],
     webhooks: [],
+    disputes: [],
+    codes: new Map(),
+    lines: [],
+    texts: new Map(),
+    clock: { started: false, aheadMs: 0 },
+    moves: [],
     events: [],
     keys: new Map(),
     listeners: new Set(),
@@ -119,6 +144,8 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
     fail: (...more) => void faults.push(...more),
     pay: (id) => settlePayment(state, found(state, id, 'deposit'), 'paid'),
     expire: (id) => settlePayment(state, found(state, id, 'deposit'), 'expired'),
+    dispute: (id, amountCents) => openDispute(state, found(state, id, 'deposit'), amountCents),
+    draft: (transfer) => newDraft(state, transfer),
     settle: (id, status = 'completed') => settlePayment(state, found(state, id, 'transfer'), status),
     fetch: async (input, init) => {
       const request = new Request(input, init);
@@ -215,7 +242,7 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
     (state, { ids, operation }) => {
       const payment = state.payments.find((one) => one.id === ids[0] && one.operationId === operation.id);
       if (!payment) throw new Refusal(404, 'payment_not_found');
-      return { status: 200, body: shown(payment) };
+      return { status: 200, body: payment };
     },
   ],
   ['POST', new RegExp(`^/payments/${id}/refunds$`), createRefund],
@@ -235,7 +262,27 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
       body: one(state.refunds, ids[0], 'refund_not_found'),
     }),
   ],
-  ['POST', new RegExp(`^/test/payments/${id}/(pay|expire|complete|refuse)$`), simulate],
+  ['POST', new RegExp(`^/pix/transfers/${id}/confirm$`), confirmDraft],
+  ['POST', new RegExp(`^/pix/transfers/${id}/cancel$`), cancelDraft],
+  ['GET', /^\/statement$/, listStatement],
+  ['GET', /^\/disputes$/, listDisputes],
+  [
+    'GET',
+    new RegExp(`^/disputes/${id}$`),
+    (state, { ids, operation }) => ({ status: 200, body: disputeOf(state, operation, ids[0]) }),
+  ],
+  ['POST', new RegExp(`^/test/payments/${id}/(pay|expire|complete|refuse|dispute)$`), simulate],
+  ['POST', new RegExp(`^/test/disputes/${id}/(defend|accept|reject|cancel)$`), moveDispute],
+  ['GET', /^\/test\/clock$/, (state) => ({ status: 200, body: clockOf(state) })],
+  [
+    'POST',
+    /^\/test\/clock$/,
+    (state) => {
+      state.clock.started = true;
+      return { status: 200, body: clockOf(state) };
+    },
+  ],
+  ['POST', /^\/test\/clock\/advance$/, advanceClock],
   ['GET', /^\/account$/, (state, { operation }) => ({ status: 200, body: summary(state, operation) })],
   [
     'GET',
@@ -310,12 +357,20 @@ const routes: [method: string, path: RegExp, handle: Handler][] = [
   ],
 ];
 
-const isAct = (word: string): boolean => /^(pay|expire|complete|refuse)$/.test(word);
+const isAct = (word: string): boolean =>
+  /^(pay|expire|complete|refuse|dispute|defend|accept|reject|cancel)$/.test(word);
 
 /** The acts of test mode, on a payment whose kind and state allow them. */
-function simulate(state: State, { ids: [paymentId = '', act], operation, server }: Received): Answer {
+function simulate(state: State, { ids: [paymentId = '', act], operation, server, body }: Received): Answer {
   const payment = state.payments.find((one) => one.id === paymentId && one.operationId === operation.id);
   if (!payment) throw new Refusal(404, 'payment_not_found');
+  if (act === 'dispute') {
+    const amountCents = body.amountCents === undefined ? payment.amountCents : Number(body.amountCents);
+    if (payment.status !== 'paid' || amountCents > payment.amountCents)
+      throw new Refusal(400, 'simulation_refused', { paymentId });
+    server.dispute(paymentId, amountCents);
+    return { status: 200, body: { ok: true } };
+  }
   const ofCharge = act === 'pay' || act === 'expire';
   if (payment.status !== 'pending' || ofCharge !== (payment.kind === 'deposit'))
     throw new Refusal(400, 'simulation_refused', { paymentId });
@@ -336,9 +391,13 @@ function createCharge(state: State, { body, operation, server }: Received): Answ
     expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
   });
   state.payments.push(payment);
+  state.texts.set(payment.id, {
+    description: String(body.description ?? ''),
+    payerName: String(body.payerName),
+  });
   emit(state, 'charge.created', shownInEvent(payment), { from: 'unknown', to: 'pending' });
   if (server.autoPay) server.pay(payment.id);
-  return { status: 201, body: shown(payment), again: () => shown(payment) };
+  return { status: 201, body: payment, again: () => payment };
 }
 
 function createTransfer(state: State, { body, operation, server }: Received): Answer {
@@ -355,15 +414,19 @@ function createTransfer(state: State, { body, operation, server }: Received): An
     debitAmountCents: amountCents,
     expectedNetAmountCents: amountCents - feeCents,
   });
-  operation.balanceCents -= amountCents;
   state.payments.push(payment);
+  state.texts.set(payment.id, { description: String(body.description), payerName: null });
+  post(state, payment, [
+    ['transfer', feeCents - amountCents],
+    ['transfer_fee', -feeCents],
+  ]);
   if (pixKey === 'refuse-in-answer@simulator.example') {
     settlePayment(state, payment, 'cancelled');
     throw new Refusal(400, 'recipient_refused', { paymentId: payment.id });
   }
   emit(state, 'transfer.created', shownInEvent(payment), { from: 'unknown', to: 'pending' });
   if (server.autoSettle) server.settle(payment.id);
-  return { status: 201, body: shown(payment), again: () => shown(payment) };
+  return { status: 201, body: payment, again: () => payment };
 }
 
 function newPayment(
@@ -395,7 +458,6 @@ function settlePayment(state: State, payment: Stored, status: PaymentStatus): Vi
   if (payment.status !== 'pending' && !late) throw new Error(`the payment is ${payment.status} already`);
   const from = payment.status;
   const at = isoNow();
-  const operation = state.operations.find((each) => each.id === payment.operationId);
   delete payment.copyPaste;
   Object.assign(payment, { status, updatedAt: at });
   if (status === 'paid' || status === 'completed')
@@ -406,11 +468,230 @@ function settlePayment(state: State, payment: Stored, status: PaymentStatus): Vi
       ...(status === 'paid' ? { paidAt: at } : {}),
     });
   if (status === 'cancelled') payment.reasonCode = 'recipient_refused';
-  if (operation && (status === 'paid' || status === 'cancelled'))
-    operation.balanceCents += payment.amountCents;
+  if (status === 'paid') post(state, payment, [['charge', payment.amountCents]]);
+  if (status === 'cancelled')
+    post(state, payment, [
+      ['transfer_cancelled', payment.amountCents - feeCents],
+      ['transfer_fee_cancelled', feeCents],
+    ]);
   const type = `${payment.kind === 'deposit' ? 'charge' : 'transfer'}.${status}` as EventType;
   return emit(state, type, shownInEvent(payment), { from, to: status });
 }
+
+/** A movement: the balance, and the lines of the statement that say so. */
+function post(
+  state: State,
+  payment: Stored,
+  movement: readonly (readonly [kind: string, amountCents: number])[],
+): void {
+  const { operationId } = payment;
+  const operation = state.operations.find((each) => each.id === operationId);
+  if (!operation) throw new Error(`there is no operation ${operationId}`);
+  const seq = state.lines.filter((each) => each.operationId === operationId).length + 1;
+  for (const [kind, amountCents] of movement) {
+    operation.balanceCents += amountCents;
+    // A hold belongs to the balance, and to no payment.
+    const of = kind.startsWith('hold') ? null : payment;
+    const line = {
+      id: kind.includes('_fee') ? `${seq}-fee` : String(seq),
+      seq,
+      at: isoNow(),
+      kind,
+      paymentId: of?.id ?? null,
+      amountCents,
+      balanceCents: operation.balanceCents,
+      requestKey: of?.requestKey ?? null,
+      ...(state.texts.get(of?.id ?? '') ?? { description: '', payerName: null }),
+      ...(of?.metadata && { metadata: of.metadata }),
+    };
+    state.lines.push({ operationId, line });
+  }
+}
+
+/** Lines of a period, oldest first, with the balances at its ends. */
+function listStatement(state: State, { query, operation }: Received): Answer {
+  const lines = state.lines
+    .filter(({ operationId }) => operationId === operation.id)
+    .map(({ line }) => ({
+      ...line,
+      endToEnd: state.payments.find(({ id }) => id === line.paymentId)?.endToEnd ?? null,
+    }));
+  const [from, to] = [boundOf(query.get('from'), 0), boundOf(query.get('to'), dayMs)];
+  const before = lines.filter(({ at }) => from !== null && Date.parse(at) < from);
+  const fits = lines.slice(before.length).filter(({ at }) => to === null || Date.parse(at) < to);
+  const first = fits[0] ?? lines[before.length];
+  const openingBalanceCents = first ? first.balanceCents - first.amountCents : operation.balanceCents;
+  const closingBalanceCents = fits.at(-1)?.balanceCents ?? openingBalanceCents;
+  const { items, ...rest } = pageOf(fits, query);
+  return { status: 200, body: { lines: items, openingBalanceCents, closingBalanceCents, ...rest } };
+}
+
+const dayMs = 86_400_000;
+
+/** A time, or a day of São Paulo from its beginning, and `addMs` later. */
+function boundOf(text: string | null, addMs: number): number | null {
+  if (text === null) return null;
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00-03:00`) + addMs : Date.parse(text);
+}
+
+function openDispute(state: State, payment: Stored, amountCents = payment.amountCents): VintemEvent {
+  if (payment.status !== 'paid') throw new Error(`the charge is ${payment.status}`);
+  const operation = state.operations.find(({ id }) => id === payment.operationId);
+  const heldCents = Math.min(amountCents, operation?.balanceCents ?? 0);
+  if (heldCents > 0) post(state, payment, [['hold', -heldCents]]);
+  const at = isoNow();
+  const dispute: Dispute = {
+    id: crypto.randomUUID(),
+    paymentId: payment.id,
+    operationId: payment.operationId,
+    status: 'open',
+    amountCents,
+    heldCents,
+    debitedCents: 0,
+    endToEnd: payment.endToEnd ?? '',
+    reason: 'golpe',
+    openedAt: at,
+    deadlineAt: new Date(Date.now() + 3 * dayMs).toISOString(),
+    endedAt: null,
+    createdAt: at,
+    updatedAt: at,
+  };
+  state.disputes.push(dispute);
+  return emit(state, 'dispute.opened', dispute, { from: null, to: 'open' });
+}
+
+const movesOf = {
+  defend: 'defending',
+  accept: 'accepted',
+  reject: 'rejected',
+  cancel: 'cancelled',
+} as const;
+
+/** An accepted dispute keeps its hold until the provider takes the money; a rejected or cancelled one holds nothing more. */
+function moveDispute(state: State, { ids: [disputeId, act], operation }: Received): Answer {
+  const dispute = disputeOf(state, operation, disputeId);
+  const from = dispute.status;
+  const status = movesOf[act as keyof typeof movesOf];
+  if (status === 'rejected' || status === 'cancelled') {
+    if (dispute.heldCents > 0)
+      post(state, found(state, dispute.paymentId, 'deposit'), [['hold_released', dispute.heldCents]]);
+    dispute.heldCents = 0;
+  }
+  const at = isoNow();
+  Object.assign(dispute, { status, updatedAt: at, endedAt: status === 'defending' ? null : at });
+  if (from !== status) emit(state, `dispute.${status}`, dispute, { from, to: status });
+  return { status: 200, body: { ok: true } };
+}
+
+function disputeOf(state: State, { id: operationId }: Operation, disputeId: string | undefined): Dispute {
+  const own = state.disputes.filter((each) => each.operationId === operationId);
+  return one(own, disputeId, 'dispute_not_found');
+}
+
+function listDisputes(state: State, { query, operation }: Received): Answer {
+  const statuses = query.get('status')?.split(',');
+  const fits = state.disputes.filter(
+    ({ operationId, status }) => operationId === operation.id && (!statuses || statuses.includes(status)),
+  );
+  const { items, ...rest } = pageOf(fits.reverse(), query);
+  return { status: 200, body: { disputes: items, ...rest } };
+}
+
+function newDraft(state: State, { amountCents }: { amountCents: number }): { id: string; code: string } {
+  const operation = state.operations.find(({ isDefault, deleted }) => isDefault && !deleted);
+  if (!operation) throw new Error('there is no operation');
+  const payment = newPayment(operation, 'transfer', amountCents, { requestKey: crypto.randomUUID() });
+  const expectedNetAmountCents = amountCents - feeCents;
+  Object.assign(payment, {
+    status: 'draft',
+    feeCents,
+    debitAmountCents: amountCents,
+    expectedNetAmountCents,
+  });
+  state.payments.push(payment);
+  const code = String(crypto.getRandomValues(new Uint32Array(1))[0])
+    .slice(-6)
+    .padStart(6, '0');
+  state.codes.set(payment.id, { code, triesLeft: 5, expiresAt: Date.now() + dayMs });
+  return { id: payment.id, code };
+}
+
+function draftOf(state: State, { ids: [paymentId = ''], operation }: Received) {
+  const payment = state.payments.find(
+    ({ id, kind, operationId }) => id === paymentId && kind === 'transfer' && operationId === operation.id,
+  );
+  if (!payment) throw new Refusal(404, 'payment_not_found');
+  const draft = state.codes.get(paymentId);
+  if (!draft) throw new Refusal(400, 'not_a_draft', { paymentId });
+  return { payment, draft };
+}
+
+function endDraft(state: State, payment: Stored, reasonCode: NonNullable<Payment['reasonCode']>): void {
+  state.codes.delete(payment.id);
+  Object.assign(payment, { status: 'cancelled', reasonCode, updatedAt: isoNow() });
+  emit(state, 'transfer.cancelled', shownInEvent(payment), { from: 'draft', to: 'cancelled' });
+}
+
+function confirmDraft(state: State, received: Received): Answer {
+  const { payment, draft } = draftOf(state, received);
+  const { operation, server } = received;
+  if (textOf(received.body, 'code', 6, 6) !== draft.code) {
+    draft.triesLeft--;
+    if (draft.triesLeft === 0) endDraft(state, payment, 'draft_locked');
+    const details = [{ triesLeft: draft.triesLeft }];
+    throw new Refusal(400, 'invalid_code', { paymentId: payment.id, details });
+  }
+  if (operation.balanceCents < payment.amountCents)
+    throw new Refusal(400, 'insufficient_balance', { paymentId: payment.id });
+  state.codes.delete(payment.id);
+  Object.assign(payment, { status: 'pending', updatedAt: isoNow() });
+  post(state, payment, [
+    ['transfer', feeCents - payment.amountCents],
+    ['transfer_fee', -feeCents],
+  ]);
+  emit(state, 'transfer.created', shownInEvent(payment), { from: 'draft', to: 'pending' });
+  if (server.autoSettle) server.settle(payment.id);
+  return { status: 200, body: payment };
+}
+
+function cancelDraft(state: State, received: Received): Answer {
+  const { payment } = draftOf(state, received);
+  endDraft(state, payment, 'draft_cancelled');
+  return { status: 200, body: payment };
+}
+
+const clockOf = ({ clock: { started, aheadMs } }: State): TestClock => ({
+  now: new Date(Date.now() + aheadMs).toISOString(),
+  started,
+  status: 'ready',
+  to: null,
+});
+
+/** What falls due on the way is carried out at once; the answer says that it is under way, as the service's does. */
+function advanceClock(state: State, { body, server }: Received): Answer {
+  const to = Date.parse(textOf(body, 'to', 1, 64));
+  if (Number.isNaN(to)) throw invalid('to', 'not_a_time');
+  const { aheadMs: before } = state.clock;
+  const aheadMs = to - Date.now();
+  if (aheadMs <= before || aheadMs > 731 * dayMs) throw invalid('to', 'not_ahead_of_test_clock');
+  const byMs = aheadMs - before;
+  for (const [paymentId, draft] of state.codes) {
+    draft.expiresAt -= byMs;
+    if (draft.expiresAt <= Date.now()) endDraft(state, found(state, paymentId, 'transfer'), 'draft_expired');
+  }
+  for (const { id, kind, status, createdAt, expiresAt } of state.payments) {
+    if (kind !== 'deposit' || status !== 'pending' || !expiresAt) continue;
+    // Of a charge counts what the clock was moved since it was created.
+    const leftMs = Date.parse(expiresAt) - Date.now() - (aheadMs - aheadAt(state, createdAt));
+    if (leftMs <= 0) server.expire(id);
+  }
+  state.moves.push({ at: Date.now(), aheadMs });
+  state.clock = { started: true, aheadMs };
+  return { status: 200, body: { ...clockOf(state), status: 'advancing', to: new Date(to).toISOString() } };
+}
+
+const aheadAt = ({ moves }: State, at: string): number =>
+  moves.filter((move) => move.at <= Date.parse(at)).at(-1)?.aheadMs ?? 0;
 
 function listPayments(state: State, { query, operation }: Received): Answer {
   const is = (name: string, value: string | null | undefined) =>
@@ -473,7 +754,7 @@ function createRefund(state: State, { ids, body, operation }: Received): Answer 
   if (amountCents > leftCents || leftCents === 0) throw new Refusal(400, 'refund_exceeds');
   if (!Number.isInteger(amountCents) || amountCents < 1) throw invalid('amountCents', 'out_of_range');
   if (operation.balanceCents < amountCents) throw new Refusal(400, 'insufficient_balance');
-  operation.balanceCents -= amountCents;
+  post(state, payment, [['refund', -amountCents]]);
   const at = isoNow();
   const times = { createdAt: at, updatedAt: at, settledAt: at };
   const refund: Refund = {
@@ -607,6 +888,7 @@ function emit(state: State, type: EventType, data: object, change?: object): Vin
 }
 
 const keyOf = ({ requestKey }: Record<string, unknown>): string => String(requestKey).toLowerCase();
+/** In a list. */
 const shown = ({ requestKey, ...payment }: Partial<Stored>): object => payment;
 const shownInEvent = ({ copyPaste, qrCodeBase64, ...payment }: Stored): object => payment;
 const shownOperation = ({ deleted, ...operation }: Operation & { deleted: boolean }): Operation => operation;

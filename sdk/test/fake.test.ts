@@ -1,4 +1,6 @@
-import { openService, type Service } from '@vintem/testkit/service.ts';
+import { newDraft } from '@vintem/testkit/draft.ts';
+import { mailsTo } from '@vintem/testkit/panel.ts';
+import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Vintem, VintemError } from '../src/index.ts';
 import { createFakeServer } from '../src/testing.ts';
@@ -8,19 +10,32 @@ import { createFakeServer } from '../src/testing.ts';
 interface Side {
   vintem: Vintem;
   pay(id: string): Promise<unknown>;
+  /** A person begins a transfer of R$ 10. */
+  draft(): Promise<{ id: string; code: string }>;
 }
 let service: Service;
 const sides: Record<string, () => Promise<Side>> = {
   'the service': async () => {
-    const { key } = await service.newMerchant();
+    const shop = await service.newMerchant();
     return {
-      vintem: new Vintem({ apiKey: key, baseUrl: service.url }),
+      vintem: new Vintem({ apiKey: shop.key, baseUrl: service.url }),
+      draft: async () => {
+        const before = (await mailsTo(service, 'ana@empresa.example')).length;
+        const id = await newDraft(service, shop);
+        await until(async () => (await mailsTo(service, 'ana@empresa.example')).length > before);
+        const mail = (await mailsTo(service, 'ana@empresa.example')).at(-1) ?? '';
+        return { id, code: /^Código: (\d{6})/m.exec(mail)?.[1] ?? '' };
+      },
       pay: (id) => service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/pay`),
     };
   },
   'the fake server': async () => {
     const fake = createFakeServer();
-    return { vintem: new Vintem(fake), pay: async (id) => fake.pay(id) };
+    return {
+      vintem: new Vintem(fake),
+      pay: async (id) => fake.pay(id),
+      draft: async () => fake.draft({ amountCents: 1000, pixKey: to.pixKey }),
+    };
   },
 };
 beforeAll(async () => {
@@ -28,6 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
+const sideOf = (name: string) => (sides[name] as () => Promise<Side>)();
 const refusalOf = (work: Promise<unknown>): Promise<string> =>
   work.then(
     () => 'accepted',
@@ -37,7 +53,7 @@ const to = { pixKey: 'maria@example.com', pixKeyType: 'EMAIL' } as const;
 
 describe.each(Object.keys(sides))('%s', (name) => {
   test('charges, transfers and their request keys', async () => {
-    const { vintem, pay } = await (sides[name] as () => Promise<Side>)();
+    const { vintem, pay } = await sideOf(name);
     const charge = await vintem.charges.create({ amountCents: 5000, payerName: 'Maria' });
     expect(charge).toMatchObject({
       kind: 'deposit',
@@ -91,7 +107,7 @@ describe.each(Object.keys(sides))('%s', (name) => {
   });
 
   test('business operations and events', async () => {
-    const { vintem, pay } = await (sides[name] as () => Promise<Side>)();
+    const { vintem, pay } = await sideOf(name);
     expect((await vintem.operations.list()).operations).toMatchObject([{ isDefault: true, balanceCents: 0 }]);
     const branch = await vintem.operations.create({ name: 'Filial' });
     expect((await vintem.account.get({ operation: branch.id })).operationId).toBe(branch.id);
@@ -124,7 +140,7 @@ describe.each(Object.keys(sides))('%s', (name) => {
   });
 
   test('a wrong key', async () => {
-    const { vintem } = await (sides[name] as () => Promise<Side>)();
+    const { vintem } = await sideOf(name);
     expect(await refusalOf(vintem.account.get())).toBe('accepted');
     const fake = createFakeServer();
     const wrong =
@@ -133,6 +149,91 @@ describe.each(Object.keys(sides))('%s', (name) => {
         : new Vintem({ ...fake, apiKey: 'vtm_test_wrong' });
     expect(await refusalOf(wrong.account.get())).toBe('401 api_key_invalid');
   });
+});
+
+/** Names and kinds of the members, however deep; `null` and a string are both what may stand there. */
+const shapeOf = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.slice(0, 1).map(shapeOf);
+  if (typeof value !== 'object' || value === null)
+    return value === null || typeof value === 'string' ? 'text' : typeof value;
+  const members = Object.entries(value).map(([name, of]) => [name, shapeOf(of)] as const);
+  return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)));
+};
+
+/** The same story on either side: what it tells that does not depend on ids and times, and the shape of every answer. */
+async function tell({ vintem, pay, draft }: Side): Promise<{ said: unknown[]; shapes: unknown[] }> {
+  const said: unknown[] = [];
+  const shapes: unknown[] = [];
+  const saw = <Value>(value: Value): Value => {
+    shapes.push(shapeOf(value));
+    return value;
+  };
+  const charge = await vintem.charges.create({
+    amountCents: 9000,
+    payerName: 'Maria',
+    description: 'Pedido',
+  });
+  await pay(charge.id);
+  await vintem.payments.waitFor(charge.id);
+  const transfer = await vintem.transfers.create({ amountCents: 1000, ...to, description: 'Farinha' });
+  await vintem.payments.waitFor(transfer.id);
+
+  const first = await draft();
+  said.push(saw(await vintem.payments.get(first.id)).status);
+  const wrong = first.code === '000000' ? '000001' : '000000';
+  said.push(await refusalOf(vintem.transfers.confirm(first.id, { code: wrong })));
+  // Under way or completed already, as the provider likes; what it charges for it the fake one does not tell.
+  const confirmed = await vintem.transfers.confirm(first.id, { code: first.code });
+  said.push((await vintem.payments.waitFor(confirmed.id)).status);
+  said.push(await refusalOf(vintem.transfers.confirm(first.id, { code: first.code })));
+  const second = saw(await vintem.transfers.cancel((await draft()).id));
+  said.push([second.status, second.reasonCode], await refusalOf(vintem.transfers.cancel(second.id)));
+  said.push(await refusalOf(vintem.transfers.cancel(charge.id)));
+
+  said.push(await refusalOf(vintem.testMode.dispute(charge.id, { amountCents: 9001 })));
+  await vintem.testMode.dispute(charge.id, { amountCents: 3000 });
+  const disputes = async () => {
+    const { value } = await vintem.disputes.list().pages().next();
+    return value?.items ?? [];
+  };
+  await until(async () => (await disputes()).length > 0);
+  const [{ id = '' } = {}] = await disputes();
+  for (const [act, status] of [
+    ['defend', 'defending'],
+    ['reject', 'rejected'],
+  ] as const) {
+    await vintem.testMode.moveDispute(id, act);
+    await until(async () => (await vintem.disputes.get(id)).status === status);
+    const { heldCents, debitedCents } = saw(await vintem.disputes.get(id));
+    said.push([heldCents, debitedCents, (await vintem.account.get()).balanceCents]);
+  }
+  said.push(await refusalOf(vintem.disputes.get(crypto.randomUUID())));
+
+  for await (const line of vintem.account.statement()) {
+    saw(line);
+    const { kind, amountCents, balanceCents, description, payerName } = line;
+    said.push([kind, amountCents, balanceCents, description, payerName, line.paymentId === null]);
+  }
+  const pages = vintem.account.statement({ from: '2020-01-01', limit: 2 }).pages();
+  const { value: page } = await pages.next();
+  said.push([page?.items.length, page?.openingBalanceCents, page?.closingBalanceCents]);
+  const { value: empty } = await vintem.account.statement({ to: '2020-01-01' }).pages().next();
+  said.push([empty?.items, empty?.openingBalanceCents, empty?.closingBalanceCents]);
+
+  said.push(saw(await vintem.testMode.clock()).started, saw(await vintem.testMode.startClock()).started);
+  said.push(await refusalOf(vintem.testMode.advance(new Date(Date.now() - 1000))));
+  const open = await vintem.charges.create({ amountCents: 500, payerName: 'Maria' });
+  const lapses = await draft();
+  saw(await vintem.testMode.advance(new Date(Date.now() + 3 * 86_400_000)));
+  await until(async () => (await vintem.testMode.clock()).status === 'ready', 240_000);
+  said.push((await vintem.payments.get(open.id)).status, (await vintem.payments.get(lapses.id)).reasonCode);
+  return { said, shapes };
+}
+
+test('statement, drafts, disputes and test clock are told alike by both', { timeout: 500_000 }, async () => {
+  const [real, fake] = [await tell(await sideOf('the service')), await tell(await sideOf('the fake server'))];
+  expect(fake.said).toEqual(real.said);
+  expect(fake.shapes).toEqual(real.shapes);
 });
 
 test('the faults of the fake server are those of a network', async () => {
