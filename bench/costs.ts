@@ -18,7 +18,7 @@ import { createMerchant, openWorld, targetsOf } from './world.ts';
  *
  *   node bench/costs.ts [--pairs 5] [--seconds 10] [--idle 60]
  *
- * Run it on a machine that does nothing else. Exit code 1 when a median is above its limit.
+ * Takes some eight minutes. Run it on a machine that does nothing else. Exit code 1 when a median is above its limit.
  */
 const { values } = parseArgs({
   options: {
@@ -41,7 +41,17 @@ const dataDir = mkdtempSync(join(tmpdir(), 'vintem-costs-'));
 // As root the server of the database runs as another user, who has to pass through.
 chmodSync(dataDir, 0o711);
 
-async function measureCosts(): Promise<boolean> {
+interface Cost {
+  what: string;
+  measured: number;
+  /** Every measured value, where there are several. */
+  of: readonly number[];
+  limit: number;
+  unit: string;
+}
+const isWithin = ({ measured, limit }: Cost): boolean => measured <= limit;
+
+async function measureCosts(): Promise<Cost[]> {
   const server = await startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
   const settings = {
     HOST: '127.0.0.1',
@@ -87,7 +97,10 @@ async function measureCosts(): Promise<boolean> {
     const each = cost?.microsecondsEach ?? {};
     return (each.service ?? Number.NaN) + (each.postgres ?? 0);
   };
-  const paired = async (name: 'metrics' | 'traces', given: () => Promise<Record<string, string>>) => {
+  const paired = async (
+    name: 'metrics' | 'traces',
+    given: () => Promise<Record<string, string>>,
+  ): Promise<Cost> => {
     const overheads: number[] = [];
     for (let pair = 0; pair < pairs; pair++) {
       const turns = pair % 2 === 0 ? [false, true] : [true, false];
@@ -97,10 +110,13 @@ async function measureCosts(): Promise<boolean> {
       overheads.push((on / off - 1) * 100);
       console.log(`${name}, pair ${pair + 1}: ${off.toFixed(1)} and ${on.toFixed(1)} µs a transfer`);
     }
-    const middle = median(overheads);
-    const all = overheads.map((one) => one.toFixed(1)).join(', ');
-    console.log(`${name}: median ${middle.toFixed(1)} % (${all}), limit ${limits[name]} %`);
-    return middle <= limits[name];
+    return {
+      what: `${name}, of a transfer's CPU`,
+      measured: median(overheads),
+      of: overheads,
+      limit: limits[name],
+      unit: '%',
+    };
   };
   const metrics = await paired('metrics', async () => ({ METRICS_PORT: `${await freePort()}` }));
   const traces = await paired('traces', async () => ({
@@ -109,11 +125,11 @@ async function measureCosts(): Promise<boolean> {
   collector.close();
   await world.close();
   await server.stop();
-  return metrics && traces;
+  return [metrics, traces];
 }
 
 /** Of the program itself, with its thread of deliveries; PostgreSQL and the simulator are processes of their own. */
-async function measureIdle(): Promise<boolean> {
+async function measureIdle(): Promise<Cost> {
   const folder = join(dataDir, 'idle');
   const env = {
     DATA_DIR: folder,
@@ -125,9 +141,22 @@ async function measureIdle(): Promise<boolean> {
   await new Promise((done) => setTimeout(done, 1000 * Number(values.idle)));
   const bytes = memoryOf(start.pid);
   await start.stop();
-  const mega = (of: number): string => (of / (1 << 20)).toFixed(0);
-  console.log(`idle start after ${values.idle} s: ${mega(bytes)} MB, limit ${mega(limits.idleBytes)} MB`);
-  return bytes <= limits.idleBytes;
+  return {
+    what: `memory of an idle start after ${values.idle} s`,
+    measured: bytes / (1 << 20),
+    of: [],
+    limit: limits.idleBytes / (1 << 20),
+    unit: 'MB',
+  };
+}
+
+function tableOf(costs: readonly Cost[]): string {
+  const lines = costs.map((cost) => {
+    const { what, measured, of, limit, unit } = cost;
+    const all = of.length > 0 ? `${of.map((one) => one.toFixed(1)).join(', ')}` : 'one value';
+    return `| ${what} | ${measured.toFixed(1)} ${unit} | ${all} | ${limit} ${unit} | ${isWithin(cost) ? 'within' : 'ABOVE'} |`;
+  });
+  return ['| What | Median | Of | Limit | |', '|---|---|---|---|---|', ...lines].join('\n');
 }
 
 function postmasterIn(folder: string): number {
@@ -136,9 +165,9 @@ function postmasterIn(folder: string): number {
 }
 
 try {
-  const idle = await measureIdle();
-  const costs = await measureCosts();
-  process.exitCode = idle && costs ? 0 : 1;
+  const costs = [await measureIdle(), ...(await measureCosts())];
+  console.log(tableOf(costs));
+  process.exitCode = costs.every(isWithin) ? 0 : 1;
 } finally {
   await stopAll();
   rmSync(dataDir, { recursive: true, force: true });
