@@ -71,7 +71,7 @@ describe('a dispute', () => {
     await merchant.receive(123_456);
     await dispute();
     await open('/contestacoes', 'Contestações');
-    const row = page.locator('tbody tr');
+    const row = page.locator('tbody tr.link');
     await row.getByText('Aberta').waitFor();
     expect(await row.innerText()).toMatch(/R\$\s50,00[\s\S]*R\$\s50,00[\s\S]*R\$\s0,00/);
     await row.getByText(/faltam? \d+ dias?|menos de um dia/).waitFor();
