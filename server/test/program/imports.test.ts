@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
 
 const src = fileURLToPath(new URL('../../src/', import.meta.url));
 
@@ -167,4 +167,18 @@ describe('imports', () => {
     for (const file of files) visit(file, []);
     expect(circles).toEqual([]);
   });
+});
+
+test('the walks of ARCHITECTURE.md go through functions that stand where it says', () => {
+  const text = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8');
+  const walks = text.slice(text.indexOf('### Four walks'), text.indexOf('`simulator/` is a provider'));
+  const steps = [...walks.matchAll(/((?:`\w+`(?:, then )?)+) in `([\w/.-]+\.ts)`/g)];
+  const named = steps.flatMap(([, names = '', file = '']) =>
+    [...names.matchAll(/\w+(?=`)/g)].map(([name]) => ({ name, file })),
+  );
+  expect(named.length).toBeGreaterThan(20);
+  const gone = named.filter(
+    ({ name, file }) => !new RegExp(`\\b${name}\\b`).test(readFileSync(join(src, file), 'utf8')),
+  );
+  expect(gone).toEqual([]);
 });
