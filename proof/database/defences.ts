@@ -22,6 +22,7 @@ const tables = [
   'incident',
   'hold',
   'dispute',
+  'dispute_defence',
   'checkpoint',
 ];
 
@@ -51,6 +52,13 @@ const breaks: Record<string, string> = {
   dispute_amount_cents_check: 'amount_cents = 0',
   dispute_check: 'debited_cents = amount_cents + 1',
   dispute_status_check: "status = 'lost'",
+  dispute_defence_attempts_check: "attempts = -1, status = 'failed', reason = 'dispute_ended'",
+  dispute_defence_check: "status = 'failed'",
+  dispute_defence_check1: "status = 'sent'",
+  dispute_defence_check2: 'attempts = 0',
+  dispute_defence_check3: "status = 'pending'",
+  dispute_defence_reason_check: "status = 'failed', reason = 'bored'",
+  dispute_defence_status_check: "status = 'lost'",
   hold_wanted_cents_check: 'wanted_cents = 0',
   incident_amount_cents_check: 'amount_cents = -1',
   incident_state_check: "state = 'forgotten'",
@@ -152,6 +160,8 @@ const samples = `
   INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, opened_at,
       debited_cents, created_at, updated_at)
     SELECT account_id, id, id, operation_id, 'simulator', 'd', 'E', 1, 'open', now(), 0, now(), now() FROM payment LIMIT 1;
+  INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, created_at, updated_at)
+    SELECT account_id, id, operation_id, connection, 'unknown', 1, now(), now() FROM dispute LIMIT 1;
   INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
       provider_cost, suspense, adjustments, created_at)
     SELECT account_id, chain_id, seq, hash, 0, 0, 0, 0, 0, 0, 0, 0, 0, now() FROM journal LIMIT 1;`;

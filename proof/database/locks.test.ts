@@ -32,6 +32,7 @@ import {
   renewClaims,
 } from '../../server/src/settlement/dispatch/intents.sql.ts';
 import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
+import { claimDefence } from '../../server/src/settlement/disputes/defences.sql.ts';
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
@@ -576,6 +577,24 @@ const laws: Record<string, [law: string, Law]> = {
       (tx, { now }) => claimDisputeAlerts(tx, now, now + 5_000, 10),
     ),
   ],
+  'settlement/disputes/defences.sql.ts defence_claim': [
+    'two processes do not send the same defence, and neither waits',
+    shared(
+      ({ db, account, operation }) =>
+        db.admin(
+          `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
+                status, opened_at, debited_cents, created_at, updated_at)
+              VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))
+            INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at, updated_at)
+              VALUES ($1, $2, $3, 'simulator', 'pending', 0, $4, now(), now())`,
+          [account, first, operation, at(0)],
+        ),
+      async (tx, { now }) => {
+        const claimed = await claimDefence(tx, 'simulator', { now, fence: first, untilMs: now + 5_000 });
+        return claimed ? [claimed] : [];
+      },
+    ),
+  ],
   'connections/connections.sql.ts connection_lock': [
     'changes of a connection and bindings to it come one after the other',
     async ({ sql }) => {
@@ -718,7 +737,7 @@ const cleared = `TRUNCATE sealing_secret, statement_line, intent, payment, unkno
   DELETE FROM api_key;
   DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);
   DELETE FROM operation;
-  DELETE FROM dispute; DELETE FROM test_clock; DELETE FROM account WHERE number > 0`;
+  DELETE FROM dispute_defence; DELETE FROM dispute; DELETE FROM test_clock; DELETE FROM account WHERE number > 0`;
 
 describe('row locks', () => {
   let db: TestDatabase;

@@ -76,6 +76,10 @@ export type CreatedRefund = Refund & { requestKey: string };
 /** A dispute (MED) of a received Pix. Amounts in cents. */
 export type Dispute = Schemas['Dispute'];
 export type DisputeStatus = Dispute['status'];
+/** The merchant's answer to a dispute; the provider takes one. */
+export type Defence = Schemas['Defence'];
+/** What a dispute was answered, and what a defence may contain at this moment. */
+export type DefenceOfDispute = Schemas['GetDisputesByIdDefenceAnswer'];
 export interface DisputeFilter {
   /** Size of a page, 1 to 100. */
   limit?: number | undefined;

@@ -6,6 +6,8 @@ import type {
   CreatedPayment,
   CreatedRefund,
   CreatedWebhook,
+  Defence,
+  DefenceOfDispute,
   Delivery,
   DeliveryFilter,
   Dispute,
@@ -401,6 +403,35 @@ class Disputes {
    */
   get(id: string, options: CallOptions = {}): Promise<Dispute> {
     return this.#transport.request({ method: 'GET', path: `/disputes/${segment(id)}`, ...options });
+  }
+
+  /**
+   * What a dispute was answered (`defence`), and what a defence may contain at this moment (`offer`); each is null where there is none.
+   *
+   * @throws VintemError `dispute_not_found`
+   *
+   * @example
+   * const { offer, defence } = await vintem.disputes.defence(disputeId);
+   * console.log(offer?.textMost, defence?.status, defence?.reasonCode);
+   */
+  defence(id: string, options: CallOptions = {}): Promise<DefenceOfDispute> {
+    return this.#transport.request({ method: 'GET', path: `/disputes/${segment(id)}/defence`, ...options });
+  }
+
+  /**
+   * Answers a dispute, before its `deadlineAt`. Needs the permission `disputes`. The provider takes one defence, which cannot be changed;
+   * the same text again is the same defence. The answer is `pending`: `disputes.defence` tells when the provider has it.
+   *
+   * @throws VintemError `dispute_not_found`, `dispute_defended`, `dispute_ended`, `defence_window_closed`, `defence_too_long`,
+   * `not_offered_by_provider`
+   *
+   * @example
+   * const defence = await vintem.disputes.defend(disputeId, { text: 'Entregue em 20/11, com assinatura do cliente.' });
+   * console.log(defence.status);
+   */
+  defend(id: string, defence: { text: string }, options: CallOptions = {}): Promise<Defence> {
+    const path = `/disputes/${segment(id)}/defence`;
+    return this.#transport.request({ method: 'POST', path, body: defence, ...options });
   }
 }
 

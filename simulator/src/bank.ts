@@ -166,6 +166,8 @@ export type Dispute = {
   openedAt: number;
   deadlineAt: number;
   endedAt?: number;
+  /** What the receiver answered: one for each dispute. */
+  defence?: { text: string; at: number };
 };
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
@@ -641,6 +643,22 @@ export function moveDispute(
   if (action === 'open' || action === 'defend') delete dispute.endedAt;
   else dispute.endedAt = moment(bank, world);
   return { answer: dispute, writes: [['dispute', dispute]] };
+}
+
+/** The receiver contests what the payer claims, once and in time. */
+export function defendDispute(
+  bank: Bank,
+  world: World,
+  dispute: Dispute,
+  text: string,
+): { answer: 'taken' | 'defended' | 'late'; writes: Entry[] } {
+  const at = moment(bank, world);
+  if (dispute.defence !== undefined || dispute.status === 'EM_DEFESA')
+    return { answer: 'defended', writes: [] };
+  if (dispute.status !== 'ABERTA' || at > dispute.deadlineAt) return { answer: 'late', writes: [] };
+  dispute.defence = { text, at };
+  dispute.status = 'EM_DEFESA';
+  return { answer: 'taken', writes: [['dispute', dispute]] };
 }
 
 /** The disputes of an account's received Pix. */

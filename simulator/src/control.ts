@@ -280,6 +280,8 @@ function* stateParts(desk: Desk, charges: Iterable<Charge>, payouts: Iterable<Pa
   yield* joined(charges, (one) => JSON.stringify(chargeState(desk, one, now, disputed)));
   yield '],"payouts":[';
   yield* joined(payouts, (one) => JSON.stringify(payoutState(one)));
+  yield '],"disputes":[';
+  yield* joined(bank.disputes.values(), (one) => JSON.stringify(one));
   const { queries, webhooksSent } = bank.counts;
   yield `],"balanceCents":${bank.balanceCents},"queries":${queries},"webhooksSent":${webhooksSent}}`;
 }

@@ -74,7 +74,7 @@ function unknownProperty(value: unknown, place: string, known: string[]): string
 
 /** An infraction in the list, in the fields that Efí documents. */
 export function disputeView(
-  { id, endToEnd, amountCents, status, reason, openedAt, deadlineAt, endedAt }: Dispute,
+  { id, endToEnd, amountCents, status, reason, openedAt, deadlineAt, endedAt, defence }: Dispute,
   paidAt: number,
 ) {
   const time = (at: number) => new Date(at).toISOString();
@@ -89,9 +89,11 @@ export function disputeView(
     status,
     razao: 'Solicitacao de devolução',
     tipoSituacao: reason,
+    ...(defence === undefined ? {} : { defesa: defence.text }),
     dadosAnalise: {
       abertura: time(openedAt),
       prazoFinalizacao: time(deadlineAt),
+      ...(defence === undefined ? {} : { recebimentoDefesa: time(defence.at) }),
       ...(endedAt === undefined ? {} : { finalizacao: time(endedAt) }),
     },
     origem: { nomeParticipante: 'BANCO XYZ', ...account },
@@ -99,6 +101,48 @@ export function disputeView(
     criadoEm: time(openedAt),
     atualizadoEm: time(endedAt ?? openedAt),
   };
+}
+
+/** Reads the body of POST /v2/gn/infracoes/{idInfracao}/defesa. */
+export function readDefence(body: unknown): { text: string } | { refusal: Reply } {
+  const { analise, justificativa } = isRecord(body) ? body : {};
+  if (analise !== 'aceito' && analise !== 'rejeitado') return { refusal: invalidDefence('analise') };
+  if (typeof justificativa !== 'string' || justificativa === '' || justificativa.length > 1000)
+    return { refusal: invalidDefence('justificativa') };
+  return { text: justificativa };
+}
+
+const defenceInvalid =
+  'A requisição que busca apresentar uma defesa de infração não respeita o schema ou está semanticamente errada.';
+
+const invalidDefence = (property: string): Reply =>
+  problem(400, 'InfracoesConsultaInvalida', 'Consulta Inválida', defenceInvalid, [
+    {
+      razao: 'Algum dos parâmetros informados não respeita o schema.',
+      propriedade: `infracoes.body.${property}`,
+    },
+  ]);
+
+export const disputeNotFound = (): Reply =>
+  problem(404, 'InfracaoNaoEncontrada', 'Não Encontrado', 'Infração não encontrada.');
+
+/** The answer is a text and no JSON. */
+export const defenceTaken = (): Reply => ({
+  status: 201,
+  type: 'text/plain; charset=utf-8',
+  body: 'Defesa de infração MED criada',
+});
+
+const defenceRefusals = {
+  defended: { status: 409, razao: 'A defesa para essa infração já foi criada.' },
+  late: { status: 422, razao: 'O prazo para defesa foi excedido.' },
+} as const;
+
+export function defenceRefused(why: keyof typeof defenceRefusals): Reply {
+  const { status, razao } = defenceRefusals[why];
+  return problem(status, 'InfracaoOperacaoInvalida', 'Operação Inválida', defenceInvalid, [
+    { razao, propriedade: 'body.infractionId' },
+  ]);
 }
 
 function isKey(value: unknown): value is string {

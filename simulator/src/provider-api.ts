@@ -16,6 +16,7 @@ import {
 } from './api-pix.ts';
 import {
   createCharge,
+  defendDispute,
   disputedCents,
   disputesOf,
   type Fate,
@@ -34,11 +35,15 @@ import {
 } from './bank.ts';
 import { accountName, type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import {
+  defenceRefused,
+  defenceTaken,
+  disputeNotFound,
   disputeView,
   isIdEnvio,
   payoutAnswer,
   payoutNotFound,
   payoutView,
+  readDefence,
   readPayout,
   readReportRequest,
   refusal,
@@ -55,7 +60,7 @@ import { garbage, internalError, json, problem, type Reply } from './reply.ts';
 export type Outcome = Reply | 'drop' | 'hang';
 
 const scopes =
-  'cob.read cob.write pix.read pix.write webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write gn.infractions.read';
+  'cob.read cob.write pix.read pix.write webhook.read webhook.write pix.send gn.pix.send.read gn.balance.read gn.reports.read gn.reports.write gn.infractions.read gn.infractions.write';
 
 const fullBucket = {
   capacidade: 1000,
@@ -115,6 +120,8 @@ export function providerApi(anyone: Desk, request: Request): Outcome | undefined
         if (method === 'POST' && third === 'extrato-conciliacao') return postReport(desk, request.body);
         return method === 'GET' ? getReport(desk, third) : undefined;
       }
+      if (second === 'infracoes' && third !== undefined && fourth === 'defesa' && path.length === 5)
+        return method === 'POST' ? postDefence(desk, third, request.body) : undefined;
       if (method !== 'GET') return undefined;
       if (second === 'saldo' && path.length === 3) return balance(desk, request.query);
       if (second === 'chaves' && third === 'balde' && path.length === 4) return json(200, fullBuckets);
@@ -471,6 +478,16 @@ function listDisputes(desk: ClientDesk, query: URLSearchParams): Outcome {
       ),
     };
   });
+}
+
+function postDefence(desk: ClientDesk, id: string, body: string): Outcome {
+  const read = readDefence(parsed(body));
+  if ('refusal' in read) return read.refusal;
+  const dispute = disputesOf(desk.bank, accountName(desk)).find((one) => one.id === id);
+  if (dispute === undefined) return disputeNotFound();
+  const { answer, writes } = defendDispute(desk.bank, desk.world, dispute, read.text);
+  desk.commit(writes);
+  return answer === 'taken' ? defenceTaken() : defenceRefused(answer);
 }
 
 // ----------------------------------------------------------------------------------------------- reports

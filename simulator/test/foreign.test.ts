@@ -101,6 +101,33 @@ test('the disputes of received Pix', async () => {
   sentAs('efi/disputes', (await provider.call('GET', `/v2/gn/infracoes?${span}`)).body);
 });
 
+test('the defence of a dispute: taken once, in time, and shown in the list', async () => {
+  const provider = await startProvider();
+  const open = async () => {
+    const txid = newId();
+    await provider.putCharge(txid);
+    await provider.control('POST', `/charges/${txid}/pay`);
+    return (await provider.control('POST', `/charges/${txid}/dispute`, {})).body.id;
+  };
+  const id = await open();
+  const given = foreign('efi/defence-request').body;
+  const says = async (name: string, of: string, body: unknown = given) => {
+    const answer = await provider.call('POST', `/v2/gn/infracoes/${of}/defesa`, body);
+    expect(answer.status, name).toBe(foreign(name).status);
+    if ('text' in foreign(name)) expect(answer.body, name).toBe(foreign(name).text);
+    else sentAs(name, answer.body);
+  };
+  await says('efi/defence-refused-not-found', crypto.randomUUID());
+  await says('efi/defence-refused-invalid', id, { analise: 'rejeitado', justificativa: 'x'.repeat(1001) });
+  await says('efi/defence-answer', id);
+  await says('efi/defence-refused-defended', id);
+  const { infracoes } = (await provider.call('GET', `/v2/gn/infracoes?${span}`)).body;
+  expect(infracoes).toMatchObject([{ status: 'EM_DEFESA', defesa: 'Justificativa' }]);
+  const ended = await open();
+  await provider.control('POST', `/disputes/${ended}/reject`);
+  await says('efi/defence-refused-late', ended);
+});
+
 test('the balance with what is blocked', async () => {
   const provider = await startProvider();
   sentAs('efi/balance', (await provider.call('GET', '/v2/gn/saldo?bloqueios=true')).body);

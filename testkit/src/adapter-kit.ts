@@ -84,6 +84,7 @@ export function adapterKit(subject: Subject): void {
     }
     aboutLists(bench);
     aboutDisputes(bench);
+    aboutDefences(bench);
     aboutWebhooks(bench);
   });
 }
@@ -811,6 +812,32 @@ function aboutDisputes(bench: Bench): void {
       await bench.control('POST', `disputes/${opened.id}/${act}`, {});
       expect(await listed()).toMatchObject({ status });
     }
+  });
+}
+
+function aboutDefences(bench: Bench): void {
+  const opened = async (): Promise<string> => {
+    const txid = newId();
+    await charge(bench.provider, txid);
+    await bench.control('POST', `charges/${txid}/pay`, {});
+    return ((await bench.control('POST', `charges/${txid}/dispute`, {})) as { id: string }).id;
+  };
+  const defend = (disputeId: string, text = 'Entregue em 20/11.') =>
+    bench.provider.disputes?.defend?.({ disputeId, text });
+
+  test('a defence is taken once for each dispute, and what was lost is found to be there', async () => {
+    const { defence } = bench.provider.capabilities;
+    if (defence === null) return;
+    const id = await opened();
+    expect(await defend(id, 'x'.repeat(defence.textMost))).toEqual({ outcome: 'accepted' });
+    expect(await defend(id)).toMatchObject({ outcome: 'refused', reason: 'already_defended' });
+  });
+
+  test('a defence of a dispute that has ended is refused', async () => {
+    if (bench.provider.capabilities.defence === null) return;
+    const id = await opened();
+    await bench.control('POST', `disputes/${id}/reject`, {});
+    expect(await defend(id)).toMatchObject({ outcome: 'refused' });
   });
 }
 

@@ -13,6 +13,7 @@ export const capabilities: Capabilities = {
   canListPayouts: true,
   canRefund: true,
   canDispute: false,
+  defence: null,
   hasBalance: true,
   webhookTrust: 'signed',
   callTimeoutMs: 5_000,

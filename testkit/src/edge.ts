@@ -38,12 +38,15 @@ export interface Answer {
   body: any;
 }
 
+const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
+
+export const noDefences = { of: neverCalled, defend: neverCalled };
+
 export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
   const database = await createDatabase();
   const draining = new AbortController();
   const rows = await database.admin<{ identity_secret: Buffer }>('SELECT identity_secret FROM installation');
   const runtime = { sql: database.sql, clock: systemClock, ids, secrets };
-  const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
   const parts: EdgeParts = {
     ...runtime,
     config: { publicUrl: 'http://127.0.0.1:3000', rateLimits: false, trustedProxies: [] },
@@ -53,6 +56,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       createCharge: neverCalled,
       createTransfer: neverCalled,
       createRefund: neverCalled,
+      defences: noDefences,
       confirmDraft: neverCalled,
       cancelDraft: neverCalled,
       refreshIfOverdue: async (payment) => payment,

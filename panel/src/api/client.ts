@@ -7,6 +7,7 @@ export type RecordView = Schemas['Record'];
 export type Overview = Answer<'/overview'>;
 export type Detail = Answer<'/records/{id}'>;
 export type Refunds = Answer<'/records/{id}/refunds'>;
+export type Disputes = Answer<'/operation-disputes'>;
 export type MerchantProfile = Answer<'/merchant-profile'>;
 export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
 export type Session = Answer<'/session'>;

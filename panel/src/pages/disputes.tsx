@@ -3,6 +3,7 @@ import { Fragment } from 'react';
 import { ask } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
+import { DefenceOf } from '../ui/defence.tsx';
 import { Listed, MoreFoot } from '../ui/listed.tsx';
 import { partyOf } from '../ui/names.tsx';
 import { ShownOperation, useOperationPages } from '../ui/operation-field.tsx';
@@ -76,7 +77,10 @@ export function Disputes() {
                       </span>
                     </td>
                     <td data-label={words.disputes.deadline}>
-                      <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
+                      <div>
+                        <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
+                        <DefenceOf dispute={one} />
+                      </div>
                     </td>
                     <td className="right" data-label={words.disputes.amount}>
                       <Money cents={one.amountCents} />

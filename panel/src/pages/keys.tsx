@@ -28,8 +28,12 @@ const permissions = [
   'operations',
   'webhooks',
   'simulate',
+  'disputes',
 ] as const;
 type Permission = (typeof permissions)[number];
+
+/** Only who may do it gives it to a key. */
+const decidesOfMoney: ReadonlySet<Permission> = new Set(['transfers', 'refunds', 'disputes']);
 
 interface Key {
   id: string;
@@ -239,7 +243,7 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
                 <Checkbox
                   key={one}
                   value={one}
-                  disabled={one === 'transfers' && !may('transfers')}
+                  disabled={decidesOfMoney.has(one) && !may(one)}
                   label={words.keys.permissionNames[one]}
                   description={words.keys.permissionAbout[one]}
                 />

@@ -626,6 +626,37 @@ export const pt = {
       cancelled: 'Cancelada',
     },
   },
+  defence: {
+    title: 'Responder à contestação',
+    shownTitle: 'Defesa',
+    act: 'Escrever defesa',
+    show: 'Ver defesa',
+    states: {
+      pending: 'Defesa a caminho',
+      unknown: 'Defesa enviada, ainda sem confirmação',
+      sent: 'Defesa enviada',
+      failed: 'Defesa não enviada',
+    },
+    reasons: {
+      deadline_over: 'o prazo terminou',
+      already_defended: 'o provedor já tem uma',
+      provider_refused: 'o provedor a recusou',
+      dispute_ended: 'a contestação terminou',
+    } as Record<string, string>,
+    refused: 'o provedor a recusou',
+    lead: (deadline: string) =>
+      `Conte ao provedor por que este Pix foi recebido de forma legítima. Ele aceita uma defesa, até ${deadline}.`,
+    leadWithoutDeadline:
+      'Conte ao provedor por que este Pix foi recebido de forma legítima. Ele aceita uma defesa.',
+    text: 'Defesa',
+    textHint: 'O que foi vendido, quando e como foi entregue, o que foi combinado com o cliente.',
+    count: (length: number, most: number) => `${length} de ${most} caracteres`,
+    tooLong: 'Mais longa do que o provedor aceita.',
+    final: 'Depois de enviada, ela não pode ser alterada nem retirada.',
+    send: 'Enviar defesa',
+    frozen: 'Você poderá responder quando seu acesso não estiver mais congelado.',
+    needsFactor: 'Configure um segundo fator para responder.',
+  },
   period: {
     label: 'Período',
     all: 'Todo o período',
@@ -746,6 +777,7 @@ export const pt = {
       operations: 'Criar, renomear e excluir operações',
       webhooks: 'Cadastrar webhooks e ler eventos',
       simulate: 'Fazer o papel do pagador, do recebedor e do provedor nesta conta de teste',
+      disputes: 'Responder contestações (MED) com uma defesa',
     } as Record<string, string>,
     permissionNames: {
       read: 'Leitura',
@@ -755,6 +787,7 @@ export const pt = {
       operations: 'Operações',
       webhooks: 'Webhooks',
       simulate: 'Simulação',
+      disputes: 'Contestações',
     } as Record<string, string>,
     transfersWarning:
       'Quem tiver esta chave pode esvaziar o saldo. Conceda só a integrações que precisam sacar.',
@@ -994,6 +1027,7 @@ export const pt = {
       'draft.created': 'Transferência criada',
       'draft.confirmed': 'Transferência confirmada',
       'refund.created': 'Reembolso pedido',
+      'defence.created': 'Contestação respondida',
       'receiver.saved': 'Recebedor salvo',
       'receiver.removed': 'Recebedor removido',
       'profile.changed': 'Dados da empresa alterados',

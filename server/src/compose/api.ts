@@ -15,6 +15,7 @@ import type { Provider } from '../provider/provider.ts';
 import { paymentIdFor } from '../request-keys/idempotency.ts';
 import { createRequestLog, type RequestLog } from '../request-log/request-log.ts';
 import { acceptRefund } from '../settlement/dispatch/send-refund.ts';
+import { defencesOf } from '../settlement/disputes/defend.ts';
 import { refreshIfOverdue } from '../settlement/tracking/follow-up.ts';
 import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
 import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
@@ -101,6 +102,7 @@ function serveCell(runtime: Runtime, config: Config, clockOffset: ClockOffset, i
       return accepted;
     },
     createRefund: (caller, order) => acceptRefund(runtime, caller, order),
+    defences: defencesOf(runtime),
     confirmDraft: (caller, id, code) => confirmDraft(runtime, caller, id, code),
     cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
     // A query takes from limits that all processes share: not on a machine whose clock is wrong.

@@ -161,7 +161,9 @@ const databaseGauges: readonly DatabaseGauge[] = [
     help: 'Time to the next deadline of an unanswered dispute; negative after the deadline',
     labels: ['connection'],
     text: `SELECT connection, extract(epoch FROM min(deadline_at) - clock_timestamp())::double precision AS value
-      FROM dispute WHERE ended_at IS NULL AND status = 'open' AND deadline_at IS NOT NULL GROUP BY connection`,
+      FROM dispute d WHERE ended_at IS NULL AND status = 'open' AND deadline_at IS NOT NULL
+        AND NOT EXISTS (SELECT FROM dispute_defence f WHERE f.account_id = d.account_id AND f.dispute_id = d.id AND f.status = 'sent')
+      GROUP BY connection`,
   },
   {
     name: 'certificate_expires_seconds',

@@ -7,6 +7,7 @@ import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import type { Provider } from '../provider/provider.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
 import { stepDisputes } from '../settlement/disputes/poll.ts';
+import { stepDefences } from '../settlement/disputes/send-defence.ts';
 import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
 import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
@@ -39,6 +40,7 @@ const restMs = {
   statementLines: 10_000,
   dayReports: 10_000,
   disputes: 2_000,
+  defences: 2_000,
   providerBalance: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
@@ -126,7 +128,11 @@ export function runWorker(home: Runtime): Worker {
         const followUp = createFollowUp(cell, provider);
         followUps.push(followUp);
         cell.senders.set(followUp.connection, followUp.sender);
-        loops.push(loop('sends', followUp.stepSends, woken), loop('queries', followUp.stepQueries, woken));
+        loops.push(
+          loop('sends', followUp.stepSends, woken),
+          loop('queries', followUp.stepQueries, woken),
+          loop('defences', () => stepDefences(cell, provider)),
+        );
       });
       ends.push(end);
     }),

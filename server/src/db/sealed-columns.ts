@@ -28,6 +28,13 @@ const sealedColumns: readonly SealedColumn[] = [
   { table: 'payment', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'saved_receiver', key: ofAccount('id'), column: 'pix_key', type: 'bytea', context: 'id' },
   { table: 'draft', key: ofAccount('payment_id'), column: 'email', type: 'bytea', context: 'payment_id' },
+  {
+    table: 'dispute_defence',
+    key: ofAccount('dispute_id'),
+    column: 'body',
+    type: 'bytea',
+    context: 'dispute_id',
+  },
   { table: 'inbound', key: byId('uuid'), column: 'body', type: 'bytea', context: 'id' },
   { table: 'webhook_endpoint', key: ofAccount('id'), column: 'secret', type: 'bytea', context: 'id' },
   {

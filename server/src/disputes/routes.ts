@@ -6,10 +6,19 @@ import { IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
+import type { Defences } from '../settlement/disputes/defend.ts';
 import type { Dispute } from '../settlement/disputes/dispute.ts';
 import { findDispute, findDisputePage } from '../settlement/disputes/disputes.sql.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
-import { DisputeListSchema, DisputeQuery } from './schema.ts';
+import {
+  DefenceBody,
+  DefenceOfDisputeSchema,
+  DefenceSchema,
+  DisputeListSchema,
+  DisputeQuery,
+  defenceOfDisputeView,
+  defenceViewOf,
+} from './schema.ts';
 import { viewsOf } from './views.ts';
 
 const tags = ['Disputes'];
@@ -21,13 +30,14 @@ const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 interface DisputeDeps {
   sql: Sql;
   clock: Clock;
+  defences: Defences;
   /** Signs cursors. */
   cursorKey: Buffer;
   directory: OperationDirectory;
 }
 
 export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
-  const { sql, clock, cursorKey, directory } = deps;
+  const { sql, clock, defences, cursorKey, directory } = deps;
 
   /** @throws ApiError `invalid_cursor` */
   async function list(caller: Caller, { limit = 100, cursor, status }: ListQuery) {
@@ -75,6 +85,47 @@ export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
         if (!view) throw refuse('dispute_not_found');
         return view;
       }),
+  );
+
+  api.get(
+    '/disputes/:id/defence',
+    {
+      schema: {
+        tags,
+        summary: 'The defence of a dispute, and what it may contain',
+        params: IdParams('Id of the dispute'),
+        response: { 200: DefenceOfDisputeSchema },
+      },
+      config: { api: { ...facts, permissions: ['read', 'disputes'] } },
+    },
+    (request) =>
+      onCurrentOperation(directory, request.caller, async (caller) =>
+        defenceOfDisputeView(await defences.of(caller, request.params.id)),
+      ),
+  );
+
+  api.post(
+    '/disputes/:id/defence',
+    {
+      schema: {
+        tags,
+        summary: 'Answer a dispute',
+        params: IdParams('Id of the dispute'),
+        body: DefenceBody,
+        response: { 201: DefenceSchema },
+      },
+      config: {
+        api: { permissions: ['disputes'], policy: 'operations', operation: 'resolve', creates: true },
+      },
+    },
+    async (request, reply) => {
+      const { id } = request.params;
+      const { defence, replayed } = await onCurrentOperation(directory, request.caller, (caller) =>
+        defences.defend(caller, id, request.body.text),
+      );
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(defenceViewOf(defence));
+    },
   );
 }
 

@@ -101,6 +101,26 @@ export const catalogue = {
     en: 'The Pix went back under this requestKey before the database was restored. The statement shows it.',
     pt: 'O Pix foi devolvido com esta requestKey antes da restauração do banco de dados. O extrato mostra a devolução.',
   },
+  dispute_ended: {
+    status: 400,
+    en: 'The dispute has ended: no defence is taken any more.',
+    pt: 'A contestação já terminou: nenhuma defesa é aceita.',
+  },
+  dispute_defended: {
+    status: 400,
+    en: 'The dispute has a defence already. The provider takes one for each dispute.',
+    pt: 'A contestação já tem uma defesa. O provedor aceita uma por contestação.',
+  },
+  defence_window_closed: {
+    status: 400,
+    en: "The provider's deadline for the defence is over.",
+    pt: 'O prazo do provedor para a defesa já terminou.',
+  },
+  defence_too_long: {
+    status: 400,
+    en: 'The provider takes a defence of at most {most} characters; some symbols count as two.',
+    pt: 'O provedor aceita uma defesa de no máximo {most} caracteres; alguns símbolos contam como dois.',
+  },
   operation_limit_reached: {
     status: 400,
     en: 'An account holds at most 10 business operations.',

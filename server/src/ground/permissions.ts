@@ -10,6 +10,7 @@ export const permissions = [
   'webhooks',
   'simulate',
   'refunds',
+  'disputes',
 ] as const;
 
 export type Permission = (typeof permissions)[number];

@@ -23,6 +23,7 @@ import type { Sql } from '../ports/sql.ts';
 import { refundRoutes } from '../refunds/routes.ts';
 import type { RequestLog } from '../request-log/request-log.ts';
 import type { CreateRefund } from '../settlement/dispatch/send-refund.ts';
+import type { Defences } from '../settlement/disputes/defend.ts';
 import { statementRoutes } from '../statement/routes.ts';
 import { type TestCalls, testRoutes } from '../test-mode/routes.ts';
 import { type CreateTransfer, type DraftCalls, transferRoutes } from '../transfers/routes.ts';
@@ -47,6 +48,7 @@ export interface UseCases extends DraftCalls {
   createCharge: CreateCharge;
   createTransfer: CreateTransfer;
   createRefund: CreateRefund;
+  defences: Defences;
   refreshIfOverdue: LookupDeps['refreshIfOverdue'];
   receiveWebhook: ReceiveWebhook;
 }
@@ -232,7 +234,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts): void {
       transferRoutes(api, { ...useCases, directory, limiter });
       paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
       accountRoutes(api, { sql, directory });
-      disputeRoutes(api, { ...parts, cursorKey, directory });
+      disputeRoutes(api, { ...parts, defences: useCases.defences, cursorKey, directory });
       statementRoutes(api, { ...parts, cursorKey, directory });
       operationRoutes(api, { ...parts, directory });
       webhookRoutes(api, { ...parts, directory });

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { CloseSchema } from '../closes/view.ts';
+import { DefenceSchema } from '../disputes/schema.ts';
 import { EventQuerySchema } from '../events/schema.ts';
 import { permissions } from '../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
@@ -422,10 +423,23 @@ export const DisputesQuery = Type.Object(
   { additionalProperties: false },
 );
 
+export const OfOperationQuery = Type.Object(
+  { operationId: Uuid('Operation') },
+  { additionalProperties: false },
+);
+
 export const DisputesSchema = Type.Object({
-  disputes: Type.Array(Type.Object({ ...DisputeSchema.properties, payment: PaymentNames }), {
-    description: 'Newest first',
-  }),
+  disputes: Type.Array(
+    Type.Object({
+      ...DisputeSchema.properties,
+      payment: PaymentNames,
+      answerable: Type.Boolean({ description: 'A defence is taken at this moment' }),
+      defence: Type.Union([Type.Pick(DefenceSchema, ['status', 'reasonCode']), Type.Null()], {
+        description: 'Null: there is none',
+      }),
+    }),
+    { description: 'Newest first' },
+  ),
   nextBelow: NullableUuid('For the next page'),
 });
 

@@ -19,6 +19,8 @@ export interface SubjectRow {
   endToEnd: string | null;
   /** What the merchant wrote to its refunds. */
   refunds: { id: string; description: string }[];
+  /** What it answered to its disputes; sealed, with the dispute's id as context, in hex. */
+  defences: { id: string; body: string }[];
 }
 
 /** Pages by key: account, the id before, how many. */
@@ -28,7 +30,10 @@ export const pageOfPayments: Statement = {
       updated_at AS "updatedAt", payer_name AS "payerName", pix_key AS "pixKey", pix_key_type AS "pixKeyType", description, metadata,
       end_to_end AS "endToEnd",
       ARRAY(SELECT jsonb_build_object('id', r.id, 'description', r.description) FROM refund r
-        WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds
+        WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds,
+      ARRAY(SELECT jsonb_build_object('id', d.id, 'body', encode(f.body, 'hex'))
+        FROM dispute d JOIN dispute_defence f ON f.account_id = d.account_id AND f.dispute_id = d.id
+        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.body IS NOT NULL ORDER BY d.id) AS defences
     FROM payment WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
 };
 
@@ -51,4 +56,12 @@ export const anonymiseRefunds: Statement = {
   name: 'subject_anonymise_refunds',
   text: `UPDATE refund SET description = '' WHERE account_id = $1 AND payment_id = ANY ($2::uuid[])
     AND status IN ('completed', 'failed') AND description <> ''`,
+};
+
+/** Account and payments. One that is still to be sent keeps its text for the provider. */
+export const anonymiseDefences: Statement = {
+  name: 'subject_anonymise_defences',
+  text: `UPDATE dispute_defence f SET body = NULL FROM dispute d
+    WHERE d.account_id = $1 AND d.payment_id = ANY ($2::uuid[]) AND f.account_id = d.account_id AND f.dispute_id = d.id
+      AND f.due_at IS NULL AND f.body IS NOT NULL`,
 };

@@ -76,6 +76,7 @@ export function createApiPixProvider(options: ApiPixOptions): Provider {
     // Without the permission a refund is refused here, before it is recorded, and not by the bank.
     canRefund: options.token.scope === undefined || needed.includes('pix.write'),
     canDispute: false,
+    defence: null,
     hasBalance: false,
     repeatIsSafe: true,
     refusalIsFinal: true,

@@ -2,9 +2,20 @@ import { centsOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { saysNotFound } from './bacen.ts';
 import type { Bucket } from './diagnosis.ts';
-import { type Exchange, isSuccess, type Reply, unclear } from './exchange.ts';
+import {
+  type Exchange,
+  errorNameOf,
+  isSuccess,
+  lacksScope,
+  missingScope,
+  type Reply,
+  unclear,
+} from './exchange.ts';
 import type {
   DayReportOutcome,
+  DefenceInstruction,
+  DefenceOutcome,
+  DefenceRefusal,
   DisputeReport,
   DisputeStatus,
   ListOutcome,
@@ -204,6 +215,56 @@ export function readDispute(item: unknown): DisputeReport | null {
     openedAt,
     deadlineAt: timeOf(prazoFinalizacao),
   };
+}
+
+/** Of `justificativa`. */
+export const defenceTextMost = 1000;
+
+/**
+ * `POST /v2/gn/infracoes/{idInfracao}/defesa`: the text of the merchant, who contests the infraction. `analise` is the opinion of whoever
+ * answers on the infraction, in the words of its status: `rejeitado` is what makes it REJEITADA.
+ */
+export async function defendDispute(
+  exchange: Exchange,
+  clock: Clock,
+  { disputeId, text }: DefenceInstruction,
+): Promise<DefenceOutcome> {
+  const reply = await exchange({
+    method: 'POST',
+    path: `/v2/gn/infracoes/${encodeURIComponent(disputeId)}/defesa`,
+    body: { analise: 'rejeitado', justificativa: text },
+  });
+  if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
+  if (lacksScope(reply)) return { outcome: 'notSent', detail: missingScope };
+  // The sample of the answer is a text and no JSON, so its status alone says it.
+  if (reply.kind === 'answer' && reply.status === 201) return { outcome: 'accepted' };
+  const reason = reply.kind === 'answer' ? refusalOfDefence(reply.status, reply.body) : null;
+  if (reason === null) return unclear(reply, clock);
+  return { outcome: 'refused', reason, detail: defenceErrorOf(reply) };
+}
+
+const defenceErrorOf = (reply: Reply): string =>
+  reply.kind === 'answer' ? `${reply.status} ${errorNameOf(reply.body)}` : reply.detail;
+
+/**
+ * The refusals that Efí documents; null: it is none of them. One name stands for three causes, which the status and the words of
+ * `violacoes` tell apart: of a 409 that says neither, nothing is concluded.
+ */
+function refusalOfDefence(status: number, body: unknown): DefenceRefusal | null {
+  switch (`${status} ${errorNameOf(body)}`) {
+    case '400 InfracoesConsultaInvalida':
+    case '404 InfracaoNaoEncontrada':
+      return 'provider_refused';
+    case '422 InfracaoOperacaoInvalida':
+      return 'deadline_over';
+    case '409 InfracaoOperacaoInvalida': {
+      const words = JSON.stringify((body as { violacoes?: unknown } | null)?.violacoes ?? '');
+      if (/já foi criada/i.test(words)) return 'already_defended';
+      return /documento da infração/i.test(words) ? 'provider_refused' : null;
+    }
+    default:
+      return null;
+  }
 }
 
 /** `saldo`, and `bloqueios` where they were asked for; null when there is no balance. */

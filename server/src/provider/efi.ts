@@ -6,7 +6,16 @@ import type { ClientCertificate, Net } from '../ports/net.ts';
 import { type Adapter, CredentialFault } from './adapter.ts';
 import { arrayIn, bacenCharges, readReceived, readReturns, saysNotFound } from './bacen.ts';
 import { balanceFinding, clockFindings, keyFindings, limitsFinding, tokenFindings } from './diagnosis.ts';
-import { dayReports, readBalance, readBuckets, readDispute, type Sent, statementOf } from './efi-account.ts';
+import {
+  dayReports,
+  defenceTextMost,
+  defendDispute,
+  readBalance,
+  readBuckets,
+  readDispute,
+  type Sent,
+  statementOf,
+} from './efi-account.ts';
 import {
   createExchange,
   type Exchange,
@@ -115,6 +124,7 @@ const scopes: readonly { method: string; path: string; scope: string }[] = [
   { method: 'GET', path: '/v2/webhook', scope: 'webhook.read' },
   { method: 'GET', path: '/v2/gn/saldo', scope: 'gn.balance.read' },
   { method: 'GET', path: '/v2/gn/infracoes', scope: 'gn.infractions.read' },
+  { method: 'POST', path: '/v2/gn/infracoes', scope: 'gn.infractions.write' },
   { method: 'POST', path: '/v2/gn/relatorios', scope: 'gn.reports.write' },
   { method: 'GET', path: '/v2/gn/relatorios', scope: 'gn.reports.read' },
 ];
@@ -238,6 +248,7 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     canListPayouts: true,
     canRefund: true,
     canDispute: true,
+    defence: { textMost: defenceTextMost },
     hasBalance: true,
     webhookTrust: webhook.trust,
     callTimeoutMs: limits.callTimeoutMs,
@@ -428,6 +439,7 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
           maxPages,
           wholeOnly: window.wholeOnly,
         }),
+      defend: (defence) => defendDispute(exchange, clock, defence),
     },
 
     async findPix(endToEnd) {

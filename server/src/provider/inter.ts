@@ -170,6 +170,7 @@ export function createInterProvider(options: InterOptions): Provider {
     canListPayouts: false,
     canRefund: true,
     canDispute: false,
+    defence: null,
     hasBalance: true,
     // The same key gets the first answer again; see `repeatsWithinMs`.
     repeatIsSafe: true,

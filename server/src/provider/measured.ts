@@ -48,7 +48,12 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     requestDayReport: timed('request_day_report', provider.requestDayReport),
     readDayReport: timed('read_day_report', provider.readDayReport),
     findPix: timed('find_pix', provider.findPix),
-    ...(provider.disputes && { disputes: { list: timed('list_disputes', provider.disputes.list) } }),
+    ...(provider.disputes && {
+      disputes: {
+        list: timed('list_disputes', provider.disputes.list),
+        ...(provider.disputes.defend && { defend: timed('defend_dispute', provider.disputes.defend) }),
+      },
+    }),
   };
 }
 

@@ -48,6 +48,8 @@ export interface Provider {
   readonly disputes?: {
     /** Those that were opened in the window, as they are now. */
     list(window: ListWindow): Promise<ListOutcome<DisputeReport>>;
+    /** Sends the merchant's defence of one; only where `capabilities.defence` is given. */
+    defend?(defence: DefenceInstruction): Promise<DefenceOutcome>;
   };
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
@@ -72,8 +74,10 @@ export interface Capabilities {
   canListPayouts: boolean;
   /** `sendRefund` and `queryRefund`. */
   canRefund: boolean;
-  /** Disputes (MED) can be listed and answered by calls. */
+  /** Disputes (MED) can be listed. */
   canDispute: boolean;
+  /** What the defence of a dispute may contain; null: none can be sent by a call. */
+  defence: DefenceOffer | null;
   /** `balance`. */
   hasBalance: boolean;
   /** A repeat under the same id can never move money twice. */
@@ -368,6 +372,29 @@ export interface DisputeReport {
   /** Until when a defence is taken; null when the provider does not say it. */
   deadlineAt: number | null;
 }
+
+/** What a connection takes as the defence of a dispute. */
+export interface DefenceOffer {
+  /** The longest text, in UTF-16 code units: no way to count characters gives more. */
+  textMost: number;
+}
+
+/** The merchant contests what the payer claims. */
+export interface DefenceInstruction {
+  /** The provider's id of the dispute: it takes one defence for each. */
+  disputeId: string;
+  text: string;
+}
+
+/** `deadline_over`, `already_defended`: as the provider says it; `provider_refused`: any other documented refusal. */
+export type DefenceRefusal = 'deadline_over' | 'already_defended' | 'provider_refused';
+
+/** As with a send: refused is only what the provider documents, and everything else that is no answer proves nothing. */
+export type DefenceOutcome =
+  | { outcome: 'accepted' }
+  | { outcome: 'refused'; reason: DefenceRefusal; detail: string }
+  | Unclear
+  | { outcome: 'notSent'; detail: string };
 
 export interface ProviderBalance {
   /** As the provider names it. */

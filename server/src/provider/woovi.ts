@@ -169,6 +169,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     canListPayouts: true,
     canRefund: true,
     canDispute: true,
+    defence: null,
     hasBalance: true,
     // A correlationID that was used is answered 400 (docs/payment/payment-idempotency.md).
     repeatIsSafe: true,

@@ -393,6 +393,15 @@ describe('a restore', () => {
 
   test('takes whatever was unfinished for a send that may have arrived', async () => {
     await full.look(`UPDATE vintem.intent SET state = 'ready', attempt = 0, lease_until = NULL`);
+    await full.look(
+      `WITH d AS (INSERT INTO vintem.dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
+            status, opened_at, debited_cents, created_at, updated_at)
+          SELECT account_id, id, id, operation_id, 'simulator', 'd', 'E', 1, 'open', now(), 0, now(), now() FROM vintem.payment LIMIT 1
+          RETURNING account_id, id, operation_id)
+        INSERT INTO vintem.dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at,
+            updated_at)
+          SELECT account_id, id, operation_id, 'simulator', 'pending', 0, now(), now(), now() FROM d`,
+    );
     const second = join(folder, 'with-ready');
     expect((await finish(['backup', second], commandEnv(full.dataDir, full.url))).code).toBe(0);
     const empty = await emptyDatabase();
@@ -401,6 +410,8 @@ describe('a restore', () => {
       'SELECT state, attempt, lease_until <= now() AS ended, priority FROM vintem.intent GROUP BY 1, 2, 3, 4',
     );
     expect(intents).toEqual([{ state: 'sending', attempt: 1, ended: true, priority: 0 }]);
+    const defences = await empty.look('SELECT status, attempts FROM vintem.dispute_defence');
+    expect(defences).toEqual([{ status: 'unknown', attempts: 1 }]);
   });
 
   test('into a database that is not empty is refused and changes nothing', async () => {

@@ -1,4 +1,4 @@
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
 import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
 import { quotaNames } from '../../src/ground/quotas.ts';
@@ -14,6 +14,7 @@ const useCases = {
   createCharge: never,
   createTransfer: never,
   createRefund: () => Promise.reject(new Error('no refund is asked for')),
+  defences: noDefences,
   confirmDraft: never,
   cancelDraft: never,
   refreshIfOverdue: async (payment: Payment) => payment,

@@ -1,6 +1,6 @@
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
-import { base, type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
 import type { HookDelivery } from '../../src/http/hooks.ts';
@@ -364,6 +364,7 @@ test('a drain answers what is under way and ends every connection', async () => 
       },
       createTransfer: () => Promise.reject(new Error('not called')),
       createRefund: () => Promise.reject(new Error('no refund is asked for')),
+      defences: noDefences,
       confirmDraft: () => Promise.reject(new Error('not called')),
       cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,
@@ -410,6 +411,7 @@ test('a delivery of a provider is passed on unchanged, whatever its type, up to 
       createCharge: () => Promise.reject(new Error('not called')),
       createTransfer: () => Promise.reject(new Error('not called')),
       createRefund: () => Promise.reject(new Error('no refund is asked for')),
+      defences: noDefences,
       confirmDraft: () => Promise.reject(new Error('not called')),
       cancelDraft: () => Promise.reject(new Error('not called')),
       refreshIfOverdue: async (payment) => payment,

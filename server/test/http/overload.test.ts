@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { noDefences } from '@vintem/testkit/edge.ts';
 import { manualClock } from '@vintem/testkit/manual-clock.ts';
 import {
   callWith,
@@ -57,6 +58,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
       createTransfer: (caller, asked) => createTransfer(runtime, caller, asked),
       createCharge: () => Promise.reject(new Error('not asked here')),
       createRefund: () => Promise.reject(new Error('no refund is asked for')),
+      defences: noDefences,
       confirmDraft: () => Promise.reject(new Error('not asked here')),
       cancelDraft: () => Promise.reject(new Error('not asked here')),
       refreshIfOverdue: async (payment) => payment,

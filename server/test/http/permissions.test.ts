@@ -43,6 +43,9 @@ const matrix: Row[] = [
   { call: 'GET /account', needs: ['read'], allowed: 200 },
   { call: 'GET /disputes', needs: ['read'], allowed: 200 },
   { call: 'GET /disputes/{id}', needs: ['read'], allowed: 404 },
+  // The test gives the edge nothing that could look a defence up: behind it is an error.
+  { call: 'GET /disputes/{id}/defence', needs: ['read', 'disputes'], allowed: 500 },
+  { call: 'POST /disputes/{id}/defence', needs: ['disputes'], allowed: 400 },
   { call: 'GET /statement', needs: ['read'], allowed: 200 },
   { call: 'GET /statement.csv', needs: ['read'], allowed: 200 },
   { call: 'GET /statement.ofx', needs: ['read'], allowed: 200 },

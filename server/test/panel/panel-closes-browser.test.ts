@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { dayAfter, endsAt } from '../../src/closes/day.ts';
 import { closeDays } from '../../src/closes/step.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
+import { stepDefences } from '../../src/settlement/disputes/send-defence.ts';
 import { dayOf } from '../../src/statement/period.ts';
 
 /** What a merchant sees of closed days and of disputes, in a real browser. */
@@ -78,6 +79,36 @@ describe('a dispute', () => {
     await inspect(page, 'contestacoes');
     await row.getByRole('link').click();
     await page.getByRole('heading', { level: 1, name: 'Cobrança' }).waitFor();
+  });
+
+  test('is answered once, and shows what became of the defence', async () => {
+    await open('/contestacoes', 'Contestações');
+    await page.getByRole('button', { name: 'Escrever defesa' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Responder à contestação' });
+    const send = dialog.getByRole('button', { name: 'Enviar defesa' });
+    const text = dialog.getByRole('textbox', { name: 'Defesa' });
+    await text.waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    await text.fill('x'.repeat(1001));
+    await dialog.getByText('1001 de 1000 caracteres').waitFor();
+    await dialog.getByText('Mais longa do que o provedor aceita.').waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    await text.fill('Entregue em 20/11.\nO cliente assinou o recibo.');
+    await dialog.getByText('46 de 1000 caracteres').waitFor();
+    await inspect(page, 'contestacao-defesa');
+    await send.click();
+    await page.getByText('Defesa a caminho').waitFor();
+    const provider = service.runtime.providers.get('simulator');
+    if (!provider) throw new Error('no simulator');
+    await service.database.admin(`UPDATE connection SET query_bucket_at = '-infinity'`);
+    expect(await stepDefences(service.runtime, provider)).toBe(true);
+    await open('/contestacoes', 'Contestações');
+    await page.getByText('Defesa enviada').waitFor();
+    await page.getByRole('button', { name: 'Ver defesa' }).click();
+    const shown = page.getByRole('dialog', { name: 'Defesa' });
+    await shown.getByText('O cliente assinou o recibo.').waitFor();
+    await inspect(page, 'contestacao-respondida');
+    expect(await page.getByRole('button', { name: 'Escrever defesa' }).count()).toBe(0);
   });
 });
 

@@ -1,4 +1,4 @@
-import { type Edge, openEdge } from '@vintem/testkit/edge.ts';
+import { type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { refuse } from '../../src/ground/errors.ts';
 import { systemClock } from '../../src/ports/clock.ts';
@@ -22,6 +22,7 @@ beforeAll(async () => {
       createCharge: take,
       createTransfer: take,
       createRefund: () => Promise.reject(new Error('no refund is asked for')),
+      defences: noDefences,
       confirmDraft: (caller, _id, code) => take(caller, { code }),
       cancelDraft: (caller) => take(caller, {}),
       refreshIfOverdue: async (payment) => payment,

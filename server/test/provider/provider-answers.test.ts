@@ -635,6 +635,7 @@ describe('what is said of a payout', () => {
       canListPayouts: true,
       canRefund: true,
       canDispute: true,
+      defence: { textMost: 1000 },
       hasBalance: true,
       webhookTrust: 'path',
       callTimeoutMs: 1000,

@@ -147,6 +147,7 @@ describe('a send', () => {
             'webhook.read',
             'gn.balance.read',
             'gn.infractions.read',
+            'gn.infractions.write',
             'gn.reports.write',
             'gn.reports.read',
           ],
@@ -295,6 +296,39 @@ describe('the account', () => {
     });
     for (const wrong of [{ valor: '0' }, { valor: '1,00' }, { status: 'OUTRA' }, { endToEndId: null }])
       expect(readDispute({ ...item, ...wrong })).toBeNull();
+  });
+
+  test('a defence goes out as documented, and is taken', async () => {
+    answers('efi/defence-answer');
+    const { justificativa } = foreign('efi/defence-request').body as { justificativa: string };
+    const defence = { disputeId: '8ad75c93-6150-422c-929e-822f361c7a6b', text: justificativa };
+    expect(await providerOf().disputes?.defend?.(defence)).toEqual({ outcome: 'accepted' });
+    expect(calls.at(-1)).toEqual({
+      method: 'POST',
+      path: '/v2/gn/infracoes/8ad75c93-6150-422c-929e-822f361c7a6b/defesa',
+      body: foreign('efi/defence-request').body,
+    });
+  });
+
+  const defend = () => providerOf().disputes?.defend?.({ disputeId: crypto.randomUUID(), text: 'Entregue.' });
+
+  test.each(['invalid', 'not-found', 'defended', 'document', 'late'])(
+    'a documented refusal refuses a defence: %s',
+    async (name) => {
+      answers(`efi/defence-refused-${name}`);
+      const { expects } = foreign(`efi/defence-refused-${name}`);
+      expect(await defend()).toMatchObject({ outcome: 'refused', reason: expects });
+    },
+  );
+
+  test('nothing else refuses a defence, and a missing permission sends none', async () => {
+    answers('efi/defence-failed');
+    expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'server' });
+    const unnamed = foreign('efi/defence-refused-defended');
+    answer = { ...unnamed, body: { ...(unnamed.body as object), violacoes: undefined } };
+    expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
+    answers('efi/insufficient-scope');
+    expect(await defend()).toMatchObject({ outcome: 'notSent' });
   });
 
   test('its balance says what is blocked', async () => {

@@ -127,6 +127,26 @@ test('a key is replaced too, and the payment is shown as before', async () => {
   });
 });
 
+test('what the merchant answered to a dispute is given out, and taken away with the payment', async () => {
+  const id = await paidCharge('Nina Sales');
+  await service.simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
+  await service.database.admin('UPDATE vintem.connection SET disputes_due_at = NULL');
+  const disputeOf = async () =>
+    (await merchant.call('GET', '/disputes')).body.disputes.find(
+      ({ paymentId }: { paymentId: string }) => paymentId === id,
+    );
+  await until(async () => (await disputeOf()) !== undefined);
+  const { id: disputeId } = await disputeOf();
+  const path = `/disputes/${disputeId}/defence`;
+  await merchant.call('POST', path, { text: 'Nina Sales assinou o recibo.' });
+  const shown = async () => (await merchant.call('GET', path)).body.defence;
+  await until(async () => (await shown()).status === 'sent');
+  const [found] = await exportSubject(operator, byName('Nina Sales'));
+  expect(found?.defences).toEqual([{ id: disputeId, text: 'Nina Sales assinou o recibo.' }]);
+  await anonymiseSubject(inYears(6), byName('Nina Sales'), { years: 5, reason: 'r' });
+  expect(await shown()).toMatchObject({ status: 'sent', text: null });
+});
+
 test('what has not ended stays, however old it is', async () => {
   await merchant.charge({ payerName: 'Lia Melo' });
   expect(await anonymiseSubject(inYears(7), byName('Lia Melo'), { years: 5, reason: 'r' })).toMatchObject({
@@ -147,5 +167,5 @@ test('fewer than five years are refused, and so is no reason', async () => {
 test('each look and each change is audited, without the name or the key', async () => {
   const rows = await audits();
   expect(new Set(rows.map(({ action }) => action))).toEqual(new Set(['subject.export', 'subject.anonymise']));
-  for (const { text } of rows) expect(text).not.toMatch(/joana|bia|rita|caio/i);
+  for (const { text } of rows) expect(text).not.toMatch(/joana|bia|rita|caio|nina/i);
 });

@@ -34,6 +34,7 @@ export const securityEventKinds = [
   'draft.created',
   'draft.confirmed',
   'refund.created',
+  'defence.created',
   'receiver.saved',
   'receiver.removed',
   'profile.changed',
@@ -64,7 +65,14 @@ export const activityGroups = {
   webhooks: ['webhook.changed'],
   people: ['member.invited', 'member.invitation_withdrawn', 'member.joined', 'member.role', 'member.removed'],
   operations: ['operation.changed', 'account.reset'],
-  transfers: ['draft.created', 'draft.confirmed', 'refund.created', 'receiver.saved', 'receiver.removed'],
+  transfers: [
+    'draft.created',
+    'draft.confirmed',
+    'refund.created',
+    'defence.created',
+    'receiver.saved',
+    'receiver.removed',
+  ],
   profile: ['profile.changed'],
   exports: ['export.downloaded'],
 } as const satisfies Record<string, readonly (typeof securityEventKinds)[number][]>;

@@ -176,6 +176,7 @@ const permissions: Record<Permission, string> = {
   operations: 'Operações',
   webhooks: 'Webhooks',
   simulate: 'Simulação',
+  disputes: 'Contestações',
 };
 const activity: Record<SecurityEventKind, string> = {
   sign_in: 'Entrada',
@@ -206,6 +207,7 @@ const activity: Record<SecurityEventKind, string> = {
   'draft.created': 'Transferência criada',
   'draft.confirmed': 'Transferência confirmada',
   'refund.created': 'Reembolso pedido',
+  'defence.created': 'Defesa de contestação enviada',
   'receiver.saved': 'Recebedor salvo',
   'receiver.removed': 'Recebedor removido',
   'profile.changed': 'Dados da empresa alterados',

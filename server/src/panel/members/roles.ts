@@ -14,8 +14,8 @@ const everything: readonly Ability[] = [...permissions, 'keys', 'members', 'audi
 const abilities: Readonly<Record<Role, readonly Ability[]>> = {
   owner: everything,
   admin: everything,
-  finance: ['read', 'charges', 'transfers', 'refunds'],
-  // Their keys never carry `transfers` or `refunds`: `mayGrant`.
+  finance: ['read', 'charges', 'transfers', 'refunds', 'disputes'],
+  // Their keys never carry `transfers`, `refunds` or `disputes`: `mayGrant`.
   developer: ['read', 'webhooks', 'simulate', 'keys'],
   viewer: ['read'],
 };
@@ -24,9 +24,11 @@ export const abilitiesOf = (role: Role): readonly Ability[] => abilities[role];
 
 export const may = (role: Role, ability: Ability): boolean => abilities[role].includes(ability);
 
+const decidesOfMoney: ReadonlySet<Permission> = new Set(['transfers', 'refunds', 'disputes']);
+
 /** A key never carries what its maker may not do, but for developers, who build what charges and manages operations. */
 export const mayGrant = (role: Role, permission: Permission): boolean =>
-  permission === 'transfers' || permission === 'refunds' ? may(role, permission) : may(role, 'keys');
+  decidesOfMoney.has(permission) ? may(role, permission) : may(role, 'keys');
 
 /** Only an owner makes, changes or removes an owner. */
 export const mayManage = (role: Role, other: Role): boolean =>

@@ -1,21 +1,32 @@
 import { findClosesOf } from '../../closes/closes.sql.ts';
 import { viewOfClose } from '../../closes/view.ts';
+import { DefenceBody, DefenceOfDisputeSchema, defenceOfDisputeView } from '../../disputes/schema.ts';
 import { viewsOf } from '../../disputes/views.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
+import { IdParams } from '../../http/schema.ts';
+import { defencesOf, defencesOfPage } from '../../settlement/disputes/defend.ts';
 import { findDisputePage } from '../../settlement/disputes/disputes.sql.ts';
+import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { ClosesQuery, ClosesSchema, DisputesQuery, DisputesSchema } from '../schema.ts';
+import { ClosesQuery, ClosesSchema, DisputesQuery, DisputesSchema, OfOperationQuery } from '../schema.ts';
 import { findNames, operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
+const answers: RouteFacts = {
+  permissions: ['disputes'],
+  policy: 'operations',
+  operation: 'syntax',
+  creates: true,
+};
 const asks = { api: described, panel: { needs: 'read' } } as const;
 const tags = ['Panel'];
 /** Before every id. */
 const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** The closed days and the disputes of an operation. */
+/** The closed days and the disputes of an operation, with what they are answered. */
 export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
   const { sql } = deps;
+  const defences = defencesOf(deps);
 
   api.get(
     '/closes',
@@ -58,13 +69,71 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       const scope = { accountId: member.accountId, operationId };
       const found = await findDisputePage(sql, scope, below, null, limit + 1);
       const shown = found.slice(0, limit);
-      const views = await viewsOf(sql, scope, shown);
+      const [views, answers] = await Promise.all([
+        viewsOf(sql, scope, shown),
+        defencesOfPage(deps, scope, shown),
+      ]);
       const paymentIds = views.map(({ paymentId }) => paymentId);
       const namesById = await findNames(deps, member, paymentIds, [operationId]);
       return {
-        disputes: views.map((view) => ({ ...view, payment: namesById(view.paymentId) })),
+        disputes: views.map((view) => {
+          const { answerable = false, defence = null } = answers.get(view.id) ?? {};
+          return {
+            ...view,
+            payment: namesById(view.paymentId),
+            answerable,
+            defence: defence && {
+              status: defence.status,
+              ...(defence.reason !== null && { reasonCode: defence.reason }),
+            },
+          };
+        }),
         nextBelow: found.length > limit ? (shown.at(-1)?.id ?? null) : null,
       };
+    },
+  );
+
+  api.get(
+    '/operation-disputes/:id/defence',
+    {
+      schema: {
+        tags,
+        summary: 'The defence of a dispute, and what it may contain',
+        params: IdParams('Dispute'),
+        querystring: OfOperationQuery,
+        response: { 200: DefenceOfDisputeSchema },
+      },
+      config: asks,
+    },
+    async ({ member, params, query: { operationId } }) => {
+      await operationsOf(deps, member.accountId, operationId);
+      const scope = { accountId: member.accountId, operationId };
+      return defenceOfDisputeView(await defences.of(scope, params.id));
+    },
+  );
+
+  api.post(
+    '/operation-disputes/:id/defence',
+    {
+      schema: {
+        tags,
+        summary: 'Answer a dispute',
+        params: IdParams('Dispute'),
+        querystring: OfOperationQuery,
+        body: DefenceBody,
+        response: { 201: DefenceOfDisputeSchema },
+      },
+      config: { api: answers, panel: { needs: 'disputes', sensitive: true } },
+    },
+    async (request, reply) => {
+      const { member, params, query, body } = request;
+      const { operationId } = query;
+      await operationsOf(deps, member.accountId, operationId);
+      const scope = { accountId: member.accountId, operationId };
+      const { replayed } = await defences.defend(scope, params.id, body.text);
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      else await note(deps, request, 'defence.created', { disputeId: params.id });
+      return reply.code(201).send(defenceOfDisputeView(await defences.of(scope, params.id)));
     },
   );
 }

@@ -13,7 +13,13 @@ export interface Unreadable {
   operationId: string | null;
   amountCents: number;
   /** What could not be done, and for which row: an incident of its own. */
-  need: `send:${string}` | `draft:${string}` | `show:${string}` | `delivery:${string}` | `webhook:${string}`;
+  need:
+    | `send:${string}`
+    | `draft:${string}`
+    | `show:${string}`
+    | `delivery:${string}`
+    | `webhook:${string}`
+    | `defence:${string}`;
 }
 
 export interface UnreadableDeps {

@@ -9,6 +9,18 @@ const unclear: Statement = {
       due_at = $2, attempt_ended_at = NULL, failures = 0, absences = 0, absent_at = NULL`,
 };
 
+/** A copy of an early version has no defences yet. */
+const hasDefences: Statement = {
+  name: 'restore_has_defences',
+  text: `SELECT to_regclass('vintem.dispute_defence') IS NOT NULL AS present`,
+};
+
+const unclearDefences: Statement = {
+  name: 'restore_defences',
+  text: `UPDATE dispute_defence SET status = 'unknown', attempts = GREATEST(attempts, 1), fence = NULL, due_at = $1
+    WHERE status IN ('pending', 'unknown')`,
+};
+
 const refill: Statement = {
   name: 'restore_query_buckets',
   text: 'UPDATE connection SET query_bucket_at = $1',
@@ -51,7 +63,8 @@ export interface InForceAgain {
  *
  * Withdrawals pause until the provider's lists have been compared. Whatever was unfinished, certainly unsent things included, may
  * have been sent in the time that was lost: it becomes a send whose owner is gone and whose one attempt ended unclear. So it
- * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused.
+ * is queried first, repeated only under its own id, and released only when the provider itself says that this id was refused. An
+ * unfinished defence of a dispute may have been sent as well.
  * The addresses that the provider delivers to stay what they were.
  *
  * Keys and people that were revoked or removed since are in force again. No key moves money before the pause ends, nobody is
@@ -68,6 +81,8 @@ export async function markRestored(
   await pauseAfterRestore(tx, now);
   const fence = ids.uuid();
   await tx.inEveryCell((cell) => cell.run(unclear, [fence, at]));
+  const [defences] = await tx.run<{ present: boolean }>(hasDefences);
+  if (defences?.present) await tx.inEveryCell((cell) => cell.run(unclearDefences, [at]));
   await tx.run(refill, [at]);
   const [panel] = await tx.run<{ present: boolean }>(hasPeople);
   if (panel?.present) await tx.run(freezePeople, [new Date(now + frozenMs).toISOString()]);

@@ -1,6 +1,7 @@
 import type { Secrets } from '../../ground/secrets.ts';
 import { isTerminal } from '../../payments/payment.ts';
 import {
+  anonymiseDefences,
   anonymisePayments,
   anonymiseRefunds,
   pageOfPayments,
@@ -26,8 +27,10 @@ export interface Subject {
 /** Records of operations are kept for five years at least (Lei 9.613/1998, article 10, paragraph 2). */
 export const leastYears = 5;
 
-export interface SubjectPayment extends Omit<SubjectRow, 'pixKey'> {
+export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences'> {
   pixKey: string | null;
+  /** What the merchant answered to disputes of it; null: it cannot be opened. */
+  defences: { id: string; text: string | null }[];
 }
 
 export type SubjectOperator = Operator & { secrets: Secrets };
@@ -58,7 +61,7 @@ export interface Anonymised {
 }
 
 /**
- * Puts a token in place of the name and of the key, and removes description, metadata and the texts of refunds, in every ended payment whose last
+ * Puts a token in place of the name and of the key, and removes description, metadata and the texts of refunds and defences, in every ended payment whose last
  * change is older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
@@ -93,6 +96,7 @@ export async function anonymiseSubject(
           new Date(before).toISOString(),
         ]),
         tx.run(anonymiseRefunds, [subject.accountId, due.map(({ id }) => id)]),
+        tx.run(anonymiseDefences, [subject.accountId, due.map(({ id }) => id)]),
         ...audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
       ]);
       return rows as unknown[];
@@ -131,11 +135,15 @@ async function* matching(
   let after = lowestId;
   for (;;) {
     const rows = await sql.run<SubjectRow>(pageOfPayments, [subject.accountId, after, pageRows]);
-    const opened = rows.map((row) => ({
+    const read = rows.map((row) => ({
       ...row,
-      pixKey: row.pixKey && openedKey(secrets, row.pixKey, row.id),
+      pixKey: row.pixKey && opened(secrets, row.pixKey, row.id),
+      defences: row.defences.map(({ id, body }) => ({
+        id,
+        text: opened(secrets, Buffer.from(body, 'hex'), id),
+      })),
     }));
-    yield opened.filter(
+    yield read.filter(
       ({ payerName, pixKey }) =>
         (name !== null && payerName !== null && comparable(payerName) === name) ||
         (pixKey !== null && keys.includes(pixKey)),
@@ -146,8 +154,8 @@ async function* matching(
   }
 }
 
-/** A key that cannot be opened is nobody's here; `vintem secret status` counts them. */
-function openedKey(secrets: Secrets, sealed: Buffer, id: string): string | null {
+/** A value that cannot be opened is nobody's here; `vintem secret status` counts them. */
+function opened(secrets: Secrets, sealed: Buffer, id: string): string | null {
   try {
     return secrets.open(sealed, id).toString();
   } catch {

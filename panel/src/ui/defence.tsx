@@ -1,0 +1,155 @@
+import { Alert, Button, Textarea } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ask, type Disputes } from '../api/client.ts';
+import { dateTime } from '../format.ts';
+import { useScope } from '../session.tsx';
+import { useText, useWords } from '../text/text.tsx';
+import { useAction } from './action.ts';
+import { Dialog } from './dialog.tsx';
+import { Icon } from './icons.tsx';
+import { FormError, Trouble, When } from './parts.tsx';
+
+type Dispute = Disputes['disputes'][number];
+type State = NonNullable<Dispute['defence']>;
+
+/** What a dispute was answered, or the button that answers it. */
+export function DefenceOf({ dispute }: { dispute: Dispute }) {
+  const words = useWords();
+  const { may, session, account } = useScope();
+  const [shown, setShown] = useState(false);
+  const factor = account.test || session.secondFactor;
+  const answers = dispute.answerable && may('disputes');
+  const mayAnswer = answers && !session.frozenUntil && factor;
+  if (dispute.defence === null && !answers) return null;
+  return (
+    <div className="soft">
+      {dispute.defence && <StateOf defence={dispute.defence} />}
+      {answers && session.frozenUntil && words.defence.frozen}
+      {answers && !factor && words.defence.needsFactor}
+      {(mayAnswer || dispute.defence) && (
+        <Button
+          size="xs"
+          variant={mayAnswer ? 'default' : 'subtle'}
+          style={{ marginTop: 6 }}
+          onClick={() => setShown(true)}
+        >
+          {mayAnswer ? words.defence.act : words.defence.show}
+        </Button>
+      )}
+      {shown && (
+        <DefenceDialog dispute={dispute} answers={Boolean(mayAnswer)} close={() => setShown(false)} />
+      )}
+    </div>
+  );
+}
+
+function StateOf({ defence }: { defence: State }) {
+  const words = useWords();
+  return (
+    <div>
+      {words.defence.states[defence.status]}
+      {defence.reasonCode && `: ${words.defence.reasons[defence.reasonCode] ?? words.defence.refused}`}
+    </div>
+  );
+}
+
+function DefenceDialog({
+  dispute,
+  answers,
+  close,
+}: {
+  dispute: Dispute;
+  answers: boolean;
+  close: () => void;
+}) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const at = {
+    path: { id: dispute.id },
+    query: { operationId: dispute.operationId },
+  };
+  const found = useQuery({
+    queryKey: [account.id, 'disputes', 'defence', dispute.id],
+    queryFn: () => ask(() => api.GET('/operation-disputes/{id}/defence', { params: at })),
+  });
+  return (
+    <Dialog opened title={answers ? words.defence.title : words.defence.shownTitle} close={close}>
+      {found.isError && <Trouble error={found.error} retry={() => found.refetch()} />}
+      {found.data?.defence && <Shown defence={found.data.defence} />}
+      {found.data?.offer && answers && (
+        <Answer dispute={dispute} most={found.data.offer.textMost} close={close} />
+      )}
+    </Dialog>
+  );
+}
+
+function Shown({
+  defence,
+}: {
+  defence: State & { text: string | null; createdAt: string; sentAt: string | null };
+}) {
+  return (
+    <div className="stack">
+      <div>
+        <StateOf defence={defence} />
+        <When at={defence.sentAt ?? defence.createdAt} />
+      </div>
+      {defence.text && (
+        <p style={{ margin: 0, whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>{defence.text}</p>
+      )}
+    </div>
+  );
+}
+
+function Answer({ dispute, most, close }: { dispute: Dispute; most: number; close: () => void }) {
+  const words = useWords();
+  const { language } = useText();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const [text, setText] = useState('');
+  const length = text.trim().length;
+  const send = useAction(async () => {
+    try {
+      await ask(() =>
+        api.POST('/operation-disputes/{id}/defence', {
+          params: { path: { id: dispute.id }, query: { operationId: dispute.operationId } },
+          body: { text: text.trim() },
+        }),
+      );
+      close();
+    } finally {
+      await queries.invalidateQueries({ queryKey: [account.id] });
+    }
+  });
+  return (
+    <form className="stack" onSubmit={send.submit}>
+      <p style={{ margin: 0 }}>
+        {dispute.deadlineAt === null
+          ? words.defence.leadWithoutDeadline
+          : words.defence.lead(dateTime(dispute.deadlineAt, language))}
+      </p>
+      <Textarea
+        data-autofocus
+        label={words.defence.text}
+        description={words.defence.textHint}
+        autosize
+        minRows={6}
+        maxRows={14}
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value.replaceAll('\t', ' '))}
+        error={length > most ? words.defence.tooLong : null}
+      />
+      <div className="soft" role="status">
+        {words.defence.count(length, most)}
+      </div>
+      <Alert color="yellow" variant="light" icon={<Icon name="warning" />}>
+        {words.defence.final}
+      </Alert>
+      <FormError error={send.error} />
+      <Button type="submit" loading={send.busy} disabled={length === 0 || length > most}>
+        {words.defence.send}
+      </Button>
+    </form>
+  );
+}

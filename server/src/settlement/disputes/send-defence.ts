@@ -1,0 +1,93 @@
+import type { DefenceOutcome, Provider } from '../../provider/provider.ts';
+import { resultOf } from '../dispatch/send.ts';
+import { openOrReport } from '../incidents/unreadable.ts';
+import { type TrackingDeps, takeAllowedQuery } from '../tracking/follow-up.ts';
+import { afterAttempt, beforeAttempt, type DefenceTurn } from './defence.ts';
+import { beginAttempt, type ClaimedDefence, claimDefence, turnDefence } from './defences.sql.ts';
+import { makeDisputesDue } from './disputes.sql.ts';
+
+/** How long a process has a defence. Another one repeats it afterwards, which the provider refuses if it has the first. */
+const leaseMs = 60_000;
+const unreadableAgainMs = 10 * 60_000;
+
+/** One defence of the connection in this cell, when one is due. @returns true: there may be another one */
+export async function stepDefences(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  const { connection, capabilities } = provider;
+  if (capabilities.defence === null || !provider.disputes?.defend) return false;
+  const { sql, clock, ids } = deps;
+  const leaseEndsMs = clock.monotonicMs() + leaseMs;
+  const now = clock.now();
+  const claimed = await claimDefence(sql, connection, { now, fence: ids.uuid(), untilMs: now + leaseMs });
+  if (!claimed) return false;
+  const turned = beforeAttempt(claimed, claimed.dispute, now);
+  if (turned) await turn(deps, claimed, { ...turned, attempts: claimed.attempts });
+  else await attempt(deps, provider, claimed, leaseEndsMs);
+  return true;
+}
+
+/** What cannot be sent at this moment is due again when its lease ends. */
+async function attempt(
+  deps: TrackingDeps,
+  provider: Provider,
+  claimed: ClaimedDefence,
+  leaseEndsMs: number,
+): Promise<void> {
+  const { sql, clock, breakers } = deps;
+  const text = await textOf(deps, claimed);
+  if (text === null) {
+    const dueAt = clock.now() + unreadableAgainMs;
+    const status = claimed.attempts === 0 ? 'pending' : 'unknown';
+    return turn(deps, claimed, { status, dueAt, attempts: claimed.attempts });
+  }
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) return;
+  try {
+    const attempts = await beginAttempt(sql, claimed, clock.now());
+    if (attempts === undefined) return;
+    const outcome = await send(deps, provider, claimed, text, leaseEndsMs);
+    const result = resultOf(outcome);
+    // A 5xx of this call says more of the defence than of the provider.
+    if (result !== 'server') breakers.record(provider.connection, 'query', claimed.accountId, result);
+    if (outcome.outcome !== 'accepted') {
+      const { connection, disputeId } = claimed;
+      deps.log.warn({ connection, disputeId, ...outcome }, 'the provider has not taken a defence');
+    }
+    await turn(deps, claimed, afterAttempt(attempts, outcome, clock.now()));
+  } finally {
+    await slot.free();
+  }
+}
+
+/** A process that was frozen past its lease sends nothing: another one may have the defence. */
+async function send(
+  { clock }: TrackingDeps,
+  { disputes, capabilities }: Provider,
+  { dispute }: ClaimedDefence,
+  text: string,
+  leaseEndsMs: number,
+): Promise<DefenceOutcome> {
+  if (!disputes?.defend || clock.monotonicMs() + capabilities.callTimeoutMs > leaseEndsMs)
+    return { outcome: 'notSent', detail: 'too late for its lease' };
+  return disputes.defend({ disputeId: dispute.providerId, text });
+}
+
+async function textOf(deps: TrackingDeps, claimed: ClaimedDefence): Promise<string | null> {
+  const { accountId, operationId, disputeId, body, dispute } = claimed;
+  if (body === null) return null;
+  const { paymentId, amountCents } = dispute;
+  const need = `defence:${disputeId}` as const;
+  const unreadable = { accountId, paymentId, operationId, amountCents, need };
+  const text = await openOrReport(deps, body, disputeId, unreadable);
+  return text?.toString() ?? null;
+}
+
+/** One that was sent is soon shown by the provider as being defended: its list is read at once. */
+async function turn(
+  { sql, clock }: TrackingDeps,
+  claimed: ClaimedDefence,
+  turned: DefenceTurn & { attempts: number },
+): Promise<void> {
+  const written = await turnDefence(sql, claimed, turned, clock.now());
+  if (written && turned.status === 'sent' && claimed.dispute.status === 'open')
+    await makeDisputesDue(sql, claimed.connection, clock.now());
+}
