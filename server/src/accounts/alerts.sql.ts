@@ -97,7 +97,8 @@ const claimIncidents: Statement = {
     WHERE i.account_id = due.account_id AND i.id = due.id
     RETURNING i.account_id AS "accountId", a.name AS "accountName", i.id, i.kind, i.payment_id AS "paymentId",
       i.operation_id AS "operationId", i.amount_cents AS "amountCents", i.freezes, i.opened_at AS "openedAt",
-      i.state = 'open' AS open`,
+      i.state = 'open' AS open, CASE WHEN i.kind = 'close_difference' THEN json_build_object('connection', i.detail->>'connection',
+        'day', i.detail->>'day', 'moreCents', (i.detail->>'differenceCents')::bigint - (i.detail->>'carriedCents')::bigint) END AS close`,
 };
 
 export interface IncidentAlert {
@@ -111,6 +112,8 @@ export interface IncidentAlert {
   amountCents: number;
   freezes: boolean;
   openedAt: number;
+  /** Of a daily close that is not what the provider's account holds: what the provider has more than the books. */
+  close: { connection: string; day: string; moreCents: number } | null;
   /** Still open at this moment. */
   open: boolean;
 }

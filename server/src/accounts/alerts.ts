@@ -160,29 +160,42 @@ The provider alone decides a dispute. The defence goes to it before the deadline
   };
 }
 
+type CloseDifference = NonNullable<IncidentAlert['close']>;
+
 const say = {
   'pt-BR': {
     installation: 'da instalação',
     account: 'conta',
     payment: 'pagamento',
     freezes: 'saques da operação aguardam até a resolução',
+    more: (money: string) => `o provedor tem ${money} a mais que o livro`,
+    less: (money: string) => `o provedor tem ${money} a menos que o livro`,
   },
   en: {
     installation: 'of the installation',
     account: 'account',
     payment: 'payment',
     freezes: 'withdrawals of its operation wait until it is resolved',
+    more: (money: string) => `the provider has ${money} more than the books`,
+    less: (money: string) => `the provider has ${money} less than the books`,
   },
 } as const;
+
+/** The connection and the day, and which of the two has more. */
+function closeLine({ connection, day, moreCents }: CloseDifference, language: Language): string {
+  const money = priceOf(Math.abs(moreCents));
+  return `  ${connection}, ${day}: ${moreCents > 0 ? say[language].more(money) : say[language].less(money)}`;
+}
 
 function incidentLetter(alerts: readonly IncidentAlert[]): Omit<Letter, 'to'> {
   const lines = (language: Language) =>
     alerts
-      .map(({ id, kind, accountName, accountId, paymentId, amountCents, freezes, openedAt }) =>
+      .map(({ id, kind, accountName, accountId, paymentId, amountCents, freezes, openedAt, close }) =>
         [
           `${id}  ${kind}  ${priceOf(amountCents)}  ${utc(openedAt)}`,
           `  ${accountName === null ? say[language].installation : `${say[language].account} ${accountName} (${accountId})`}${paymentId === null ? '' : `, ${say[language].payment} ${paymentId}`}`,
           ...(freezes ? [`  ${say[language].freezes}`] : []),
+          ...(close ? [closeLine(close, language)] : []),
         ].join('\n'),
       )
       .join('\n');

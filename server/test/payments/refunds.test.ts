@@ -110,9 +110,14 @@ describe.concurrent('a refund', () => {
 
   test('asked for twice at once is admitted once', async () => {
     const { merchant, id } = await paid();
+    const before = await merchant.balanceCents();
     const both = await Promise.all([refund(merchant, id), refund(merchant, id)]);
     expect(both.map(({ status }) => status).sort()).toEqual([201, 400]);
     expect(both.find(({ status }) => status === 400)?.body.code).toBe('refund_exceeds');
+    const made = both.find(({ status }) => status === 201)?.body.id;
+    await becomes(merchant, made, 'completed');
+    expect([await merchant.balanceCents(), await reservedCents(merchant)]).toEqual([before - 2_000, 0]);
+    expect(await atProvider(id)).toMatchObject([{ timesReceived: 1, amountCents: 2_000 }]);
   });
 
   test('keeps its reserve while the provider only has it, and is decided by the provider alone', async () => {
@@ -259,6 +264,7 @@ describe.concurrent('what cannot be refunded answers its error and moves nothing
 
   test('a charge of another account, of another operation or of a deleted one', async () => {
     const { merchant, id } = await paid();
+    const before = await moved(merchant);
     const other = await service.newMerchant();
     expect(await refund(other, id)).toMatchObject({ status: 404, body: { code: 'payment_not_found' } });
     expect((await other.call('GET', `/payments/${id}/refunds`)).status).toBe(404);
@@ -271,7 +277,9 @@ describe.concurrent('what cannot be refunded answers its error and moves nothing
     expect(await elsewhere()).toMatchObject({ status: 404, body: { code: 'payment_not_found' } });
     expect((await merchant.call('DELETE', `/operations/${made.id}`, {})).status).toBe(200);
     expect(await elsewhere()).toMatchObject({ status: 404, body: { code: 'operation_not_found' } });
-    expect(await reservedCents(merchant)).toBe(0);
+    expect(await moved(merchant)).toEqual(before);
+    expect(await moved(other)).toEqual([0, 0]);
+    expect(await atProvider(id)).toEqual([]);
     const { body } = await refund(merchant, id);
     expect((await other.call('GET', `/refunds/${body.id}`)).body.code).toBe('refund_not_found');
   });
@@ -295,19 +303,23 @@ describe.concurrent('what cannot be refunded answers its error and moves nothing
 
   test('a Pix of more than 90 days ago', async () => {
     const { merchant, id } = await paid();
+    const before = await moved(merchant);
     await service.database.admin(
       `UPDATE payment SET paid_at = paid_at - interval '90 days 1 minute' WHERE id = $1`,
       [id],
     );
     expect(await refund(merchant, id)).toMatchObject({ status: 400, body: { code: 'refund_window_closed' } });
-    expect(await reservedCents(merchant)).toBe(0);
+    expect(await moved(merchant)).toEqual(before);
+    expect(await atProvider(id)).toEqual([]);
   });
 
   test('a request key that was used: for other data, a charge, an operation; and one of a refund for them', async () => {
     const { merchant, id } = await paid();
     const requestKey = crypto.randomUUID();
     const conflict = { status: 400, body: { code: 'idempotency_conflict' } };
-    expect((await refund(merchant, id, { amountCents: 100, requestKey })).status).toBe(201);
+    const first = await refund(merchant, id, { amountCents: 100, requestKey });
+    expect(first.status).toBe(201);
+    await becomes(merchant, first.body.id, 'completed');
     expect(await refund(merchant, id, { amountCents: 101, requestKey })).toMatchObject(conflict);
     expect(await merchant.charge({ requestKey })).toMatchObject(conflict);
     expect(await merchant.transfer({ requestKey })).toMatchObject(conflict);
@@ -315,10 +327,15 @@ describe.concurrent('what cannot be refunded answers its error and moves nothing
       conflict,
     );
     const [ofCharge, ofOperation] = [crypto.randomUUID(), crypto.randomUUID()];
+    const before = await merchant.balanceCents();
     await merchant.charge({ requestKey: ofCharge });
     await merchant.call('POST', '/operations', { name: 'Filial', requestKey: ofOperation });
     for (const used of [ofCharge, ofOperation])
       expect(await refund(merchant, id, { amountCents: 100, requestKey: used })).toMatchObject(conflict);
+    expect(await merchant.balanceCents()).toBe(before);
+    expect(await atProvider(id)).toMatchObject([{ amountCents: 100 }]);
+    const { body } = await merchant.call('GET', `/payments/${id}/refunds`);
+    expect(body.refunds).toHaveLength(1);
   });
 
   test('with a key that may do everything but refund', async () => {

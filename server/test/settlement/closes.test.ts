@@ -4,12 +4,14 @@ import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import { posting } from '@vintem/testkit/till.ts';
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAlerts } from '../../src/accounts/alerts.ts';
 import { buildClose } from '../../src/closes/close-chain.ts';
 import { closeNow } from '../../src/closes/close-now.ts';
 import { type ChainToClose, findChainsToClose } from '../../src/closes/closes.sql.ts';
 import { dayAfter, endsAt, startsAt } from '../../src/closes/day.ts';
 import { readDay } from '../../src/closes/read-day.ts';
 import { closeDays, lastDayOver, stepCloses } from '../../src/closes/step.ts';
+import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { createTill } from '../../src/ledger/till.ts';
 import { dayOf } from '../../src/statement/period.ts';
 
@@ -214,6 +216,20 @@ describe('a difference', () => {
       amountCents: 1,
     });
     expect(await violationsOfBooks(service)).toEqual([]);
+    // The operator reads of the difference and its day, once.
+    const letters: Letter[] = [];
+    const mail: Mail = { send: async (letter) => void letters.push(letter) };
+    const clock = shiftedClock();
+    clock.skip(hourMs);
+    const alerts = createAlerts({ sql: service.database.sql, clock, mail, log: service.runtime.log });
+    await alerts.step();
+    clock.skip(hourMs);
+    await alerts.step();
+    expect(letters).toMatchObject([{ to: null, en: { subject: 'vintem: 1 incident to decide' } }]);
+    const named = `simulator, ${inDays(0)}: `;
+    expect(letters[0]?.en.text).toContain(`${named}the provider has R$ 0,01 more than the books`);
+    expect(letters[0]?.['pt-BR'].text).toContain(`${named}o provedor tem R$ 0,01 a mais que o livro`);
+    expect(letters[0]?.en.text).toContain(incidents[0]?.id);
   });
 });
 
