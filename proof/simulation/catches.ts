@@ -20,6 +20,8 @@ export interface Catches {
 const tooRare: Readonly<Record<string, string>> = {
   'breaker state was not stored': 'the database fails in the moment in which the provider counts as down',
   'a refresh failed': 'it fails between the two reads of one look-up',
+  'a disputed payment cannot be queried':
+    'the database fails in the one query between a report and its record',
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 

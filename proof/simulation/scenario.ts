@@ -27,6 +27,7 @@ import {
   readRows,
 } from './checks.ts';
 import type { Database } from './database.ts';
+import { createDisputes } from './disputes.ts';
 import { createMirror, type Mirror } from './evidence.ts';
 import { createLetters, createPeople } from './people.ts';
 import { createProvider, type Faults, noFaults, type Provider } from './provider.ts';
@@ -53,6 +54,8 @@ export interface Run {
   people?: boolean;
   /** What was paid is refunded, and what stands in suspense may go back to its payer. */
   refunds?: boolean;
+  /** What was paid is contested, and the provider decides. */
+  disputes?: boolean;
   /** Keep each step. */
   traced?: boolean;
 }
@@ -379,6 +382,20 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       })
     : null;
   refunds?.plan();
+  const contesting = random(run.seed ^ 0x6c6c);
+  const disputes = run.disputes
+    ? createDisputes({
+        world,
+        db,
+        living: () => life,
+        chance: contesting,
+        bank,
+        bankWorld: bankWorldOf(world, contesting),
+        wake: () => provider.wake(),
+        say,
+      })
+    : null;
+  disputes?.plan();
   let calm = false;
   if (people && own.chance(0.5)) {
     // Longer than a command waits, and begun by what a catch stands behind: an answer that cannot be written down, a look-up
@@ -483,6 +500,10 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     }, end);
   };
   await settled();
+  if (disputes) {
+    await disputes.settle();
+    await settled();
+  }
   if (people) {
     let looked = false;
     void people.resolveAll().then(() => {
@@ -504,6 +525,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   findings.push(...checkEnd(rows, bank), ...receiver.findings);
   if (people) findings.push(...people.check(rows));
   if (refunds) findings.push(...refunds.check(rows));
+  if (disputes) findings.push(...disputes.check());
   if (habits.delivers) findings.push(...checkEvents(db, receiver));
   for (const id of merchant.acknowledged())
     if (!rows.payments.some((payment) => payment.id === id))

@@ -118,6 +118,8 @@ const mustHappen: readonly string[] = [
       'refund requested unknown -> failed by answer',
       'refund odd_money new -> unknown by operator',
     ],
+    ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
+    ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
   );
 
 export interface SimulationOptions {
@@ -189,8 +191,9 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
     // A long story for what takes time, and a short one of which every call is a death once.
     const people = seed % 2 === 0;
     const refunds = seed % 3 === 0;
-    const long: Run = { seed, crash: null, people, refunds };
-    const short: Run = { seed, crash: null, short: true, people, refunds };
+    const disputes = seed % 6 === 3 || seed % 6 === 4;
+    const long: Run = { seed, crash: null, people, refunds, disputes };
+    const short: Run = { seed, crash: null, short: true, people, refunds, disputes };
     const first = await play(short);
     const chain = (at: number): Run => ({
       seed: seed + at * chainSeeds,
@@ -199,6 +202,7 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       short: at % 2 === 0,
       people,
       refunds,
+      disputes,
     });
     const once = [
       [long, (await play(long)).digest],
@@ -243,8 +247,8 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** What repeats it. */
-const flagsOf = ({ seed, short, people, refunds, deaths, crash }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+const flagsOf = ({ seed, short, people, refunds, disputes, deaths, crash }: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome): string {
@@ -280,6 +284,7 @@ if (import.meta.main) {
       short: { type: 'boolean', default: false },
       people: { type: 'boolean', default: false },
       refunds: { type: 'boolean', default: false },
+      disputes: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '50' },
       seconds: { type: 'string' },
@@ -299,6 +304,7 @@ if (import.meta.main) {
       short: given.short,
       people: given.people,
       refunds: given.refunds,
+      disputes: given.disputes,
     };
     const outcome = await stage.play(run);
     console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));

@@ -1,0 +1,128 @@
+import { stepDisputes } from '../../server/src/settlement/disputes/poll.ts';
+import { type Bank, moveDispute, openDispute, returnPayment } from '../../simulator/src/bank.ts';
+import type { Finding } from './checks.ts';
+import type { Database } from './database.ts';
+import type { Random } from './random.ts';
+import type { Life } from './service.ts';
+import type { World } from './world.ts';
+
+/** Payers contest what they paid, the provider decides and takes the money, and the service reads of it every ten minutes. */
+export interface Disputes {
+  /** Plans what happens during the storm. */
+  plan(): void;
+  /** The provider ends what is open; resolves when the service has read it. */
+  settle(): Promise<void>;
+  /** What the provider says of each dispute is on record. */
+  check(): Finding[];
+}
+
+const readEveryMs = 10 * 60_000 + 1_000;
+/** Longer than a reading that died keeps the next one away. */
+const lastReadings = 4;
+
+export function createDisputes(parts: {
+  world: World;
+  db: Database;
+  living(): Life;
+  chance: Random;
+  bank: Bank;
+  bankWorld: { now(): number; letters(count: number): string };
+  wake(): void;
+  say(line: string): void;
+}): Disputes {
+  const { world, db, living, chance, bank, bankWorld, wake, say } = parts;
+
+  let over = false;
+  /** During the storm alone. */
+  const later = (when: number, act: () => void): void =>
+    world.at(when, () => {
+      if (!over) act();
+    });
+
+  async function read(): Promise<void> {
+    const { process, runtime } = living();
+    const provider = runtime.providers.get('simulator');
+    if (!process.alive || !provider) return;
+    await stepDisputes(runtime, provider).catch(() => world.count('disputes not read'));
+  }
+
+  function open(): void {
+    const all = [...bank.payments.values()];
+    if (all.length === 0) return;
+    const pix = chance.pick(all);
+    const cents = chance.pick([pix.amountCents, Math.ceil(pix.amountCents / 2), 300]);
+    const { answer } = openDispute(bank, bankWorld, pix.endToEnd, Math.min(cents, pix.amountCents));
+    if (typeof answer === 'string') return;
+    say(`disputed ${answer.amountCents} of ${pix.txid.slice(0, 12)}`);
+    world.count('dispute opened');
+    let when = world.now();
+    const acts = [...(chance.chance(0.4) ? (['defend'] as const) : []), ...endings()];
+    for (const act of acts) {
+      when += chance.pick([1_000, 11 * 60_000, 25 * 60_000]);
+      later(when, () => move(answer.id, act));
+    }
+  }
+
+  /** What was decided may be opened again, and then ends once more. */
+  function endings() {
+    const end = () => chance.pick(['accept', 'accept', 'reject', 'cancel'] as const);
+    return chance.chance(0.2) ? [end(), 'open' as const, end()] : [end()];
+  }
+
+  function move(id: string, act: 'open' | 'defend' | 'accept' | 'reject' | 'cancel'): void {
+    const { answer } = moveDispute(bank, bankWorld, id, act);
+    if (typeof answer === 'string') return;
+    say(`${act} dispute ${id.slice(0, 8)}`);
+    world.count(`dispute ${act}`);
+    if (act === 'accept' && chance.chance(0.7))
+      world.at(world.now() + chance.pick([500, 60_000, 15 * 60_000]), () => {
+        returnPayment(bank, bankWorld, answer.endToEnd, answer.amountCents, `med${chance.below(1_000_000)}`);
+        wake();
+      });
+  }
+
+  return {
+    plan() {
+      const count = chance.pick([1, 2, 2]);
+      for (let one = 0; one < count; one++)
+        later(world.now() + chance.below(chance.pick([5_000, 60_000])), open);
+      for (let at = 1; at <= 18; at++) later(world.now() + at * readEveryMs, () => void read());
+      later(world.now() + chance.below(90_000), () => void read());
+    },
+    async settle() {
+      over = true;
+      for (const { id, status } of bank.disputes.values())
+        if (status === 'ABERTA' || status === 'EM_DEFESA')
+          move(id, chance.pick(['accept', 'reject', 'cancel']));
+      for (let at = 0; at < lastReadings; at++) {
+        let ended = false;
+        void read().then(() => {
+          ended = true;
+        });
+        await world.run(() => ended, world.now() + readEveryMs);
+        await world.run(() => false, world.now() + readEveryMs);
+      }
+    },
+    check() {
+      const rows = db.run<{ provider_id: string; amount_cents: number; status: string }>(
+        'SELECT provider_id, amount_cents, status FROM dispute',
+        [],
+      );
+      for (const { status } of rows) world.count(`dispute is ${status}`);
+      return [...bank.disputes.values()].flatMap(({ id, amountCents, status }) => {
+        const ours = rows.find((one) => one.provider_id === id);
+        return ours?.status === statesOf[status] && ours.amount_cents === amountCents
+          ? []
+          : [{ invariant: 46, what: `the dispute ${id} is ${ours?.status}, the provider says ${status}` }];
+      });
+    },
+  };
+}
+
+const statesOf = {
+  ABERTA: 'open',
+  EM_DEFESA: 'defending',
+  ACEITA: 'accepted',
+  REJEITADA: 'rejected',
+  CANCELADA_EFI: 'cancelled',
+} as const;
