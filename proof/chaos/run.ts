@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
+import { verifyTogether } from '@vintem/testkit/verified.ts';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { createLog } from '../../server/src/ground/log.ts';
-import { verify } from '../../server/src/ledger/verify.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
-import { systemIds } from '../../server/src/ports/ids.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import { counted, createGivingBack, heldByOwner, type Merchant, type Truth } from './giving-back.ts';
 import {
@@ -30,14 +29,16 @@ import {
  * with a kill -9 every ten seconds. Afterwards the fate of each payment, refund and dispute must agree with what the provider itself holds
  * true, each merchant's money with it to the cent, and `verify` with everything.
  *
- *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--seed 1] [--keep]
+ *   node proof/chaos/run.ts [--minutes 10] [--merchants 6] [--cells 1] [--seed 1] [--keep]
  *
+ * With more than one cell the merchants stand in each of them in turn, all behind the same processes.
  * Prints its figures as JSON; exit code 1 when something does not agree.
  */
 const { values } = parseArgs({
   options: {
     minutes: { type: 'string', default: '10' },
     merchants: { type: 'string', default: '6' },
+    cells: { type: 'string', default: '1' },
     seed: { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
   },
@@ -109,10 +110,13 @@ interface Asked {
 
 const commandEnv = { ...shared, PORT: String(port) };
 const everythingAtOnce = ['--odd-money', 'all', '--after-minutes', '0'];
+const cells = ['vintem'];
+while (cells.length < Number(values.cells))
+  cells.push((await command<{ name: string }>(['cells', 'add'], commandEnv)).json.name);
 const merchants: Merchant[] = [];
 for (let n = 0; n < Number(values.merchants); n++) {
   const account = await command<{ ownerId: string; operationId: string }>(
-    ['account', 'create', '--name', `Loja ${n}`, '--test'],
+    ['account', 'create', '--name', `Loja ${n}`, '--test', '--cell', cells[n % cells.length] ?? 'vintem'],
     commandEnv,
   );
   const { json } = await command<{ key: string }>(
@@ -132,6 +136,15 @@ for (let n = 0; n < Number(values.merchants); n++) {
   // Of every third merchant all odd money goes back to its payer at once.
   if (n % 3 === 0)
     await command(['account', 'returns', account.json.ownerId, ...everythingAtOnce], commandEnv);
+}
+
+interface Books {
+  clearing: number;
+  available: number;
+  reserved: number;
+  suspense: number;
+  payments: number;
+  journals: number;
 }
 
 const asked: Asked[] = [];
@@ -596,55 +609,51 @@ wrong = disagreements();
 
 const url = (await findEmbedded(dataDir)) as string;
 const log = createLog('silent');
-const sql = openPool({ url, log, name: 'bad days' });
+const pools = cells.map((cell) => ({ cell, sql: openPool({ url, log, name: 'bad days', size: 3, cell }) }));
+const sql = (pools[0] as (typeof pools)[number]).sql;
 const [installation] = await sql.run<{ identity: Buffer }>({
   name: 'identity',
   text: 'SELECT identity_secret AS identity FROM installation',
 });
-const ids = systemIds(systemClock);
 const held = truthIn(truth);
-const verified = await verify(
-  { sql, clock: systemClock, ids } as Parameters<typeof verify>[0],
-  {
-    accountId: null,
-    full: true,
-    idOf: (account: { id: string; number: number }, requestKey: string) =>
-      paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
-    provider: {
-      ...held,
-      charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
-    },
-  } as never,
+const verified = await verifyTogether(pools, systemClock, {
+  accountId: null,
+  full: true,
+  idOf: (account, requestKey) =>
+    paymentIdFor((installation as { identity: Buffer }).identity, account, requestKey),
+  provider: {
+    ...held,
+    charges: held.charges.map((one) => ({ ...one, paid: one.paid && !odd.has(one.txid) })),
+  },
+});
+/** Rows of every cell. */
+const ofCells = async <Row>(name: string, text: string): Promise<Row[]> =>
+  (await Promise.all(pools.map((cell) => cell.sql.run<Row>({ name, text })))).flat();
+const incidents = await ofCells<{ kind: string; state: string; count: number }>(
+  'incidents',
+  'SELECT kind, state, count(*)::int AS count FROM incident GROUP BY 1, 2 ORDER BY 1',
 );
-const incidents = await sql.run<{ kind: string; state: string; count: number }>({
-  name: 'incidents',
-  text: 'SELECT kind, state, count(*)::int AS count FROM incident GROUP BY 1, 2 ORDER BY 1',
-});
-const books = await sql.run<{
-  clearing: number;
-  available: number;
-  reserved: number;
-  suspense: number;
-  payments: number;
-  journals: number;
-}>({
-  name: 'books',
-  text: `SELECT coalesce(sum(clearing), 0) AS clearing, coalesce(sum(available), 0) AS available, coalesce(sum(reserved), 0) AS reserved,
+const booksOfCells = await ofCells<Books>(
+  'books',
+  `SELECT coalesce(sum(clearing), 0) AS clearing, coalesce(sum(available), 0) AS available, coalesce(sum(reserved), 0) AS reserved,
     coalesce(sum(suspense), 0) AS suspense, (SELECT count(*) FROM payment) AS payments, count(*) AS journals FROM journal`,
-});
+);
+const books: Books = { clearing: 0, available: 0, reserved: 0, suspense: 0, payments: 0, journals: 0 };
+for (const ofCell of booksOfCells)
+  for (const name of Object.keys(books) as (keyof Books)[]) books[name] += ofCell[name];
 const inbound = await sql.run<{ stored: number; left: number }>({
   name: 'inbound',
   text: 'SELECT count(*) AS stored, count(*) FILTER (WHERE applied_at IS NULL AND authentic) AS left FROM inbound',
 });
-const returnIds = await sql.run<{ id: string }>({
-  name: 'returns to payers',
-  text: "SELECT id FROM refund WHERE reason = 'odd_money'",
-});
-const clearings = await sql.run<{ accountId: string; cents: number }>({
-  name: 'clearing by account',
-  text: 'SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal GROUP BY 1',
-});
-await sql.close();
+const returnIds = await ofCells<{ id: string }>(
+  'returns to payers',
+  "SELECT id FROM refund WHERE reason = 'odd_money'",
+);
+const clearings = await ofCells<{ accountId: string; cents: number }>(
+  'clearing by account',
+  'SELECT account_id AS "accountId", sum(clearing)::bigint AS cents FROM journal GROUP BY 1',
+);
+await Promise.all(pools.map((cell) => cell.sql.close()));
 const refundFaults = givingBack.faults(truth, new Set(returnIds.map(({ id }) => providerId(id))));
 /** By the provider's records of each payment. */
 const owners = new Map(made.map(({ id, merchant }) => [providerId(id as string), merchant.accountId]));
@@ -659,7 +668,7 @@ const merchantsApart = [
   .filter(({ ours, provider }) => ours !== provider);
 const cli = await command<{ ok: boolean }>(['verify', '--full'], commandEnv);
 // What the ledger says stands at the provider is what the provider itself says.
-const clearingAgrees = -(books[0]?.clearing ?? 0) === truth.balanceCents;
+const clearingAgrees = -books.clearing === truth.balanceCents;
 
 const agrees =
   wrong.length === 0 &&
@@ -703,7 +712,7 @@ console.log(
         balanceCents: truth.balanceCents,
       },
       refunds: { ...givingBack.figures(truth), toPayers: returnIds.length },
-      books: books[0],
+      books,
       clearingAgrees,
       merchantsApart,
       inbound: inbound[0],

@@ -739,7 +739,7 @@ export const bugs: Bug[] = [
     name: 'verify looks for chains outside the cell of their account behind the installation’s own alone',
     file: 'server/src/ledger/verify.sql.ts',
     line: 'AND ($4 OR (account_id, operation_id) <> ($1, $2))',
-    with: 'AND ($4 IS NOT NULL AND (account_id, operation_id) <> ($1, $2))',
+    with: 'AND ($4 IS DISTINCT FROM NULL::boolean AND (account_id, operation_id) <> ($1, $2))',
     rig: 'suite',
     test: 'server/test/program/cells.test.ts',
   },

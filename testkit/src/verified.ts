@@ -7,6 +7,8 @@ import {
   verify,
   verifyCells,
 } from '../../server/src/ledger/verify.ts';
+import type { Clock } from '../../server/src/ports/clock.ts';
+import type { Sql } from '../../server/src/ports/sql.ts';
 import { paymentIdFor } from '../../server/src/request-keys/idempotency.ts';
 import type { Service } from './service.ts';
 import { truthOf } from './truth.ts';
@@ -20,26 +22,36 @@ export const verifiedCell = (runtime: Runtime, options: Partial<VerifyOptions> =
     ...options,
   });
 
-/** The same over all cells of a service: each by itself, and what a provider holds true of all of them together. */
+/** The same over all cells of a service. */
 export async function verified(
   { runtime }: Pick<Service, 'runtime'>,
-  { provider, ...options }: Partial<VerifyOptions> = {},
+  options: Partial<VerifyOptions> = {},
 ): Promise<Verified> {
-  const all = {
-    accountId: null,
-    full: true,
-    idOf: (account: { id: string; number: number }, requestKey: string) =>
-      paymentIdFor(runtime.identity, account, requestKey),
-    ...options,
-  };
-  const account = typeof options.accountId === 'string' ? options.accountId : null;
+  const account = options.accountId ?? null;
   const own = account === null ? undefined : await runtime.cells.ofAccount(account);
   const cells = own ? [own] : [runtime, ...runtime.cells.all().slice(1)];
-  if (cells.length === 1)
-    return verify({ ...runtime, sql: (own ?? runtime).sql }, { ...all, ...(provider && { provider }) });
-  const books = await verifyCells(cells, runtime.clock, all);
+  return verifyTogether(cells, runtime.clock, {
+    accountId: null,
+    full: true,
+    idOf: (one, requestKey) => paymentIdFor(runtime.identity, one, requestKey),
+    ...options,
+  });
+}
+
+/** Each cell by itself, and what a provider holds true of all of them together. */
+export async function verifyTogether(
+  cells: readonly { cell: string; sql: Sql }[],
+  clock: Clock,
+  { provider, ...options }: VerifyOptions,
+): Promise<Verified> {
+  const [only] = cells;
+  if (only && cells.length === 1)
+    return verify({ sql: only.sql, clock }, provider ? { ...options, provider } : options);
+  const books = await verifyCells(cells, clock, options);
   if (!provider) return books;
-  const { checks } = await examine(together(cells.map((cell) => storedEvidence(cell, { ...all, provider }))));
+  const { checks } = await examine(
+    together(cells.map(({ sql }) => storedEvidence({ sql, clock }, { ...options, provider }))),
+  );
   const found = [...books.checks.filter(({ ok }) => !ok), ...checks];
   return { ...books, ok: found.every(({ ok }) => ok), checks: found };
 }
@@ -55,7 +67,7 @@ export const violations = async (service: Service): Promise<Check[]> =>
   violationsOfBooks(service, { provider: await truthOf(service.simulator) });
 
 /** The rows of several cells as those of one. Days of connections are not in it: each cell examines its own share of them. */
-export function together(cells: readonly Evidence[]): Evidence {
+function together(cells: readonly Evidence[]): Evidence {
   const [first] = cells;
   if (!first) throw new Error('there is no cell');
   const cellOf = new Map<string, Evidence>();

@@ -63,7 +63,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
     );
     tried.push(told);
   });
-  const taking = takeUpConnections(runtime, stopping.signal);
+  const taking = takeUp(runtime, stopping.signal);
   // Registers before "ready", so that payments right after it arrive by webhook. A slow or failed provider delays the start only briefly.
   await inTime(
     runtime.clock,
@@ -150,7 +150,6 @@ function routeToCells(
   ];
   home.server.removeAllListeners('request');
   home.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    if (cells.all().length < 2) return listener(request, response);
     cellOfRequest(cells, request)
       .then(async (cell) => {
         if (!cell || cell === cells.all()[0]) return listener(request, response);
@@ -159,7 +158,7 @@ function routeToCells(
         server.routing(request, response);
       })
       .catch((error: unknown) => {
-        // The first cell's server answers: the database is away, or what fails there fails with an answer.
+        // The first cell's server answers: it refuses for accounts that are not its own.
         log.warn({ err: error }, 'the cell of a request was not found');
         listener(request, response);
       });
@@ -183,19 +182,19 @@ async function cellOfRequest(
 export const waitForTurn = ({ till, ids, clock }: Pick<Runtime, 'till' | 'ids' | 'clock'>): Promise<void> =>
   till.submit(emptyCommand(ids.uuid(), clock.monotonicMs() + answerWithinMs));
 
-/** How soon a connection that was made or changed is used here. */
-const connectionLookMs = 2_000;
+/** How soon a connection that was made or changed is used here, and a cell that was made. */
+const lookMs = 2_000;
 
-async function takeUpConnections(
-  { connections, clock, log }: Pick<Runtime, 'connections' | 'clock' | 'log'>,
+async function takeUp(
+  { connections, cells, clock, log }: Pick<Runtime, 'connections' | 'cells' | 'clock' | 'log'>,
   stopping: AbortSignal,
 ): Promise<void> {
   for (;;) {
-    await clock.sleep(connectionLookMs, stopping);
+    await clock.sleep(lookMs, stopping);
     if (stopping.aborted) return;
-    await connections
-      .refresh()
-      .catch((error: unknown) => log.warn({ err: error }, 'connections were not compared'));
+    await Promise.all([connections.refresh(), cells.refresh()]).catch((error: unknown) =>
+      log.warn({ err: error }, 'connections and cells were not compared'),
+    );
   }
 }
 
@@ -218,7 +217,7 @@ async function register(
     try {
       if (!(await runtime.isInUse(provider))) {
         tried();
-        await runtime.clock.sleep(connectionLookMs, stopping);
+        await runtime.clock.sleep(lookMs, stopping);
         continue;
       }
       const token = (await findWebhookTokens(runtime.sql, provider.connection))?.current ?? '';

@@ -3,12 +3,17 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Outgoing } from '../webhooks/delivery-loop.ts';
 
 /** Messages to the thread. */
-export type DeliveryMessage = 'written' | 'stop';
+export type DeliveryMessage = 'written' | 'stop' | { cell: string };
 
 export interface DeliveryThreadOptions {
   databaseUrl: string;
   /** Where it counts its deliveries (`ground/measures.ts`). */
   memory: SharedArrayBuffer;
+}
+
+export interface DeliveryThread extends Outgoing {
+  /** Delivers what is written in this cell as well, also one that was made while it runs. */
+  take(cell: string): void;
 }
 
 /**
@@ -18,7 +23,7 @@ export interface DeliveryThreadOptions {
  *
  * A thread and no process: it ends with us, however we end. A bug in it ends us, as one of our own does; while it stops, `stop` rejects.
  */
-export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptions): Outgoing {
+export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptions): DeliveryThread {
   const thread = new Thread(new URL('./delivery-worker.ts', import.meta.url), {
     workerData: { databaseUrl, memory } satisfies DeliveryThreadOptions,
     // It reads the program once more, in 0.4 s without the cache and 0.2 s with it.
@@ -37,6 +42,7 @@ export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptio
   });
   const tell = (message: DeliveryMessage): void => thread.postMessage(message);
   return {
+    take: (cell) => tell({ cell }),
     written: () => tell('written'),
     stop: () => {
       stopping = true;

@@ -52,31 +52,19 @@ const begin = (cell: string, pool: Pool): void => {
 };
 begin(homeCell, sql);
 
-/** Also those that are made while it runs. */
-const cellLookMs = 2_000;
-const looking = (async () => {
-  while (!stopping.signal.aborted) {
-    try {
-      const list = { name: 'delivery_cells', text: 'SELECT name FROM cell ORDER BY created_at, name' };
-      for (const { name } of await sql.run<{ name: string }>(list)) {
-        if (cells.has(name)) continue;
-        begin(name, openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 2, cell: name }));
-      }
-    } catch (error) {
-      log.warn({ err: error }, 'the cells were not read');
-    }
-    await clock.sleep(cellLookMs, stopping.signal);
-  }
-})();
+function take(cell: string): void {
+  if (!cells.has(cell))
+    begin(cell, openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 2, cell }));
+}
 
 port.on('message', (message: DeliveryMessage) => {
-  if (message === 'written') for (const { outgoing } of cells.values()) outgoing.written();
-  else void stop();
+  if (message === 'stop') void stop();
+  else if (message === 'written') for (const { outgoing } of cells.values()) outgoing.written();
+  else take(message.cell);
 });
 
 async function stop(): Promise<void> {
   stopping.abort();
-  await looking;
   await Promise.all([...cells.values()].map(({ outgoing }) => outgoing.stop()));
   await traces?.stop();
   await Promise.all([...cells.values()].map(({ close }) => close()));

@@ -264,7 +264,10 @@ function runDeliveries(service: ServiceParts, runtime: Runtime, databaseUrl: str
     databaseUrl,
     memory: runtime.measures.deliveries.memory,
   });
-  runtime.cells.each((cell) => cell.eventsWritten.listen(outgoing.written));
+  runtime.cells.each((cell) => {
+    outgoing.take(cell.cell);
+    cell.eventsWritten.listen(outgoing.written);
+  });
   return outgoing;
 }
 

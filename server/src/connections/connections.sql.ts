@@ -122,14 +122,24 @@ export const updateConnection = (
 ): Promise<unknown> =>
   tx.run(update, [row.name, row.mode, row.url, row.credentials, time(row.certificateExpiresAt), row.state]);
 
-const openOn: Statement = {
-  name: 'connection_open',
-  text: 'SELECT EXISTS (SELECT FROM intent WHERE connection = $1) AS open',
+const selectCells: Statement = {
+  name: 'connection_cells',
+  text: 'SELECT quote_ident(name) AS name FROM cell ORDER BY created_at, name',
 };
 
-/** Whether a payment is still sent or followed over it. */
-export const hasOpenPayments = async (sql: Queries, name: string): Promise<boolean> =>
-  (await sql.run<{ open: boolean }>(openOn, [name]))[0]?.open ?? false;
+const openIn = (cell: string): Statement => ({
+  name: `connection_open_${cell}`,
+  text: `SELECT EXISTS (SELECT FROM ${cell}.intent WHERE connection = $1) AS open`,
+});
+
+/** Whether a payment of any cell is still sent or followed over it. */
+export async function hasOpenPayments(sql: Queries, name: string): Promise<boolean> {
+  for (const cell of await sql.run<{ name: string }>(selectCells)) {
+    const [found] = await sql.run<{ open: boolean }>(openIn(cell.name), [name]);
+    if (found?.open) return true;
+  }
+  return false;
+}
 
 const openOf: Statement = {
   name: 'connection_account_open',

@@ -1,4 +1,5 @@
 import { lockAccount } from '../accounts/lock.sql.ts';
+import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import { onlyForTest, type Permission } from '../ground/permissions.ts';
 import { isPrintable } from '../ground/printable.ts';
@@ -317,6 +318,8 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       seenValid.delete(presented);
       return undefined;
     }
+    // Whoever serves another cell would find nothing of this account, and say so.
+    if (!stored.here) throw refuse('processing_unavailable');
     if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.values().next().value as string);
     seenValid.add(presented);
     return {

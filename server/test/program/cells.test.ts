@@ -1,15 +1,20 @@
+import { randomBytes } from 'node:crypto';
 import { addCells } from '@vintem/testkit/cells.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';
 import type { Runtime } from '../../src/compose/runtime.ts';
+import { hasOpenPayments } from '../../src/connections/connections.sql.ts';
+import { keyring } from '../../src/keys/keys.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
 
 let service: Service;
 let cells: readonly Runtime[];
 let merchants: Merchant[];
+/** One that the provider has not decided, in every cell. */
+const pending: string[] = [];
 beforeAll(async () => {
   service = await openService();
   cells = await addCells(service, 2);
@@ -76,11 +81,28 @@ test('metrics are of all cells', async () => {
   });
   for (const merchant of merchants) {
     const { body } = await merchant.transfer({ pixKey: 'stay-pending@simulator.example' });
+    pending.push(body.id);
     await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'pending');
   }
   expect(await registry.getSingleMetricAsString('vintem_open_payments')).toMatch(
     /kind="transfer",state="awaiting"\} 3$/m,
   );
+});
+
+test('what is open over a connection is seen from every cell, in whatever cell it stands', async () => {
+  const open = () => Promise.all(cells.map(({ sql }) => hasOpenPayments(sql, 'simulator')));
+  const complete = (id: string) =>
+    service.simulator.control('POST', `/control/payouts/${id.replaceAll('-', '')}/complete`);
+  const [last = '', ...others] = [...pending].reverse();
+  for (const id of others) await complete(id);
+  const counts = cells.map(({ cell }) => `SELECT count(*)::int AS open FROM ${cell}.intent`);
+  const inCells = async () =>
+    (await service.database.admin<{ open: number }>(counts.join(' UNION ALL '))).map((row) => row.open);
+  await until(async () => (await inCells()).join() === '0,0,1');
+  expect(await open()).toEqual([true, true, true]);
+  await complete(last);
+  await until(async () => (await inCells()).join() === '0,0,0');
+  expect(await open()).toEqual([false, false, false]);
 });
 
 test('one delivery that names payments of all cells', async () => {
@@ -142,4 +164,22 @@ test('verify finds a chain that stands outside the cell of its account, the inst
       .map(({ accountId }) => accountId),
   );
   expect(strays).toEqual([[], [own, stray], []]);
+});
+
+test('a process that has not heard of a cell yet answers for its accounts, and no cell answers for those of another', async () => {
+  const env = { VINTEM_SECRET: randomBytes(32).toString('base64') };
+  const first = await openService({ env });
+  const late = await openService({ env, database: first.database, worker: false });
+  try {
+    const [, second] = await addCells(first, 1);
+    const merchant = await first.newMerchant(second);
+    const elsewhere = callWith(`${late.url}/api/v1/public`, merchant.key);
+    const { status, body } = await elsewhere('GET', '/account');
+    expect([status, body.balanceCents]).toEqual([200, 0]);
+    const unavailable = { code: 'processing_unavailable' };
+    await expect(keyring(first.runtime).get(merchant.key)).rejects.toMatchObject(unavailable);
+  } finally {
+    await late.close();
+    await first.close();
+  }
 });

@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { finish } from '@vintem/testkit/command.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.ts';
-import { type Merchant, until } from '@vintem/testkit/service.ts';
+import { type Call, callWith, type Merchant, until } from '@vintem/testkit/service.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startDeliveryThread } from '../../src/compose/delivery-thread.ts';
 
@@ -26,10 +27,10 @@ afterEach(async () => {
 });
 afterAll(() => program?.remove());
 
-async function listening() {
+async function listening(call: Call = merchant.call) {
   const receiver = await openReceiver();
   receivers.push(receiver);
-  const { body } = await merchant.call('POST', '/webhooks', {
+  const { body } = await call('POST', '/webhooks', {
     url: receiver.url,
     events: ['*'],
     requestKey: crypto.randomUUID(),
@@ -145,6 +146,24 @@ test('two processes deliver together, and one is killed with -9 while it does: n
     }
     await merchant.call('DELETE', `/webhooks/${endpoint.id}`, {});
   }
+});
+
+test('events of a cell that was made while it runs are delivered', async () => {
+  const json = async (...words: string[]) => {
+    const { code, stdout, stderr } = await finish([...words, '--json'], { DATA_DIR: program.dataDir });
+    expect(code, stderr).toBe(0);
+    return JSON.parse(stdout);
+  };
+  const { name: cell } = await json('cells', 'add');
+  const account = await json('account', 'create', '--name', 'Filial', '--test', '--cell', cell);
+  const ofAccount = ['--account', account.ownerId, '--name', 'events'];
+  const { key } = await json('key', 'create', ...ofAccount, '--permissions', 'operations,webhooks');
+  const call = callWith(`${program.url}/api/v1/public`, key);
+  const { receiver, endpoint } = await listening(call);
+  const renamed = await call('PATCH', `/operations/${account.operationId}`, { name: 'Filial nova' });
+  expect(renamed.status).toBe(200);
+  const arrived = await receiver.first(({ body }) => body.data.name === 'Filial nova');
+  expect(verified(endpoint.secret, arrived)).toEqual(arrived.body);
 });
 
 test('listen forwards what trigger brings about, signed with the secret that it prints', async () => {
