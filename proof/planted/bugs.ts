@@ -531,8 +531,8 @@ export const bugs: Bug[] = [
   {
     name: 'each refund brings back the fee of all refunds before it as well',
     file: 'server/src/payments/refund.ts',
-    line: 'return Math.max(0, inAll - earlier.feeBackCents);',
-    with: 'return inAll;',
+    line: 'return Math.max(0, Number(inAll) - earlier.feeBackCents);',
+    with: 'return Number(inAll);',
     rig: 'search',
   },
   {

@@ -101,6 +101,7 @@ describe('a dispute', () => {
     const provider = service.runtime.providers.get('simulator');
     if (!provider) throw new Error('no simulator');
     await service.database.admin(`UPDATE connection SET query_bucket_at = '-infinity'`);
+    await service.database.admin(`UPDATE dispute_defence SET due_at = now() - interval '1 minute'`);
     expect(await stepDefences(service.runtime, provider)).toBe(true);
     await open('/contestacoes', 'Contestações');
     await page.getByText('Defesa enviada').waitFor();

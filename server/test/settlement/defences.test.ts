@@ -70,13 +70,15 @@ async function truth({ providerId }: Disputed): Promise<{ status: string; defenc
 
 type Defend = (defence: DefenceInstruction) => Promise<DefenceOutcome>;
 
-/** Runs the step until nothing is due; whatever waits is due now. */
+/** Runs the step until nothing is due; whatever waits is due. The database's clock may be ahead of the service's by a moment. */
 async function send(instead?: Defend): Promise<void> {
   const provider = simulator();
   const list = provider.disputes?.list;
   if (!list) throw new Error('no disputes');
   const given = instead ? { ...provider, disputes: { list, defend: instead } } : provider;
-  await service.database.admin('UPDATE dispute_defence SET due_at = now() WHERE due_at IS NOT NULL');
+  await service.database.admin(
+    `UPDATE dispute_defence SET due_at = now() - interval '1 minute' WHERE due_at IS NOT NULL`,
+  );
   await refill();
   while (await stepDefences(service.runtime, given)) await refill();
 }
@@ -378,7 +380,7 @@ describe('the sending', () => {
     await send(async () => {
       // The lease of the one that sends ends, and another one has the defence.
       await service.database.admin(
-        'UPDATE dispute_defence SET due_at = now(), fence = gen_random_uuid() WHERE dispute_id = $1',
+        `UPDATE dispute_defence SET due_at = now() - interval '1 minute', fence = gen_random_uuid() WHERE dispute_id = $1`,
         [one.id],
       );
       await stepDefences(service.runtime, simulator());
