@@ -4,14 +4,12 @@ import { AxeBuilder } from '@axe-core/playwright';
 import chromium, { inflate } from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium as driver, type Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { memoryFolder } from './memory-folder.ts';
 import { password } from './panel.ts';
 
 /** The browser that npm brought: nothing of the system's is needed, its libraries included. */
 export async function openBrowser(): Promise<Browser> {
-  const libraries = fileURLToPath(
-    new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium')),
-  );
-  const [executablePath, folder] = [await chromium.executablePath(), await inflate(libraries)];
+  const { executablePath, folder } = await unpacked();
   return driver.launch({
     executablePath,
     headless: true,
@@ -31,6 +29,23 @@ export async function openBrowser(): Promise<Browser> {
       LD_LIBRARY_PATH: ['/usr/lib/x86_64-linux-gnu', `${folder}/lib`].join(':'),
     },
   });
+}
+
+/**
+ * Unpacks the browser once for all runs, into the system's own folder for such things: 200 MB that stay are too much for the memory in which
+ * data folders of tests lie.
+ */
+async function unpacked(): Promise<{ executablePath: string; folder: string }> {
+  const libraries = fileURLToPath(
+    new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium')),
+  );
+  const { TMPDIR } = process.env;
+  if (TMPDIR === memoryFolder) delete process.env.TMPDIR;
+  // Both look where to unpack before they wait for anything.
+  const unpacking = Promise.all([chromium.executablePath(), inflate(libraries)]);
+  if (TMPDIR !== undefined) process.env.TMPDIR = TMPDIR;
+  const [executablePath, folder] = await unpacking;
+  return { executablePath, folder };
 }
 
 export interface Window {

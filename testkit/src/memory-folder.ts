@@ -1,5 +1,6 @@
 import { readFileSync, statfsSync } from 'node:fs';
 
+export const memoryFolder = '/dev/shm';
 /** More than a run has filled at any time, with room for what else the machine keeps there. */
 const enoughBytes = 4 * 1024 ** 3;
 
@@ -7,7 +8,8 @@ const enoughBytes = 4 * 1024 ** 3;
  * A folder that lies in memory, where a Linux machine has one that is large enough and runs programs from it (containers often have
  * neither). Clusters of a test live for seconds: a write that reaches a disk proves nothing more there, and tests wait for it.
  */
-export function memoryFolder(path = '/dev/shm'): string | null {
+export function findMemoryFolder(): string | null {
+  const path = memoryFolder;
   try {
     const mounted = readFileSync('/proc/mounts', 'utf8')
       .split('\n')
