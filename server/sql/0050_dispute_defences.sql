@@ -1,7 +1,8 @@
 -- compatibleFrom: 0.1.0
+-- cells
 -- What merchants answer to disputes: committed before anything of it is sent, one for each dispute.
 CREATE TABLE dispute_defence (
-  account_id    uuid NOT NULL REFERENCES account,
+  account_id    uuid NOT NULL,
   dispute_id    uuid NOT NULL,
   operation_id  uuid NOT NULL,
   connection    text NOT NULL,
