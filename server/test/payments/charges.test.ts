@@ -100,8 +100,10 @@ describe('a charge', () => {
 
     await pay(body.id);
     await until(async () => (await statusOf(merchant, body.id)) === 'paid');
-    const { events } = (await merchant.call('GET', `/events?paymentId=${body.id}&type=charge.paid`)).body;
-    expect(events[0].data.metadata).toEqual(body.metadata);
+    const paid = async () =>
+      (await merchant.call('GET', `/events?paymentId=${body.id}&type=charge.paid`)).body.events;
+    await until(async () => (await paid()).length === 1);
+    expect((await paid())[0].data.metadata).toEqual(body.metadata);
     const { lines } = (await merchant.call('GET', '/statement')).body;
     expect(lines[0]).toMatchObject({ paymentId: body.id, metadata: body.metadata });
   });

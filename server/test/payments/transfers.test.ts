@@ -52,6 +52,34 @@ describe.concurrent('a transfer', () => {
     expect(done.endToEnd).toHaveLength(32);
   });
 
+  test('keeps the pairs of its request, shows them everywhere, and is another request with other pairs', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(5000);
+    const request = { pixKey: 'complete@simulator.example', requestKey: crypto.randomUUID() };
+    const metadata = { invoice: '77', store: 'centro' };
+    const { status, body } = await merchant.transfer({ ...request, metadata });
+    expect([status, body.metadata]).toEqual([201, metadata]);
+    const again = await merchant.transfer({ ...request, metadata: { store: 'centro', invoice: '77' } });
+    expect([again.status, again.body.id]).toEqual([201, body.id]);
+    for (const other of [undefined, {}, { invoice: '77' }, { invoice: '77', store: 'Centro' }])
+      expect((await merchant.transfer({ ...request, metadata: other })).body.code).toBe(
+        'idempotency_conflict',
+      );
+    const listed = async (pair: string) =>
+      (await merchant.call('GET', `/payments?metadata=${pair}`)).body.payments;
+    expect(await listed('invoice:77')).toMatchObject([{ id: body.id, metadata }]);
+    expect(await listed('invoice:7')).toEqual([]);
+    const completed = async () =>
+      (await merchant.call('GET', `/events?paymentId=${body.id}&type=transfer.completed`)).body.events;
+    await until(async () => (await completed()).length === 1);
+    expect((await completed())[0].data.metadata).toEqual(metadata);
+    const { lines } = (await merchant.call('GET', '/statement')).body;
+    expect(lines.filter((line: { metadata?: object }) => line.metadata)).toMatchObject([
+      { kind: 'transfer', paymentId: body.id, metadata },
+      { kind: 'transfer_fee', paymentId: body.id, metadata },
+    ]);
+  });
+
   test('keeps its reserve while the provider only has it, and is decided by the provider alone', async () => {
     const { merchant, id, status } = await sendTo('stay-pending');
     await until(async () => (await status()) === 'pending');
