@@ -688,14 +688,6 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/charge-routes.test.ts',
   },
   {
-    name: 'a payout that was not sent moves to another connection',
-    file: `${settlement}/dispatch/send.ts`,
-    line: "  if (unsent.kind !== 'deposit') return null;",
-    with: '',
-    rig: 'suite',
-    test: 'server/test/settlement/charge-routes.test.ts',
-  },
-  {
     name: 'a payout at Inter gets another idempotency key with each send',
     file: 'server/src/provider/inter.ts',
     line: "'x-id-idempotente': keyOf(providerId)",
