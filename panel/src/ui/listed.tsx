@@ -1,6 +1,6 @@
 import { Button } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useRef } from 'react';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { Icon } from './icons.tsx';
@@ -93,6 +93,14 @@ export function Panes<One extends { id: string }>({
   foot: ReactNode;
   children: ReactNode;
 }) {
+  const detail = useRef<HTMLDivElement>(null);
+  // On a phone it stands below the list: who chooses goes there, and the keyboard with them.
+  const show = (id: string) => {
+    choose(id);
+    if (!detail.current || detail.current.getBoundingClientRect().top < window.innerHeight / 2) return;
+    detail.current.focus({ preventScroll: true });
+    detail.current.scrollIntoView();
+  };
   return (
     <div className="panes">
       <div className="card" style={{ padding: 8 }}>
@@ -103,7 +111,7 @@ export function Panes<One extends { id: string }>({
                 type="button"
                 className="mailrow"
                 aria-pressed={one.id === shown?.id}
-                onClick={() => choose(one.id)}
+                onClick={() => show(one.id)}
               >
                 {line(one)}
               </button>
@@ -112,7 +120,9 @@ export function Panes<One extends { id: string }>({
         </ul>
         {foot}
       </div>
-      {children}
+      <div ref={detail} tabIndex={-1} className="detailpane">
+        {children}
+      </div>
     </div>
   );
 }

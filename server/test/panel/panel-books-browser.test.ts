@@ -175,10 +175,18 @@ describe('the request log', () => {
     await request.getByText('(string; o valor não é guardado)').first().waitFor();
     await inspect(page, 'requisicoes');
     await page.getByRole('button', { name: 'Limpar filtros' }).click();
+    // On a phone the details stand below the list: who chooses is brought there.
+    await page.setViewportSize({ width: 390, height: 740 });
     await requests
       .getByRole('button', { name: /pix\/charges 201/ })
       .first()
       .click();
+    const isInView = () =>
+      request.evaluate(
+        (one) => one.getBoundingClientRect().top < one.ownerDocument.defaultView.innerHeight / 2,
+      );
+    await expect.poll(isInView).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 900 });
     await request.getByRole('link').click();
     await heading('Cobrança').waitFor();
     await page.getByRole('link', { name: 'Requisições', exact: true }).last().click();
