@@ -4,8 +4,8 @@ import { AxeBuilder } from '@axe-core/playwright';
 import chromium, { inflate } from '@sparticuz/chromium';
 import { type Browser, type BrowserContext, chromium as driver, type Page } from 'playwright-core';
 import { expect } from 'vitest';
-import { memoryFolder } from './memory-folder.ts';
 import { password } from './panel.ts';
+import { lastingFolder } from './run.ts';
 
 /** The browser that npm brought: nothing of the system's is needed, its libraries included. */
 export async function openBrowser(): Promise<Browser> {
@@ -32,18 +32,18 @@ export async function openBrowser(): Promise<Browser> {
 }
 
 /**
- * Unpacks the browser once for all runs, into the system's own folder for such things: 200 MB that stay are too much for the memory in which
- * data folders of tests lie.
+ * Unpacks the browser once for all runs, and not into the folder of this one, which may lie in memory: it has 200 MB.
  */
 async function unpacked(): Promise<{ executablePath: string; folder: string }> {
   const libraries = fileURLToPath(
     new URL('../bin/al2023.tar.br', import.meta.resolve('@sparticuz/chromium')),
   );
   const { TMPDIR } = process.env;
-  if (TMPDIR === memoryFolder) delete process.env.TMPDIR;
+  process.env.TMPDIR = lastingFolder();
   // Both look where to unpack before they wait for anything.
   const unpacking = Promise.all([chromium.executablePath(), inflate(libraries)]);
-  if (TMPDIR !== undefined) process.env.TMPDIR = TMPDIR;
+  if (TMPDIR === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = TMPDIR;
   const [executablePath, folder] = await unpacking;
   return { executablePath, folder };
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import { endWithRun } from './run.ts';
 
 const MAIN = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
 
@@ -23,7 +24,7 @@ export function run(words: string[], env: Record<string, string>): Running {
     env: { PATH: process.env.PATH, ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  running.add(child);
+  running.add(endWithRun(child));
   let stdout = '';
   let stderr = '';
   let ended = false;

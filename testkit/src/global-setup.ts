@@ -9,6 +9,7 @@ import { createLog } from '../../server/src/ground/log.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { makeCells, showCellsAsOne, testCells } from './cells.ts';
 import { startInstalled } from './installed-postgres.ts';
+import { beginRun } from './run.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -22,6 +23,7 @@ declare module 'vitest' {
  * stand in the folder `TEST_POSTGRES_BIN`.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  beginRun();
   const bin = process.env.TEST_POSTGRES_BIN;
   if (bin) {
     const server = await startInstalled(bin);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { freePort } from './free-port.ts';
+import { endWithRun } from './run.ts';
 
 export interface InstalledPostgres {
   /** The superuser's, to the database `vintem`. */
@@ -34,10 +35,12 @@ export async function startInstalled(bin: string): Promise<InstalledPostgres> {
     max_connections: 200,
     timezone: 'UTC',
   };
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', folder, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...options, stdio: 'ignore' },
+  const server = endWithRun(
+    spawn(
+      join(bin, 'postgres'),
+      ['-D', folder, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { ...options, stdio: 'ignore' },
+    ),
   );
   const url = `postgres://vintem@127.0.0.1:${port}/vintem`;
   await createDatabase(url, server);

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
+import { endWithRun } from './run.ts';
 import { callWith, type Merchant, merchantOf, type Simulator, simulatorAt } from './service.ts';
 
 const entry = fileURLToPath(new URL('../../server/src/cli/launch.js', import.meta.url));
@@ -61,7 +62,7 @@ export async function programOn(env: Record<string, string> = {}): Promise<Progr
           ...env,
         },
       });
-      child = started;
+      child = endWithRun(started);
       started.stderr?.setEncoding('utf8').on('data', (text: string) => errors.push(text));
       await new Promise<void>((resolve, reject) => {
         started.stdout?.setEncoding('utf8').on('data', (text: string) => {

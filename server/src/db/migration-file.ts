@@ -149,4 +149,4 @@ export function locksOf(migration: Migration, tableOfIndex: (index: string) => s
 const checksRows = (change: string): boolean =>
   !change.endsWith(' NOT VALID') &&
   (/ (?:CHECK \(|UNIQUE\b|PRIMARY KEY|FOREIGN KEY|SET NOT NULL|VALIDATE CONSTRAINT|TYPE )/.test(change) ||
-    / DEFAULT .* REFERENCES /.test(change));
+    (change.includes(' DEFAULT ') && change.includes(' REFERENCES ', change.indexOf(' DEFAULT '))));

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { finish } from '@vintem/testkit/command.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import { openReceiver, type Receiver, verified } from '@vintem/testkit/receiver.ts';
+import { endWithRun } from '@vintem/testkit/run.ts';
 import { type Call, callWith, type Merchant, until } from '@vintem/testkit/service.ts';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startDeliveryThread } from '../../src/compose/delivery-thread.ts';
@@ -51,6 +52,7 @@ function run(...args: string[]): { output(): string; ended: Promise<number | nul
       LOG_LEVEL: 'warn',
     },
   });
+  endWithRun(child);
   children.push(child);
   let text = '';
   child.stdout?.setEncoding('utf8').on('data', (more: string) => {
