@@ -124,10 +124,15 @@ const scopes: readonly { method: string; path: string; scope: string }[] = [
   { method: 'GET', path: '/v2/webhook', scope: 'webhook.read' },
   { method: 'GET', path: '/v2/gn/saldo', scope: 'gn.balance.read' },
   { method: 'GET', path: '/v2/gn/infracoes', scope: 'gn.infractions.read' },
-  { method: 'POST', path: '/v2/gn/infracoes', scope: 'gn.infractions.write' },
   { method: 'POST', path: '/v2/gn/relatorios', scope: 'gn.reports.write' },
   { method: 'GET', path: '/v2/gn/relatorios', scope: 'gn.reports.read' },
 ];
+
+/**
+ * Not among them: whoever runs the service grants it once Efí has confirmed how a defence is read (docs/operators/efi.md). Where it is certain
+ * that it is not granted, no defence is offered: it would wait until its deadline.
+ */
+const defenceScope = 'gn.infractions.write';
 
 /** Days of reports are those of Brasília, which has had no summer time since 2019. */
 const brasiliaOffsetMs = -3 * 3_600_000;
@@ -235,6 +240,7 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     maxPages: 10,
     ...options.limits,
   };
+  let granted: readonly string[] | null = null;
   const capabilities: Capabilities = {
     // An idEnvio or txid that was used gets 409, whatever became of it.
     repeatIsSafe: true,
@@ -248,14 +254,15 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     canListPayouts: true,
     canRefund: true,
     canDispute: true,
-    defence: { textMost: defenceTextMost },
+    get defence() {
+      return granted === null || granted.includes(defenceScope) ? { textMost: defenceTextMost } : null;
+    },
     hasBalance: true,
     webhookTrust: webhook.trust,
     callTimeoutMs: limits.callTimeoutMs,
     sendTimeoutMs: limits.sendTimeoutMs,
     statement: { lists: true, dayReports: { utcOffsetMs: brasiliaOffsetMs } },
   };
-  let granted: readonly string[] | null = null;
   const calls = createExchange({
     baseUrl: options.baseUrl,
     credentials: {

@@ -147,7 +147,6 @@ describe('a send', () => {
             'webhook.read',
             'gn.balance.read',
             'gn.infractions.read',
-            'gn.infractions.write',
             'gn.reports.write',
             'gn.reports.read',
           ],
@@ -159,10 +158,13 @@ describe('a send', () => {
         message: 'the provider refused a call: grant this permission (scope) in its panel',
       },
     ]);
+    // Nor is a defence offered, which would wait until its deadline.
+    expect(provider.capabilities.defence).toBeNull();
     // Once it is granted the next call passes: the token that lacked it is not used again.
     token = foreign('efi/token-answer').body;
     expect(await send('efi/send-answer', provider)).toMatchObject({ outcome: 'accepted' });
     expect(calls.filter(({ path }) => path === '/oauth/token')).toHaveLength(2);
+    expect(provider.capabilities.defence).toEqual({ textMost: 1000 });
   });
 });
 

@@ -12,8 +12,8 @@ const unreadableAgainMs = 10 * 60_000;
 
 /** One defence of the connection in this cell, when one is due. @returns true: there may be another one */
 export async function stepDefences(deps: TrackingDeps, provider: Provider): Promise<boolean> {
-  const { connection, capabilities } = provider;
-  if (capabilities.defence === null || !provider.disputes?.defend) return false;
+  const { connection } = provider;
+  if (!provider.disputes?.defend) return false;
   const { sql, clock, ids } = deps;
   const leaseEndsMs = clock.monotonicMs() + leaseMs;
   const now = clock.now();
