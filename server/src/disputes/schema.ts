@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { printableLines } from '../ground/printable.ts';
 import { Body, NullableTime, OneOf, Time, Uuid } from '../http/schema.ts';
 import { isoOf } from '../payments/view.ts';
 import { defenceReasons, defenceStatuses } from '../settlement/disputes/defence.ts';
@@ -26,9 +27,6 @@ export const DisputeQuery = Type.Object(
   },
   { additionalProperties: false },
 );
-
-/** As `printable`, but for line breaks. */
-const printableLines = '^[^\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f]*$';
 
 const defenceExample = {
   disputeId: '01939f3a-7c00-7000-8000-000000000007',

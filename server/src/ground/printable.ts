@@ -4,7 +4,17 @@
  */
 export const printable = '^[^\\x00-\\x1f\\x7f-\\x9f]*$';
 
-const withoutControls = new RegExp(printable, 'u');
+/** The same with line breaks. */
+export const printableLines = '^[^\\x00-\\x09\\x0b-\\x1f\\x7f-\\x9f]*$';
+
+const expressions = new Map(
+  [printable, printableLines].map((pattern) => [pattern, new RegExp(pattern, 'u')]),
+);
+
+/** Whether a pattern is one of these, of which `isPrintable` says the whole. */
+export const isOfText = (pattern: string | undefined): pattern is string =>
+  pattern !== undefined && expressions.has(pattern);
 
 /** No control characters, and no lone surrogates. */
-export const isPrintable = (text: string): boolean => text.isWellFormed() && withoutControls.test(text);
+export const isPrintable = (text: string, pattern: string = printable): boolean =>
+  text.isWellFormed() && expressions.get(pattern)?.test(text) === true;

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { Compile } from 'typebox/compile';
 import { type ApiError, type FieldProblem, refuse, refuseFields } from '../ground/errors.ts';
-import { isPrintable, printable } from '../ground/printable.ts';
+import { isOfText, isPrintable } from '../ground/printable.ts';
 
 /**
  * Checks bodies, queries and path parameters against their schemas, after normalising them. TypeBox's compiled check decides;
@@ -55,7 +55,7 @@ export const validatorCompiler: FastifySchemaCompiler<ObjectSchema> = ({ schema,
 export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) => unknown {
   const fields = Object.entries(schema.properties);
   const check = Compile(schema);
-  const texts = fields.flatMap(([name, { pattern }]) => (pattern === printable ? [name] : []));
+  const texts = fields.flatMap(([name, { pattern }]) => (isOfText(pattern) ? [name] : []));
   const maps = fields.flatMap(([name, { propertyNames }]) => (propertyNames ? [name] : []));
   const emptyIsFine = part === 'body' && (schema.required ?? []).length === 0;
   return (given) => {
@@ -179,7 +179,8 @@ function problemOf(value: unknown, field: FieldSchema): Problem | null {
   if (length < (field.minLength ?? 0) || length > (field.maxLength ?? length)) {
     return { code: 'out_of_length', min: field.minLength ?? 0, max: field.maxLength ?? length };
   }
-  if (field.pattern === printable) return isPrintable(value) ? null : { code: 'invalid_characters' };
+  if (isOfText(field.pattern))
+    return isPrintable(value, field.pattern) ? null : { code: 'invalid_characters' };
   if (field.pattern !== undefined && !new RegExp(field.pattern, 'u').test(value)) {
     return { code: 'invalid_format' };
   }
