@@ -295,14 +295,20 @@ describe('what a new account and its developers look for', () => {
   });
 
   test('a request is found by its id, and by its day', async () => {
-    const { headers } = await merchant.call('GET', '/account');
-    const id = headers.get('x-request-id') ?? '';
-    expect(id).not.toBe('');
-    const found = async (query: string) =>
+    const found = async (query: string): Promise<string[]> =>
       (await account(finance, `/requests?${query}`)).body.requests.map(
         (one: { requestId: string }) => one.requestId,
       );
-    await until(async () => (await found(`requestId=${id}`)).length === 1);
+    // The log keeps a few of a second, and the tests before this one may have asked for as many: one of these is kept.
+    const asked: string[] = [];
+    let id = '';
+    await until(async () => {
+      const { headers } = await merchant.call('GET', '/account');
+      asked.push(headers.get('x-request-id') ?? '');
+      id = (await found('')).find((one) => asked.includes(one)) ?? '';
+      return id !== '';
+    });
+    expect(await found(`requestId=${id}`)).toEqual([id]);
     expect(await found(`requestId=${id}&to=2020-01-01`)).toEqual([]);
     expect(await found(`requestId=${id}&from=2020-01-01`)).toEqual([id]);
     expect(await found('requestId=unknown')).toEqual([]);
