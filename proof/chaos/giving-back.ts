@@ -183,7 +183,7 @@ export function createGivingBack(around: Surroundings) {
     if (taken.status === 200) count('taken back');
   }
 
-  /** What becomes of a charge that somebody may have paid. */
+  /** What becomes of a charge that may have been paid. */
   async function afterwards(merchant: Merchant, paymentId: string): Promise<void> {
     const fate = chance();
     if (fate > 0.75) return;
@@ -203,7 +203,7 @@ export function createGivingBack(around: Surroundings) {
       }
       await sleep(1_000);
     }
-    // Nobody has paid it, as far as anybody knows.
+    // No answer has shown it as paid.
     if (isRunning() && fate < 0.3) await refund(merchant, paymentId);
   }
 
@@ -232,7 +232,7 @@ export function createGivingBack(around: Surroundings) {
     of(merchant: Merchant, paymentId: string): void {
       underWay.push(afterwards(merchant, paymentId));
     },
-    /** Until nobody is at it any more. */
+    /** Resolves when all of it has ended. */
     ended: (): Promise<unknown> => Promise.all(underWay),
 
     /** What was not answered is asked for until it is; then everything once more: the same refund must come back. */
@@ -291,7 +291,7 @@ export function createGivingBack(around: Surroundings) {
         ...made().flatMap((one) => faultOf(one, held.get(providerId(one.id as string))) ?? []),
         ...[...held.keys()]
           .filter((id) => !known.has(id) && !returnIds.has(id))
-          .map((id) => `the refund ${id} was sent, and nobody asked for it`),
+          .map((id) => `the refund ${id} was sent and was never asked for`),
         ...asked
           .filter(({ id, refused }) => id === null && refused === null)
           .map(({ paymentId }) => `a refund of ${paymentId} was never answered`),

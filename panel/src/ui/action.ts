@@ -17,8 +17,8 @@ export interface Action<Args extends unknown[]> {
 
 interface Around {
   /**
-   * What it may have changed, whether it went well or not: the beginnings of the keys of what is read again. Nobody waits for that:
-   * the action ends with its call, so a press that comes while lists are read again counts.
+   * What it may have changed, also when it failed: prefixes of the query keys that are read again. The action ends with its call and does not
+   * wait for these reads, so a press that comes meanwhile counts.
    */
   rereads?: QueryKey[];
   /** What to say of a problem instead of its own words. */

@@ -162,7 +162,7 @@ export async function openRuntime(
 const useLookMs = 2_000;
 
 /**
- * Of the simulator only where there are test accounts: without them nobody has to run one, and readings that fail would be told as the
+ * The simulator is in use only where there are test accounts. Without them it need not run, and failed readings would be reported as the
  * outage of a provider.
  */
 function useOf({ config, sql, clock }: Ground): Runtime['isInUse'] {

@@ -318,7 +318,7 @@ export function keyring(deps: { sql: Sql; clock: Clock; secrets: KeyPeppers; log
       seenValid.delete(presented);
       return undefined;
     }
-    // Whoever serves another cell would find nothing of this account, and say so.
+    // A process that serves another cell would find nothing of this account and answer 404.
     if (!stored.here) throw refuse('processing_unavailable');
     if (seenValid.size >= keysAtHand) seenValid.delete(seenValid.values().next().value as string);
     seenValid.add(presented);

@@ -136,7 +136,7 @@ export function buildTakeOver({ intent, token, deadlineMs }: SendInput): Command
   };
 }
 
-/** A payment of which nothing was sent, as somebody saw it; the command reads it again under the lock. */
+/** A payment of which nothing was sent, as last read; the command reads it again under the lock. */
 export type Moving = Pick<Intent, 'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind'>;
 
 export interface MoveInput {
@@ -176,7 +176,7 @@ export function buildMove({ moving, candidates, token, deadlineMs }: MoveInput):
       const isCertain = view.get(platform, platformKey)?.restoredAt === null;
       if (payment?.status !== 'unknown' || !stored || connection === undefined) return { answer: null };
       if (!isCertain || !mayMove(stored) || stored.connection !== moving.connection) return { answer: null };
-      // Whoever moves it sends it at once; a worker does where that one is gone.
+      // The process that moves it sends it at once. A worker does if that process has ended.
       const moved: Intent = {
         ...stored,
         connection,
