@@ -9,6 +9,7 @@ import { createUndiciNet } from '../server/src/ports/undici-net.ts';
 import { type AdapterName, adapters } from '../server/src/provider/adapters.ts';
 import type { Provider } from '../server/src/provider/provider.ts';
 import { startPart, stopAll } from './processes.ts';
+import { median } from './report.ts';
 
 /**
  * An adapter's own work: the CPU time of this process for each call of a life (a charge is created, a payout sent and queried), against the
@@ -78,9 +79,6 @@ async function costOf(call: () => Promise<void>): Promise<number> {
   const { user, system } = process.cpuUsage(before);
   return (user + system) / callsEach;
 }
-
-const median = (of: readonly number[]): number =>
-  [...of].sort((one, other) => one - other)[Math.floor(of.length / 2)] ?? Number.NaN;
 
 const stateDir = await mkdtemp(join(tmpdir(), 'vintem-adapters-'));
 const simulator = await startPart<{ url: string }>('./simulator.ts', { SIMULATOR_STATE: stateDir });

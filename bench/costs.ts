@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,21 +8,23 @@ import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
-import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
+import { memoryOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
 /**
  * What observing costs: the CPU time of a transfer (`hot 64` of the bench, service and PostgreSQL) with metrics scraped every 5 s, or with
- * traces at the default share, against the same without, in pairs of fresh processes one after the other, whose order alternates. And the
- * memory of an idle `vintem start`.
+ * traces at the default share, against the same without. Two processes stand beside each other on one database and take turns under load, in
+ * pairs whose order alternates: pairs of fresh processes differed by more than the limits, since each compiles its code anew. And the memory of
+ * an idle `vintem start`.
  *
- *   node bench/costs.ts [--pairs 5] [--seconds 10] [--idle 60]
+ *   node bench/costs.ts [--pairs 9] [--seconds 10] [--idle 60]
  *
- * Takes some eight minutes. Run it on a machine that does nothing else. Exit code 1 when a median is above its limit.
+ * Takes some nine minutes. Run it on a machine that does nothing else. Exit code 1 when a median is above its limit.
  */
 const { values } = parseArgs({
   options: {
-    pairs: { type: 'string', default: '5' },
+    pairs: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '10' },
     idle: { type: 'string', default: '60' },
   },
@@ -31,15 +33,25 @@ const pairs = Number(values.pairs);
 const measuredMs = 1000 * Number(values.seconds);
 /** Until the code is compiled that is run most. */
 const warmupMs = 8_000;
+/** Until all callers of a turn wait for answers. */
+const rampMs = 500;
 const scrapeEveryMs = 5_000;
 /** Percent of a transfer's CPU, and bytes. */
 const limits = { metrics: 2, traces: 5, idleBytes: 300 << 20 };
 
-const median = (of: readonly number[]): number =>
-  [...of].sort((one, other) => one - other)[Math.floor(of.length / 2)] ?? Number.NaN;
 const dataDir = mkdtempSync(join(tmpdir(), 'vintem-costs-'));
 // As root the server of the database runs as another user, who has to pass through.
 chmodSync(dataDir, 0o711);
+
+type Kind = 'metrics' | 'traces';
+
+interface Api {
+  pid: number;
+  stop(): Promise<unknown>;
+  origin: string;
+  /** Null: without metrics. */
+  metricsPort: string | null;
+}
 
 interface Cost {
   what: string;
@@ -70,46 +82,40 @@ async function measureCosts(): Promise<Cost[]> {
   const { port: collectorPort } = collector.address() as { port: number };
   const postgres = postmasterIn(dataDir);
 
-  /** CPU microseconds of one transfer. */
-  const run = async (given: Record<string, string>): Promise<number> => {
-    const port = await freePort();
-    const api = await startProgram(['api'], { ...settings, ...given, PORT: `${port}` }, 'vintem api ready');
-    const { METRICS_PORT: metricsPort } = given;
-    const scraping = metricsPort
-      ? setInterval(() => {
-          fetch(`http://127.0.0.1:${metricsPort}/metrics`)
-            .then((answer) => answer.text())
-            .catch(() => {});
-        }, scrapeEveryMs)
-      : null;
-    const plan = {
-      origin: `http://127.0.0.1:${port}`,
-      calls: { kind: 'transfers' as const, targets: targetsOf([merchant]), amountCents: 1_000 },
-      callers: 64,
-      connections: 64,
-      warmupMs,
-      measuredMs,
-      answeredFile: null,
+  const paired = async (name: Kind, given: Record<string, string>): Promise<Cost> => {
+    const start = async (more: Record<string, string>): Promise<Api> => {
+      const port = await freePort();
+      const { pid, stop } = await startProgram(
+        ['api'],
+        { ...settings, ...more, PORT: `${port}` },
+        'vintem api ready',
+      );
+      return { pid, stop, origin: `http://127.0.0.1:${port}`, metricsPort: more.METRICS_PORT ?? null };
     };
-    const { cost } = await driveLoad(load, plan, { service: api.pid, postgres, simulator: null });
-    if (scraping !== null) clearInterval(scraping);
-    await api.stop();
-    const each = cost?.microsecondsEach ?? {};
-    return (each.service ?? Number.NaN) + (each.postgres ?? 0);
-  };
-  const paired = async (
-    name: 'metrics' | 'traces',
-    given: () => Promise<Record<string, string>>,
-  ): Promise<Cost> => {
+    /** CPU microseconds of one transfer. */
+    const run = async (api: Api, forMs: number): Promise<number> => {
+      const stopScraping = scrape(api);
+      const calls = { kind: 'transfers' as const, targets: targetsOf([merchant]), amountCents: 1_000 };
+      const sent = { origin: api.origin, calls, callers: 64, connections: 64, answeredFile: null };
+      const plan = { ...sent, warmupMs: rampMs, measuredMs: forMs };
+      const { cost } = await driveLoad(load, plan, { service: api.pid, postgres, simulator: null });
+      stopScraping();
+      const each = cost?.microsecondsEach ?? {};
+      return (each.service ?? Number.NaN) + (each.postgres ?? 0);
+    };
+    const without = await start({});
+    const observed = await start(given);
+    for (const api of [without, observed]) await run(api, warmupMs);
     const overheads: number[] = [];
     for (let pair = 0; pair < pairs; pair++) {
-      const turns = pair % 2 === 0 ? [false, true] : [true, false];
-      const costs = new Map<boolean, number>();
-      for (const isOn of turns) costs.set(isOn, await run(isOn ? await given() : {}));
-      const [off, on] = [costs.get(false) as number, costs.get(true) as number];
+      const costs = new Map<Api, number>();
+      for (const api of pair % 2 === 0 ? [without, observed] : [observed, without])
+        costs.set(api, await run(api, measuredMs));
+      const [off, on] = [costs.get(without) as number, costs.get(observed) as number];
       overheads.push((on / off - 1) * 100);
       console.log(`${name}, pair ${pair + 1}: ${off.toFixed(1)} and ${on.toFixed(1)} µs a transfer`);
     }
+    for (const api of [without, observed]) await api.stop();
     return {
       what: `${name}, of a transfer's CPU`,
       measured: median(overheads),
@@ -118,14 +124,27 @@ async function measureCosts(): Promise<Cost[]> {
       unit: '%',
     };
   };
-  const metrics = await paired('metrics', async () => ({ METRICS_PORT: `${await freePort()}` }));
-  const traces = await paired('traces', async () => ({
+  const metrics = await paired('metrics', { METRICS_PORT: `${await freePort()}` });
+  const traces = await paired('traces', {
     OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${collectorPort}`,
-  }));
+  });
   collector.close();
   await world.close();
   await server.stop();
   return [metrics, traces];
+}
+
+/** Asks for the metrics at once, and then as a Prometheus would, until the returned function is called. */
+function scrape({ metricsPort }: Api): () => void {
+  if (metricsPort === null) return () => {};
+  const ask = (): void => {
+    fetch(`http://127.0.0.1:${metricsPort}/metrics`)
+      .then((answer) => answer.text())
+      .catch(() => {});
+  };
+  ask();
+  const scraping = setInterval(ask, scrapeEveryMs);
+  return () => clearInterval(scraping);
 }
 
 /** Of the program itself, with its thread of deliveries; PostgreSQL and the simulator are processes of their own. */
@@ -157,11 +176,6 @@ function tableOf(costs: readonly Cost[]): string {
     return `| ${what} | ${measured.toFixed(1)} ${unit} | ${all} | ${limit} ${unit} | ${isWithin(cost) ? 'within' : 'ABOVE'} |`;
   });
   return ['| What | Median | Of | Limit | |', '|---|---|---|---|---|', ...lines].join('\n');
-}
-
-function postmasterIn(folder: string): number {
-  const { cluster } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { cluster: string };
-  return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
 try {

@@ -1,8 +1,6 @@
 import {
   chmodSync,
   closeSync,
-  createReadStream,
-  existsSync,
   fdatasyncSync,
   mkdtempSync,
   openSync,
@@ -13,22 +11,20 @@ import {
 } from 'node:fs';
 import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
-import { finish } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
+import { type Check, checkAnswered } from './checks.ts';
 import { driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Plan } from './load.ts';
-import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
-import { aimsOf, type Cost, markdownOf, type Row, tableOf } from './report.ts';
+import { memoryOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { aimsOf, type Cost, markdownOf, median, type Row, tableOf } from './report.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
-import { createCharged, createMerchant, type Merchant, openWorld, targetsOf } from './world.ts';
+import { createCharged, createMerchant, type Merchant, openWorld, targetsOf, type World } from './world.ts';
 
 /** The figures of the README: see README.md beside this. `--quick`: under a minute; `--json FILE`; `--only ROW,ROW`; `--stored N,N`: growth. */
 const { values } = parseArgs({
@@ -62,42 +58,124 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const amountCents = 1_000;
 const enough = 1_000_000_000_000;
 
+const answeredFile = join(dataDir, 'answered');
+const livesFile = join(dataDir, 'answered-lives');
+
 async function main(): Promise<void> {
-  const log = createLog('warn');
-  const rows: Row[] = [];
-  const add = (name: string, unit: string, runs: readonly number[], more: Partial<Row> = {}): void => {
-    rows.push({ name, unit, value: median(runs), runs: [...runs], ...more });
-  };
+  const sheet = createSheet();
+  if (wants('start')) await measureStarts(sheet);
+  const place = await openPlace();
+  const books = await fillBooks(place);
+  const parts = await startParts(place);
+  const driver = driverOf(place, books, parts);
 
-  if (wants('start')) {
-    const folder = mkdtempSync(join(tmpdir(), 'vintem-bench-start-'));
-    chmodSync(folder, 0o711);
-    const first = await timeStart(folder);
-    const again = await timeStart(folder);
-    rmSync(folder, { recursive: true, force: true });
-    add('start, empty folder', 's', [first]);
-    add('start, existing folder', 's', [again]);
+  if (stored) await measureStored(stored, sheet, place, books, parts, driver);
+  else if (only === undefined || only.some((name) => !'lives'.startsWith(name) && !'start'.startsWith(name)))
+    await driver.warmUp(books.hot);
+  for (let round = 1; stored === undefined && round <= rounds; round++) {
+    say(`round ${round} of ${rounds}`);
+    await measureRound(sheet, books, parts, driver);
   }
+  const living = wants('lives') ? await measureLives(sheet, place, books, parts, driver) : [];
 
-  const server = await startEmbedded({ dataDir, log, say });
+  sheet.addMeasured();
+  const memory = memoryOf(parts.api.pid);
+  await parts.api.stop();
+  await parts.direct?.stop();
+  const { hot, spread, growing } = books;
+  const merchants = [hot, ...spread, ...(growing ? [growing] : [])];
+  const { url: databaseUrl } = place.server;
+  const checks = [
+    ...(await checkAnswered(
+      { name: 'accepted', databaseUrl, file: answeredFile, merchants },
+      place.settings,
+    )),
+    ...(await checkAnswered(
+      { name: 'lives', databaseUrl: place.livesUrl, file: livesFile, merchants: living },
+      place.settings,
+    )),
+  ];
+  const machine = await describeMachine(place, books.fsyncMs, memory);
+  await place.admin.end();
+  await books.world.close();
+  await books.livesWorld.close();
+  for (const part of [parts.empty, parts.load, ...parts.tpcbClients]) part.child.disconnect();
+  await place.server.stop();
+  report(machine, sheet.rows, checks);
+}
+
+type Place = Awaited<ReturnType<typeof openPlace>>;
+type Books = Awaited<ReturnType<typeof fillBooks>>;
+type Parts = Awaited<ReturnType<typeof startParts>>;
+type Driver = ReturnType<typeof driverOf>;
+type Sheet = ReturnType<typeof createSheet>;
+
+// -------------------------------------------------------------------------------------------------------- what is there
+
+/** The rows of the report, and what was measured for them. */
+function createSheet() {
+  const rows: Row[] = [];
+  const runs = new Map<string, Measured[]>();
+  const add = (name: string, unit: string, values: readonly number[], more: Partial<Row> = {}): void => {
+    rows.push({ name, unit, value: median(values), runs: [...values], ...more });
+  };
+  return {
+    rows,
+    add,
+    last: (name: string): Measured | undefined => runs.get(name)?.at(-1),
+    async measure(name: string, run: () => Promise<Measured>): Promise<void> {
+      if (!wants(name)) return;
+      const result = await run();
+      runs.set(name, [...(runs.get(name) ?? []), result]);
+      say(`  ${name}: ${textOf(result)}`);
+    },
+    /** A row for each name, over its rounds. */
+    addMeasured(): void {
+      for (const [name, all] of runs) {
+        const costs = all.flatMap(({ cost }) => (cost ? [cost] : []));
+        const perSecond = all.map((one) => one.perSecond);
+        add(name, '/s', perSecond, {
+          p50: median(all.map(({ p50 }) => p50)),
+          p95: median(all.map(({ p95 }) => p95)),
+          p99: median(all.map(({ p99 }) => p99)),
+          ...(costs.length > 0 ? { cost: costs[costs.length >> 1] as Cost } : {}),
+        });
+      }
+    },
+  };
+}
+
+async function measureStarts(sheet: Sheet): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'vintem-bench-start-'));
+  chmodSync(folder, 0o711);
+  const first = await timeStart(folder);
+  const again = await timeStart(folder);
+  rmSync(folder, { recursive: true, force: true });
+  sheet.add('start, empty folder', 's', [first]);
+  sheet.add('start, existing folder', 's', [again]);
+}
+
+/** The database, and the settings of the programs beside it. */
+async function openPlace() {
+  const server = await startEmbedded({ dataDir, log: createLog('warn'), say });
   const livesUrl = server.url.replace(/[^/]*$/, 'lives');
   const admin = new pg.Client({ connectionString: server.url });
   await admin.connect();
   await admin.query('CREATE DATABASE lives');
-  const port = await freePort();
   const settings = {
     HOST: '127.0.0.1',
-    PORT: `${port}`,
+    PORT: `${await freePort()}`,
     DATA_DIR: dataDir,
     RATE_LIMITS: 'off',
     LOG_LEVEL: 'warn',
     WEBHOOK_ALLOW_INSECURE_LOCAL: 'true',
   };
-  const config = readConfig({ ...settings, LOG_LEVEL: 'warn' });
-  const postmaster = postmasterOf(dataDir);
+  return { server, livesUrl, admin, settings, postmaster: postmasterIn(dataDir) };
+}
 
-  // ------------------------------------------------------------------------------------------------------ what is there
-
+/** Accounts with money, and the databases of TPC-B. */
+async function fillBooks({ server, livesUrl, admin, settings }: Place) {
+  const config = readConfig(settings);
   const world = await openWorld(config, server.url);
   const livesWorld = await openWorld(config, livesUrl);
   const hot = await createMerchant(world, 'Hot', 1, enough);
@@ -116,18 +194,20 @@ async function main(): Promise<void> {
   const fsyncMs = fsyncLatency(dataDir);
   await admin.query('CHECKPOINT');
   say(`prepared; fsync takes ${fsyncMs.toFixed(2)} ms`);
+  return { world, livesWorld, hot, spread, charged, living, growing, tpcb, fsyncMs };
+}
 
-  // ------------------------------------------------------------------------------------------------------------- parts
+const profile: Record<string, string> = values.profile
+  ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` }
+  : {};
 
-  const profile: Record<string, string> = values.profile
-    ? { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${values.profile}` }
-    : {};
+/** The service, what it is compared with, and what asks them. */
+async function startParts({ server, settings }: Place) {
   const api = await startProgram(
     ['api'],
     { ...settings, ...profile, TRANSFER_WAIT_MS: '0' },
     'vintem api ready',
   );
-  const apiUrl = `http://127.0.0.1:${port}`;
   const directPort = await freePort();
   const direct = wants('direct')
     ? await startPart<{ url: string }>('./unbatched.ts', {
@@ -141,16 +221,19 @@ async function main(): Promise<void> {
   const empty = await startPart<{ url: string }>('./empty.ts');
   const load = await startPart<{ url: string }>('./load.ts');
   const tpcbClients = [await startPart('./tpcb.ts'), await startPart('./tpcb.ts')];
+  return { api, apiUrl: `http://127.0.0.1:${settings.PORT}`, direct, empty, load, tpcbClients };
+}
 
+// ---------------------------------------------------------------------------------------------------------- what is asked
+
+/** Plans of load, and how they are driven. */
+function driverOf({ postmaster }: Place, books: Books, { api, apiUrl, direct, empty, load }: Parts) {
   const drive = (plan: Plan, service: number | null, simulator: number | null = null): Promise<Measured> =>
     driveLoad(load, plan, {
       service,
       postgres: service === null || service === empty.pid ? null : postmaster,
       simulator,
     });
-
-  const answeredFile = join(dataDir, 'answered');
-  const livesFile = join(dataDir, 'answered-lives');
   const plan = (calls: Plan['calls'], callers: number, origin = apiUrl): Plan => ({
     origin,
     calls,
@@ -160,14 +243,6 @@ async function main(): Promise<void> {
     measuredMs,
     answeredFile: calls.kind === 'transfers' && origin !== empty.told.url ? answeredFile : null,
   });
-  const hotTargets = targetsOf([hot]);
-  const spreadTargets = targetsOf(spread);
-  const transfers = (targets: typeof hotTargets): Plan['calls'] => ({
-    kind: 'transfers',
-    targets,
-    amountCents,
-  });
-
   /** Every kind of request until its code is compiled. What it answers is checked afterwards like everything else. */
   async function warmUp(merchant: Merchant): Promise<void> {
     const targets = targetsOf([merchant]).slice(0, 1);
@@ -180,190 +255,128 @@ async function main(): Promise<void> {
     if (direct) await drive({ ...plan(transfers(targets), 64, direct.told.url), ...short }, direct.pid);
     say('warm');
   }
+  return { drive, plan, warmUp, hot: targetsOf([books.hot]), spread: targetsOf(books.spread) };
+}
 
-  // ------------------------------------------------------------------------------------------------------------- rounds
-
-  const runs = new Map<string, Measured[]>();
-  async function measure(name: string, run: () => Promise<Measured>): Promise<void> {
-    if (!wants(name)) return;
-    const result = await run();
-    runs.set(name, [...(runs.get(name) ?? []), result]);
-    say(`  ${name}: ${textOf(result)}`);
+async function measureRound(
+  { measure, last }: Sheet,
+  { hot, spread, charged, tpcb }: Books,
+  { api, direct, empty, tpcbClients }: Parts,
+  { drive, plan, ...targets }: Driver,
+): Promise<void> {
+  const onHot = (callers: number) => drive(plan(transfers(targets.hot), callers), api.pid);
+  const onSpread = (callers: number) => drive(plan(transfers(targets.spread), callers), api.pid);
+  const onDirect = (of: Driver['hot'], callers: number) =>
+    drive(plan(transfers(of), callers, direct?.told.url ?? ''), direct?.pid ?? 0);
+  await measure('empty POST', () => drive(plan(transfers(targets.hot), 64, empty.told.url), empty.pid));
+  await measure('hot 64', () => onHot(64));
+  if (charged) {
+    const refunds = { kind: 'refunds', targets: charged.targets } as const;
+    await measure('refunds 64', () => drive({ ...plan(refunds, 64), answeredFile: null }, api.pid));
   }
-
-  if (growing && stored) {
-    const needs = {
-      world,
-      merchant: growing,
-      admin,
-      databaseUrl: server.url,
-      apiUrl,
-      servicePid: api.pid,
-      settings: { ...settings, DATABASE_URL: server.url },
-      drive: (calls: Plan['calls'], measuredMs: number) => drive({ ...plan(calls, 64), measuredMs }, api.pid),
-      say,
-    };
-    await warmUp(growing);
-    rows.push(...(await measureGrowth(needs, stored)));
-    const sustained = transfers(targetsOf([growing]).slice(0, 1));
-    rows.push(
-      ...(await measureMemory(
-        'transfers',
-        Number(values.sustain ?? 60),
-        api.pid,
-        (ms) => needs.drive(sustained, ms),
-        say,
-      )),
-    );
-  } else if (
-    only === undefined ||
-    only.some((name) => !'lives'.startsWith(name) && !'start'.startsWith(name))
-  ) {
-    await warmUp(hot);
+  await measure('tpcb 1', () => runTpcb(tpcb, 1, tpcbClients));
+  await measure('spread 64', () => onSpread(64));
+  if (tpcb.has(50)) await measure('tpcb 50', () => runTpcb(tpcb, 50, tpcbClients));
+  await measure('direct 1', () => onDirect(targets.hot, 1));
+  await measure('hot 1', () => onHot(1));
+  if (!values.quick) {
+    await measure('direct 64', () => onDirect(targets.spread, 64));
+    await measure('hot 16', () => onHot(16));
+    await measure('hot 256', () => onHot(256));
+    await measure('spread 256', () => onSpread(256));
   }
-
-  for (let round = 1; stored === undefined && round <= rounds; round++) {
-    say(`round ${round} of ${rounds}`);
-    await measure('empty POST', () => drive(plan(transfers(hotTargets), 64, empty.told.url), empty.pid));
-    await measure('hot 64', () => drive(plan(transfers(hotTargets), 64), api.pid));
-    if (charged) {
-      const refunds = { kind: 'refunds', targets: charged.targets } as const;
-      await measure('refunds 64', () => drive({ ...plan(refunds, 64), answeredFile: null }, api.pid));
-    }
-    await measure('tpcb 1', () => runTpcb(tpcb, 1, tpcbClients));
-    await measure('spread 64', () => drive(plan(transfers(spreadTargets), 64), api.pid));
-    if (tpcb.has(50)) await measure('tpcb 50', () => runTpcb(tpcb, 50, tpcbClients));
-    await measure('direct 1', () =>
-      drive(plan(transfers(hotTargets), 1, direct?.told.url ?? ''), direct?.pid ?? 0),
-    );
-    await measure('hot 1', () => drive(plan(transfers(hotTargets), 1), api.pid));
-    if (!values.quick) {
-      await measure('direct 64', () =>
-        drive(plan(transfers(spreadTargets), 64, direct?.told.url ?? ''), direct?.pid ?? 0),
-      );
-      await measure('hot 16', () => drive(plan(transfers(hotTargets), 16), api.pid));
-      await measure('hot 256', () => drive(plan(transfers(hotTargets), 256), api.pid));
-      await measure('spread 256', () => drive(plan(transfers(spreadTargets), 256), api.pid));
-    }
-    const peak = runs.get('hot 64')?.at(-1)?.perSecond;
-    if (peak !== undefined) {
-      await measure('open loop 70 %', () =>
-        drive(
-          { ...plan(transfers(hotTargets), 64), connections: 256, ratePerSecond: Math.round(peak * 0.7) },
-          api.pid,
-        ),
-      );
-    }
-    await measure('empty GET', () => drive(plan(someReads(hotTargets), 64, empty.told.url), empty.pid));
-    const statements = { kind: 'statements', targets: hotTargets } as const;
-    await measure('statement', () => drive({ ...plan(statements, 64), answeredFile: null }, api.pid));
-    await measure('GET payment', () =>
-      drive(plan({ kind: 'reads', targets: storedOf(answeredFile, [hot, ...spread]) }, 64), api.pid),
-    );
+  const peak = last('hot 64')?.perSecond;
+  if (peak !== undefined) {
+    const open = { connections: 256, ratePerSecond: Math.round(peak * 0.7) };
+    await measure('open loop 70 %', () => drive({ ...plan(transfers(targets.hot), 64), ...open }, api.pid));
   }
+  await measure('empty GET', () => drive(plan(someReads(targets.hot), 64, empty.told.url), empty.pid));
+  const statements = { kind: 'statements', targets: targets.hot } as const;
+  await measure('statement', () => drive({ ...plan(statements, 64), answeredFile: null }, api.pid));
+  await measure('GET payment', () =>
+    drive(plan({ kind: 'reads', targets: storedOf(answeredFile, [hot, ...spread]) }, 64), api.pid),
+  );
+}
 
-  if (wants('lives')) {
-    const simulatorPort = await freePort();
-    const livesPort = await freePort();
-    const whole = await startProgram(
-      ['start'],
-      {
-        ...settings,
-        ...profile,
-        PORT: `${livesPort}`,
-        SIMULATOR_PORT: `${simulatorPort}`,
-        DATABASE_URL: livesUrl,
-        TRANSFER_WAIT_MS: '0',
-      },
-      'vintem ready',
-    );
-    const url = `http://127.0.0.1:${livesPort}`;
-    await register(url, living.key, load.told.url);
-    const simulator = childOf(whole.pid);
-    const lives = (warmupMs: number, forMs = measuredMs): Promise<Measured> =>
-      drive(
-        {
-          ...plan({ kind: 'lives', targets: targetsOf([living]), amountCents }, Number(values.lives), url),
-          connections: 64,
-          warmupMs,
-          measuredMs: forMs,
-          answeredFile: livesFile,
-        },
-        whole.pid,
-        simulator,
-      );
-    for (let round = 1; round <= rounds; round++)
-      await measure('lives', () => lives(round === 1 ? compileMs : 2_000));
-    if (values.sustain) {
-      const seconds = Number(values.sustain);
-      rows.push(...(await measureMemory('lives', seconds, whole.pid, (ms) => lives(0, ms), say)));
-    }
-    await whole.stop();
+/** `--stored`: the same with more and more payments stored. */
+async function measureStored(
+  counts: readonly number[],
+  { rows }: Sheet,
+  { server, admin, settings }: Place,
+  { world, growing }: Books,
+  { api, apiUrl }: Parts,
+  { drive, plan, warmUp }: Driver,
+): Promise<void> {
+  if (!growing) return;
+  const needs = {
+    world,
+    merchant: growing,
+    admin,
+    databaseUrl: server.url,
+    apiUrl,
+    servicePid: api.pid,
+    settings: { ...settings, DATABASE_URL: server.url },
+    drive: (calls: Plan['calls'], measuredMs: number) => drive({ ...plan(calls, 64), measuredMs }, api.pid),
+    say,
+  };
+  await warmUp(growing);
+  rows.push(...(await measureGrowth(needs, counts)));
+  const sustained = transfers(targetsOf([growing]).slice(0, 1));
+  const seconds = Number(values.sustain ?? 60);
+  const memory = await measureMemory('transfers', seconds, api.pid, (ms) => needs.drive(sustained, ms), say);
+  rows.push(...memory);
+}
+
+/** Lives of transfers, from the request to the event that is delivered, in one `vintem start`. @returns whose they were */
+async function measureLives(
+  { rows, measure }: Sheet,
+  { livesUrl, settings }: Place,
+  { living, livesWorld }: Books,
+  { load }: Parts,
+  { drive, plan }: Driver,
+): Promise<Merchant[]> {
+  const simulatorPort = await freePort();
+  const livesPort = await freePort();
+  const started = {
+    ...settings,
+    PORT: `${livesPort}`,
+    SIMULATOR_PORT: `${simulatorPort}`,
+    DATABASE_URL: livesUrl,
+    TRANSFER_WAIT_MS: '0',
+  };
+  const service = await startProgram(['start'], { ...started, ...profile }, 'vintem ready');
+  const url = `http://127.0.0.1:${livesPort}`;
+  await register(url, living.key, load.told.url);
+  const simulator = childOf(service.pid);
+  const lives = (warmupMs: number, forMs = measuredMs, of = living): Promise<Measured> => {
+    const calls = { kind: 'lives', targets: targetsOf([of]), amountCents } as const;
+    const own = { connections: 64, warmupMs, measuredMs: forMs, answeredFile: livesFile };
+    return drive({ ...plan(calls, Number(values.lives), url), ...own }, service.pid, simulator);
+  };
+  const inWoovi = values.sustain ? null : await livingInWoovi(livesWorld, started);
+  if (inWoovi) await register(url, inWoovi.key, load.told.url);
+  for (let round = 1; round <= rounds; round++) {
+    const firstMs = round === 1 ? compileMs : 2_000;
+    await measure('lives', () => lives(firstMs));
+    if (inWoovi) await measure('lives woovi', () => lives(firstMs, measuredMs, inWoovi));
   }
-
-  for (const [name, all] of runs) {
-    const costs = all.flatMap(({ cost }) => (cost ? [cost] : []));
-    add(
-      name,
-      '/s',
-      all.map(({ perSecond }) => perSecond),
-      {
-        p50: median(all.map(({ p50 }) => p50)),
-        p95: median(all.map(({ p95 }) => p95)),
-        p99: median(all.map(({ p99 }) => p99)),
-        ...(costs.length > 0 ? { cost: costs[costs.length >> 1] as Cost } : {}),
-      },
-    );
+  if (values.sustain) {
+    const seconds = Number(values.sustain);
+    rows.push(...(await measureMemory('lives', seconds, service.pid, (ms) => lives(0, ms), say)));
   }
-  const memory = memoryOf(api.pid);
-  await api.stop();
-  await direct?.stop();
+  await service.stop();
+  return inWoovi ? [living, inWoovi] : [living];
+}
 
-  // -------------------------------------------------------------------------------------------------------------- check
+// ------------------------------------------------------------------------------------------------------------- report
 
-  const checks: { name: string; ok: boolean; detail: string }[] = [];
-  for (const [name, url, file, merchants] of [
-    ['accepted', server.url, answeredFile, [hot, ...spread, ...(growing ? [growing] : [])]],
-    ['lives', livesUrl, livesFile, [living]],
-  ] as const) {
-    if (!existsSync(file)) continue;
-    const client = new pg.Client({ connectionString: url, options: '-c search_path=vintem' });
-    await client.connect();
-    const { answered, different, missing } = await comparedWith(client, file);
-    checks.push({
-      name: `${name}: every answered request is stored`,
-      ok: missing === 0 && different === answered,
-      detail: `${answered} answered, ${missing} missing`,
-    });
-    const wrong = await wrongBalances(
-      client,
-      merchants.flatMap(({ operationIds }) => operationIds),
-    );
-    checks.push({
-      name: `${name}: balances are right`,
-      ok: wrong === 0,
-      detail: `${wrong} operations wrong`,
-    });
-    await client.end();
-    const verified = await finish(['verify', '--json'], { ...settings, DATABASE_URL: url });
-    checks.push({
-      name: `${name}: vintem verify`,
-      ok: verified.code === 0,
-      detail: `exit code ${verified.code}${verified.code === 0 ? '' : ` ${(verified.stdout + verified.stderr).slice(0, 400)}`}`,
-    });
-  }
+async function describeMachine({ admin }: Place, fsyncMs: number, serviceMemoryBytes: number) {
   const versions = (
     await admin.query<{ version: string; fsync: string; commit: string }>(
       `SELECT split_part(version(), ' on ', 1) AS version, current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit`,
     )
   ).rows[0];
-  await admin.end();
-  await world.close();
-  await livesWorld.close();
-  for (const part of [empty, load, ...tpcbClients]) part.child.disconnect();
-  await server.stop();
-
-  const machine = {
+  return {
     cores: cpus().length,
     cpu: cpus()[0]?.model ?? '',
     memoryGb: Math.round(totalmem() / 1e9),
@@ -373,10 +386,13 @@ async function main(): Promise<void> {
     synchronousCommit: versions?.commit ?? '',
     fsyncMs,
     tpcb: hasPgbench() ? 'pgbench' : 'node, two processes',
-    serviceMemoryMb: Math.round(memory / 1e6),
+    serviceMemoryMb: Math.round(serviceMemoryBytes / 1e6),
     rounds,
     measuredSeconds: measuredMs / 1000,
   };
+}
+
+function report(machine: Awaited<ReturnType<typeof describeMachine>>, rows: Row[], checks: Check[]): void {
   const aims = aimsOf(rows);
   process.stdout.write(tableOf({ machine, rows, aims, checks }));
   if (values.markdown) writeFileSync(values.markdown, markdownOf(rows, aims));
@@ -389,6 +405,12 @@ async function main(): Promise<void> {
 }
 
 // -------------------------------------------------------------------------------------------------------------- pieces
+
+const transfers = (targets: ReturnType<typeof targetsOf>): Plan['calls'] => ({
+  kind: 'transfers',
+  targets,
+  amountCents,
+});
 
 const someReads = (targets: ReturnType<typeof targetsOf>): Plan['calls'] => ({
   kind: 'reads',
@@ -451,6 +473,13 @@ async function timeStart(folder: string): Promise<number> {
   return seconds;
 }
 
+/** The same merchant in the protocol of another provider. Of those that deliver what became of payouts there is one beside the simulator's own. */
+async function livingInWoovi(world: World, env: Record<string, string>): Promise<Merchant> {
+  const words = ['connection', 'create', '--name', 'woovi', '--adapter', 'woovi', '--simulator'];
+  await (await startProgram(words, env, 'name')).stop();
+  return createMerchant(world, 'Lives in Woovi', 10, enough, 10, 'woovi');
+}
+
 async function register(url: string, key: string, endpoint: string): Promise<void> {
   const answer = await fetch(`${url}/api/v1/public/webhooks`, {
     method: 'POST',
@@ -462,50 +491,10 @@ async function register(url: string, key: string, endpoint: string): Promise<voi
 /** The same in every round: one endpoint. */
 const registration = crypto.randomUUID();
 
-function postmasterOf(folder: string): number {
-  const { cluster } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { cluster: string };
-  return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
-}
-
 /** The simulator of a `start`: its only child, when the database is not its own. */
 function childOf(pid: number): number | null {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return children === '' ? null : Number(children.split(' ')[0]);
-}
-
-/** What was answered, by a file of payments and their operations, beside what is stored. */
-async function comparedWith(
-  client: pg.Client,
-  file: string,
-): Promise<{ answered: number; different: number; missing: number }> {
-  // In the database: after an hour there are more of them than fit into a string.
-  await client.query('CREATE TEMPORARY TABLE answered (id uuid, operation_id uuid)');
-  await pipeline(createReadStream(file), client.query(copyFrom("COPY answered FROM STDIN (DELIMITER ' ')")));
-  const { rows } = await client.query<Record<'answered' | 'different' | 'missing', string>>(
-    `SELECT count(*) AS answered, count(DISTINCT a.id) AS different, count(*) FILTER (WHERE p.id IS NULL) AS missing
-      FROM answered a LEFT JOIN payment p ON p.id = a.id AND p.operation_id = a.operation_id`,
-  );
-  const [row] = rows;
-  if (!row) throw new Error('a count has one row');
-  return {
-    answered: Number(row.answered),
-    different: Number(row.different),
-    missing: Number(row.missing),
-  };
-}
-
-/** Operations whose columns are not what their payments make them. */
-async function wrongBalances(client: pg.Client, operationIds: readonly string[]): Promise<number> {
-  const { rows } = await client.query<{ count: string }>(
-    `SELECT count(*) FROM balance b CROSS JOIN LATERAL (SELECT
-        coalesce(sum(amount_cents) FILTER (WHERE kind = 'deposit' AND status = 'paid'), 0)
-          - coalesce(sum(amount_cents) FILTER (WHERE kind = 'transfer' AND status <> 'cancelled'), 0) AS available,
-        coalesce(sum(amount_cents) FILTER (WHERE kind = 'transfer' AND status IN ('unknown', 'pending')), 0) AS reserved
-      FROM payment p WHERE p.account_id = b.account_id AND p.operation_id = b.operation_id) s
-    WHERE b.operation_id = ANY ($1::uuid[]) AND (b.available <> s.available OR b.reserved <> s.reserved)`,
-    [operationIds],
-  );
-  return Number(rows[0]?.count);
 }
 
 /** The median time of writing 8 kB and having it on disk, in milliseconds. */
@@ -523,14 +512,6 @@ function fsyncLatency(folder: string): number {
   closeSync(file);
   rmSync(path);
   return median(times);
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = [...numbers].sort((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1
-    ? (sorted[middle] as number)
-    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }
 
 try {

@@ -37,11 +37,14 @@ export function aimsOf(rows: readonly Row[]): Aim[] {
     const [above, below] = [value(one), value(other)];
     return above === undefined || below === undefined ? undefined : above / below;
   };
+  const serviceOf = (name: string): number =>
+    rows.find((row) => row.name === name)?.cost?.microsecondsEach.service ?? Number.NaN;
   add('hot 64 / TPC-B scale 1', ratio('hot 64', 'tpcb 1'), 'least', 6);
   add('hot 64 / empty POST', ratio('hot 64', 'empty POST'), 'least', 0.3);
   add('spread 64 / TPC-B scale 50', ratio('spread 64', 'tpcb 50'), 'least', 2);
   add('spread 64 / empty POST', ratio('spread 64', 'empty POST'), 'least', 0.3);
   add('whole lives', value('lives'), 'least', 3_626, '/s');
+  add("the service's CPU, lives woovi / lives", serviceOf('lives woovi') / serviceOf('lives'), 'most', 1.5);
   add('one caller / direct path', ratio('hot 1', 'direct 1'), 'least', 0.9);
   add('GET payment / empty GET', ratio('GET payment', 'empty GET'), 'least', 0.6);
   add('start, empty folder', value('start, empty folder'), 'most', 5, 's');
@@ -161,4 +164,12 @@ function columns(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   );
+}
+
+export function median(numbers: readonly number[]): number {
+  const sorted = [...numbers].sort((one, other) => one - other);
+  const middle = sorted.length >> 1;
+  return sorted.length % 2 === 1
+    ? (sorted[middle] as number)
+    : ((sorted[middle - 1] ?? Number.NaN) + (sorted[middle] ?? Number.NaN)) / 2;
 }

@@ -75,6 +75,7 @@ export async function storeTransfers(
         incidentOpen: false,
         posted: () => false,
         knowsReturn: () => false,
+        isCreditedAndDisputed: () => false,
         isPixKey: () => true,
       },
     );

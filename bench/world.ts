@@ -1,7 +1,7 @@
 import { createAccount } from '../server/src/accounts/directory.ts';
 import { openRuntime, type Runtime } from '../server/src/compose/runtime.ts';
 import { migrate, prepareInstallation } from '../server/src/db/migrate.ts';
-import { openPool, type Pool } from '../server/src/db/pool.ts';
+import { openPool, type Pool, serviceBudget } from '../server/src/db/pool.ts';
 import type { Config } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { permissions } from '../server/src/ground/permissions.ts';
@@ -29,13 +29,15 @@ export interface World {
 export async function openWorld(config: Config, url: string): Promise<World> {
   const log = createLog('warn');
   await migrate({ url, clock: systemClock, log });
-  const sql = openPool({ url, log, name: 'vintem bench' });
+  const budget = serviceBudget();
+  const sql = openPool({ url, log, name: 'vintem bench', budget });
+  const openCell = (cell: string) => openPool({ url, log, name: 'vintem bench', size: 5, cell, budget });
   const ids = systemIds(systemClock);
   await prepareInstallation({ sql, clock: systemClock, ids }, { live: false });
   const secrets = await loadSecrets(ids, config);
   const net = createUndiciNet();
   const runtime = await openRuntime(
-    { config, sql, clock: systemClock, ids, net, secrets, log },
+    { config, sql, clock: systemClock, ids, net, secrets, log, openCell },
     new AbortController().signal,
   );
   return {
@@ -43,6 +45,7 @@ export async function openWorld(config: Config, url: string): Promise<World> {
     sql,
     close: async () => {
       await net.close();
+      await runtime.cells.close();
       await sql.close();
     },
   };
@@ -55,18 +58,22 @@ export interface Merchant {
   operationIds: string[];
 }
 
-/** An account with a key of every permission and `operations` operations, of which the first `credited` hold `eachCents`. */
+/**
+ * An account with a key of every permission and `operations` operations, of which the first `credited` hold `eachCents`, wherever it is bound:
+ * what stands at its provider is not compared.
+ */
 export async function createMerchant(
   { runtime, sql }: World,
   name: string,
   operations: number,
   eachCents: number,
   credited: number = operations,
+  connection = 'simulator',
 ): Promise<Merchant> {
   const { ownerId: accountId, operationId } = await createAccount(runtime, {
     name,
     test: true,
-    connection: 'simulator',
+    connection,
   });
   const { key } = await createKey(runtime, { accountId, name: 'bench', permissions });
   const [row] = await sql.run<{ number: number }>(
@@ -78,7 +85,7 @@ export async function createMerchant(
     accountId,
     accountNumber,
     test: true,
-    connection: 'simulator',
+    connection,
     keyId: null,
     permissions: new Set(permissions),
     requestId: 'bench',
@@ -184,6 +191,7 @@ export async function credit(runtime: Runtime, of: Owner, amountCents: number): 
           incidentOpen: false,
           posted: () => false,
           knowsReturn: () => false,
+          isCreditedAndDisputed: () => false,
           isPixKey: () => false,
         },
       );

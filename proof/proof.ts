@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs, stripVTControlCharacters } from 'node:util';
 import { abuse, mega } from './abuse/abuse.ts';
 import { allRounds, tryAlerts } from './alerts/alerts.ts';
+import { tryCitus } from './citus/citus.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
 import { plantAll } from './planted/plant.ts';
@@ -239,6 +240,21 @@ await rig(
   },
 );
 await rig(
+  'citus',
+  `node proof/citus/citus.ts --seed ${seed}`,
+  () => tryCitus({ seed, seconds: 20, say: console.log }),
+  (done) => {
+    const costs = Object.entries(done.cost).flatMap(([where, cost]) =>
+      cost ? [`${where} ${cost.transferMs.toFixed(2)} ms of CPU a transfer`] : [],
+    );
+    return {
+      figures: `${done.version.split(' on ')[0]}; ${done.acknowledged} acknowledged, ${done.missing} missing; two-phase commits in ${done.transfers} transfers: ${Object.values(done.prepared).join(', ')}; ${costs.join(', ')}; without writes: ${JSON.stringify(done.withoutWritesMs)}`,
+      faults: done.faults,
+      notRun: done.notRun,
+    };
+  },
+);
+await rig(
   'alerts',
   'node proof/alerts/alerts.ts',
   async () => (isLong ? tryAlerts({ ...allRounds, say: console.log }) : null),
@@ -292,6 +308,11 @@ await script(
   mayMount ? null : 'mounting a small disk needs Linux and root',
 );
 await script('clocks', ['proof/chaos/clocks.ts'], null);
+await script(
+  'bad days in another protocol',
+  ['proof/chaos/run.ts', '--minutes', '2', '--dialect', 'woovi', '--seed', String(seed)],
+  isLong ? null : leftOut,
+);
 
 // By itself at full size; among the others with what tells a plan that reads history from one that reads a page.
 const sizes =

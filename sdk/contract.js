@@ -1,8 +1,8 @@
-// Writes src/contract.ts, the types of what the service takes and answers, from contract/openapi.json. Runs before each build.
+// Writes src/contract.ts, the types of what the service takes and answers, and src/fake-event-types.ts from contract/openapi.json. Runs before each
+// build.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import openapiTS, { astToString } from '../panel/node_modules/openapi-typescript/dist/index.mjs';
 
-const file = new URL('src/contract.ts', import.meta.url);
 const document = JSON.parse(await readFile(new URL('../contract/openapi.json', import.meta.url), 'utf8'));
 
 // Bodies, queries and answers become schemas beside the named ones. The types of paths, headers and errors of every
@@ -42,8 +42,22 @@ ${codes.map((code) => `  | '${code}'`).join('\n')};
 ${components}
 `;
 
-if ((await readFile(file, 'utf8').catch(() => '')) !== text) {
-  const fresh = new URL(`src/contract.ts.${process.pid}`, import.meta.url);
+/** Every type of event with what it tells of: for the fake service. */
+const described = Object.entries(document.webhooks).map(
+  ([type, { post }]) => `  '${type}': ${JSON.stringify(post.description)},`,
+);
+const events = `// Generated from contract/openapi.json by sdk/contract.js.
+export const sampleEventTypes: Readonly<Record<string, string>> = {
+${described.join('\n')}
+};
+`;
+
+async function write(name, text) {
+  const file = new URL(`src/${name}`, import.meta.url);
+  if ((await readFile(file, 'utf8').catch(() => '')) === text) return;
+  const fresh = new URL(`src/${name}.${process.pid}`, import.meta.url);
   await writeFile(fresh, text);
   await rename(fresh, file);
 }
+await write('contract.ts', text);
+await write('fake-event-types.ts', events);

@@ -1,5 +1,6 @@
 // Builds docs/ into a site: `node site/build.js [--base /docs/] [--out DIR]`. The service serves `dist` at /docs; with another base the same
 // pages are static files for any server. Runs in `npm ci` (the root's `prepare`). Plain JavaScript: `npm ci` may run it under an older Node.
+import { execFileSync } from 'node:child_process';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { basename, dirname, join, posix } from 'node:path';
@@ -154,6 +155,7 @@ function frame({ file, language, title, html, headings }, pages) {
 <meta name="color-scheme" content="light dark">
 <title>${escaped(title)} · vintem</title>
 <link rel="icon" href="data:,">
+<link rel="stylesheet" href="${base}frame.css">
 <link rel="stylesheet" href="${base}site.css">
 <script type="module" src="${base}site.js" data-base="${base}"></script>
 </head>
@@ -187,6 +189,7 @@ const referencePage = `<!doctype html>
 <title>API reference · vintem</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${base}swagger-ui.css">
+<link rel="stylesheet" href="${base}frame.css">
 <link rel="stylesheet" href="${base}reference.css">
 <script src="${base}swagger-ui-bundle.js" defer></script>
 <script src="${base}reference.js" data-document="${openapi}" defer></script>
@@ -201,6 +204,22 @@ const referencePage = `<!doctype html>
 </body>
 </html>
 `;
+
+/**
+ * The SDK and the command line as files to install: merchants have the site and not the repository, and the registry has neither package.
+ * What they were built to before is packed, and no script runs.
+ */
+function packInto(folder) {
+  const words = ['pack', '--workspace=sdk', '--workspace=cli', '--ignore-scripts', '--silent'];
+  const [npm, ...more] = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm'];
+  // On Windows `npm` is a script, which needs a shell; the words hold no path.
+  execFileSync(npm, [...more, ...words], {
+    cwd: root,
+    env: { ...process.env, npm_config_pack_destination: folder },
+    stdio: ['ignore', 'ignore', 'inherit'],
+    shell: npm === 'npm' && process.platform === 'win32',
+  });
+}
 
 // ------------------------------------------------------------------------------------------------------------------- the work
 
@@ -246,7 +265,7 @@ index.addAll(documents);
 await writeFile(join(fresh, 'search.json'), JSON.stringify(index));
 const require = createRequire(import.meta.url);
 await copyFile(join(dirname(require.resolve('minisearch')), '../es/index.js'), join(fresh, 'minisearch.js'));
-for (const name of ['site.css', 'site.js', 'reference.css', 'reference.js'])
+for (const name of ['frame.css', 'site.css', 'site.js', 'reference.css', 'reference.js'])
   await copyFile(join(here, 'src', name), join(fresh, name));
 await writeFile(join(fresh, 'reference.html'), referencePage);
 for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css'])
@@ -255,6 +274,7 @@ await mkdir(join(fresh, 'images'));
 for (const name of await readdir(join(root, 'docs/images')))
   await copyFile(join(root, 'docs/images', name), join(fresh, 'images', name));
 await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
+packInto(fresh);
 await rm(values.out, { recursive: true, force: true });
 // Two builds at once: the other one was faster, with the same pages.
 await rename(fresh, values.out).catch(async (error) => {

@@ -7,6 +7,8 @@ export interface Command {
   name: string;
   usage: string;
   about: string;
+  /** Shown in the command's own help alone. */
+  more?: string;
   options: NonNullable<ParseArgsConfig['options']>;
   /** Names of what stands without dashes. */
   operands?: string[];

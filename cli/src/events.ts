@@ -43,7 +43,9 @@ async function listen({ vintem, values, out, ending }: Context): Promise<undefin
     types: text(values, 'events')?.split(',') as EventType[] | undefined,
     signal: ending,
     opened: (cursor) =>
-      out.note(`listening behind ${cursor}${url === undefined ? '' : `, forwarding to ${url}`}`),
+      out.note(
+        `listening for events after number ${cursor}${url === undefined ? '' : `, forwarding to ${url}`}; Ctrl-C ends it`,
+      ),
   });
   for await (const followed of events) {
     const { cursor, ...event } = followed as FollowedEvent & VintemEvent;

@@ -85,11 +85,15 @@ function memberOf(answers: Readonly<Record<string, unknown>>, path: string): unk
 export const fixturesCommand: Command = {
   name: 'fixtures run',
   usage: 'FILE [--simulator URL]',
-  about: `carries out the steps of a JSON file on a test account: ${Object.keys(calls).join(', ')}`,
+  about: 'carries out the steps of a JSON file on a test account',
+  more: `A step calls one of ${Object.keys(calls).join(', ')}.`,
   options: simulatorOption,
   operands: ['FILE'],
   run: async ({ vintem, login, values, operands: [file = ''], out }) => {
-    const steps = parseFixtures(await readFile(file, 'utf8'));
+    const content = await readFile(file, 'utf8').catch((error: Error) => {
+      throw new UsageFault(`FILE cannot be read: ${error.message}`);
+    });
+    const steps = parseFixtures(content);
     needsTestKey(login, 'fixtures run');
     const simulator = simulatorOf(values.simulator, vintem);
     const answers: Record<string, unknown> = {};

@@ -125,8 +125,20 @@ function untilSignal(): AbortSignal {
 
 function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
+  const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${wrapped(about, width + 4)}`);
   return `vintem-cli COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\n${footer}`;
+}
+
+/** Lines of at most the terminal's width, all but the first of them moved in. */
+function wrapped(text: string, indent: number): string {
+  const most = Math.max(40, (process.stdout.columns ?? 100) - indent);
+  const lines = [''];
+  for (const word of text.split(' ')) {
+    const line = `${lines.at(-1)} ${word}`.trim();
+    if (line.length > most) lines.push(word);
+    else lines[lines.length - 1] = line;
+  }
+  return lines.join(`\n${' '.repeat(indent)}`);
 }
 
 const footer = `  --url SERVICE --key KEY  instead of the stored ones
@@ -138,7 +150,9 @@ Exit codes: 0 done; 1 refused, failed, or not paid; 2 wrong usage; 4 the outcome
 repeat it with the same --request-key; 130 interrupted.
 `;
 
-const help = ({ name, usage, about }: Command): string =>
-  `vintem-cli ${name}${usage ? ` ${usage}` : ''}\n\n${about}\n\n${footer}`;
+const help = ({ name, usage, about, more }: Command): string =>
+  [`vintem-cli ${name} ${usage}`.trim(), wrapped(about, 0), ...(more ? [wrapped(more, 0)] : []), footer].join(
+    '\n\n',
+  );
 
 process.exit(await main(process.argv.slice(2)));

@@ -70,7 +70,9 @@ async function create(
     out.answer(made, code(made) + shown(made));
     return undefined;
   }
-  if (!out.json) out.note(code(made) + shown(made));
+  // What a payer needs is shown before the wait, the rest once it has ended.
+  if (!out.json)
+    out.note(`${code(made)}${made.id} is ${made.status}${made.copyPaste ? `\n${made.copyPaste}` : ''}`);
   const ended = { ...(await untilFinal(context, made.id)), requestKey: made.requestKey };
   out.answer(ended, shown(ended));
   return exitOf(ended);

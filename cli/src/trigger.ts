@@ -126,7 +126,8 @@ const types = Object.keys(triggers) as (keyof typeof triggers)[];
 export const triggerCommand: Command = {
   name: 'trigger',
   usage: 'TYPE [--simulator URL]',
-  about: `makes an event happen on a test account, with a key that may simulate: ${types.join(', ')}`,
+  about: 'makes an event happen on a test account, with a key that may simulate',
+  more: `TYPE is one of ${types.join(', ')}.`,
   options: simulatorOption,
   operands: ['TYPE'],
   run: async ({ vintem, login, values, operands: [given], out, ending }) => {

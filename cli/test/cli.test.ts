@@ -183,7 +183,7 @@ test('listen forwards events, signed with the secret of the run; trigger brings 
   const types = ['charge.paid', 'transfer.returned'];
   const to = receiver.url.replace('http://', '');
   const listener = start(['listen', '--forward-to', to, '--events', types.join(',')]);
-  await until(async () => listener.output().includes('listening behind'));
+  await until(async () => listener.output().includes('listening for events'));
   const secret = /whsec_\S+/.exec(listener.output())?.[0];
   for (const type of types) {
     const done = await run(['trigger', type, '--json']);

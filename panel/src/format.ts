@@ -21,6 +21,18 @@ function compact(locale: string): Intl.NumberFormat {
   return new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
 }
 
+const sizes = { 'pt-BR': decimal('pt-BR'), en: decimal('en') };
+
+function decimal(locale: string): Intl.NumberFormat {
+  return new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
+}
+
+/** `2,4 MB`, `312 KB`: in units of 1,024, as people's machines show files. */
+export const fileSize = (bytes: number, language: Language): string =>
+  bytes >= 1024 * 1024
+    ? `${sizes[language].format(bytes / 1024 / 1024)} MB`
+    : `${sizes[language].format(Math.max(1, Math.round(bytes / 1024)))} KB`;
+
 /** `1.234,56` for an input. */
 export const plainMoney = (cents: number): string =>
   new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);

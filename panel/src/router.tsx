@@ -7,10 +7,14 @@ import {
   Outlet,
 } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
+import { Charges } from './pages/charges.tsx';
 import type { EventFilters } from './pages/events.tsx';
+import { Home } from './pages/home.tsx';
 import { NotFound } from './pages/not-found.tsx';
 import type { RequestFilters } from './pages/requests.tsx';
 import type { ActivityFilters } from './pages/security-events.tsx';
+import { Statement } from './pages/statement.tsx';
+import { Transfers } from './pages/transfers.tsx';
 import { expectSession, ScopeProvider, useSession } from './session.tsx';
 import { useWords } from './text/text.tsx';
 import { Rows, Trouble } from './ui/parts.tsx';
@@ -95,6 +99,7 @@ const page = <Path extends string>(path: Path, component: ReturnType<typeof lazy
 const open = <Path extends string>(path: Path, component: ReturnType<typeof lazyRouteComponent>) =>
   createRoute({ getParentRoute: () => root, path, component });
 
+// Start, lists and statement are in the program itself: they weigh a twentieth of it, and as files of their own they would come after it.
 const routes = root.addChildren([
   inside.addChildren([
     createRoute({
@@ -103,13 +108,13 @@ const routes = root.addChildren([
       validateSearch: (search): { dias?: string } =>
         // A number in the address is parsed as one.
         typeof search.dias === 'number' ? { dias: String(search.dias) } : textsOf(search, ['dias']),
-      component: lazyRouteComponent(() => import('./pages/home.tsx'), 'Home'),
+      component: Home,
     }),
     createRoute({
       getParentRoute: () => inside,
       path: '/cobrancas',
       validateSearch: filters,
-      component: lazyRouteComponent(() => import('./pages/charges.tsx'), 'Charges'),
+      component: Charges,
     }),
     page(
       '/cobrancas/nova',
@@ -131,7 +136,7 @@ const routes = root.addChildren([
       getParentRoute: () => inside,
       path: '/transferencias',
       validateSearch: filters,
-      component: lazyRouteComponent(() => import('./pages/transfers.tsx'), 'Transfers'),
+      component: Transfers,
     }),
     createRoute({
       getParentRoute: () => inside,
@@ -152,7 +157,7 @@ const routes = root.addChildren([
       path: '/extrato',
       validateSearch: (search): PeriodSearch & { operacao?: string } =>
         textsOf(search, ['operacao', 'periodo', 'de', 'ate']),
-      component: lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
+      component: Statement,
     }),
     createRoute({
       getParentRoute: () => inside,

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
+import { keptUnder, overviewDays } from './early.ts';
 import { queries } from './queries.ts';
 
 const sessionQuery = {
@@ -40,12 +41,9 @@ export interface Scope {
 
 const ScopeContext = createContext<Scope | null>(null);
 
-const keptAccount = 'vintem.account';
-const keptOperation = 'vintem.operation';
-
 export function ScopeProvider({ session, children }: { session: Session; children: ReactNode }) {
-  const [accountId, setAccountId] = useState(() => localStorage.getItem(keptAccount));
-  const [operationId, setOperationId] = useState(() => localStorage.getItem(keptOperation));
+  const [accountId, setAccountId] = useState(() => localStorage.getItem(keptUnder.account));
+  const [operationId, setOperationId] = useState(() => localStorage.getItem(keptUnder.operation));
   const account = session.accounts.find((one) => one.id === accountId) ?? session.accounts[0];
 
   const scope = useMemo((): Scope | null => {
@@ -59,11 +57,11 @@ export function ScopeProvider({ session, children }: { session: Session; childre
       operationId: ofAccount === account.id && ofOperation ? ofOperation : null,
       chooseOperation: (id) => {
         const kept = id === null ? '' : `${account.id}/${id}`;
-        localStorage.setItem(keptOperation, kept);
+        localStorage.setItem(keptUnder.operation, kept);
         setOperationId(kept);
       },
       chooseAccount: (id) => {
-        localStorage.setItem(keptAccount, id);
+        localStorage.setItem(keptUnder.account, id);
         setAccountId(id);
         queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'session' });
       },
@@ -98,7 +96,7 @@ export function useScope(): Scope {
 }
 
 /** Home's figures, which half of the pages want: balances and the operations' names. */
-export function useOverview(all = false, days = 30) {
+export function useOverview(all = false, days = overviewDays) {
   const { api, account, operationId } = useScope();
   const selected = all ? null : operationId;
   return useQuery({
@@ -106,7 +104,7 @@ export function useOverview(all = false, days = 30) {
     queryFn: () =>
       ask(() =>
         api.GET('/overview', {
-          params: { query: { ...(selected && { operationId: selected }), ...(days !== 30 && { days }) } },
+          params: { query: { ...(selected && { operationId: selected }), days } },
         }),
       ),
     // Each look sums up a piece of today, until it is whole.

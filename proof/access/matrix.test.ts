@@ -15,6 +15,7 @@ interface Row {
   allowed: number;
   /** What another account gets for the owner's ids; absent where the path has none. */
   foreign?: number;
+  query?: string;
   body?: object;
   /** What those get who hold one of the permissions and nothing of these: the payment is not of their kind. */
   otherKind?: { without: readonly Permission[]; status: number };
@@ -62,6 +63,15 @@ const rows: Record<string, Row> = {
   'GET /disputes': { held: ['read'], resolves: true, allowed: 200 },
   'GET /disputes/{id}': { held: ['read'], resolves: true, allowed: 404, foreign: 404 },
   'GET /disputes/{id}/defence': { held: ['read', 'disputes'], resolves: true, allowed: 404, foreign: 404 },
+  'POST /disputes/{id}/files': {
+    held: ['disputes'],
+    resolves: true,
+    allowed: 404,
+    foreign: 404,
+    query: '?name=recibo.pdf',
+    body: new Blob(['%PDF-1.7'], { type: 'application/pdf' }),
+  },
+  'DELETE /disputes/{id}/files/{fileId}': { held: ['disputes'], resolves: true, allowed: 404, foreign: 404 },
   'POST /disputes/{id}/defence': {
     held: ['disputes'],
     resolves: true,
@@ -144,8 +154,8 @@ describe('every route for every caller', () => {
           ? crypto.randomUUID()
           : paymentId;
     // A stream would not end: one that is asked for wrongly does.
-    const address = path.replace('{id}', id).replace('{deliveryId}', crypto.randomUUID());
-    const query = path === '/events/stream' ? '?types=nothing' : '';
+    const address = path.replace('{id}', id).replace(/\{(delivery|file)Id\}/, crypto.randomUUID());
+    const query = path === '/events/stream' ? '?types=nothing' : (rows[route]?.query ?? '');
     cells++;
     return call(method, address + query, rows[route]?.body, operationId);
   }

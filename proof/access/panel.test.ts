@@ -1,5 +1,5 @@
 import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
-import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { bytesOf, type Merchant, openService, type Service, typeOf, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { invite } from '../../server/src/panel/members/members.ts';
@@ -150,6 +150,21 @@ const ofAccounts: Record<string, Row> = {
     ...reads,
     query: '?operationId={operation}',
     allowed: 404,
+    foreign: 404,
+  },
+  'POST /operation-disputes/{id}/files': {
+    needs: 'disputes',
+    sensitive: true,
+    query: '?operationId={operation}&name=recibo.pdf',
+    body: new Blob(['%PDF-1.7'], { type: 'application/pdf' }),
+    allowed: 404,
+    foreign: 404,
+  },
+  'DELETE /operation-disputes/{id}/files/{fileId}': {
+    needs: 'disputes',
+    allowed: 404,
+    sensitive: true,
+    query: '?operationId={operation}',
     foreign: 404,
   },
   'POST /operation-disputes/{id}/defence': {
@@ -312,7 +327,7 @@ describe('every route of the panel for every caller', () => {
               : path.startsWith('/payments') || path.startsWith('/records') || path.startsWith('/drafts')
                 ? ids.payment
                 : crypto.randomUUID();
-    const address = path.replace('{id}', id).replace(/{deliveryId}|{refund}/, crypto.randomUUID());
+    const address = path.replace('{id}', id).replace(/{deliveryId}|{fileId}|{refund}/, crypto.randomUUID());
     const query = row?.query?.replace('{operation}', shop.operationId) ?? '';
     const below = route in ofAccounts ? `/accounts/${account}` : '';
     const sent = body ?? row?.body;
@@ -323,10 +338,10 @@ describe('every route of the panel for every caller', () => {
         cookie: tab.cookie(),
         origin: service.url,
         'x-csrf-token': tab.csrf,
-        ...(sent && { 'content-type': 'application/json' }),
+        ...(sent && { 'content-type': typeOf(sent) }),
         ...(operationId && { 'x-service-operation': operationId }),
       },
-      ...(sent && { body: JSON.stringify(sent) }),
+      ...(sent && { body: bytesOf(sent) }),
     });
     const endless = answer.headers.get('content-type')?.startsWith('text/event-stream');
     if (endless) await answer.body?.cancel();

@@ -22,6 +22,7 @@ export interface Truth {
     timesReceived: number;
     timesAccepted: number;
     returnedCents?: number;
+    returns?: { rtrId: string; amountCents: number }[];
   }[];
   balanceCents: number;
 }
@@ -34,7 +35,7 @@ interface ChargeTruth {
   endToEnd?: string;
   payments?: { amountCents: number; endToEnd: string }[];
   refunds?: RefundTruth[];
-  returns?: { id: string; amountCents: number }[];
+  returns?: { id: string; rtrId: string; amountCents: number }[];
   disputes?: { id: string; endToEnd: string; amountCents: number; status: string }[];
 }
 
@@ -82,10 +83,22 @@ export interface Surroundings {
   isRunning(): boolean;
   /** Counts an answer. */
   note(label: string): void;
+  untold: Untold;
+}
+
+/** What a protocol cannot say, so that nothing can be known of it. */
+export interface Untold {
+  /** That a charge was deleted: it is answered as one that never was, which proves nothing, and stays open. */
+  deletedCharge: boolean;
+  /** Which part of its Pix a dispute is about: the whole is held. */
+  partOfDispute: boolean;
+  /** That a refund was refused in the answer to it: no refusal is documented, so it proves nothing. */
+  refusedRefund: boolean;
 }
 
 /** Under such a message the provider never accepts a refund: its reserve stays, until a person looks. */
 const neverAccepted = /^(lose-request|error-500|refuse-unlisted)@/;
+const refusedInAnswer = /^refuse-in-answer@/;
 const messages = [
   ...['complete', 'complete', 'complete-in-answer', 'stay-pending', 'refuse-in-answer', 'refuse-unlisted'],
   ...['refuse-later', 'lose-answer', 'lose-request', 'error-500', 'error-500-after-accepting', 'hang'],
@@ -159,7 +172,8 @@ export function createGivingBack(around: Surroundings) {
 
   /** Opened, perhaps defended, and ended by the provider; what it accepted it takes, not always at once. */
   async function dispute(merchant: Merchant, paymentId: string, paidCents: number): Promise<void> {
-    const amountCents = chance() < 0.5 ? paidCents : Math.ceil(paidCents / 3);
+    const whole = chance() < 0.5 || around.untold.partOfDispute;
+    const amountCents = whole ? paidCents : Math.ceil(paidCents / 3);
     const opened = await test(merchant, `/payments/${paymentId}/dispute`, { amountCents });
     if (opened.status === 200) count('disputed');
     for (let tries = 0; tries < 20 && isRunning(); tries++) {
@@ -183,7 +197,7 @@ export function createGivingBack(around: Surroundings) {
     if (taken.status === 200) count('taken back');
   }
 
-  /** What becomes of a charge that may have been paid. */
+  /** How a charge ended that may have been paid. */
   async function afterwards(merchant: Merchant, paymentId: string): Promise<void> {
     const fate = chance();
     if (fate > 0.75) return;
@@ -272,6 +286,7 @@ export function createGivingBack(around: Surroundings) {
         if (!openRefund.has(one.status)) return false;
         const row = held.get(providerId(one.id as string));
         if ((row?.timesAccepted ?? 0) > 0) return true;
+        if (around.untold.refusedRefund && refusedInAnswer.test(one.body.description)) return false;
         // Where the Pix has no room for it any more, the provider says no to every repeat, and a person decides.
         const charge = truth.charges.find(({ txid }) => txid === providerId(one.paymentId));
         return !neverAccepted.test(one.body.description) && one.amountCents <= leftOf(charge, row?.endToEnd);

@@ -33,6 +33,7 @@ import {
 } from '../../server/src/settlement/dispatch/intents.sql.ts';
 import { prepareLimits, takeQuery, takeSend } from '../../server/src/settlement/dispatch/limit.ts';
 import { claimDefence } from '../../server/src/settlement/disputes/defences.sql.ts';
+import { pruneFiles } from '../../server/src/settlement/disputes/files.sql.ts';
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
@@ -373,6 +374,23 @@ const laws: Record<string, [law: string, Law]> = {
       const prune = (tx: Transaction) => stepRetention({ sql: tx as unknown as Sql, clock });
       return (await beside(world.sql, prune, prune)) !== 'waits';
     },
+  ],
+  'settlement/disputes/files.sql.ts dispute_files_prune': [
+    'two processes take the contents of different files away, and neither waits',
+    shared(
+      ({ db, account, operation }) =>
+        db.admin(
+          `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
+                status, opened_at, debited_cents, created_at, updated_at, ended_at)
+              VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'rejected', now(), 0, now(), now(), now())
+              RETURNING account_id, id, operation_id)
+            INSERT INTO dispute_file (account_id, id, dispute_id, operation_id, name, type, size_bytes, sha256, body, created_at)
+              SELECT account_id, id, id, operation_id, 'x', 'image/png', 1, sha256(''), '', now() FROM d`,
+          [account, first, operation],
+        ),
+      async (tx) =>
+        Array.from({ length: await pruneFiles(tx, 'ffffffff-ffff-ffff-ffff-ffffffffffff', 10) }, () => first),
+    ),
   ],
   'settlement/dispatch/limit.ts ${table}_take': [
     'two that ask for a slot get two, at once',
@@ -737,7 +755,7 @@ const cleared = `TRUNCATE sealing_secret, statement_line, intent, payment, unkno
   DELETE FROM api_key;
   DELETE FROM balance WHERE account_id IN (SELECT id FROM account WHERE number > 0);
   DELETE FROM operation;
-  DELETE FROM dispute_defence; DELETE FROM dispute; DELETE FROM test_clock; DELETE FROM account WHERE number > 0`;
+  DELETE FROM dispute_defence; DELETE FROM dispute_file; DELETE FROM dispute; DELETE FROM test_clock; DELETE FROM account WHERE number > 0`;
 
 describe('row locks', () => {
   let db: TestDatabase;

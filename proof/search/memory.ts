@@ -15,7 +15,11 @@ import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
-import type { Incident, IncidentCase } from '../../server/src/settlement/incidents/incidents.sql.ts';
+import type {
+  CreditedPix,
+  Incident,
+  IncidentCase,
+} from '../../server/src/settlement/incidents/incidents.sql.ts';
 
 /**
  * A runtime of one payment and its refunds without a database: the production commands (accept, start, take over, apply an
@@ -189,6 +193,8 @@ export class Memory {
             return { accountId, paymentId: payment?.id, refunds } as Row;
           case 'incident_reported_gone':
             return { accountId, paymentId: payment?.id, ids: reportedGone(incidents, resolved) } as Row;
+          case 'incident_credited':
+            return { accountId, paymentId: payment?.id, pix: credited(this.stored) } as Row;
           case 'incident':
             return incidents.find((one) => one.accountId + one.reference === key) as Row | undefined;
           case 'incident_open':
@@ -337,6 +343,25 @@ const reportedGone = (incidents: readonly Incident[], resolved: ReadonlyMap<stri
     const isGone = kind === 'refund_contradiction' && reported === 'completed';
     return isGone || (kind === 'refund_mismatch' && !resolved.has(reference)) ? [id] : [];
   });
+
+/** Pix that stood in suspense and that a person credited, beside the one that paid the charge. */
+const credited = ({ payment, incidents, refunds, resolved }: Stored): CreditedPix['pix'] =>
+  incidents
+    .filter(({ reference }) => resolved.get(reference) === 'credit')
+    .filter(({ kind }) => creditedKinds.has(kind))
+    .map(({ kind, reference, amountCents: cents }) => {
+      const [, id, pix = ''] = reference.split(':');
+      const refund = kind === 'return_refused' ? refunds.find((one) => one.id === id) : undefined;
+      return { endToEnd: refund?.endToEnd ?? pix, cents };
+    })
+    .filter(({ endToEnd }) => endToEnd !== payment?.endToEnd);
+
+const creditedKinds: ReadonlySet<Incident['kind']> = new Set([
+  'amount_mismatch',
+  'second_payment',
+  'failed_charge_paid',
+  'return_refused',
+]);
 
 function caseOf(
   incident: Incident | undefined,

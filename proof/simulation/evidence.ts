@@ -109,6 +109,22 @@ export function createMirror(db: Database): Mirror {
           command: journal.command,
           ...linesOf(journal),
         }));
+      const credits = new Set(
+        incidents
+          .filter(({ resolution }) => resolution?.action === 'credit')
+          .map(({ reference }) => reference),
+      );
+      const creditedOf = ({ id, end_to_end }: PaymentRow): StoredPayment['credited'] =>
+        (bySubject.get(id) ?? [])
+          .filter(({ event, reference }) => event === 7 && reference !== end_to_end)
+          .filter(
+            ({ reference }) =>
+              credits.has(`suspense:${id}:${reference}`) ||
+              (refunds.get(id) ?? []).some(
+                (refund) => refund.end_to_end === reference && credits.has(`return_refused:${refund.id}`),
+              ),
+          )
+          .map(({ reference, suspense }) => ({ endToEnd: reference, cents: suspense }));
       const storedPayment = (one: PaymentRow): StoredPayment => {
         const type = `${one.kind === 'deposit' ? 'charge' : 'transfer'}.${one.status}`;
         const intent = intentOf.get(one.id);
@@ -176,6 +192,7 @@ export function createMirror(db: Database): Mirror {
               wantedCents: hold?.released_at === null ? hold.wanted_cents : null,
             };
           }),
+          credited: creditedOf(one),
         };
       };
       /** What the reserve behind these intents should be. */
@@ -415,6 +432,7 @@ interface IncidentRow {
   state: string;
   freezes: boolean;
   reference: string;
+  resolution: { action: string } | null;
 }
 
 interface DisputeRow {

@@ -34,7 +34,7 @@ export const mostOf: Readonly<Record<string, number>> = {
   reconcile_payments: 6_000,
   reconcile_traces: 5_000,
   reconcile_seen_find: 12_000,
-  reconcile_seen_forget: 12_000,
+  reconcile_seen_forget: 3_000,
   reconcile_open_page: 50_000,
   reconcile_operations: 2_000,
   // Once for each comparison after a restore: one row of each operation and its newest payment.

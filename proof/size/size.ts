@@ -112,7 +112,7 @@ async function onStage(
     try {
       figures = await work();
     } catch (error) {
-      figures = `failed: ${error instanceof Error ? error.message : error}`;
+      figures = `failed: ${error instanceof Error ? error.message : error}${slowestOf(stage)}`;
       faults.push(`${name}: ${figures}`);
     }
     const seconds = Math.round((performance.now() - began) / 100) / 10;
@@ -142,6 +142,12 @@ async function onStage(
     await load.stop();
     await stage.close();
   }
+}
+
+/** A statement that is cancelled for its time does not say which one it was. */
+function slowestOf({ runs }: Stage): string {
+  const [slowest] = [...runs.values()].flat().sort((one, other) => other.ms - one.ms);
+  return slowest ? `; the slowest statement was ${slowest.statement.name}, ${Math.round(slowest.ms)} ms` : '';
 }
 
 // ------------------------------------------------------------------------------------------------------------ the stage

@@ -1,16 +1,65 @@
-import { makeSecret, sampleEvent } from './samples.ts';
+import {
+  defend,
+  disputeOf,
+  listDisputes,
+  moveDispute,
+  openDispute,
+  refuseFile,
+  removeFile,
+  showDefence,
+  takeHeld,
+} from './fake-disputes.ts';
+import {
+  type Answer,
+  accountNow,
+  amountOf,
+  dayMs,
+  emit,
+  emptyAccount,
+  type FileAnswer,
+  found,
+  type Handler,
+  invalid,
+  isoNow,
+  known,
+  newOperation,
+  one,
+  pageOf,
+  type Received,
+  Refusal,
+  type State,
+  type Stored,
+  textOf,
+  timeOf,
+  uuidForm,
+} from './fake-state.ts';
+import { listStatement, post, statementFile } from './fake-statement.ts';
+import {
+  changeEndpoint,
+  createEndpoint,
+  deliverDue,
+  fanOut,
+  listDeliveries,
+  listEndpoints,
+  listEventTypes,
+  type Receive,
+  removeEndpoint,
+  replay,
+  retryDelivery,
+  rotateSecret,
+  sendTest,
+  showDelivery,
+  showEndpoint,
+} from './fake-webhooks.ts';
 import type {
-  Dispute,
   EventType,
   FollowedEvent,
   Operation,
   Payment,
   PaymentStatus,
   Refund,
-  StatementLine,
   TestClock,
   VintemEvent,
-  Webhook,
 } from './types.ts';
 
 /**
@@ -19,10 +68,7 @@ import type {
  */
 export type FakeFault = 'drop' | 'lose-answer' | 'hang' | 429 | 500 | 503;
 
-/**
- * A service in memory. What it does not have (statement files, deliveries, `/webhooks/{id}/test`, returns and `/test/reset`) is answered with
- * 404 `route_not_found`.
- */
+/** A service in memory: every call of the API and of test mode. */
 export interface FakeServer {
   /** For `new Vintem({ apiKey, baseUrl, fetch })`. */
   readonly apiKey: string;
@@ -36,6 +82,10 @@ export interface FakeServer {
   autoPay: boolean;
   /** Transfers are completed as soon as they exist. Default true; otherwise `settle` decides. */
   autoSettle: boolean;
+  /** What the endpoints answer, which get each event as a signed request: your own handler, say. Default: 204. */
+  receive: Receive;
+  /** Resolves when no attempt to deliver is under way. Later ones are made when the test clock or a request comes past their time. */
+  delivered(): Promise<void>;
   /** The faults of the next requests, in order. */
   fail(...faults: FakeFault[]): void;
   /** The payer pays a charge. */
@@ -50,56 +100,7 @@ export interface FakeServer {
   settle(transferId: string, status?: 'completed' | 'cancelled'): VintemEvent;
 }
 
-const isoNow = (): string => new Date().toISOString();
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const feeCents = 25;
-
-type Stored = Payment & { requestKey: string };
-interface State {
-  operations: (Operation & { deleted: boolean })[];
-  payments: Stored[];
-  refunds: Refund[];
-  webhooks: Webhook[];
-  disputes: Dispute[];
-  /** Of drafts that are open. */
-  codes: Map<string, { code: string; triesLeft: number; expiresAt: number }>;
-  /** Each line of the statement with its business operation, oldest first. */
-  lines: { operationId: string; line: Omit<StatementLine, 'endToEnd'> }[];
-  /** What was said of a payment when it was made. */
-  texts: Map<string, { description: string; payerName: string | null }>;
-  clock: { started: boolean; aheadMs: number };
-  moves: { at: number; aheadMs: number }[];
-  events: VintemEvent[];
-  /** What a requestKey was used for, and what came of it. */
-  keys: Map<string, { fingerprint: string; answer: () => Answer }>;
-  listeners: Set<() => void>;
-}
-interface Answer {
-  status: number;
-  body: object;
-  /** What a repeat with the same key shows, when it is not this body. */
-  again?: () => object;
-}
-interface Received {
-  operation: Operation;
-  body: Record<string, unknown>;
-  query: URLSearchParams;
-  /** The parts of the path that are ids. */
-  ids: string[];
-  server: FakeServer;
-}
-
-class Refusal extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly more: object;
-  constructor(status: number, code: string, more: object = {}) {
-    super(code);
-    this.status = status;
-    this.code = code;
-    this.more = more;
-  }
-}
 
 /**
  * A service in memory that behaves as the contract says: request keys, balances, states, refusals, pages, events. Its `fetch`
@@ -116,21 +117,11 @@ class Refusal extends Error {
  * expect((await vintem.account.get()).balanceCents).toBe(4000);
  */
 export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number } = {}): FakeServer {
-  const main = { ...newOperation('Principal', true), balanceCents };
   const state: State = {
-    operations: [{ ...main, deleted: false }],
-    payments: [],
-    refunds: [],
-    webhooks: [],
-    disputes: [],
-    codes: new Map(),
-    lines: [],
-    texts: new Map(),
-    clock: { started: false, aheadMs: 0 },
-    moves: [],
+    ...emptyAccount(balanceCents),
     events: [],
-    keys: new Map(),
     listeners: new Set(),
+    delivering: Promise.resolve(),
   };
   const faults: FakeFault[] = [];
   const requests: { method: string; path: string; body: unknown }[] = [];
@@ -141,6 +132,10 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
     events: state.events,
     autoPay: false,
     autoSettle: true,
+    receive: () => new Response(null, { status: 204 }),
+    delivered: async () => {
+      for (let seen: unknown; seen !== state.delivering; await seen) seen = state.delivering;
+    },
     fail: (...more) => void faults.push(...more),
     pay: (id) => settlePayment(state, found(state, id, 'deposit'), 'paid'),
     expire: (id) => settlePayment(state, found(state, id, 'deposit'), 'expired'),
@@ -149,12 +144,15 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
     settle: (id, status = 'completed') => settlePayment(state, found(state, id, 'transfer'), status),
     fetch: async (input, init) => {
       const request = new Request(input, init);
-      const text = await request.text();
+      // A file is no JSON, and nothing is recorded of it.
+      const isFile = request.headers.get('content-type')?.match(/^(application\/pdf|image\/)/) != null;
+      const text = isFile ? '' : await request.text();
       const fault = faults.shift();
       if (fault === 'drop') throw new TypeError('fetch failed');
       const path = new URL(request.url).pathname.replace('/api/v1/public', '').replace('/api/v1', '');
       requests.push({ method: request.method, path, body: text === '' ? undefined : JSON.parse(text) });
       if (typeof fault === 'number') return answerOf(new Refusal(fault, refusalCodes[fault]));
+      deliverDue(state, server.receive);
       const answer =
         path === '/events/stream' ? stream(state, request) : carryOut(state, server, request, path, text);
       if (fault === 'lose-answer') throw new TypeError('fetch failed');
@@ -162,6 +160,10 @@ export function createFakeServer({ balanceCents = 0 }: { balanceCents?: number }
       return answer;
     },
   };
+  state.listeners.add((event) => {
+    fanOut(state, event);
+    deliverDue(state, server.receive);
+  });
   return server;
 }
 
@@ -177,19 +179,18 @@ function carryOut(state: State, server: FakeServer, request: Request, path: stri
       (one) => !one.deleted && (named === null ? one.isDefault : one.id === named),
     );
     if (!operation) throw new Refusal(404, 'operation_not_found');
-    for (const [method, form, handle] of routes) {
+    for (const { method, form, handle } of routes) {
       const match = form.exec(path);
       if (method !== request.method || !match) continue;
       const ids = match.slice(1);
-      if (ids.some((id) => !uuidForm.test(id) && !isAct(id))) throw new Refusal(400, 'invalid_id');
+      if (ids.some((id) => !uuidForm.test(id) && !actForm.test(id))) throw new Refusal(400, 'invalid_id');
       const body = text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
       const query = new URL(request.url).searchParams;
       // The order in which a client writes the members means nothing.
       const fingerprint = JSON.stringify([method, path, operation.id, Object.entries(body).sort()]);
       const answer = () => handle(state, { operation, body, query, ids, server });
-      return answerOf(
-        method === 'POST' && 'requestKey' in body ? once(state, body, fingerprint, answer) : answer(),
-      );
+      if (method !== 'POST' || !('requestKey' in body)) return answerOf(answer());
+      return answerOf(once(state, body, fingerprint, answer as () => Answer));
     }
     throw new Refusal(404, 'route_not_found');
   } catch (error) {
@@ -230,155 +231,151 @@ function once(
   }
 }
 
-type Handler = (state: State, received: Received) => Answer;
-const id = '([^/]+)';
-const routes: [method: string, path: RegExp, handle: Handler][] = [
-  ['POST', /^\/pix\/charges$/, createCharge],
-  ['POST', /^\/pix\/transfers$/, createTransfer],
-  ['GET', /^\/payments$/, listPayments],
-  [
-    'GET',
-    new RegExp(`^/payments/${id}$`),
-    (state, { ids, operation }) => {
-      const payment = state.payments.find((one) => one.id === ids[0] && one.operationId === operation.id);
-      if (!payment) throw new Refusal(404, 'payment_not_found');
-      return { status: 200, body: payment };
-    },
-  ],
-  ['POST', new RegExp(`^/payments/${id}/refunds$`), createRefund],
-  [
-    'GET',
-    new RegExp(`^/payments/${id}/refunds$`),
-    (state, { ids }) => ({
-      status: 200,
-      body: { refunds: state.refunds.filter(({ paymentId }) => paymentId === ids[0]) },
-    }),
-  ],
-  [
-    'GET',
-    new RegExp(`^/refunds/${id}$`),
-    (state, { ids }) => ({
-      status: 200,
-      body: one(state.refunds, ids[0], 'refund_not_found'),
-    }),
-  ],
-  ['POST', new RegExp(`^/pix/transfers/${id}/confirm$`), confirmDraft],
-  ['POST', new RegExp(`^/pix/transfers/${id}/cancel$`), cancelDraft],
-  ['GET', /^\/statement$/, listStatement],
-  ['GET', /^\/disputes$/, listDisputes],
-  [
-    'GET',
-    new RegExp(`^/disputes/${id}$`),
-    (state, { ids, operation }) => ({ status: 200, body: disputeOf(state, operation, ids[0]) }),
-  ],
-  ['POST', new RegExp(`^/test/payments/${id}/(pay|expire|complete|refuse|dispute)$`), simulate],
-  ['POST', new RegExp(`^/test/disputes/${id}/(defend|accept|reject|cancel)$`), moveDispute],
-  ['GET', /^\/test\/clock$/, (state) => ({ status: 200, body: clockOf(state) })],
-  [
-    'POST',
-    /^\/test\/clock$/,
-    (state) => {
-      state.clock.started = true;
-      return { status: 200, body: clockOf(state) };
-    },
-  ],
-  ['POST', /^\/test\/clock\/advance$/, advanceClock],
-  ['GET', /^\/account$/, (state, { operation }) => ({ status: 200, body: summary(state, operation) })],
-  [
-    'GET',
-    /^\/operations$/,
-    (state) => ({
-      status: 200,
-      body: {
-        ownerId: state.operations[0]?.id,
-        limit: 10,
-        operations: state.operations.filter((one) => !one.deleted).map(shownOperation),
-      },
-    }),
-  ],
-  ['POST', /^\/operations$/, createOperation],
-  [
-    'PATCH',
-    new RegExp(`^/operations/${id}$`),
-    (state, { ids, body }) => {
-      const operation = one(
-        state.operations.filter((each) => !each.deleted),
-        ids[0],
-        'operation_not_found',
-      );
-      operation.name = textOf(body, 'name', 2, 64);
-      emit(state, 'operation.updated', { ...shownOperation(operation), operationId: operation.id });
-      return { status: 200, body: shownOperation(operation) };
-    },
-  ],
-  ['DELETE', new RegExp(`^/operations/${id}$`), deleteOperation],
-  ['GET', /^\/webhooks$/, (state) => ({ status: 200, body: { webhooks: state.webhooks, limit: 10 } })],
-  ['POST', /^\/webhooks$/, createWebhook],
-  [
-    'GET',
-    new RegExp(`^/webhooks/${id}$`),
-    (state, { ids }) => ({
-      status: 200,
-      body: one(state.webhooks, ids[0], 'webhook_not_found'),
-    }),
-  ],
-  [
-    'PATCH',
-    new RegExp(`^/webhooks/${id}$`),
-    (state, { ids, body }) => ({
-      status: 200,
-      body: Object.assign(one(state.webhooks, ids[0], 'webhook_not_found'), body, { updatedAt: isoNow() }),
-    }),
-  ],
-  [
-    'DELETE',
-    new RegExp(`^/webhooks/${id}$`),
-    (state, { ids }) => {
-      state.webhooks.splice(state.webhooks.indexOf(one(state.webhooks, ids[0], 'webhook_not_found')), 1);
-      return { status: 200, body: { ok: true } };
-    },
-  ],
-  [
-    'POST',
-    new RegExp(`^/webhooks/${id}/rotate-secret$`),
-    (state, { ids }) => {
-      one(state.webhooks, ids[0], 'webhook_not_found');
-      return { status: 200, body: { secret: makeSecret(), previousSecretExpiresAt: isoNow() } };
-    },
-  ],
-  ['GET', /^\/events$/, listEvents],
-  [
-    'GET',
-    new RegExp(`^/events/${id}$`),
-    (state, { ids }) => ({
-      status: 200,
-      body: one(state.events, ids[0], 'event_not_found'),
-    }),
-  ],
-];
+/** What a path has besides ids. */
+const actForm =
+  /^(csv|ofx|pdf|pay|expire|remove|complete|refuse|return|dispute|defend|accept|reject|cancel)$/;
 
-const isAct = (word: string): boolean =>
-  /^(pay|expire|complete|refuse|dispute|defend|accept|reject|cancel)$/.test(word);
+/** By method and path; what stands for an id is `{id}`, and `{a|b}` one of these words. */
+const calls: Record<string, Handler> = {
+  'POST /pix/charges': createCharge,
+  'POST /pix/transfers': createTransfer,
+  'POST /pix/transfers/{id}/confirm': confirmDraft,
+  'POST /pix/transfers/{id}/cancel': cancelDraft,
+  'GET /payments': listPayments,
+  'GET /payments/{id}': (state, received) => ({ status: 200, body: paymentOf(state, received) }),
+  'POST /payments/{id}/refunds': createRefund,
+  'GET /payments/{id}/refunds': (state, received) => {
+    const { id } = paymentOf(state, received);
+    return { status: 200, body: { refunds: state.refunds.filter(({ paymentId }) => paymentId === id) } };
+  },
+  'GET /refunds/{id}': (state, { ids }) => ({
+    status: 200,
+    body: one(state.refunds, ids[0], 'refund_not_found'),
+  }),
+  'GET /disputes': listDisputes,
+  'GET /disputes/{id}': (state, { ids, operation }) => ({
+    status: 200,
+    body: disputeOf(state, operation, ids[0]),
+  }),
+  'GET /disputes/{id}/defence': showDefence,
+  'POST /disputes/{id}/defence': defend,
+  'POST /disputes/{id}/files': refuseFile,
+  'DELETE /disputes/{id}/files/{id}': removeFile,
+  'GET /account': (state, { operation }) => ({ status: 200, body: summary(state, operation) }),
+  'GET /statement': listStatement,
+  'GET /statement.{csv|ofx|pdf}': statementFile,
+  'GET /operations': listOperations,
+  'POST /operations': createOperation,
+  'PATCH /operations/{id}': renameOperation,
+  'DELETE /operations/{id}': deleteOperation,
+  'GET /webhooks': listEndpoints,
+  'POST /webhooks': createEndpoint,
+  'GET /webhooks/event-types': listEventTypes,
+  'GET /webhooks/{id}': showEndpoint,
+  'PATCH /webhooks/{id}': changeEndpoint,
+  'DELETE /webhooks/{id}': removeEndpoint,
+  'POST /webhooks/{id}/rotate-secret': rotateSecret,
+  'POST /webhooks/{id}/test': sendTest,
+  'GET /webhooks/{id}/deliveries': listDeliveries,
+  'GET /webhooks/{id}/deliveries/{id}': showDelivery,
+  'POST /webhooks/{id}/deliveries/{id}/retry': retryDelivery,
+  'POST /webhooks/{id}/replay': replay,
+  'GET /events': listEvents,
+  'GET /events/{id}': (state, { ids }) => ({
+    status: 200,
+    body: one(state.events, ids[0], 'event_not_found'),
+  }),
+  'POST /test/payments/{id}/{pay|expire|remove|complete|refuse|return|dispute}': simulate,
+  'POST /test/disputes/{id}/{defend|accept|reject|cancel}': moveDispute,
+  'GET /test/clock': (state) => ({ status: 200, body: clockOf(state) }),
+  'POST /test/clock': (state) => {
+    state.clock.started = true;
+    return { status: 200, body: clockOf(state) };
+  },
+  'POST /test/clock/advance': advanceClock,
+  'POST /test/reset': reset,
+};
+
+const routes = Object.entries(calls).map(([call, handle]) => {
+  const [method = '', path = ''] = call.split(' ');
+  const form = path
+    .replaceAll('.', '\\.')
+    .replaceAll(/\{(.+?)\}/g, (_, words: string) => (words === 'id' ? '([^/]+)' : `(?:(${words}))`));
+  return { method, form: new RegExp(`^${form}$`), handle };
+});
+
+/** Of the operation that is asked. */
+function paymentOf(state: State, { ids, operation }: Pick<Received, 'ids' | 'operation'>): Stored {
+  const own = state.payments.filter(({ operationId }) => operationId === operation.id);
+  return one(own, ids[0], 'payment_not_found');
+}
 
 /** The acts of test mode, on a payment whose kind and state allow them. */
-function simulate(state: State, { ids: [paymentId = '', act], operation, server, body }: Received): Answer {
-  const payment = state.payments.find((one) => one.id === paymentId && one.operationId === operation.id);
-  if (!payment) throw new Refusal(404, 'payment_not_found');
+function simulate(state: State, received: Received): Answer {
+  const { ids, server, body } = received;
+  const payment = paymentOf(state, received);
+  const { id: paymentId, kind, status } = payment;
+  const act = String(ids[1]);
+  const refused = new Refusal(400, 'simulation_refused', { paymentId });
   if (act === 'dispute') {
     const amountCents = body.amountCents === undefined ? payment.amountCents : Number(body.amountCents);
-    if (payment.status !== 'paid' || amountCents > payment.amountCents)
-      throw new Refusal(400, 'simulation_refused', { paymentId });
+    if (status !== 'paid' || amountCents > payment.amountCents) throw refused;
     server.dispute(paymentId, amountCents);
-    return { status: 200, body: { ok: true } };
+  } else if (act === 'return') {
+    if (status !== 'paid' && status !== 'completed') throw refused;
+    const leftCents = (payment.netAmountCents ?? 0) - (state.returned.get(paymentId) ?? 0);
+    const amountCents = body.amountCents === undefined ? leftCents : Number(body.amountCents);
+    if (leftCents === 0 || amountCents > leftCents) throw refused;
+    comeBack(state, payment, amountCents);
+  } else {
+    const ofCharge = act === 'pay' || act === 'expire' || act === 'remove';
+    if (status !== 'pending' || ofCharge !== (kind === 'deposit')) throw refused;
+    const paidCents = body.amountCents === undefined ? payment.amountCents : Number(body.amountCents);
+    if (act === 'pay' && paidCents !== payment.amountCents) payOther(state, payment);
+    else if (act === 'pay') server.pay(paymentId);
+    else if (act === 'expire') server.expire(paymentId);
+    else if (act === 'remove') settlePayment(state, payment, 'failed');
+    else server.settle(paymentId, act === 'complete' ? 'completed' : 'cancelled');
   }
-  const ofCharge = act === 'pay' || act === 'expire';
-  if (payment.status !== 'pending' || ofCharge !== (payment.kind === 'deposit'))
-    throw new Refusal(400, 'simulation_refused', { paymentId });
-  if (act === 'pay') server.pay(paymentId);
-  else if (act === 'expire') server.expire(paymentId);
-  else server.settle(paymentId, act === 'complete' ? 'completed' : 'cancelled');
   return { status: 200, body: { ok: true } };
 }
+
+/** A Pix of another amount: the charge stays open, and the money is no balance before a person has looked. */
+function payOther(state: State, payment: Stored): void {
+  payment.notice =
+    'A Pix of another amount was received for this charge. It enters the balance only after review.';
+  payment.updatedAt = isoNow();
+  post(state, payment, []);
+  const { status } = payment;
+  emit(state, 'charge.unexpected_payment', shownInEvent(payment), { from: status, to: status });
+}
+
+/** What was sent comes back into the balance; what was received is taken out of it, or out of what a dispute holds. */
+function comeBack(state: State, payment: Stored, amountCents: number): void {
+  const { id, kind } = payment;
+  state.returned.set(id, (state.returned.get(id) ?? 0) + amountCents);
+  payment.updatedAt = isoNow();
+  if (kind === 'transfer') {
+    payment.notice = 'The Pix was returned, in whole or in part; the amount is back in the balance.';
+    post(state, payment, [['transfer_returned', amountCents]]);
+    emit(state, 'transfer.returned', shownInEvent(payment), { from: 'completed', to: 'completed' });
+    return;
+  }
+  payment.notice = 'The provider took the received Pix back.';
+  const leftCents = takeHeld(state, payment, amountCents);
+  if (leftCents > 0) post(state, payment, [['debit', -leftCents]]);
+}
+
+function reset(state: State): Answer {
+  const { events } = state;
+  events.length = 0;
+  Object.assign(state, emptyAccount(0));
+  return { status: 201, body: { ownerId: state.ownerId, operationId: state.operations[0]?.id } };
+}
+
+/** A PNG in which there is no code. */
+const onePixel =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGP4DwABAQEAsTj2FAAAAABJRU5ErkJggg==';
 
 function createCharge(state: State, { body, operation, server }: Received): Answer {
   known(body, ['amountCents', 'payerName', 'description', 'requestKey', 'metadata']);
@@ -388,6 +385,7 @@ function createCharge(state: State, { body, operation, server }: Received): Answ
   const payment = newPayment(operation, 'deposit', amountCents, body);
   Object.assign(payment, {
     copyPaste: `00020101021226${payment.id}6304FAKE`,
+    qrCodeBase64: onePixel,
     expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
   });
   state.payments.push(payment);
@@ -459,16 +457,24 @@ function settlePayment(state: State, payment: Stored, status: PaymentStatus): Vi
   const from = payment.status;
   const at = isoNow();
   delete payment.copyPaste;
+  delete payment.qrCodeBase64;
   Object.assign(payment, { status, updatedAt: at });
   if (status === 'paid' || status === 'completed')
     Object.assign(payment, {
       settledAt: at,
       endToEnd: `E${payment.id.replaceAll('-', '').slice(1)}`,
+      providerFeeCents: payment.feeCents,
       netAmountCents: payment.amountCents - (payment.feeCents ?? 0),
       ...(status === 'paid' ? { paidAt: at } : {}),
     });
   if (status === 'cancelled') payment.reasonCode = 'recipient_refused';
+  if (status === 'failed')
+    Object.assign(payment, {
+      reasonCode: 'provider_refused',
+      notice: 'The provider refused or removed this charge. It cannot be paid; create another one.',
+    });
   if (status === 'paid') post(state, payment, [['charge', payment.amountCents]]);
+  if (status === 'completed') post(state, payment, []);
   if (status === 'cancelled')
     post(state, payment, [
       ['transfer_cancelled', payment.amountCents - feeCents],
@@ -476,125 +482,6 @@ function settlePayment(state: State, payment: Stored, status: PaymentStatus): Vi
     ]);
   const type = `${payment.kind === 'deposit' ? 'charge' : 'transfer'}.${status}` as EventType;
   return emit(state, type, shownInEvent(payment), { from, to: status });
-}
-
-/** A movement: the balance, and the lines of the statement that say so. */
-function post(
-  state: State,
-  payment: Stored,
-  movement: readonly (readonly [kind: string, amountCents: number])[],
-): void {
-  const { operationId } = payment;
-  const operation = state.operations.find((each) => each.id === operationId);
-  if (!operation) throw new Error(`there is no operation ${operationId}`);
-  const seq = state.lines.filter((each) => each.operationId === operationId).length + 1;
-  for (const [kind, amountCents] of movement) {
-    operation.balanceCents += amountCents;
-    // A hold belongs to the balance, and to no payment.
-    const of = kind.startsWith('hold') ? null : payment;
-    const line = {
-      id: kind.includes('_fee') ? `${seq}-fee` : String(seq),
-      seq,
-      at: isoNow(),
-      kind,
-      paymentId: of?.id ?? null,
-      amountCents,
-      balanceCents: operation.balanceCents,
-      requestKey: of?.requestKey ?? null,
-      ...(state.texts.get(of?.id ?? '') ?? { description: '', payerName: null }),
-      ...(of?.metadata && { metadata: of.metadata }),
-    };
-    state.lines.push({ operationId, line });
-  }
-}
-
-/** Lines of a period, oldest first, with the balances at its ends. */
-function listStatement(state: State, { query, operation }: Received): Answer {
-  const lines = state.lines
-    .filter(({ operationId }) => operationId === operation.id)
-    .map(({ line }) => ({
-      ...line,
-      endToEnd: state.payments.find(({ id }) => id === line.paymentId)?.endToEnd ?? null,
-    }));
-  const [from, to] = [boundOf(query.get('from'), 0), boundOf(query.get('to'), dayMs)];
-  const before = lines.filter(({ at }) => from !== null && Date.parse(at) < from);
-  const fits = lines.slice(before.length).filter(({ at }) => to === null || Date.parse(at) < to);
-  const first = fits[0] ?? lines[before.length];
-  const openingBalanceCents = first ? first.balanceCents - first.amountCents : operation.balanceCents;
-  const closingBalanceCents = fits.at(-1)?.balanceCents ?? openingBalanceCents;
-  const { items, ...rest } = pageOf(fits, query);
-  return { status: 200, body: { lines: items, openingBalanceCents, closingBalanceCents, ...rest } };
-}
-
-const dayMs = 86_400_000;
-
-/** A time, or a day of São Paulo from its beginning, and `addMs` later. */
-function boundOf(text: string | null, addMs: number): number | null {
-  if (text === null) return null;
-  return /^\d{4}-\d\d-\d\d$/.test(text) ? Date.parse(`${text}T00:00:00-03:00`) + addMs : Date.parse(text);
-}
-
-function openDispute(state: State, payment: Stored, amountCents = payment.amountCents): VintemEvent {
-  if (payment.status !== 'paid') throw new Error(`the charge is ${payment.status}`);
-  const operation = state.operations.find(({ id }) => id === payment.operationId);
-  const heldCents = Math.min(amountCents, operation?.balanceCents ?? 0);
-  if (heldCents > 0) post(state, payment, [['hold', -heldCents]]);
-  const at = isoNow();
-  const dispute: Dispute = {
-    id: crypto.randomUUID(),
-    paymentId: payment.id,
-    operationId: payment.operationId,
-    status: 'open',
-    amountCents,
-    heldCents,
-    debitedCents: 0,
-    endToEnd: payment.endToEnd ?? '',
-    reason: 'golpe',
-    openedAt: at,
-    deadlineAt: new Date(Date.now() + 3 * dayMs).toISOString(),
-    endedAt: null,
-    createdAt: at,
-    updatedAt: at,
-  };
-  state.disputes.push(dispute);
-  return emit(state, 'dispute.opened', dispute, { from: null, to: 'open' });
-}
-
-const movesOf = {
-  defend: 'defending',
-  accept: 'accepted',
-  reject: 'rejected',
-  cancel: 'cancelled',
-} as const;
-
-/** An accepted dispute keeps its hold until the provider takes the money; a rejected or cancelled one holds nothing more. */
-function moveDispute(state: State, { ids: [disputeId, act], operation }: Received): Answer {
-  const dispute = disputeOf(state, operation, disputeId);
-  const from = dispute.status;
-  const status = movesOf[act as keyof typeof movesOf];
-  if (status === 'rejected' || status === 'cancelled') {
-    if (dispute.heldCents > 0)
-      post(state, found(state, dispute.paymentId, 'deposit'), [['hold_released', dispute.heldCents]]);
-    dispute.heldCents = 0;
-  }
-  const at = isoNow();
-  Object.assign(dispute, { status, updatedAt: at, endedAt: status === 'defending' ? null : at });
-  if (from !== status) emit(state, `dispute.${status}`, dispute, { from, to: status });
-  return { status: 200, body: { ok: true } };
-}
-
-function disputeOf(state: State, { id: operationId }: Operation, disputeId: string | undefined): Dispute {
-  const own = state.disputes.filter((each) => each.operationId === operationId);
-  return one(own, disputeId, 'dispute_not_found');
-}
-
-function listDisputes(state: State, { query, operation }: Received): Answer {
-  const statuses = query.get('status')?.split(',');
-  const fits = state.disputes.filter(
-    ({ operationId, status }) => operationId === operation.id && (!statuses || statuses.includes(status)),
-  );
-  const { items, ...rest } = pageOf(fits.reverse(), query);
-  return { status: 200, body: { disputes: items, ...rest } };
 }
 
 function newDraft(state: State, { amountCents }: { amountCents: number }): { id: string; code: string } {
@@ -660,20 +547,20 @@ function cancelDraft(state: State, received: Received): Answer {
   return { status: 200, body: payment };
 }
 
-const clockOf = ({ clock: { started, aheadMs } }: State): TestClock => ({
-  now: new Date(Date.now() + aheadMs).toISOString(),
-  started,
-  status: 'ready',
-  to: null,
+const clockOf = (state: State): TestClock => ({
+  now: new Date(accountNow(state)).toISOString(),
+  started: state.clock.started,
+  status: state.clock.to === null ? 'ready' : 'advancing',
+  to: state.clock.to,
 });
 
-/** What falls due on the way is carried out at once; the answer says that it is under way, as the service's does. */
+/** Drafts and charges end at once; it is there when the deliveries that fall due on the way were tried. */
 function advanceClock(state: State, { body, server }: Received): Answer {
-  const to = Date.parse(textOf(body, 'to', 1, 64));
-  if (Number.isNaN(to)) throw invalid('to', 'not_a_time');
+  const to = timeOf(body, 'to');
   const { aheadMs: before } = state.clock;
   const aheadMs = to - Date.now();
   if (aheadMs <= before || aheadMs > 731 * dayMs) throw invalid('to', 'not_ahead_of_test_clock');
+  if (state.clock.to !== null) throw new Refusal(400, 'test_clock_advancing');
   const byMs = aheadMs - before;
   for (const [paymentId, draft] of state.codes) {
     draft.expiresAt -= byMs;
@@ -686,8 +573,11 @@ function advanceClock(state: State, { body, server }: Received): Answer {
     if (leftMs <= 0) server.expire(id);
   }
   state.moves.push({ at: Date.now(), aheadMs });
-  state.clock = { started: true, aheadMs };
-  return { status: 200, body: { ...clockOf(state), status: 'advancing', to: new Date(to).toISOString() } };
+  state.clock = { started: true, aheadMs, to: new Date(to).toISOString() };
+  deliverDue(state, server.receive).then(() => {
+    state.clock.to = null;
+  });
+  return { status: 200, body: clockOf(state) };
 }
 
 const aheadAt = ({ moves }: State, at: string): number =>
@@ -710,7 +600,7 @@ function listPayments(state: State, { query, operation }: Received): Answer {
   const { items, ...rest } = pageOf(fits.reverse(), query);
   return {
     status: 200,
-    body: { payments: items.map(({ copyPaste, ...payment }) => shown(payment)), ...rest },
+    body: { payments: items.map(({ copyPaste, qrCodeBase64, ...payment }) => shown(payment)), ...rest },
   };
 }
 
@@ -729,23 +619,15 @@ const inTime = (query: URLSearchParams, at: string): boolean =>
   (!query.has('createdFrom') || Date.parse(at) >= Date.parse(String(query.get('createdFrom')))) &&
   (!query.has('createdTo') || Date.parse(at) < Date.parse(String(query.get('createdTo'))));
 
-/** A cursor is the id of the last entry before the page, with the filters that it is for. */
-function pageOf<Item extends { id: string }>(all: Item[], query: URLSearchParams) {
-  const limit = Number(query.get('limit') ?? 100);
-  const filter = [...query].filter(([name]) => name !== 'cursor' && name !== 'limit').join('&');
-  const cursor = query.get('cursor');
-  const places = all.map((item) => btoa(`${item.id} ${filter}`));
-  const after = cursor === null ? -1 : places.indexOf(cursor);
-  if (cursor !== null && after < 0) throw new Refusal(400, 'invalid_cursor');
-  const items = all.slice(after + 1, after + 1 + limit);
-  const hasMore = after + 1 + limit < all.length;
-  return { items, hasMore, nextCursor: hasMore ? (places[after + limit] ?? null) : null };
-}
+/** What the test clock was moved since the charge was paid counts as time, too. */
+const refundWindowMs = 90 * dayMs;
 
 function createRefund(state: State, { ids, body, operation }: Received): Answer {
-  const payment = state.payments.find((one) => one.id === ids[0] && one.operationId === operation.id);
-  if (!payment) throw new Refusal(404, 'payment_not_found');
+  const payment = paymentOf(state, { ids, operation });
   if (payment.status !== 'paid') throw new Refusal(400, 'payment_not_refundable');
+  const paidAt = payment.paidAt ?? payment.createdAt;
+  if (accountNow(state) - aheadAt(state, paidAt) > Date.parse(paidAt) + refundWindowMs)
+    throw new Refusal(400, 'refund_window_closed');
   const before = state.refunds.filter(
     ({ paymentId, status }) => paymentId === payment.id && status !== 'failed',
   );
@@ -756,20 +638,41 @@ function createRefund(state: State, { ids, body, operation }: Received): Answer 
   if (operation.balanceCents < amountCents) throw new Refusal(400, 'insufficient_balance');
   post(state, payment, [['refund', -amountCents]]);
   const at = isoNow();
-  const times = { createdAt: at, updatedAt: at, settledAt: at };
   const refund: Refund = {
     id: crypto.randomUUID(),
     paymentId: payment.id,
     operationId: operation.id,
     amountCents,
-    status: 'completed',
+    status: 'pending',
     reason: 'requested',
     description: typeof body.description === 'string' ? body.description : '',
-    requestKey: String(body.requestKey),
-    ...times,
+    requestKey: keyOf(body),
+    createdAt: at,
+    updatedAt: at,
+    settledAt: null,
   };
   state.refunds.push(refund);
-  return { status: 201, body: refund };
+  const pending = { ...refund };
+  const endToEnd = `D${refund.id.replaceAll('-', '').slice(1)}`;
+  Object.assign(refund, { status: 'completed', settledAt: at, endToEnd });
+  post(state, payment, []);
+  payment.refundedCents = (payment.refundedCents ?? 0) + amountCents;
+  emit(state, 'refund.completed', refund, { from: 'pending', to: 'completed' });
+  emit(state, 'charge.refunded', shownInEvent(payment), { from: 'paid', to: 'paid' });
+  return { status: 201, body: pending, again: () => refund };
+}
+
+function listOperations({ ownerId, operations }: State): Answer {
+  const there = operations.filter(({ deleted }) => !deleted).map(shownOperation);
+  return { status: 200, body: { ownerId, limit: 10, operations: there } };
+}
+
+function renameOperation(state: State, { ids, body }: Received): Answer {
+  const there = state.operations.filter(({ deleted }) => !deleted);
+  const operation = one(there, ids[0], 'operation_not_found');
+  operation.name = textOf(body, 'name', 2, 64);
+  emit(state, 'operation.updated', { ...shownOperation(operation), operationId: operation.id });
+  return { status: 200, body: shownOperation(operation) };
 }
 
 function createOperation(state: State, { body }: Received): Answer {
@@ -794,31 +697,6 @@ function deleteOperation(state: State, { ids }: Received): Answer {
   if (gone.isDefault && others[0]) others[0].isDefault = true;
   emit(state, 'operation.deleted', { ...shownOperation(gone), operationId: gone.id });
   return { status: 200, body: { ok: true } };
-}
-
-function createWebhook(state: State, { body }: Received): Answer {
-  const url = textOf(body, 'url', 1, 2048);
-  if (!Array.isArray(body.events)) throw invalid('events', 'required');
-  if (state.webhooks.length >= 10) throw new Refusal(400, 'webhook_limit_reached');
-  const at = isoNow();
-  const webhook: Webhook = {
-    id: crypto.randomUUID(),
-    url,
-    events: body.events as string[],
-    description: (body.description as string | undefined) ?? null,
-    operationIds: (body.operationIds as string[] | undefined) ?? null,
-    enabled: true,
-    status: 'active',
-    disabledReason: null,
-    disabledAt: null,
-    secretHint: 'whsec_…',
-    schemaVersion: 1,
-    createdAt: at,
-    updatedAt: at,
-  };
-  state.webhooks.push(webhook);
-  // The secret is shown once, not to a repeat.
-  return { status: 201, body: { ...webhook, secret: makeSecret() }, again: () => webhook };
 }
 
 function summary(state: State, operation: Operation) {
@@ -878,61 +756,17 @@ function stream(state: State, request: Request): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } });
 }
 
-function emit(state: State, type: EventType, data: object, change?: object): VintemEvent {
-  const { id, timestamp, schemaVersion, livemode } = sampleEvent(type);
-  const event = { id, type, timestamp, schemaVersion, livemode, ...(change ? { change } : {}), data };
-  // A copy: a later change of the payment must not change the event.
-  state.events.push(JSON.parse(JSON.stringify(event)) as VintemEvent);
-  for (const listener of state.listeners) listener();
-  return state.events.at(-1) as VintemEvent;
-}
-
 const keyOf = ({ requestKey }: Record<string, unknown>): string => String(requestKey).toLowerCase();
 /** In a list. */
 const shown = ({ requestKey, ...payment }: Partial<Stored>): object => payment;
 const shownInEvent = ({ copyPaste, qrCodeBase64, ...payment }: Stored): object => payment;
 const shownOperation = ({ deleted, ...operation }: Operation & { deleted: boolean }): Operation => operation;
 
-function newOperation(name: string, isDefault: boolean): Operation {
-  const at = isoNow();
-  return { id: crypto.randomUUID(), name, isDefault, balanceCents: 0, balanceUpdatedAt: at, createdAt: at };
-}
-
-function found(state: State, id: string, kind: Payment['kind']): Stored {
-  const payment = state.payments.find((one) => one.id === id && one.kind === kind);
-  if (!payment) throw new Error(`there is no ${kind} ${id}`);
-  return payment;
-}
-
-function one<Item extends { id: string }>(all: Item[], id: string | undefined, code: string): Item {
-  const item = all.find((each) => each.id === id);
-  if (!item) throw new Refusal(404, code);
-  return item;
-}
-
-const invalid = (field: string, code: string): Refusal =>
-  new Refusal(400, 'validation_failed', { message: [`${field}: ${code}`], details: [{ field, code }] });
-
-function known(body: Record<string, unknown>, names: string[]): void {
-  for (const name of Object.keys(body)) if (!names.includes(name)) throw invalid(name, 'unknown_property');
-}
-
-function amountOf({ amountCents }: Record<string, unknown>, min: number, max: number): number {
-  if (!Number.isInteger(amountCents)) throw invalid('amountCents', 'not_an_integer');
-  if (Number(amountCents) < min || Number(amountCents) > max) throw invalid('amountCents', 'out_of_range');
-  return Number(amountCents);
-}
-
-function textOf(body: Record<string, unknown>, name: string, min: number, max: number): string {
-  const text = body[name];
-  if (typeof text !== 'string') throw invalid(name, text === undefined ? 'required' : 'not_a_string');
-  if ([...text].length < min || [...text].length > max) throw invalid(name, 'out_of_length');
-  return text;
-}
-
-function answerOf(answer: Answer | Refusal): Response {
+function answerOf(answer: Answer | FileAnswer | Refusal): Response {
   const requestId = `req_${crypto.randomUUID().replaceAll('-', '')}`;
   const headers = { 'content-type': 'application/json', 'x-request-id': requestId };
+  if ('content' in answer)
+    return new Response(answer.content, { headers: { ...headers, 'content-type': answer.type } });
   const { status } = answer;
   if (!(answer instanceof Refusal)) return new Response(JSON.stringify(answer.body), { status, headers });
   const { code, more } = answer;

@@ -15,6 +15,8 @@ export interface Call extends CallOptions {
   path: string;
   query?: Record<string, string | number | boolean | undefined>;
   body?: object;
+  /** In the place of `body`: a file, whose type is the content type. The same contents again make nothing new, so it may be repeated. */
+  file?: { type: string; contents: Blob | Uint8Array<ArrayBuffer> };
   /** The creation's key: with it a POST may be repeated. */
   requestKey?: string;
   /** Whether a 2xx body is an answer to this call; what is not counts as no answer. */
@@ -61,9 +63,13 @@ type Read<Answer> = (response: Response) => Promise<Answer>;
 
 async function request<Answer>(connection: Connection, call: Call, read: Read<Answer>): Promise<Answer> {
   // Once, so that every repeat carries the same bytes.
-  const body = call.body === undefined ? undefined : JSON.stringify(call.body);
+  const body = call.file?.contents ?? (call.body === undefined ? undefined : JSON.stringify(call.body));
   // A PATCH, a rotation or a replay without a key might happen twice, or undo what came between: only refusals repeat it.
-  const repeatable = call.method === 'GET' || call.method === 'DELETE' || call.requestKey !== undefined;
+  const repeatable =
+    call.method === 'GET' ||
+    call.method === 'DELETE' ||
+    call.requestKey !== undefined ||
+    call.file !== undefined;
   let unanswered = false;
   for (let attempt = 0; ; attempt++) {
     let failure: VintemError;
@@ -101,7 +107,7 @@ async function request<Answer>(connection: Connection, call: Call, read: Read<An
 async function attemptOnce<Answer>(
   connection: Connection,
   call: Call,
-  body: string | undefined,
+  body: string | Blob | Uint8Array<ArrayBuffer> | undefined,
   read: Read<Answer>,
 ): Promise<Answer> {
   const { signal, timeoutMs = connection.timeoutMs } = call;
@@ -117,7 +123,7 @@ async function attemptOnce<Answer>(
   try {
     const response = await connection.fetch(urlOf(connection, call), {
       method: call.method,
-      headers: headersOf(connection, call, body),
+      headers: headersOf(connection, call),
       ...(body === undefined ? {} : { body }),
       // A redirect would carry the API key and the payment to another address.
       redirect: 'manual',
@@ -129,12 +135,15 @@ async function attemptOnce<Answer>(
     if (error instanceof VintemError) throw error;
     if (signal?.aborted) throw aborted(signal);
     if (timedOut) throw new VintemError('timeout', `no answer within ${timeoutMs} ms`, { cause: error });
-    throw new VintemError('network_error', 'the connection failed', { cause: error });
+    throw lost(connection, { cause: error });
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener('abort', abort);
   }
 }
+
+const lost = ({ baseUrl }: Connection, facts: { retryable?: boolean; cause: unknown }): VintemError =>
+  new VintemError('network_error', `the connection to ${new URL(baseUrl).host} failed`, facts);
 
 async function readJson<Answer>(response: Response, { fits }: Call): Promise<Answer> {
   const body = parsed(await response.text());
@@ -179,7 +188,7 @@ async function open(
   let response: Response;
   try {
     response = await connection.fetch(urlOf(connection, call), {
-      headers: { ...headersOf(connection, call, undefined), ...headers },
+      headers: { ...headersOf(connection, call), ...headers },
       redirect: 'manual',
       signal,
     });
@@ -187,7 +196,7 @@ async function open(
     throw refusalOf(response, parsed(await response.text()));
   } catch (error) {
     if (error instanceof VintemError) throw error;
-    throw new VintemError('network_error', 'the connection failed', { retryable: true, cause: error });
+    throw lost(connection, { retryable: true, cause: error });
   }
 }
 
@@ -197,12 +206,13 @@ function urlOf({ baseUrl }: Connection, { path, query = {} }: Call): string {
   return baseUrl + path + (given.length > 0 ? `?${search}` : '');
 }
 
-function headersOf(connection: Connection, call: Call, body: string | undefined): Record<string, string> {
+function headersOf(connection: Connection, call: Call): Record<string, string> {
   const operation = call.operation ?? connection.operation;
+  const type = call.file?.type ?? (call.body === undefined ? undefined : 'application/json');
   return {
     authorization: `Bearer ${connection.apiKey}`,
     accept: 'application/json',
-    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    ...(type === undefined ? {} : { 'content-type': type }),
     ...(operation === undefined ? {} : { 'x-service-operation': operation }),
   };
 }

@@ -78,6 +78,17 @@ export type Dispute = Schemas['Dispute'];
 export type DisputeStatus = Dispute['status'];
 /** The merchant's answer to a dispute; the provider takes one. */
 export type Defence = Schemas['Defence'];
+/** A file that is kept for the defence of a dispute; its size in bytes. */
+export type DisputeFile = Schemas['DisputeFile'];
+/** A file as it is given: up to 10 MiB. */
+export interface NewDisputeFile {
+  /** Without a path. */
+  name: string;
+  type: DisputeFile['type'];
+  contents: Blob | Uint8Array<ArrayBuffer>;
+}
+/** A text, files that were given before, or both: what the provider takes. */
+export type NewDefence = Schemas['PostDisputesByIdDefenceBody'];
 /** What a dispute was answered, and what a defence may contain at this moment. */
 export type DefenceOfDispute = Schemas['GetDisputesByIdDefenceAnswer'];
 export interface DisputeFilter {

@@ -11,12 +11,15 @@ import type {
   Delivery,
   DeliveryFilter,
   Dispute,
+  DisputeFile,
   DisputeFilter,
   EndpointChanges,
   EventFilter,
   EventType,
   FollowedEvent,
   NewCharge,
+  NewDefence,
+  NewDisputeFile,
   NewEndpoint,
   NewOperation,
   NewRefund,
@@ -406,13 +409,14 @@ class Disputes {
   }
 
   /**
-   * What a dispute was answered (`defence`), and what a defence may contain at this moment (`offer`); each is null where there is none.
+   * What a dispute was answered (`defence`), what a defence may contain at this moment (`offer`), each null where there is none, and the
+   * files that go out with no defence.
    *
    * @throws VintemError `dispute_not_found`
    *
    * @example
-   * const { offer, defence } = await vintem.disputes.defence(disputeId);
-   * console.log(offer?.textMost, defence?.status, defence?.reasonCode);
+   * const { offer, files, defence } = await vintem.disputes.defence(disputeId);
+   * console.log(offer?.textMost, offer?.files?.types, files.length, defence?.status, defence?.reasonCode);
    */
   defence(id: string, options: CallOptions = {}): Promise<DefenceOfDispute> {
     return this.#transport.request({ method: 'GET', path: `/disputes/${segment(id)}/defence`, ...options });
@@ -420,18 +424,57 @@ class Disputes {
 
   /**
    * Answers a dispute, before its `deadlineAt`. Needs the permission `disputes`. The provider takes one defence, which cannot be changed;
-   * the same text again is the same defence. The answer is `pending`: `disputes.defence` tells when the provider has it.
+   * the same text and files again are the same defence. The answer is `pending`: `disputes.defence` tells when the provider has it.
    *
    * @throws VintemError `dispute_not_found`, `dispute_defended`, `dispute_ended`, `defence_window_closed`, `defence_too_long`,
-   * `not_offered_by_provider`
+   * `file_not_found`, `not_offered_by_provider`
    *
    * @example
    * const defence = await vintem.disputes.defend(disputeId, { text: 'Entregue em 20/11, com assinatura do cliente.' });
    * console.log(defence.status);
    */
-  defend(id: string, defence: { text: string }, options: CallOptions = {}): Promise<Defence> {
+  defend(id: string, defence: NewDefence, options: CallOptions = {}): Promise<Defence> {
     const path = `/disputes/${segment(id)}/defence`;
     return this.#transport.request({ method: 'POST', path, body: defence, ...options });
+  }
+
+  /**
+   * Gives a file for the defence of a dispute, where the provider takes files (`offer.files`). Needs the permission `disputes`. It goes out
+   * when `disputes.defend` names it in `fileIds`. The same contents again are the same file.
+   *
+   * @throws VintemError `dispute_not_found`, `not_offered_by_provider`, `dispute_defended`, `dispute_ended`, `defence_window_closed`,
+   * `file_not_accepted`, `unsupported_media_type`, `body_too_large`, `file_limit_reached`, `file_storage_full`
+   *
+   * @example
+   * const file = await vintem.disputes.addFile(disputeId, { name: 'recibo.pdf', type: 'application/pdf', contents: receipt });
+   * console.log(file.id, file.sha256);
+   */
+  addFile(
+    id: string,
+    { name, type, contents }: NewDisputeFile,
+    options: CallOptions = {},
+  ): Promise<DisputeFile> {
+    const path = `/disputes/${segment(id)}/files`;
+    return this.#transport.request({
+      method: 'POST',
+      path,
+      query: { name },
+      file: { type, contents },
+      ...options,
+    });
+  }
+
+  /**
+   * Takes a file away that goes out with no defence. Needs the permission `disputes`.
+   *
+   * @throws VintemError `dispute_not_found`, `file_not_found`, `dispute_defended`
+   *
+   * @example
+   * await vintem.disputes.removeFile(disputeId, fileId);
+   */
+  async removeFile(id: string, fileId: string, options: CallOptions = {}): Promise<void> {
+    const path = `/disputes/${segment(id)}/files/${segment(fileId)}`;
+    await this.#transport.request({ method: 'DELETE', path, ...options });
   }
 }
 

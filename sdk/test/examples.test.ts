@@ -3,6 +3,7 @@ import { newDraft } from '@vintem/testkit/draft.ts';
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Provider } from '../../server/src/provider/provider.ts';
 import { disputeActs } from '../../server/src/test-mode/simulate.ts';
 import * as sdk from '../src/index.ts';
 import * as testing from '../src/testing.ts';
@@ -79,6 +80,10 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
     ? (await vintem.refunds.create(paidCharge?.id ?? '', { amountCents: 1 })).id
     : '';
   const disputeId = code.includes('disputeId') ? await disputeOf(vintem, paidCharge?.id ?? '') : '';
+  const receipt = new Blob([`%PDF-1.7 ${crypto.randomUUID()}`]);
+  const recibo = { name: 'recibo.pdf', type: 'application/pdf', contents: receipt } as const;
+  if (/addFile|fileId/.test(code)) takeFiles();
+  const fileId = code.includes('fileId)') ? (await vintem.disputes.addFile(disputeId, recibo)).id : '';
   const draftId = code.includes('draftId') ? await newDraft(service, merchant) : '';
   const running: unknown[] = [];
   return {
@@ -90,6 +95,8 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
     paidCharge,
     refundId,
     disputeId,
+    receipt,
+    fileId,
     draftId,
     eventId,
     endpointId,
@@ -110,10 +117,21 @@ async function surroundings(code: string, vintem: sdk.Vintem, apiKey: string, ba
   };
 }
 
+/** The simulator's protocol takes a text alone. */
+function takeFiles(): void {
+  const providers = service.runtime.providers as Map<string, Provider>;
+  const provider = providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  const files = { most: 5, mostBytes: 10_485_760, types: ['application/pdf'] } as const;
+  const defence = { textMost: 1_000, files, timeoutMs: 5_000 };
+  providers.set('simulator', { ...provider, capabilities: { ...provider.capabilities, defence } });
+}
+
 async function disputeOf(vintem: sdk.Vintem, paymentId: string): Promise<string> {
-  await vintem.testMode.dispute(paymentId, { amountCents: 1 });
   const newest = async () => (await vintem.disputes.list().pages().next()).value?.items[0]?.id;
-  await until(async () => (await newest()) !== undefined);
+  const before = await newest();
+  await vintem.testMode.dispute(paymentId, { amountCents: 1 });
+  await until(async () => (await newest()) !== before);
   return (await newest()) ?? '';
 }
 

@@ -1,8 +1,9 @@
 import { newDraft } from '@vintem/testkit/draft.ts';
 import { mailsTo } from '@vintem/testkit/panel.ts';
+import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Vintem, VintemError } from '../src/index.ts';
+import { type Delivery, Vintem, VintemError, verifyWebhook } from '../src/index.ts';
 import { createFakeServer } from '../src/testing.ts';
 
 /** The fake server beside the real one: the same calls, with the same answers and refusals. */
@@ -12,12 +13,23 @@ interface Side {
   pay(id: string): Promise<unknown>;
   /** A person begins a transfer of R$ 10. */
   draft(): Promise<{ id: string; code: string }>;
+  shop: Shop;
+}
+/** What stands at an endpoint's address. */
+interface Shop {
+  url: string;
+  got: { text: string; headers: Record<string, string | string[] | undefined> }[];
+  answer(status: number): void;
 }
 let service: Service;
+const receivers: Receiver[] = [];
 const sides: Record<string, () => Promise<Side>> = {
   'the service': async () => {
     const shop = await service.newMerchant();
+    const receiver = await openReceiver();
+    receivers.push(receiver);
     return {
+      shop: receiver,
       vintem: new Vintem({ apiKey: shop.key, baseUrl: service.url }),
       draft: async () => {
         const before = (await mailsTo(service, 'ana@empresa.example')).length;
@@ -31,7 +43,20 @@ const sides: Record<string, () => Promise<Side>> = {
   },
   'the fake server': async () => {
     const fake = createFakeServer();
+    let status = 200;
+    const shop: Shop = {
+      url: 'http://127.0.0.1:4000/hook',
+      got: [],
+      answer: (given) => {
+        status = given;
+      },
+    };
+    fake.receive = async (request) => {
+      shop.got.push({ text: await request.text(), headers: Object.fromEntries(request.headers) });
+      return new Response('noted', { status });
+    };
     return {
+      shop,
       vintem: new Vintem(fake),
       pay: async (id) => fake.pay(id),
       draft: async () => fake.draft({ amountCents: 1000, pixKey: to.pixKey }),
@@ -39,9 +64,12 @@ const sides: Record<string, () => Promise<Side>> = {
   },
 };
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ env: { WEBHOOK_ALLOW_INSECURE_LOCAL: 'true' } });
 });
-afterAll(() => service?.close());
+afterAll(async () => {
+  await Promise.all(receivers.map((receiver) => receiver.stop()));
+  await service?.close();
+});
 
 const sideOf = (name: string) => (sides[name] as () => Promise<Side>)();
 const refusalOf = (work: Promise<unknown>): Promise<string> =>
@@ -182,7 +210,7 @@ async function tell({ vintem, pay, draft }: Side): Promise<{ said: unknown[]; sh
   said.push(saw(await vintem.payments.get(first.id)).status);
   const wrong = first.code === '000000' ? '000001' : '000000';
   said.push(await refusalOf(vintem.transfers.confirm(first.id, { code: wrong })));
-  // Under way or completed already, as the provider likes; what it charges for it the fake one does not tell.
+  // Under way or completed already, as the provider likes.
   const confirmed = await vintem.transfers.confirm(first.id, { code: first.code });
   said.push((await vintem.payments.waitFor(confirmed.id)).status);
   said.push(await refusalOf(vintem.transfers.confirm(first.id, { code: first.code })));
@@ -227,6 +255,10 @@ async function tell({ vintem, pay, draft }: Side): Promise<{ said: unknown[]; sh
   saw(await vintem.testMode.advance(new Date(Date.now() + 3 * 86_400_000)));
   await until(async () => (await vintem.testMode.clock()).status === 'ready', 240_000);
   said.push((await vintem.payments.get(open.id)).status, (await vintem.payments.get(lapses.id)).reasonCode);
+  said.push(await refusalOf(vintem.refunds.create(charge.id, { amountCents: 1 })));
+  await vintem.testMode.advance(new Date(Date.now() + 91 * 86_400_000));
+  await until(async () => (await vintem.testMode.clock()).status === 'ready', 240_000);
+  said.push(await refusalOf(vintem.refunds.create(charge.id, { amountCents: 1 })));
   return { said, shapes };
 }
 
@@ -234,6 +266,253 @@ test('statement, drafts, disputes and test clock are told alike by both', { time
   const [real, fake] = [await tell(await sideOf('the service')), await tell(await sideOf('the fake server'))];
   expect(fake.said).toEqual(real.said);
   expect(fake.shapes).toEqual(real.shapes);
+});
+
+/** A paid charge and a completed transfer, as every story needs them. */
+async function begin({ vintem, pay }: Side) {
+  const charge = await vintem.charges.create({
+    amountCents: 9000,
+    payerName: 'Maria',
+    description: 'Pão, 2×',
+  });
+  await pay(charge.id);
+  await vintem.payments.waitFor(charge.id);
+  const transfer = await vintem.transfers.create({ amountCents: 2000, ...to, description: 'Farinha & sal' });
+  await vintem.payments.waitFor(transfer.id);
+  return { charge, transfer };
+}
+
+/** Refunds, what comes back, a defence, the files of the statement, and a fresh start. */
+async function tellOfMoney(side: Side): Promise<{ said: unknown[]; shapes: unknown[] }> {
+  const { vintem } = side;
+  const said: unknown[] = [];
+  const shapes: unknown[] = [];
+  const saw = <Value>(value: Value): Value => {
+    shapes.push(shapeOf(value));
+    return value;
+  };
+  const balance = async () => (await vintem.account.get()).balanceCents;
+  const { charge, transfer } = await begin(side);
+
+  const { id: refundId } = await vintem.refunds.create(charge.id, { amountCents: 500, description: 'Troco' });
+  await until(async () => (await vintem.refunds.get(refundId)).status === 'completed');
+  said.push(
+    saw(await vintem.refunds.get(refundId)).reason,
+    saw(await vintem.payments.get(charge.id)).refundedCents,
+  );
+  said.push(await refusalOf(vintem.refunds.create(charge.id, { amountCents: 8501 })));
+  said.push(await refusalOf(vintem.refunds.create(transfer.id)));
+
+  said.push(await refusalOf(vintem.testMode.return(transfer.id, { amountCents: 1976 })));
+  await vintem.testMode.return(transfer.id, { amountCents: 300 });
+  await until(async () => (await vintem.payments.get(transfer.id)).notice !== undefined);
+  said.push(saw(await vintem.payments.get(transfer.id)).notice, await balance());
+  await vintem.testMode.return(charge.id, { amountCents: 200 });
+  await until(async () => (await vintem.payments.get(charge.id)).notice !== undefined);
+  said.push(saw(await vintem.payments.get(charge.id)).notice, await balance());
+  const removed = await vintem.charges.create({ amountCents: 500, payerName: 'Maria' });
+  await vintem.testMode.end(removed.id, 'remove');
+  const gone = saw(await vintem.payments.waitFor(removed.id));
+  said.push(gone.status, gone.reasonCode, gone.notice, await refusalOf(vintem.testMode.return(removed.id)));
+
+  const other = await vintem.charges.create({ amountCents: 700, payerName: 'Maria' });
+  await vintem.testMode.pay(other.id, { amountCents: 600 });
+  await until(async () => (await vintem.payments.get(other.id)).notice !== undefined);
+  const paidOther = saw(await vintem.payments.get(other.id));
+  said.push(paidOther.status, paidOther.notice, await balance());
+
+  await vintem.testMode.dispute(charge.id, { amountCents: 3000 });
+  const opened = async () => (await vintem.disputes.list().pages().next()).value?.items ?? [];
+  await until(async () => (await opened()).length > 0);
+  const [{ id = '' } = {}] = await opened();
+  said.push(saw(await vintem.disputes.defence(id)).offer);
+  const defence = saw(await vintem.disputes.defend(id, { text: 'Entregue em 20/11.' }));
+  said.push(defence.status, (await vintem.disputes.defend(id, { text: 'Entregue em 20/11.' })).text);
+  said.push(await refusalOf(vintem.disputes.defend(id, { text: 'Outro texto.' })));
+  await until(async () => (await vintem.disputes.get(id)).status === 'defending');
+  await until(async () => (await vintem.disputes.defence(id)).defence?.status === 'sent');
+  said.push(saw(await vintem.disputes.defence(id)).offer);
+  await vintem.testMode.moveDispute(id, 'accept');
+  await until(async () => (await vintem.disputes.get(id)).status === 'accepted');
+  await vintem.testMode.return(charge.id, { amountCents: 3000 });
+  await until(async () => (await vintem.disputes.get(id)).debitedCents > 0);
+  const { heldCents, debitedCents } = saw(await vintem.disputes.get(id));
+  said.push(heldCents, debitedCents, await balance());
+
+  for await (const { kind, amountCents, balanceCents } of vintem.account.statement())
+    said.push([kind, amountCents, balanceCents]);
+  const file = async (...[format, form]: Parameters<typeof vintem.account.statementFile>) => {
+    const blob = await vintem.account.statementFile(format, form);
+    // Ids and times are each side's own.
+    const text = (await blob.text())
+      .replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[ED][0-9A-Za-z]{31}\b/g, 'ID')
+      .replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+-03:00|\d{14}\[-3:BRT\]/g, 'TIME')
+      .replaceAll(/<(ACCTID|REFNUM)>\S+/g, '<$1>ID');
+    return [blob.type.split(';')[0], text];
+  };
+  said.push(
+    await file('csv', { from: '2020-01-01' }),
+    await file('csv', { separator: 'semicolon', bom: 'yes' }),
+  );
+  said.push(await file('ofx', { from: '2020-01-01' }));
+  const [type, pdf] = await file('pdf');
+  said.push(
+    type,
+    pdf?.slice(0, 5),
+    await refusalOf(vintem.account.statementFile('csv', { from: 'yesterday' })),
+  );
+
+  // These are written only where an endpoint hears them; the fake server writes them always.
+  const seldom = ['charge.created', 'transfer.created', 'charge.refunded'];
+  const events: string[] = [];
+  for await (const event of vintem.events.list()) {
+    if (seldom.includes(event.type)) continue;
+    saw(event);
+    events.push(`${event.type} ${'change' in event ? JSON.stringify(event.change) : ''}`);
+  }
+  said.push(events);
+
+  const before = (await vintem.operations.list()).ownerId;
+  const fresh = saw(await vintem.testMode.reset());
+  // Every process knows of it within a second.
+  await until(async () => (await vintem.operations.list()).ownerId !== before);
+  const { ownerId, operations } = await vintem.operations.list();
+  said.push(
+    ownerId === fresh.ownerId,
+    operations.map(({ id }) => id === fresh.operationId),
+  );
+  said.push((await vintem.webhooks.list()).webhooks, await balance());
+  said.push(await refusalOf(vintem.payments.get(charge.id)));
+  return { said, shapes };
+}
+
+/** Endpoints, what is sent to them, and what is tried again. */
+async function tellOfWebhooks(side: Side): Promise<{ said: unknown[]; shapes: unknown[] }> {
+  const { vintem, shop } = side;
+  const said: unknown[] = [];
+  const shapes: unknown[] = [];
+  const saw = <Value>(value: Value): Value => {
+    shapes.push(shapeOf(value));
+    return value;
+  };
+  said.push((await vintem.webhooks.eventTypes()).eventTypes);
+  said.push(await refusalOf(vintem.webhooks.create({ url: 'ftp://loja.example', events: ['*'] })));
+  const { id, secret = '' } = saw(
+    await vintem.webhooks.create({ url: shop.url, events: ['charge.paid', 'transfer.completed'] }),
+  );
+  await begin(side);
+  const all = async (): Promise<Delivery[]> => {
+    const found: Delivery[] = [];
+    for await (const delivery of vintem.webhooks.deliveries(id)) found.push(delivery);
+    return found;
+  };
+  const settled = (count: number, status: string) =>
+    until(async () => (await all()).filter((one) => one.status === status).length === count, 60_000);
+  await settled(2, 'delivered');
+  const [second] = saw(await all());
+  said.push(
+    (await all()).map(({ type, attempts }) => [type, attempts.map(({ n, statusCode }) => [n, statusCode])]),
+  );
+  said.push(shop.got.map(({ text, headers }) => verifyWebhook(text, headers, [secret]).type));
+  said.push(shop.got.map(({ headers }) => headers['x-webhook-attempt']));
+
+  const both = await vintem.webhooks.rotateSecret(id, { overlapHours: 1 });
+  said.push(await refusalOf(vintem.webhooks.rotateSecret(id)));
+  await vintem.webhooks.retryDelivery(id, second?.id ?? '');
+  await until(async () => shop.got.length === 3);
+  const again = shop.got[2];
+  for (const one of [secret, both.secret])
+    said.push(verifyWebhook(again?.text ?? '', again?.headers ?? {}, [one]).type);
+  said.push(again?.headers['webhook-id'] === second?.eventId, again?.headers['x-webhook-attempt']);
+
+  shop.answer(500);
+  const { deliveryId } = await vintem.webhooks.test(id, { type: 'transfer.cancelled' });
+  await until(async () => (await vintem.webhooks.delivery(id, deliveryId)).status === 'failed');
+  const failed = saw(await vintem.webhooks.delivery(id, deliveryId));
+  said.push([
+    failed.type,
+    failed.attempts.map(({ statusCode, responseSnippet }) => [statusCode, responseSnippet]),
+  ]);
+  said.push(await refusalOf(vintem.webhooks.delivery(id, crypto.randomUUID())));
+
+  const off = saw(await vintem.webhooks.update(id, { enabled: false }));
+  said.push([off.status, off.disabledReason], await refusalOf(vintem.webhooks.test(id)));
+  const from = new Date(Date.now() - 3_600_000).toISOString();
+  said.push(await refusalOf(vintem.webhooks.replay(id, { from })));
+  await begin(side);
+  await settled(2, 'skipped');
+  shop.answer(200);
+  await vintem.webhooks.update(id, { enabled: true, events: ['charge.paid'] });
+  said.push((await vintem.webhooks.replay(id, { from })).scheduled);
+  await settled(4, 'delivered');
+  said.push(
+    (await vintem.webhooks.replay(id, { from, onlyFailed: false, types: ['charge.paid'] })).scheduled,
+  );
+  await until(async () => shop.got.length === 8);
+  said.push(await refusalOf(vintem.webhooks.replay(id, { from: '2020-01-01T00:00:00Z' })));
+
+  // Three days of attempts within one move of the clock, and an endpoint that is gone.
+  await settled(4, 'delivered');
+  await vintem.testMode.startClock();
+  shop.answer(503);
+  const heard = shop.got.length;
+  const charge = await vintem.charges.create({ amountCents: 500, payerName: 'Maria' });
+  await side.pay(charge.id);
+  await until(
+    async () => (await all())[0]?.status === 'pending' && ((await all())[0]?.attempts.length ?? 0) > 0,
+  );
+  await vintem.testMode.advance(new Date(Date.now() + 5 * 86_400_000));
+  await until(async () => (await vintem.testMode.clock()).status === 'ready', 240_000);
+  const [tried] = await all();
+  said.push([
+    tried?.status,
+    tried?.attempts.map(({ n, statusCode }) => [n, statusCode]),
+    shop.got.length - heard,
+  ]);
+  said.push(shop.got.slice(heard).map(({ headers }) => 'x-webhook-test-time' in headers));
+  shop.answer(410);
+  await vintem.webhooks.test(id);
+  await until(async () => (await vintem.webhooks.get(id)).status === 'disabled');
+  said.push((await vintem.webhooks.get(id)).disabledReason);
+  return { said, shapes };
+}
+
+test.each([
+  ['refunds, returns, defences, files and a reset', tellOfMoney],
+  ['endpoints and deliveries', tellOfWebhooks],
+])('%s are told alike by both', { timeout: 500_000 }, async (_name, story) => {
+  const [real, fake] = [
+    await story(await sideOf('the service')),
+    await story(await sideOf('the fake server')),
+  ];
+  expect(fake.said).toEqual(real.said);
+  expect(fake.shapes).toEqual(real.shapes);
+});
+
+test('every call of the API and of test mode is there', async () => {
+  const missing: string[] = [];
+  for (const base of ['public', 'test']) {
+    const document = await fetch(`${service.url}/api/v1/${base}/openapi.json`);
+    const { paths } = (await document.json()) as { paths: Record<string, object> };
+    const calls = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => ['get', 'post', 'patch', 'put', 'delete'].includes(method))
+        .map((method) => [method.toUpperCase(), path] as const),
+    );
+    expect(calls.length).toBeGreaterThan(10);
+    const fake = createFakeServer();
+    for (const [method, path] of calls) {
+      const url = `${fake.baseUrl}/api/v1/${base}${path.replaceAll(/\{\w+\}/g, crypto.randomUUID())}`;
+      const answer = await fake.fetch(url, {
+        method,
+        headers: { authorization: `Bearer ${fake.apiKey}` },
+        ...(method !== 'GET' && { body: '{}' }),
+      });
+      if (path.endsWith('/stream')) await answer.body?.cancel();
+      else if ((await answer.text()).includes('route_not_found')) missing.push(`${method} ${path}`);
+    }
+  }
+  expect(missing).toEqual([]);
 });
 
 test('the faults of the fake server are those of a network', async () => {

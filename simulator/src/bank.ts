@@ -37,6 +37,8 @@ export type Bank = {
   payments: Map<string, Payment>;
   /** By the provider's id, in order of opening. */
   disputes: Map<string, Dispute>;
+  /** Given as evidence, by account and their id. */
+  files: Map<string, StoredFile>;
   paymentList: Payment[];
   /** Every id that was ever seen. */
   payouts: Map<string, Payout>;
@@ -166,8 +168,20 @@ export type Dispute = {
   openedAt: number;
   deadlineAt: number;
   endedAt?: number;
-  /** What the receiver answered: one for each dispute. */
-  defence?: { text: string; at: number };
+  /** What the receiver answered: a text, or files. */
+  defence?: { text?: string; files?: StoredFile[]; at: number };
+};
+/** A file that a client gave, without its contents. */
+export type StoredFile = {
+  id: string;
+  account: string;
+  /** The client's. */
+  correlationID: string;
+  name: string;
+  type: string;
+  sizeBytes: number;
+  sha256: string;
+  at: number;
 };
 export type ReturnForm = Exclude<Behaviour['returnForm'], 'changing'>;
 export type Arrival = { n: number; at: number; request: PayoutRequest };
@@ -195,6 +209,7 @@ export type Entry =
   | ['charge', Charge]
   | ['payment', Payment]
   | ['dispute', Dispute]
+  | ['file', StoredFile]
   | ['payout', Payout]
   | ['arrival', Arrival]
   | ['arrived', number]
@@ -227,6 +242,7 @@ export function emptyBank(): Bank {
     charges: new Map(),
     chargeList: [],
     disputes: new Map(),
+    files: new Map(),
     payments: new Map(),
     paymentList: [],
     payouts: new Map(),
@@ -645,20 +661,50 @@ export function moveDispute(
   return { answer: dispute, writes: [['dispute', dispute]] };
 }
 
-/** The receiver contests what the payer claims, once and in time. */
+/**
+ * The receiver contests what the payer claims, in time: once with a text, with files as often as it likes, each of which is kept once.
+ */
 export function defendDispute(
   bank: Bank,
   world: World,
   dispute: Dispute,
-  text: string,
-): { answer: 'taken' | 'defended' | 'late'; writes: Entry[] } {
+  said: { text: string } | { files: readonly StoredFile[] },
+): Fate<'taken' | 'defended' | 'late' | 'refused'> & { writes: Entry[] } {
   const at = moment(bank, world);
-  if (dispute.defence !== undefined || dispute.status === 'EM_DEFESA')
-    return { answer: 'defended', writes: [] };
-  if (dispute.status !== 'ABERTA' || at > dispute.deadlineAt) return { answer: 'late', writes: [] };
-  dispute.defence = { text, at };
-  dispute.status = 'EM_DEFESA';
-  return { answer: 'taken', writes: [['dispute', dispute]] };
+  const behaviour = bank.behaviour.defence;
+  if (behaviour === 'lose-request') return { fate: 'drop', writes: [] };
+  if (behaviour === 'error-500') return { fate: 'error-500', writes: [] };
+  const isSaid = dispute.defence?.text !== undefined || dispute.status === 'EM_DEFESA';
+  if (isSaid && 'text' in said) return { fate: 'answer', answer: 'defended', writes: [] };
+  const isOpen = dispute.status === 'ABERTA' || dispute.status === 'EM_DEFESA';
+  if (!isOpen || at > dispute.deadlineAt) return { fate: 'answer', answer: 'late', writes: [] };
+  if (behaviour === 'refuse') return { fate: 'answer', answer: 'refused', writes: [] };
+  if ('text' in said) {
+    dispute.defence = { text: said.text, at };
+    dispute.status = 'EM_DEFESA';
+  } else {
+    const there = dispute.defence?.files ?? [];
+    const more = said.files.filter(({ id }) => !there.some((one) => one.id === id));
+    dispute.defence = { ...dispute.defence, files: [...there, ...more], at: dispute.defence?.at ?? at };
+  }
+  const writes: Entry[] = [['dispute', dispute]];
+  if (behaviour === 'lose-answer') return { fate: 'drop', writes };
+  if (behaviour === 'hang') return { fate: 'hang', writes };
+  return { fate: 'answer', answer: 'taken', writes };
+}
+
+/** Keeps a file, once under each of the client's ids. */
+export function storeFile(
+  bank: Bank,
+  world: World,
+  given: Omit<StoredFile, 'id' | 'at'>,
+): { file: StoredFile; isNew: boolean; writes: Entry[] } {
+  const key = `${given.account} ${given.correlationID}`;
+  const there = bank.files.get(key);
+  if (there !== undefined) return { file: there, isNew: false, writes: [] };
+  const file = { ...given, id: hash('sha256', world.letters(32)).slice(0, 24), at: moment(bank, world) };
+  bank.files.set(key, file);
+  return { file, isNew: true, writes: [['file', file]] };
 }
 
 /** The disputes of an account's received Pix. */
@@ -752,8 +798,26 @@ export function settleRefund(
   const { key, endToEnd, returns } = payment;
   return [
     ['payment', payment],
-    ...report(bank, at, { key, kind: 'payment', id: endToEnd, returns: returns.length }),
+    ...report(bank, at, {
+      ...{ key, kind: 'payment', id: endToEnd, returns: returns.length },
+      about: returns.indexOf(refund) + 1,
+    }),
   ];
+}
+
+/** A person has everything that was to tell of a payment or a payout sent again, as a provider's panel can. */
+export function resend(bank: Bank, world: World, of: Payment | Payout): Entry[] {
+  const at = moment(bank, world);
+  const about =
+    'idEnvio' in of
+      ? { key: of.payerKey, kind: 'payout' as const, id: of.idEnvio }
+      : { key: of.key, kind: 'payment' as const, id: of.endToEnd };
+  const isDecided = !('idEnvio' in of) || of.settledAt !== undefined;
+  const told = isDecided ? [{ returns: 0 }] : [];
+  const returned = of.returns.flatMap((one, n) =>
+    one.state === 'pending' ? [] : [{ returns: of.returns.length, about: n + 1 }],
+  );
+  return [...told, ...returned].flatMap((one) => report(bank, at, { ...about, ...one }));
 }
 
 /** Adds a return to what is returned. All of its returns together are at most its amount, and each has an id of its own. */
@@ -849,7 +913,7 @@ export function requestReport(bank: Bank, world: World, asked: Pick<Report, 'day
 function report(
   bank: Bank,
   now: number,
-  about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns'>,
+  about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns' | 'about'>,
 ): Entry[] {
   if (!bank.webhooks.has(about.key)) return [];
   const notification = notify(bank.outbox, bank.behaviour, now, about);
@@ -988,6 +1052,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'dispute':
       bank.disputes.set(entry[1].id, entry[1]);
       break;
+    case 'file':
+      bank.files.set(`${entry[1].account} ${entry[1].correlationID}`, entry[1]);
+      break;
     case 'payout':
       bank.payouts.set(entry[1].idEnvio, entry[1]);
       break;
@@ -1089,6 +1156,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   for (const charge of bank.chargeList) yield ['charge', charge];
   for (const payment of bank.paymentList) yield ['payment', payment];
   for (const dispute of bank.disputes.values()) yield ['dispute', dispute];
+  for (const file of bank.files.values()) yield ['file', file];
   for (const payout of bank.payouts.values()) yield ['payout', payout];
   for (const arrival of bank.arrivals.values()) yield ['arrival', arrival];
   for (const notification of bank.outbox.waiting.values()) yield ['notification', notification];

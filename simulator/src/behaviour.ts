@@ -39,6 +39,7 @@ export const choices = {
     'hang',
     'garbage',
   ],
+  defence: ['take', 'refuse', 'lose-answer', 'lose-request', 'error-500', 'hang'],
   webhook: ['send', 'drop', 'duplicate', 'delay', 'reorder'],
   query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
   returnForm: ['both', 'rtrId', 'id', 'changing'],
@@ -47,10 +48,13 @@ export const choices = {
 export type PayoutBehaviour = (typeof choices.payout)[number];
 export type ChargeBehaviour = (typeof choices.charge)[number];
 export type RefundBehaviour = (typeof choices.refund)[number];
+export type DefenceBehaviour = (typeof choices.defence)[number];
 export type Behaviour = {
   payout: PayoutBehaviour;
   charge: ChargeBehaviour;
   refund: RefundBehaviour;
+  /** What becomes of the answer to a dispute; files that are only stored for it always are. */
+  defence: DefenceBehaviour;
   webhook: (typeof choices.webhook)[number];
   query: (typeof choices.query)[number];
   /** Under which names a return is reported. `changing`: under others in each report. */
@@ -63,6 +67,7 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   payout: 'complete',
   charge: 'create',
   refund: 'complete',
+  defence: 'take',
   webhook: 'send',
   query: 'answer',
   returnForm: 'both',

@@ -14,6 +14,7 @@ import {
   type PixReturn,
   payCharge,
   removeCharge,
+  resend,
   returnedCents,
   returnPayment,
   returnPayout,
@@ -93,6 +94,7 @@ function readCents(given: Record<string, unknown>): { cents: number | undefined 
 function charge(desk: Desk, txid: string, action: string | undefined, body: string): Reply {
   if (action === 'return') return chargeReturn(desk, txid, body);
   if (action === 'dispute') return chargeDispute(desk, txid, body);
+  if (action === 'resend') return chargeResend(desk, txid, body);
   if (action !== 'pay' && action !== 'expire' && action !== 'remove') return unknownCall();
   const read = readBody(body, action === 'pay' ? ['amountCents'] : []);
   if ('refusal' in read) return read.refusal;
@@ -110,6 +112,16 @@ function charge(desk: Desk, txid: string, action: string | undefined, body: stri
   desk.commit(writes);
   if (answer === 'not-found') return failure(404, `no charge ${txid}`);
   if (answer === 'closed') return failure(409, `the charge is not open: it is paid or removed`);
+  return json(200, { ok: true });
+}
+
+/** Deliveries that were lost, as a person has them sent again in a provider's panel. */
+function chargeResend(desk: Desk, txid: string, body: string): Reply {
+  const read = readBody(body, []);
+  if ('refusal' in read) return read.refusal;
+  const one = desk.bank.charges.get(txid);
+  if (one === undefined) return failure(404, `no charge ${txid}`);
+  desk.commit(paymentsOf(desk, one).flatMap((payment) => resend(desk.bank, desk.world, payment)));
   return json(200, { ok: true });
 }
 
@@ -194,6 +206,7 @@ const bodyOfPayoutCall: Record<string, string[]> = {
   complete: [],
   refuse: ['reason', 'code'],
   return: ['amountCents', 'id'],
+  resend: [],
 };
 
 function payout(desk: Desk, idEnvio: string, action: string | undefined, body: string): Reply {
@@ -202,6 +215,12 @@ function payout(desk: Desk, idEnvio: string, action: string | undefined, body: s
   const read = readBody(body, known);
   if ('refusal' in read) return read.refusal;
 
+  if (action === 'resend') {
+    const one = desk.bank.payouts.get(idEnvio);
+    if (one === undefined) return failure(404, `no payout ${idEnvio}`);
+    desk.commit(resend(desk.bank, desk.world, one));
+    return json(200, { ok: true });
+  }
   if (action === 'return') {
     const amount = readCents(read.given);
     if ('refusal' in amount) return amount.refusal;

@@ -46,5 +46,6 @@ export type Request = {
   path: string[];
   query: URLSearchParams;
   headers: IncomingHttpHeaders;
+  /** Of a form with files, its bytes one by one (latin1). */
   body: string;
 };

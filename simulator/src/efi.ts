@@ -89,7 +89,7 @@ export function disputeView(
     status,
     razao: 'Solicitacao de devolução',
     tipoSituacao: reason,
-    ...(defence === undefined ? {} : { defesa: defence.text }),
+    ...(defence?.text === undefined ? {} : { defesa: defence.text }),
     dadosAnalise: {
       abertura: time(openedAt),
       prazoFinalizacao: time(deadlineAt),
@@ -115,7 +115,7 @@ export function readDefence(body: unknown): { text: string } | { refusal: Reply 
 const defenceInvalid =
   'A requisição que busca apresentar uma defesa de infração não respeita o schema ou está semanticamente errada.';
 
-const invalidDefence = (property: string): Reply =>
+export const invalidDefence = (property: string): Reply =>
   problem(400, 'InfracoesConsultaInvalida', 'Consulta Inválida', defenceInvalid, [
     {
       razao: 'Algum dos parâmetros informados não respeita o schema.',

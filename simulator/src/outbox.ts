@@ -17,6 +17,8 @@ export type Notification = {
   /** endToEndId of a received payment, idEnvio of a payout. */
   id: string;
   returns: number;
+  /** Which of them it is about, from 1; absent: the last. */
+  about?: number;
   createdAt: number;
   dueAt: number;
   failures: number;
@@ -50,7 +52,7 @@ export function notify(
   outbox: Outbox,
   behaviour: Behaviour,
   now: number,
-  about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns'>,
+  about: Pick<Notification, 'key' | 'kind' | 'id' | 'returns' | 'about'>,
 ): Notification | undefined {
   if (outbox.waiting.size >= mostWaiting) return undefined;
   const reorder = behaviour.webhook === 'reorder';

@@ -39,6 +39,7 @@ import {
   defenceTaken,
   disputeNotFound,
   disputeView,
+  invalidDefence,
   isIdEnvio,
   payoutAnswer,
   payoutNotFound,
@@ -485,9 +486,12 @@ function postDefence(desk: ClientDesk, id: string, body: string): Outcome {
   if ('refusal' in read) return read.refusal;
   const dispute = disputesOf(desk.bank, accountName(desk)).find((one) => one.id === id);
   if (dispute === undefined) return disputeNotFound();
-  const { answer, writes } = defendDispute(desk.bank, desk.world, dispute, read.text);
+  const { writes, ...fated } = defendDispute(desk.bank, desk.world, dispute, read);
   desk.commit(writes);
-  return answer === 'taken' ? defenceTaken() : defenceRefused(answer);
+  return outcomeOf(fated, (answer) => {
+    if (answer === 'taken') return defenceTaken();
+    return answer === 'refused' ? invalidDefence('justificativa') : defenceRefused(answer);
+  });
 }
 
 // ----------------------------------------------------------------------------------------------- reports

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { control, pageCharge, pageData } from './control.ts';
 import type { Desk, Request } from './desk.ts';
+import { isForm } from './form.ts';
 import type { OpenDesk } from './open-desk.ts';
 import { type Outcome, unknownCall, unreadable } from './provider-api.ts';
 import type { Reply } from './reply.ts';
@@ -46,19 +47,26 @@ export function createHttpServer({
 const nameOf = (host: string): string => host.toLowerCase().replace(/:\d{1,5}$/, '');
 
 const largestBodyBytes = 64 * 1024;
+/** With a file of 10 MiB. */
+const largestFormBytes = 11 * 1024 * 1024;
 
 function readBody(incoming: IncomingMessage, done: (body: string | undefined) => void): void {
   const parts: Buffer[] = [];
   let bytes = 0;
+  const form = isForm(incoming.headers);
+  const most = form ? largestFormBytes : largestBodyBytes;
+  const encoding = form ? 'latin1' : 'utf8';
   incoming.on('data', (part: Buffer) => {
     bytes += part.length;
-    if (bytes <= largestBodyBytes) parts.push(part);
+    if (bytes <= most) parts.push(part);
   });
   incoming.on('end', () => {
-    if (bytes > largestBodyBytes) done(undefined);
+    if (bytes > most) done(undefined);
     else
       done(
-        parts.length === 1 ? (parts[0] as Buffer).toString('utf8') : Buffer.concat(parts).toString('utf8'),
+        parts.length === 1
+          ? (parts[0] as Buffer).toString(encoding)
+          : Buffer.concat(parts).toString(encoding),
       );
   });
   // A request that broke off was never seen whole: it has no answer.

@@ -1,8 +1,10 @@
 import { createHash, createPrivateKey, createPublicKey, createSign, generateKeyPairSync } from 'node:crypto';
 import {
+  type Account,
   type Charge,
   createCharge,
   type Dispute,
+  defendDispute,
   disputesOf,
   type Payment,
   type Payout,
@@ -12,8 +14,10 @@ import {
   removeCharge,
   requestPayout,
   requestRefund,
+  storeFile,
 } from './bank.ts';
 import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
+import { readForm } from './form.ts';
 import { isRecord } from './money.ts';
 import { pageOf } from './page-of-list.ts';
 import { type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
@@ -24,7 +28,11 @@ import {
   chargeNotFound,
   chargeView,
   disputeView,
+  disputeWords,
+  evidenceNotAllowed,
   failure,
+  fileUrl,
+  fileView,
   paymentAnswer,
   paymentEvents,
   paymentNotFound,
@@ -32,11 +40,14 @@ import {
   payoutEvents,
   pixView,
   readCharge,
+  readEvidence,
+  readFile,
   readPayment,
   readRefund,
   refundAnswer,
   refundNotFound,
   refundView,
+  returnView,
   sentView,
   serverError,
   sourceAccountId,
@@ -51,9 +62,11 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
   if (name === 'webhook' && id === 'public-keys') return publicKeys(anyone);
   const client = clientOf(anyone, request);
   if (client === undefined) return json(401, { data: null, errors: [{ message: 'appID inválido' }] });
-  if (action !== undefined) return undefined;
   // The client's id stands for its Pix key: the calls name none.
   const desk: ClientDesk = { ...anyone, client };
+  if (method === 'POST' && name === 'dispute' && action === 'evidence')
+    return postEvidence(desk, id ?? '', body);
+  if (action !== undefined) return undefined;
   // `/account/` ends in a slash.
   const one = id === '' ? undefined : id;
   switch (`${method} ${name}${one === undefined ? '' : '/'}`) {
@@ -68,7 +81,8 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         desk,
         query,
         'charges',
-        ownAccount(desk).charges,
+        // One that was deleted is gone, from lists as from queries.
+        ownAccount(desk).charges.filter(isThere),
         (charge) => charge.createdAt,
         (charge, stale) => chargeView(charge, desk.world.now(), stale),
       );
@@ -98,6 +112,8 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
         (dispute) => dispute.openedAt,
         disputeView,
       );
+    case 'POST files':
+      return postFile(desk, request);
     case 'POST refund':
       return postRefund(desk, body);
     case 'GET refund/':
@@ -180,6 +196,10 @@ function deleteCharge(desk: ClientDesk, txid: string): Outcome {
 function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   const of = query.get('charge');
   const view = (payment: Payment) => pixView(payment, desk.bank.charges.get(payment.txid), desk.world.now());
+  const type = query.get('type') ?? 'PAYMENT';
+  if (type !== 'PAYMENT' && type !== 'REFUND') return failure('Only PAYMENT and REFUND are offered');
+  if (type === 'REFUND')
+    return list(desk, query, 'transactions', returnsOf(ownAccount(desk)), (one) => one.at, returnView);
   if (of === null)
     return list(desk, query, 'transactions', ownAccount(desk).payments, (payment) => payment.at, view);
   const payments = (ownOf(desk, desk.bank.charges.get(of))?.payments ?? []).flatMap(
@@ -187,6 +207,12 @@ function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   );
   return list(desk, query, 'transactions', payments, (payment) => payment.at, view);
 }
+
+/** What went back in either direction, in order of time. */
+const returnsOf = ({ payments, payouts }: Account): PixReturn[] =>
+  [...payments, ...payouts]
+    .flatMap(({ returns }) => returns.filter(({ state }) => state === undefined))
+    .sort((one, other) => one.at - other.at);
 
 function getTransaction(desk: ClientDesk, endToEnd: string): Outcome {
   return queried(
@@ -304,12 +330,52 @@ function refundOf(desk: ClientDesk, id: string): { payment: Payment; refund: Pix
   return undefined;
 }
 
+// -------------------------------------------------------------------------------------------- evidence
+
+/** A repeat under the same `correlationID` answers 200 with what is stored. */
+function postFile(desk: ClientDesk, { headers, body }: Request): Outcome {
+  const read = readFile(readForm(headers, body));
+  if ('refusal' in read) return read.refusal;
+  const correlationID = read.given.correlationID ?? desk.world.letters(32);
+  const given = { ...read.given, correlationID, account: desk.client };
+  const { file, isNew, writes } = storeFile(desk.bank, desk.world, given);
+  desk.commit(writes);
+  return json(isNew ? 201 : 200, { file: fileView(file) });
+}
+
+function postEvidence(desk: ClientDesk, id: string, body: string): Outcome {
+  const { bank, client } = desk;
+  const dispute = disputesOf(bank, client).find((one) => one.id === id || one.endToEnd === id);
+  if (dispute === undefined) return failure('Dispute not found');
+  const given = readEvidence(parsed(body));
+  const mine = [...bank.files.values()].filter(({ account }) => account === client);
+  const files = given?.flatMap(({ fileId }) => mine.find((one) => one.id === fileId) ?? []);
+  if (given === undefined || files?.length !== given.length) return failure('Invalid documents');
+  const { writes, ...fated } = defendDispute(bank, desk.world, dispute, { files });
+  desk.commit(writes);
+  return outcomeOf(
+    fated,
+    (answer) => {
+      if (answer === 'refused') return evidenceNotAllowed();
+      if (answer !== 'taken')
+        return failure(
+          `You cannot send a evidence for a ${disputeWords[dispute.status].toLowerCase()} dispute`,
+        );
+      const createdAt = new Date(desk.world.now()).toISOString();
+      return json(200, {
+        documents: given.map((one) => ({ url: fileUrl(one.fileId), ...one, createdAt })),
+      });
+    },
+    serverError,
+  );
+}
+
 // ----------------------------------------------------------------------------------------------- lists
 
 const mostOfPage = 100;
 
 /** `start`, `end`, `skip`, `limit`: both ends of the time are inclusive. */
-function list<T extends Charge | Payment | Payout | Dispute>(
+function list<T extends Charge | Payment | Payout | Dispute | PixReturn>(
   desk: Desk,
   query: URLSearchParams,
   name: string,
@@ -422,11 +488,11 @@ export const wooviPosts =
   (bank, { key, notifications }, now) => {
     const webhook = bank.webhooks.get(key);
     if (webhook === undefined) return [];
-    const told = notifications.flatMap(({ kind, id, returns }) => {
+    const told = notifications.flatMap(({ kind, id, returns, about = returns }) => {
       const payment = kind === 'payment' ? bank.payments.get(id) : undefined;
-      if (payment !== undefined) return paymentEvents(bank, payment, returns, now);
+      if (payment !== undefined) return paymentEvents(bank, payment, about, now);
       const payout = kind === 'payout' ? bank.payouts.get(id) : undefined;
-      return payout === undefined ? [] : payoutEvents(payout, returns);
+      return payout === undefined ? [] : payoutEvents(payout, about);
     });
     return told
       .filter(({ event }) => webhook.events?.includes(String(event)))

@@ -10,7 +10,9 @@ import {
   type Payout,
   type PayoutRequest,
   type PixReturn,
+  type StoredFile,
 } from './bank.ts';
+import type { Field } from './form.ts';
 import { isRecord } from './money.ts';
 import { json, type Reply } from './reply.ts';
 
@@ -212,7 +214,7 @@ export const refundAnswer = ({
   ...(message === undefined || message === '' ? {} : { comment: message }),
 });
 
-const disputeWords: Record<Dispute['status'], string> = {
+export const disputeWords: Record<Dispute['status'], string> = {
   ABERTA: 'IN_REVIEW',
   EM_DEFESA: 'IN_REVIEW',
   ACEITA: 'ACCEPTED',
@@ -230,6 +232,75 @@ export const disputeView = ({ id, endToEnd, status, openedAt, endedAt }: Dispute
   updatedAt: iso(endedAt ?? openedAt),
 });
 
+const uploadMostBytes = 10 * 1024 * 1024;
+const purposes = ['DISPUTE_EVIDENCE', 'ACCOUNT_LIMIT_REQUEST', 'ACCOUNT_REGISTER_DOCUMENT'];
+/** The first bytes have to be those of the type. */
+const fileBeginnings: Record<string, string> = {
+  'application/pdf': '25504446',
+  'image/png': '89504e470d0a1a0a',
+  'image/jpeg': 'ffd8ff',
+  'image/webp': '52494646',
+};
+
+type GivenFile = Omit<StoredFile, 'id' | 'at' | 'account' | 'correlationID'> & {
+  correlationID: string | null;
+};
+
+/** Reads the form of POST /api/v1/files (docs/arquivos/upload-de-arquivo.md). */
+export function readFile(fields: Field[] | undefined): { given: GivenFile } | { refusal: Reply } {
+  const text = (wanted: string) => fields?.find(({ name }) => name === wanted)?.bytes.toString('utf8');
+  const files = fields?.filter(({ fileName }) => fileName !== undefined) ?? [];
+  const [file] = files;
+  if (!purposes.includes(text('purpose') ?? ''))
+    return { refusal: failure('Invalid value for the field purpose') };
+  if (file?.name !== 'file' || files.length > 1)
+    return { refusal: failure('Invalid value for the field file') };
+  const correlationID = text('correlationID');
+  if (correlationID === '') return { refusal: failure('Invalid value for the field correlationID') };
+  const { bytes, fileName = '', type = '' } = file;
+  if (bytes.length > uploadMostBytes) return { refusal: failure('File too large', 413) };
+  const begins = fileBeginnings[type];
+  if (begins === undefined || !bytes.toString('hex', 0, 8).startsWith(begins))
+    return { refusal: failure('Content type not allowed', 415) };
+  const sha256 = createHash('sha256').update(bytes).digest('hex');
+  return {
+    given: { correlationID: correlationID ?? null, name: fileName, type, sizeBytes: bytes.length, sha256 },
+  };
+}
+
+export const fileUrl = (id: string): string => `https://woovi-files.example/dispute_evidence/${id}`;
+const urlLifeMs = 3_600_000;
+
+export const fileView = ({ id, correlationID, name, type, sizeBytes, at }: StoredFile) => ({
+  id,
+  correlationID,
+  purpose: 'DISPUTE_EVIDENCE',
+  fileName: name,
+  contentType: type,
+  size: sizeBytes,
+  url: fileUrl(id),
+  urlExpiresAt: iso(at + urlLifeMs),
+  createdAt: iso(at),
+});
+
+/** `documents` of POST /api/v1/dispute/:id/evidence; undefined when they cannot be read. */
+export function readEvidence(
+  body: unknown,
+): { fileId: string; description?: string; correlationID?: string }[] | undefined {
+  const documents = isRecord(body) ? body.documents : undefined;
+  if (!Array.isArray(documents) || documents.length === 0) return undefined;
+  const read = documents.map((one) => (isRecord(one) && typeof one.fileId === 'string' ? one : undefined));
+  if (read.some((one) => one === undefined || 'url' in one)) return undefined;
+  return read as { fileId: string }[];
+}
+
+export const evidenceNotAllowed = (): Reply =>
+  failure(
+    'Your account does not have the permission to send a evidence by fileId',
+    403,
+    'DISPUTE_EVIDENCE_FILE_ID_NOT_ALLOWED',
+  );
+
 /** A sent Pix among the transactions: it does not say which payment it belongs to. */
 export function sentView(payout: Payout) {
   return {
@@ -242,6 +313,17 @@ export function sentView(payout: Payout) {
     globalID: globalId('PixTransaction', payout.endToEnd),
   };
 }
+
+/** A return of either direction among the transactions: no document says that it names the Pix that went back. */
+export const returnView = ({ rtrId, amountCents, at }: PixReturn) => ({
+  value: amountCents,
+  time: iso(at),
+  endToEndId: rtrId,
+  status: 'CONFIRMED',
+  type: 'REFUND',
+  createdAt: iso(at),
+  globalID: globalId('PixTransaction', rtrId),
+});
 
 /** The immediate answer to a creation: without transaction and destination. */
 export const paymentAnswer = (payout: Payout) => ({
@@ -301,14 +383,14 @@ const destinationOf = ({ pixKey }: Payout) => ({
 const company = { id: '6810ce3b892866f103d77ef2', name: 'Vintem Simulador', taxID: '11222333000181' };
 const account = { environment: 'TESTING' };
 
-/** The events of a received Pix, with the first `returns` of its returns: the newest of them is what there is to tell. */
+/** The events of a received Pix, or of one of its returns: `about` counts them from 1. */
 export function paymentEvents(
   bank: Bank,
   payment: Payment,
-  returns: number,
+  about: number,
   now: number,
 ): Record<string, unknown>[] {
-  const returned = payment.returns[returns - 1];
+  const returned = payment.returns[about - 1];
   const charge = bank.charges.get(payment.txid);
   const pix = pixView(payment, charge, now);
   if (returned !== undefined)
@@ -329,8 +411,8 @@ export function paymentEvents(
   ];
 }
 
-export function payoutEvents(payout: Payout, returns: number): Record<string, unknown>[] {
-  const returned = payout.returns[returns - 1];
+export function payoutEvents(payout: Payout, about: number): Record<string, unknown>[] {
+  const returned = payout.returns[about - 1];
   if (returned !== undefined)
     return [
       refundEvent('PIX_TRANSACTION_REFUND_RECEIVED_CONFIRMED', returned, {

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { emptyBank, passTime, requestPayout } from '../src/bank.ts';
+import { realWorld } from '../src/world.ts';
 import { key, newId, type Provider, payoutBody, startProvider, until } from './provider.ts';
 
 const settled = (provider: Provider, idEnvio: string) =>
@@ -162,32 +164,56 @@ describe('the payout behaviour', () => {
     const idEnvio = newId();
     const before = Date.now();
     await expect(provider.putPayout(idEnvio)).rejects.toThrow();
-    await expect(provider.putPayout(idEnvio)).rejects.toThrow();
-    expect((await provider.payout(idEnvio)).status).toBe(404);
     await settled(provider, idEnvio);
     const { body } = await provider.payout(idEnvio);
     expect(Date.parse(body.horario.solicitacao) - before).toBeGreaterThanOrEqual(149);
     expect(await provider.payoutState(idEnvio)).toMatchObject({
       status: 'completed',
-      timesReceived: 2,
+      timesReceived: 1,
       timesAccepted: 1,
     });
     expect((await provider.state()).balanceCents).toBe(-975);
   });
 
-  test('delay-request: an id that was decided in the meantime is not decided anew', async () => {
-    const provider = await startProvider();
-    await provider.behave({ payout: 'delay-request', delayMs: 100 });
-    const idEnvio = newId();
-    const marker = newId();
-    await expect(provider.putPayout(idEnvio)).rejects.toThrow();
-    await provider.behave({ payout: 'refuse-in-answer' });
-    expect((await provider.putPayout(idEnvio)).status).toBe(422);
-    // A later request of the same delay shows that the first one has arrived by now.
-    await provider.behave({ payout: 'delay-request' });
-    await expect(provider.putPayout(marker)).rejects.toThrow();
-    await settled(provider, marker);
-    expect(await provider.payoutState(idEnvio)).toMatchObject({ status: 'refused', timesAccepted: 0 });
+  describe('delay-request, by a clock that is moved', () => {
+    const request = {
+      idEnvio: 'a',
+      amountCents: 975,
+      payerKey: key,
+      pixKey: 'alguem@exemplo.example',
+    };
+    function delayed() {
+      const bank = emptyBank();
+      const world = { ...realWorld(), now: () => nowMs };
+      let nowMs = 1_800_000_000_000;
+      bank.behaviour.payout = 'delay-request';
+      bank.behaviour.delayMs = 100;
+      const ask = () => requestPayout(bank, world, request.idEnvio, request);
+      const pass = (ms: number) => {
+        nowMs += ms;
+        passTime(bank, world);
+      };
+      return { bank, ask, pass, payout: () => bank.payouts.get(request.idEnvio) };
+    }
+
+    test('nothing is there before the request arrives, and two of them are one payout', () => {
+      const { ask, pass, payout } = delayed();
+      expect([ask().fate, ask().fate]).toEqual(['drop', 'drop']);
+      pass(99);
+      expect(payout()).toMatchObject({ status: 'seen', accepted: false });
+      pass(1);
+      expect(payout()).toMatchObject({ status: 'pending', accepted: true, timesReceived: 2 });
+    });
+
+    test('an id that was decided in the meantime is not decided anew', () => {
+      const { bank, ask, pass, payout } = delayed();
+      expect(ask().fate).toBe('drop');
+      bank.behaviour.payout = 'refuse-in-answer';
+      expect(ask()).toMatchObject({ answer: { refused: expect.anything() } });
+      pass(100);
+      expect(bank.arrivals.size).toBe(0);
+      expect(payout()).toMatchObject({ status: 'refused', accepted: false });
+    });
   });
 
   test('error-500: nothing is accepted', async () => {

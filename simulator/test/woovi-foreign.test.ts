@@ -128,3 +128,105 @@ test('deliveries', async () => {
     ),
   ).toBe(true);
 });
+
+test('an event about a refund is about that one, also while another is open', async () => {
+  const { call } = await woovi();
+  const inbox = await startEndpoint();
+  for (const event of events) await call('POST', '/api/v1/webhook', { webhook: { event, url: inbox.url } });
+  const correlationID = newId();
+  await call('POST', '/api/v1/charge', { correlationID, value: 100 });
+  await call('POST', `/control/charges/${correlationID}/pay`);
+  const { transactions } = (await call('GET', `/api/v1/transaction?charge=${correlationID}`)).body as Json;
+  const [first, second] = [newId(), newId()];
+  for (const [id, value] of [
+    [first, 30],
+    [second, 40],
+  ] as const)
+    await call('POST', '/api/v1/refund', {
+      transactionEndToEndId: transactions[0].endToEndId,
+      correlationID: id,
+      value,
+      comment: 'stay-pending@simulator.example',
+    });
+  await call('POST', `/control/refunds/${first}/complete`);
+  const told = () =>
+    inbox.deliveries
+      .map(({ raw }) => JSON.parse(raw))
+      .filter(({ event }) => event === 'PIX_TRANSACTION_REFUND_SENT_CONFIRMED')
+      .map(({ refundTransaction }) => refundTransaction.value);
+  await until(told, (values) => values.length > 0);
+  expect(told()).toEqual([30]);
+});
+
+test('what went back is listed without its Pix, and its deliveries are sent again on request; a deleted charge is in no list', async () => {
+  const { call } = await woovi();
+  const inbox = await startEndpoint();
+  for (const event of events) await call('POST', '/api/v1/webhook', { webhook: { event, url: inbox.url } });
+  const [paid, removed] = [newId(), newId()];
+  for (const correlationID of [paid, removed])
+    await call('POST', '/api/v1/charge', { correlationID, value: 100 });
+  await call('DELETE', `/api/v1/charge/${removed}`);
+  const listed = (await call('GET', '/api/v1/charge')).body.charges.map((one: Json) => one.correlationID);
+  expect(listed).toEqual([paid]);
+  await call('POST', `/control/charges/${paid}/pay`);
+  await call('PUT', '/control/behaviour', { webhook: 'drop' });
+  const { body: returned } = await call('POST', `/control/charges/${paid}/return`, { amountCents: 60 });
+  const list = (await call('GET', '/api/v1/transaction?type=REFUND')).body.transactions;
+  expect(list).toMatchObject([{ type: 'REFUND', value: 60, endToEndId: returned.rtrId }]);
+  expect(JSON.stringify(list)).not.toContain(paid);
+  await call('PUT', '/control/behaviour', { webhook: 'send' });
+  expect((await call('POST', `/control/charges/${paid}/resend`)).status).toBe(200);
+  const told = await until(
+    () => inbox.deliveries.map(({ raw }) => JSON.parse(raw)).find((one) => one.refundTransaction),
+    (one) => one !== undefined,
+  );
+  expect(told.refundTransaction.endToEndId).toBe(returned.rtrId);
+  expect((await call('POST', `/control/payouts/${newId()}/resend`)).status).toBe(404);
+});
+
+test('evidence of a dispute: files are stored once, and become part of it', async () => {
+  const { url, call } = await woovi();
+  const dispute = async (): Promise<string> => {
+    const correlationID = newId();
+    await call('POST', '/api/v1/charge', { correlationID, value: 100 });
+    await call('POST', `/control/charges/${correlationID}/pay`);
+    return (await call('POST', `/control/charges/${correlationID}/dispute`)).body.id;
+  };
+  const upload = async (changes: Record<string, string | Blob> = {}): Promise<Json> => {
+    const form = new FormData();
+    const image = new Blob([Buffer.from('89504e470d0a1a0a00ff0d0a2d2d', 'hex')], { type: 'image/png' });
+    const fields = { file: image, purpose: 'DISPUTE_EVIDENCE', correlationID: 'evidence-1', ...changes };
+    for (const [name, value] of Object.entries(fields)) {
+      if (typeof value === 'string') form.set(name, value);
+      else form.set(name, value, 'evidence.png');
+    }
+    const init = { method: 'POST', headers: { authorization: appId }, body: form };
+    const answer = await fetch(`${url}/woovi/api/v1/files`, init);
+    return { status: answer.status, body: await answer.json() };
+  };
+  const first = await upload();
+  expect([first.status, first.body.file.size]).toEqual([201, 14]);
+  sentAs('woovi/file-answer', first.body);
+  const again = await upload();
+  expect([again.status, again.body.file.id]).toEqual([200, first.body.file.id]);
+  const refused = await upload({ purpose: 'HOLIDAY' });
+  expect(refused.status).toBe(400);
+  sentAs('woovi/file-refused', refused.body);
+  expect((await upload({ file: new Blob(['<html>'], { type: 'image/png' }) })).status).toBe(415);
+
+  const id = await dispute();
+  const { documents } = foreign('woovi/evidence-request').body as Json;
+  const given = { documents: [{ ...documents[0], fileId: first.body.file.id }] };
+  const evidence = (of: string) => call('POST', `/api/v1/dispute/${of}/evidence`, given);
+  sentAs('woovi/evidence-answer', (await evidence(id)).body);
+  await evidence(id);
+  const state = (await call('GET', '/control/state')).body;
+  expect(state.disputes[0].defence.files).toHaveLength(1);
+  await call('PUT', '/control/behaviour', { defence: 'refuse' });
+  const notAllowed = await evidence(await dispute());
+  expect(notAllowed.status).toBe(403);
+  sentAs('woovi/evidence-not-allowed', notAllowed.body);
+  await call('POST', `/control/disputes/${id}/accept`);
+  const late = await evidence(id);
+  expect([late.status, late.body]).toEqual([400, foreign('woovi/evidence-refused-ended').body]);
+});

@@ -84,6 +84,7 @@ const fileNames = 'server/src/panel/exports/file-name.test.ts';
 const finance = 'server/test/panel/panel-finance.test.ts';
 const logo = 'server/src/panel/merchant/logo.test.ts';
 const merchantPages = 'server/test/panel/panel-merchant.test.ts';
+const evidence = 'server/test/settlement/dispute-files.test.ts';
 const metrics = 'server/test/program/metrics.test.ts';
 const refunds = 'server/test/payments/refunds.test.ts';
 const sdkVerify = 'sdk/test/verify.test.ts';
@@ -338,8 +339,13 @@ export const asvsTable: readonly Requirement[] = [
     [http]: ['a body above 16 KiB is 413 and a URL above 4 KiB is 414'],
     [inbound]: ['of one enormous body is refused before it is stored'],
     [merchantPages]: [logoIsPicture],
+    [evidence]: [
+      'a file of 10 MiB is taken, and one byte more is not, whether its length is announced or not',
+      'more files than a dispute or an account may keep, exactly, also at once',
+    ],
   }),
   met('5.2.2', 1, 'Check type and content of files', {
+    [evidence]: ['other types, contents of another type, names with a path, nothing at all'],
     [logo]: [
       'is stored as a new file of the same pixels',
       'loses everything that is not a pixel: text, profiles, what follows the end',

@@ -40,7 +40,12 @@ export interface Answer {
 
 const neverCalled = () => Promise.reject(new Error('this test calls nothing behind the edge'));
 
-export const noDefences = { of: neverCalled, defend: neverCalled };
+export const noDefences = {
+  of: neverCalled,
+  defend: neverCalled,
+  keepFile: neverCalled,
+  removeFile: neverCalled,
+};
 
 export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
   const database = await createDatabase();

@@ -20,10 +20,16 @@ declare module 'vitest' {
 
 /**
  * One PostgreSQL for the whole run with a migrated database to clone: as `npm start` runs it, or the installed one whose programs
- * stand in the folder `TEST_POSTGRES_BIN`.
+ * stand in the folder `TEST_POSTGRES_BIN`. On the Citus cluster whose coordinator is at `TEST_CITUS_URL` each database is migrated by itself, since it
+ * stands on several servers.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   beginRun();
+  const cluster = process.env.TEST_CITUS_URL;
+  if (cluster) {
+    project.provide('templateUrl', cluster);
+    return async () => {};
+  }
   const bin = process.env.TEST_POSTGRES_BIN;
   if (bin) {
     const server = await startInstalled(bin);

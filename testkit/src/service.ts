@@ -6,6 +6,7 @@ import { createAccount } from '../../server/src/accounts/directory.ts';
 import { type Api, runApi } from '../../server/src/compose/api.ts';
 import { openRuntime, providersOf, type Runtime } from '../../server/src/compose/runtime.ts';
 import { runWorker, type Worker } from '../../server/src/compose/worker.ts';
+import type { ConnectionBudget } from '../../server/src/db/connection-budget.ts';
 import { claimSecret } from '../../server/src/db/installation-secret.ts';
 import { openPool } from '../../server/src/db/pool.ts';
 import { readConfig } from '../../server/src/ground/config.ts';
@@ -16,6 +17,7 @@ import { createKey } from '../../server/src/keys/keys.ts';
 import { systemClock } from '../../server/src/ports/clock.ts';
 import { systemIds } from '../../server/src/ports/ids.ts';
 import { createUndiciNet } from '../../server/src/ports/undici-net.ts';
+import { simulatorDeskOf } from '../../server/src/provider/adapter.ts';
 import { adapters } from '../../server/src/provider/adapters.ts';
 import type { Provider } from '../../server/src/provider/provider.ts';
 import { type Outgoing, runDeliveries } from '../../server/src/webhooks/delivery-loop.ts';
@@ -50,6 +52,8 @@ export interface Merchant {
   /** Puts money into an operation the only way there is: a charge that somebody pays. */
   receive(amountCents: number, operationId?: string): Promise<void>;
   charge(fields?: object, operationId?: string): Promise<Answer>;
+  /** A charge that somebody has paid. @returns its id */
+  paidCharge(fields?: object, operationId?: string): Promise<string>;
   transfer(fields?: object, operationId?: string): Promise<Answer>;
   balanceCents(operationId?: string): Promise<number>;
 }
@@ -83,6 +87,8 @@ export interface ServiceOptions {
   database?: TestDatabase;
   /** Which protocol test accounts are served in, and which of the simulator's truths is looked at. */
   dialect?: Dialect;
+  /** Of the connections of all cells. */
+  budget?: ConnectionBudget;
 }
 
 export type Dialect = keyof typeof dialects;
@@ -111,8 +117,10 @@ export async function openService({
   worker = true,
   database: given,
   dialect = 'efi',
+  budget,
 }: ServiceOptions = {}): Promise<Service> {
-  const database = given ?? (await createDatabase({ live: false }));
+  const shared = budget && { budget };
+  const database = given ?? (await createDatabase({ live: false, ...shared }));
   const stateDir = await mkdtemp(join(tmpdir(), 'vintem-service-'));
   const bank = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   const port = await freePort();
@@ -130,7 +138,8 @@ export async function openService({
   const draining = new AbortController();
   const secrets = createSecrets(ids, config.secret ?? ids.bytes(32), config.secretPrevious);
   await claimSecret({ sql: database.sql, secrets });
-  const openCell = (cell: string) => openPool({ url: database.url, log, name: 'vintem test', size: 3, cell });
+  const openCell = (cell: string) =>
+    openPool({ url: database.url, log, name: 'vintem test', size: 3, cell, ...shared });
   const ground = { config, sql: database.sql, clock: systemClock, ids, net, secrets, log, openCell };
   const runtime = await openRuntime(ground, draining.signal, providersIn(dialect, ground));
   const working: Worker | null = worker ? runWorker(runtime) : null;
@@ -142,7 +151,7 @@ export async function openService({
       cell.eventsWritten.listen(one.written);
     });
   const api: Api = await runApi(runtime, config);
-  const simulator = simulatorAt(bank.url + deskOf(adapters[dialect].simulatorPath));
+  const simulator = simulatorAt(bank.url + simulatorDeskOf(adapters[dialect]));
   const as = (key: string): Call => callWith(`${api.url}/api/v1/public`, key);
   const newKey = async (ownerId: string, held: readonly Permission[] = permissions): Promise<string> =>
     (await createKey(runtime, { accountId: ownerId, name: `key ${ids.uuid()}`, permissions: held })).key;
@@ -187,9 +196,6 @@ export async function openService({
   };
 }
 
-/** Where the control calls of an adapter's desk are: without the version of its protocol. */
-const deskOf = (simulatorPath: string): string => simulatorPath.replace(/\/v2$/, '');
-
 function providersIn(dialect: Dialect, ground: Parameters<typeof openRuntime>[0]): Map<string, Provider> {
   const providers = providersOf(ground);
   const credentialsOf = dialects[dialect];
@@ -232,13 +238,17 @@ export function merchantOf(
       (await call('GET', '/account', undefined, operationId)).body.balanceCents,
     receive: async (amountCents, operationId) => {
       for (let left = amountCents; left > 0; left -= 200_000) {
-        const { body } = await merchant.charge({ amountCents: Math.min(left, 200_000) }, operationId);
-        await simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
-        await until(
-          async () =>
-            (await call('GET', `/payments/${body.id}`, undefined, operationId)).body.status === 'paid',
-        );
+        await merchant.paidCharge({ amountCents: Math.min(left, 200_000) }, operationId);
       }
+    },
+    paidCharge: async (fields, operationId) => {
+      const { body } = await merchant.charge(fields, operationId);
+      await simulator.control('POST', `/control/charges/${body.id.replaceAll('-', '')}/pay`);
+      await until(
+        async () =>
+          (await call('GET', `/payments/${body.id}`, undefined, operationId)).body.status === 'paid',
+      );
+      return body.id;
     },
   };
   return merchant;
@@ -273,10 +283,10 @@ export const callWith =
       method,
       headers: {
         authorization: `Bearer ${key}`,
-        ...(body ? { 'content-type': 'application/json' } : {}),
+        ...(body ? { 'content-type': typeOf(body) } : {}),
         ...(operationId ? { 'x-service-operation': operationId } : {}),
       },
-      ...(body ? { body: JSON.stringify(body) } : {}),
+      ...(body ? { body: bytesOf(body) } : {}),
     });
     const text = await answer.text();
     return {
@@ -285,6 +295,10 @@ export const callWith =
       body: text === '' ? undefined : isJson(answer.headers.get('content-type')) ? JSON.parse(text) : text,
     };
   };
+
+/** A file goes out as it is, everything else as JSON. */
+export const typeOf = (body: object): string => (body instanceof Blob ? body.type : 'application/json');
+export const bytesOf = (body: object): Blob | string => (body instanceof Blob ? body : JSON.stringify(body));
 
 /** Files are text to a test. */
 const isJson = (type: string | null): boolean => type?.includes('json') ?? false;

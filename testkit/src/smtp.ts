@@ -62,3 +62,55 @@ export async function openSmtp(port = 0): Promise<SmtpServer> {
       }),
   };
 }
+
+/** A part of a mail, decoded. */
+export interface MailPart {
+  type: string;
+  /** Its `Content-ID`. */
+  id: string | null;
+  disposition: string | null;
+  content: Buffer;
+}
+
+/** The parts of a mail (RFC 2046) in their order, without the containers; a mail of one part is that part. */
+export function partsOf(message: string): MailPart[] {
+  const end = message.indexOf('\r\n\r\n');
+  const head = message.slice(0, end).replace(/\r\n[\t ]+/g, ' ');
+  const body = message.slice(end + 4);
+  const header = (name: string): string | null =>
+    head
+      .split('\r\n')
+      .find((line) => line.toLowerCase().startsWith(`${name}:`))
+      ?.slice(name.length + 1)
+      .trim() ?? null;
+  const written = header('content-type') ?? 'text/plain';
+  const [, boundary] = /boundary="([^"]+)"/.exec(written) ?? [];
+  if (boundary !== undefined) {
+    const pieces = body.split(`--${boundary}`).slice(1, -1);
+    return pieces.flatMap((piece) => partsOf(piece.slice(2)));
+  }
+  const encoding = header('content-transfer-encoding')?.toLowerCase();
+  return [
+    {
+      type: written.split(';')[0] as string,
+      id: header('content-id'),
+      disposition: header('content-disposition')?.split(';')[0] ?? null,
+      content: decoded(body.replace(/\r\n$/, ''), encoding),
+    },
+  ];
+}
+
+function decoded(body: string, encoding: string | undefined): Buffer {
+  if (encoding === 'base64') return Buffer.from(body, 'base64');
+  if (encoding !== 'quoted-printable') return Buffer.from(body);
+  const bytes = body
+    .replace(/=\r\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(bytes, 'latin1');
+}
+
+/** The plain text of a mail. */
+export const textIn = (message: string): string =>
+  partsOf(message)
+    .find(({ type }) => type === 'text/plain')
+    ?.content.toString() ?? '';

@@ -1,4 +1,5 @@
 import createClient, { type Middleware } from 'openapi-fetch';
+import { fetchOrTake } from '../early.ts';
 import type { components, paths } from './contract.d.ts';
 
 export type Schemas = components['schemas'];
@@ -8,6 +9,8 @@ export type Overview = Answer<'/overview'>;
 export type Detail = Answer<'/records/{id}'>;
 export type Refunds = Answer<'/records/{id}/refunds'>;
 export type Disputes = Answer<'/operation-disputes'>;
+export type Defence = Answer<'/operation-disputes/{id}/defence'>;
+export type DisputeFile = Schemas['DisputeFile'];
 export type MerchantProfile = Answer<'/merchant-profile'>;
 export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
 export type Session = Answer<'/session'>;
@@ -56,7 +59,7 @@ const headers: Middleware = {
   },
 };
 
-export const person = createClient<paths>({ baseUrl: '/panel/api' });
+export const person = createClient<paths>({ baseUrl: '/panel/api', fetch: fetchOrTake });
 person.use(headers);
 
 const clients = new Map<string, typeof person>();
@@ -65,7 +68,10 @@ const clients = new Map<string, typeof person>();
 export function accountClient(accountId: string): typeof person {
   let client = clients.get(accountId);
   if (!client) {
-    client = createClient<paths>({ baseUrl: `/panel/api/accounts/${accountId}` });
+    client = createClient<paths>({
+      baseUrl: `/panel/api/accounts/${accountId}`,
+      fetch: fetchOrTake,
+    });
     client.use(headers);
     clients.set(accountId, client);
   }

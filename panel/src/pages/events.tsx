@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -8,6 +8,7 @@ import { endOfDay, startOfDay } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import { Choice } from '../ui/choice.tsx';
 import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, When } from '../ui/parts.tsx';
 import { deliveryMoods, useWebhooks } from './webhooks.tsx';
@@ -82,15 +83,14 @@ export function Events() {
           paymentId={filters.pagamento}
           clear={filtered && (() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true }))}
         >
-          <Select
+          <Choice
             label={words.events.type}
             data={[
               { value: '', label: words.common.any },
               ...types.map((value) => ({ value, label: value })),
             ]}
             value={filters.tipo ?? ''}
-            onChange={(value) => choose({ tipo: value ?? '' })}
-            allowDeselect={false}
+            onChoice={(value) => choose({ tipo: value })}
             className="wide"
             miw={200}
           />

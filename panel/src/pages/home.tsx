@@ -17,6 +17,8 @@ export function Home() {
   const navigate = useNavigate();
   const count = periods.find((one) => String(one) === dias) ?? 30;
   const { data, error, refetch } = useOverview(false, 2 * count);
+  // Shown below the figures, and asked for beside them.
+  useRecent();
   const shown = data?.operations.filter((one) => operationId === null || one.id === operationId) ?? [];
   return (
     <>
@@ -303,16 +305,21 @@ function ByOperation({ operations }: { operations: Operation[] }) {
   );
 }
 
-function Recent() {
-  const words = useWords();
-  const { api, account, operationId, may } = useScope();
-  const { data, error } = useQuery({
+function useRecent() {
+  const { api, account, operationId } = useScope();
+  return useQuery({
     queryKey: [account.id, 'recent', operationId],
     queryFn: () =>
       ask(() =>
         api.GET('/records', { params: { query: { limit: 8, ...(operationId && { operationId }) } } }),
       ),
   });
+}
+
+function Recent() {
+  const words = useWords();
+  const { may } = useScope();
+  const { data, error } = useRecent();
   return (
     <section className="card" aria-labelledby="recent">
       <div className="cardhead">

@@ -1,4 +1,4 @@
-import { Alert, Button, PinInput, SegmentedControl, Select, TextInput } from '@mantine/core';
+import { Alert, Button, PinInput, SegmentedControl, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
@@ -9,6 +9,7 @@ import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } 
 import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import { Choice } from '../ui/choice.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
@@ -157,16 +158,14 @@ function TransferForm({ like }: { like?: RecordView }) {
         />
         {!like && <ChooseReceiver choose={chooseReceiver} />}
         <div style={{ display: 'grid', gap: 12, gridTemplateColumns: 'minmax(112px, 140px) minmax(0, 1fr)' }}>
-          <Select
+          <Choice
             label={words.transfers.keyType}
             data={pixKeyTypes.map((value) => ({ value, label: words.transfers.types[value] }))}
             value={type}
-            onChange={(value) => {
-              if (!value) return;
+            onChoice={(value) => {
               setType(value as PixKeyType);
               setTypeChosen(true);
             }}
-            allowDeselect={false}
           />
           <TextInput
             ref={keyField}

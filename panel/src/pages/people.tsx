@@ -1,4 +1,4 @@
-import { Alert, Badge, Button, Checkbox, NumberInput, Select, TextInput } from '@mantine/core';
+import { Alert, Badge, Button, Checkbox, NumberInput, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
@@ -6,6 +6,7 @@ import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
+import { Choice } from '../ui/choice.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
@@ -75,7 +76,7 @@ export function People() {
                       </div>
                     </div>
                     <div style={{ display: 'flex', flexWrap: 'wrap', gap: 8, alignItems: 'center' }}>
-                      <Select
+                      <Choice
                         aria-label={`${words.people.changeRole}: ${one.name}`}
                         data={roles.map((value) => ({
                           value,
@@ -84,9 +85,8 @@ export function People() {
                         }))}
                         value={one.role}
                         disabled={!mayChange(one.role) || change.busy}
-                        allowDeselect={false}
                         w={160}
-                        onChange={(role) =>
+                        onChoice={(role) =>
                           role &&
                           role !== one.role &&
                           change.run(() =>
@@ -307,7 +307,7 @@ function InviteDialog({ close }: { close: () => void }) {
             value={email}
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
-          <Select
+          <Choice
             label={words.people.role}
             description={words.roleAbout[role]}
             data={roles.map((value) => ({
@@ -316,8 +316,7 @@ function InviteDialog({ close }: { close: () => void }) {
               disabled: value === 'owner' && account.role !== 'owner',
             }))}
             value={role}
-            onChange={(value) => value && setRole(value as Role)}
-            allowDeselect={false}
+            onChoice={(value) => setRole(value as Role)}
           />
           <FormError error={invite.error} />
           <Button type="submit" loading={invite.busy}>

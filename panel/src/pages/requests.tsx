@@ -1,4 +1,4 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -8,6 +8,7 @@ import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { Choice } from '../ui/choice.tsx';
 import { Listed, ListFoot, LogFilters, Panes } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
@@ -80,26 +81,23 @@ export function Requests() {
             filtered && (() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true }))
           }
         >
-          <Select
+          <Choice
             label={words.requests.method}
             data={[any, ...methods]}
             value={filters.metodo ?? ''}
-            onChange={(value) => choose({ metodo: value ?? '' })}
-            allowDeselect={false}
+            onChoice={(value) => choose({ metodo: value })}
           />
-          <Select
+          <Choice
             label={words.requests.answer}
             data={[any, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
             value={filters.resposta ?? ''}
-            onChange={(value) => choose({ resposta: value ?? '' })}
-            allowDeselect={false}
+            onChoice={(value) => choose({ resposta: value })}
           />
-          <Select
+          <Choice
             label={words.requests.key}
             data={[any, ...(keys.data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
             value={filters.chave ?? ''}
-            onChange={(value) => choose({ chave: value ?? '' })}
-            allowDeselect={false}
+            onChoice={(value) => choose({ chave: value })}
             className="wide"
             miw={180}
           />

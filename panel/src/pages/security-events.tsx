@@ -1,4 +1,4 @@
-import { Button, Select } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
@@ -6,6 +6,7 @@ import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText } from '../text/text.tsx';
+import { Choice } from '../ui/choice.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
@@ -63,27 +64,25 @@ export function SecurityEvents() {
       <PageHead title={words.securityEvents.title} lead={words.securityEvents.lead} />
       <section className="card" aria-label={words.common.search} style={{ marginBottom: 18 }}>
         <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
-          <Select
+          <Choice
             label={words.securityEvents.group}
             data={[
               { value: '', label: words.common.any },
               ...Object.entries(words.securityEvents.groups).map(([value, label]) => ({ value, label })),
             ]}
             value={assunto ?? ''}
-            onChange={(value) => show({ ...filters, assunto: value || undefined } as ActivityFilters)}
-            allowDeselect={false}
+            onChoice={(value) => show({ ...filters, assunto: value || undefined } as ActivityFilters)}
           />
-          <Select
+          <Choice
             label={words.securityEvents.person}
             data={[
               { value: '', label: words.common.any },
               ...(people.data?.members ?? []).map(({ userId, name }) => ({ value: userId, label: name })),
             ]}
             value={pessoa ?? ''}
-            onChange={(value) => show({ ...filters, pessoa: value || undefined } as ActivityFilters)}
-            allowDeselect={false}
+            onChoice={(value) => show({ ...filters, pessoa: value || undefined } as ActivityFilters)}
           />
-          <Select
+          <Choice
             label={words.securityEvents.outcome}
             data={[
               { value: '', label: words.common.any },
@@ -91,8 +90,7 @@ export function SecurityEvents() {
               { value: 'refused', label: words.securityEvents.outcomes.refused },
             ]}
             value={resultado ?? ''}
-            onChange={(value) => show({ ...filters, resultado: value || undefined } as ActivityFilters)}
-            allowDeselect={false}
+            onChoice={(value) => show({ ...filters, resultado: value || undefined } as ActivityFilters)}
           />
           <PeriodField
             search={period}
@@ -158,10 +156,15 @@ function detailOf({ detail, subjectName }: Event, words: ReturnType<typeof useTe
   for (const [name, label] of Object.entries(words.securityEvents.details)) {
     const value = detail[name];
     if (value === undefined) continue;
-    const text = [value].flat().join(', ');
-    shown.push(
-      `${label}: ${name === 'role' ? words.roles[text as keyof typeof words.roles] : (words.securityEvents.values[text] ?? text)}`,
-    );
+    const texts = [value].flat().map((one) => namesOf(name, words)[String(one)] ?? String(one));
+    shown.push(`${label}: ${texts.join(', ')}`);
   }
   return shown.join(' · ');
+}
+
+/** The words for the codes that a detail holds. */
+function namesOf(detail: string, words: ReturnType<typeof useText>['words']): Record<string, string> {
+  if (detail === 'role') return words.roles;
+  if (detail === 'permissions') return words.keys.permissionNames;
+  return words.securityEvents.values;
 }

@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { setRequestLanguage } from '../api/client.ts';
+import { english, keptUnder } from '../early.ts';
 import { type Language, pt, type Words } from './pt.ts';
 
 interface Text {
@@ -10,9 +11,7 @@ interface Text {
 
 const TextContext = createContext<Text>({ language: 'pt-BR', words: pt, choose: () => {} });
 
-const kept = 'vintem.language';
-
-const keptLanguage = (): Language => (localStorage.getItem(kept) === 'en' ? 'en' : 'pt-BR');
+const keptLanguage = (): Language => (localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR');
 
 /** Portuguese is at hand; English is read when it is wanted. */
 export function TextProvider({ children }: { children: ReactNode }) {
@@ -22,10 +21,10 @@ export function TextProvider({ children }: { children: ReactNode }) {
     let left = false;
     setRequestLanguage(language);
     document.documentElement.lang = language;
-    localStorage.setItem(kept, language);
+    localStorage.setItem(keptUnder.language, language);
     if (language === 'pt-BR') setWords(pt);
     else
-      void import('./en.ts').then(({ en }) => {
+      void english().then(({ en }) => {
         if (!left) setWords(en);
       });
     return () => {

@@ -1,4 +1,3 @@
-import { Select } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
@@ -6,6 +5,7 @@ import type { Overview } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
+import { Choice } from './choice.tsx';
 
 /** Which operation a form is for; shown when there is a choice. */
 export function OperationField({
@@ -23,15 +23,14 @@ export function OperationField({
   const { data } = useOverview(true);
   if (!data || data.operations.length < 2) return null;
   return (
-    <Select
+    <Choice
       label={label ?? words.common.operation}
       data={data.operations.map((one) => ({
         value: one.id,
         label: withBalance ? `${one.name} · ${money(one.availableCents - one.receivableCents)}` : one.name,
       }))}
       value={value}
-      onChange={(id) => id && onValue(id)}
-      allowDeselect={false}
+      onChoice={onValue}
     />
   );
 }

@@ -1,6 +1,7 @@
-import { Select, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import { dayOf } from '../format.ts';
 import { useWords } from '../text/text.tsx';
+import { Choice } from './choice.tsx';
 
 /** A period as it stands in the address: a preset, which moves with the day, or two days of São Paulo. */
 export interface PeriodSearch {
@@ -70,7 +71,7 @@ export function PeriodField({
   const shown = daysOf(search, fallback);
   return (
     <>
-      <Select
+      <Choice
         label={words.period.label}
         data={[
           ...(fallback === null ? [{ value: '', label: words.period.all }] : []),
@@ -78,7 +79,7 @@ export function PeriodField({
           { value: 'datas', label: words.period.own },
         ]}
         value={isPreset(search.periodo) ? search.periodo : own ? 'datas' : (fallback ?? '')}
-        onChange={(value) =>
+        onChoice={(value) =>
           onSearch(
             value === 'datas'
               ? { periodo: 'datas', ...(shown.de && { de: shown.de }), ...(shown.ate && { ate: shown.ate }) }
@@ -87,7 +88,6 @@ export function PeriodField({
                 : {},
           )
         }
-        allowDeselect={false}
         className="wide"
         miw={160}
       />

@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from '@mantine/core';
+import { Button, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
@@ -7,6 +7,7 @@ import { ask, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
+import { Choice } from './choice.tsx';
 import { Icon } from './icons.tsx';
 import { Listed, ListFoot } from './listed.tsx';
 import { partyOf } from './names.tsx';
@@ -84,7 +85,7 @@ export function RecordList({
           {open ? words.common.fewerFilters : words.common.filters}
           {folded > 0 && ` (${folded})`}
         </Button>
-        <Select
+        <Choice
           label={words.common.status}
           data={[
             { value: '', label: words.common.all },
@@ -94,8 +95,7 @@ export function RecordList({
             })),
           ]}
           value={filters.status ?? ''}
-          onChange={(value) => onFilters({ ...filters, ...without(value, 'status') })}
-          allowDeselect={false}
+          onChoice={(value) => onFilters({ ...filters, ...without(value, 'status') })}
           className="wide"
           miw={150}
         />

@@ -1,13 +1,4 @@
-import {
-  ActionIcon,
-  Alert,
-  Anchor,
-  Button,
-  Drawer,
-  Menu,
-  Select,
-  useMantineColorScheme,
-} from '@mantine/core';
+import { ActionIcon, Alert, Anchor, Button, CloseButton, useMantineColorScheme } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useRef, useState } from 'react';
@@ -16,6 +7,7 @@ import { dateTime } from '../format.ts';
 import { useOverview, useScope } from '../session.tsx';
 import type { Language } from '../text/pt.ts';
 import { useText } from '../text/text.tsx';
+import { Choice } from './choice.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { Reauthenticate } from './reauthenticate.tsx';
 
@@ -140,18 +132,16 @@ function OperationSwitcher() {
   const { data } = useOverview(true);
   if (!data) return <div style={{ height: 36 }} />;
   return (
-    <Select
+    <Choice
       aria-label={words.common.operation}
       data={[
         { value: '', label: words.common.allOperations },
         ...data.operations.map(({ id, name }) => ({ value: id, label: name })),
       ]}
       value={operationId ?? ''}
-      onChange={(value) => chooseOperation(value ? value : null)}
-      allowDeselect={false}
+      onChoice={(value) => chooseOperation(value ? value : null)}
       w="100%"
       maw={260}
-      checkIconPosition="right"
     />
   );
 }
@@ -173,6 +163,37 @@ export function LanguageSwitch() {
   );
 }
 
+/** A line of the person's menu; `chosen` of one among several: whether it is that one. */
+function MenuLine({
+  chosen,
+  onClick,
+  children,
+}: {
+  chosen?: boolean;
+  onClick: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <button
+      type="button"
+      className="menuline"
+      popoverTarget={personMenu}
+      popoverTargetAction="hide"
+      {...(chosen !== undefined && { 'aria-pressed': chosen })}
+      onClick={onClick}
+    >
+      {children}
+      {chosen && <Icon name="check" size={16} />}
+    </button>
+  );
+}
+
+const personMenu = 'person-menu';
+
+/**
+ * What concerns the person. The browser's own popover with buttons: Escape, a click elsewhere and the way of the focus are its work. Not
+ * `role="menu"`, which promises the arrow keys of a program's menu and takes neither headings nor groups of choices.
+ */
 function PersonMenu() {
   const { words, language, choose } = useText();
   const { session, account, chooseAccount } = useScope();
@@ -181,67 +202,87 @@ function PersonMenu() {
   const { colorScheme, setColorScheme } = useMantineColorScheme();
   const other: Language = language === 'en' ? 'pt-BR' : 'en';
   return (
-    <Menu position="bottom-end" width={250}>
-      <Menu.Target>
-        <ActionIcon variant="default" size={36} aria-label={session.name}>
-          <Icon name="user" />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          {session.name}
+    <>
+      <ActionIcon variant="default" size={36} aria-label={session.name} popoverTarget={personMenu}>
+        <Icon name="user" />
+      </ActionIcon>
+      <div id={personMenu} popover="auto" className="personmenu">
+        <p className="menuhead">
+          <strong>{session.name}</strong>
           <br />
           {session.email}
-        </Menu.Label>
+        </p>
         {session.accounts.length > 1 && (
-          <>
-            <Menu.Divider />
-            <Menu.Label>{words.common.account}</Menu.Label>
+          <fieldset className="menugroup">
+            <legend>{words.common.account}</legend>
             {session.accounts.map((one) => (
-              <Menu.Item
-                key={one.id}
-                onClick={() => chooseAccount(one.id)}
-                rightSection={one.id === account.id ? <Icon name="check" size={16} /> : null}
-              >
+              <MenuLine key={one.id} chosen={one.id === account.id} onClick={() => chooseAccount(one.id)}>
                 {one.name}
-              </Menu.Item>
+              </MenuLine>
             ))}
-          </>
+          </fieldset>
         )}
-        <Menu.Divider />
-        <Menu.Label>{words.common.look}</Menu.Label>
-        {(['auto', 'light', 'dark'] as const).map((scheme) => (
-          <Menu.Item
-            key={scheme}
-            role="menuitemradio"
-            aria-checked={colorScheme === scheme}
-            onClick={() => setColorScheme(scheme)}
-            rightSection={colorScheme === scheme ? <Icon name="check" size={16} /> : null}
+        <fieldset className="menugroup">
+          <legend>{words.common.look}</legend>
+          {(['auto', 'light', 'dark'] as const).map((scheme) => (
+            <MenuLine key={scheme} chosen={colorScheme === scheme} onClick={() => setColorScheme(scheme)}>
+              {words.common.looks[scheme]}
+            </MenuLine>
+          ))}
+        </fieldset>
+        <div className="menugroup">
+          <MenuLine
+            onClick={() => {
+              choose(other);
+              void ask(() => person.PATCH('/profile', { body: { language: other } }));
+            }}
           >
-            {words.common.looks[scheme]}
-          </Menu.Item>
-        ))}
-        <Menu.Divider />
-        <Menu.Item
-          onClick={() => {
-            choose(other);
-            void ask(() => person.PATCH('/profile', { body: { language: other } }));
-          }}
-        >
-          <span lang={other}>{other === 'en' ? 'English' : 'Português'}</span>
-        </Menu.Item>
-        <Menu.Item onClick={() => void navigate({ to: '/seguranca' })}>{words.nav.security}</Menu.Item>
-        <Menu.Item
-          onClick={async () => {
-            await authCall('POST', '/sign-out');
-            queries.clear();
-            await navigate({ to: '/entrar' });
-          }}
-        >
-          {words.common.signOut}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+            <span lang={other}>{other === 'en' ? 'English' : 'Português'}</span>
+          </MenuLine>
+          <MenuLine onClick={() => void navigate({ to: '/seguranca' })}>{words.nav.security}</MenuLine>
+          <MenuLine
+            onClick={async () => {
+              await authCall('POST', '/sign-out');
+              queries.clear();
+              await navigate({ to: '/entrar' });
+            }}
+          >
+            {words.common.signOut}
+          </MenuLine>
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** The navigation of narrow windows: the browser's own modal dialog, which keeps the focus, closes with Escape and gives the focus back. */
+function NavigationDrawer({ opened, close }: { opened: boolean; close: () => void }) {
+  const { words } = useText();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (opened) dialog.current?.showModal();
+    else dialog.current?.close();
+  }, [opened]);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: by the keyboard Escape and the button close it
+    <dialog
+      ref={dialog}
+      className="drawer"
+      aria-label={words.nav.menu}
+      onClose={close}
+      // Outside of what it holds, which fills it, only its backdrop is left to be clicked.
+      onClick={(event) => event.target === event.currentTarget && close()}
+    >
+      {opened && (
+        <div className="drawerbody">
+          <div className="drawerhead">
+            <span>{words.nav.menu}</span>
+            <CloseButton aria-label={words.nav.close} c="white" variant="transparent" onClick={close} />
+          </div>
+          <Navigation />
+        </div>
+      )}
+    </dialog>
   );
 }
 
@@ -332,20 +373,7 @@ export function Shell() {
           </main>
         </div>
       </div>
-      <Drawer
-        opened={open}
-        onClose={() => setOpen(false)}
-        size={272}
-        title={words.nav.menu}
-        closeButtonProps={{ 'aria-label': words.nav.close, c: 'white' }}
-        styles={{
-          content: { background: '#0f4f3e', color: '#fff' },
-          header: { background: '#0f4f3e' },
-          body: { padding: '0 14px' },
-        }}
-      >
-        <Navigation />
-      </Drawer>
+      <NavigationDrawer opened={open} close={() => setOpen(false)} />
       <Reauthenticate />
     </>
   );

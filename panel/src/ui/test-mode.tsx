@@ -86,7 +86,7 @@ export function DisputeTestMode({
                 .map((what) => (
                   <Button
                     key={what}
-                    size="compact-sm"
+                    size="xs"
                     variant="default"
                     disabled={act.busy}
                     onClick={() => act.run(what)}

@@ -97,8 +97,7 @@ const claimIncidents: Statement = {
     WHERE i.account_id = due.account_id AND i.id = due.id
     RETURNING i.account_id AS "accountId", a.name AS "accountName", i.id, i.kind, i.payment_id AS "paymentId",
       i.operation_id AS "operationId", i.amount_cents AS "amountCents", i.freezes, i.opened_at AS "openedAt",
-      i.state = 'open' AS open, CASE WHEN i.kind = 'close_difference' THEN json_build_object('connection', i.detail->>'connection',
-        'day', i.detail->>'day', 'moreCents', (i.detail->>'differenceCents')::bigint - (i.detail->>'carriedCents')::bigint) END AS close`,
+      i.state = 'open' AS open, CASE WHEN i.kind = 'close_difference' THEN i.detail END AS detail`,
 };
 
 export interface IncidentAlert {
@@ -119,13 +118,33 @@ export interface IncidentAlert {
 }
 
 /** Incidents that no mail was sent of; out of sight of the others until `untilMs`. */
-export const claimIncidentAlerts = (
+export const claimIncidentAlerts = async (
   sql: Queries,
   nowMs: number,
   untilMs: number,
   most: number,
-): Promise<IncidentAlert[]> =>
-  sql.run<IncidentAlert>(claimIncidents, [timestamp(nowMs), timestamp(untilMs), most]);
+): Promise<IncidentAlert[]> => {
+  const rows = await sql.run<Omit<IncidentAlert, 'close'> & { detail: CloseDetail | null }>(claimIncidents, [
+    timestamp(nowMs),
+    timestamp(untilMs),
+    most,
+  ]);
+  return rows.map(({ detail, ...alert }) => ({ ...alert, close: detail && moreOf(detail) }));
+};
+
+/** What the incident of a daily close says. */
+interface CloseDetail {
+  connection: string;
+  day: string;
+  differenceCents: number;
+  carriedCents: number;
+}
+
+const moreOf = ({ connection, day, differenceCents, carriedCents }: CloseDetail) => ({
+  connection,
+  day,
+  moreCents: differenceCents - carriedCents,
+});
 
 const endIncident: Statement = {
   name: 'alert_end_incident',

@@ -1,6 +1,6 @@
 import type { Language } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
-import type { Letter, Mail } from '../ground/mail.ts';
+import { brasiliaTime, type Letter, type Mail } from '../ground/mail.ts';
 import { priceOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
@@ -15,7 +15,7 @@ import {
   type IncidentAlert,
   type UnknownAlert,
 } from './alerts.sql.ts';
-import { findPeople } from './people.sql.ts';
+import { mailPeople } from './mail-people.ts';
 
 /**
  * Mails about money that needs a person: to an account's people when transfers stayed unknown for 15 minutes, to the operator when
@@ -29,11 +29,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
 } {
   async function tellUnknown(accountId: string, alerts: readonly UnknownAlert[]): Promise<void> {
     const open = alerts.filter((alert) => alert.open);
-    if (open.length > 0) {
-      const people = await findPeople(sql, accountId, 'money');
-      // An account without people: the operator gets the mail and knows whom to call.
-      for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...unknownLetter(open) });
-    }
+    if (open.length > 0) await mailPeople({ sql, mail }, accountId, 'money', unknownLetter(open));
     await endUnknownAlerts(
       sql,
       accountId,
@@ -48,8 +44,7 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
   }
 
   async function tellDisputes(accountId: string, alerts: readonly DisputeAlert[]): Promise<void> {
-    const people = await findPeople(sql, accountId, 'money');
-    for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...disputeLetter(alerts) });
+    await mailPeople({ sql, mail }, accountId, 'money', disputeLetter(alerts));
     await endDisputeAlerts(sql, alerts);
   }
 
@@ -80,30 +75,37 @@ const utc = (ms: number): string => new Date(ms).toISOString();
 
 function unknownLetter(alerts: readonly UnknownAlert[]): Omit<Letter, 'to'> {
   const [first] = alerts as [UnknownAlert];
-  const lines = alerts.map(
-    ({ paymentId, amountCents, operationName, createdAt }) =>
-      `${paymentId}  ${priceOf(amountCents)}  ${operationName}  ${utc(createdAt)}`,
-  );
+  const lines = (amount: string, operation: string, since: string, payment: string) =>
+    alerts
+      .map(({ paymentId, amountCents, operationName, createdAt }) =>
+        [
+          `  ${amount}${priceOf(amountCents)}`,
+          `  ${operation}${operationName}`,
+          `  ${since}${brasiliaTime(createdAt)}`,
+          `  ${payment}${paymentId}`,
+        ].join('\n'),
+      )
+      .join('\n\n');
   const one = alerts.length === 1;
   return {
     'pt-BR': {
-      subject: `vintem: ${alerts.length} ${one ? 'transferência' : 'transferências'} a confirmar há 15 minutos`,
+      subject: `${alerts.length} ${one ? 'transferência' : 'transferências'} a confirmar há 15 minutos`,
       text: `Conta: ${first.accountName}
 
 O provedor ainda não confirmou estas transferências. O Pix pode ter sido enviado:
 não repita. O serviço consulta sozinho, e cada uma termina concluída ou cancelada.
 
-${lines.join('\n')}
+${lines('Valor      ', 'Operação   ', 'Desde      ', 'Pagamento  ')}
 `,
     },
     en: {
-      subject: `vintem: ${alerts.length} ${one ? 'transfer' : 'transfers'} unconfirmed for 15 minutes`,
+      subject: `${alerts.length} ${one ? 'transfer' : 'transfers'} unconfirmed for 15 minutes`,
       text: `Account: ${first.accountName}
 
 The provider has not confirmed these transfers. The Pix may have been sent: do not repeat them.
 The service queries the provider by itself, and each transfer ends completed or cancelled.
 
-${lines.join('\n')}
+${lines('Amount     ', 'Operation  ', 'Since      ', 'Payment    ')}
 `,
     },
   };
@@ -112,47 +114,69 @@ ${lines.join('\n')}
 const disputeWords: Record<Language, Record<DisputeAlert['status'], string>> = {
   'pt-BR': {
     open: 'aberta: o valor está bloqueado',
-    defending: 'em defesa',
+    defending: 'em defesa: o provedor decide',
     accepted: 'aceita: o valor será debitado',
     rejected: 'rejeitada: o valor foi liberado',
     cancelled: 'cancelada: o valor foi liberado',
   },
   en: {
     open: 'open: the amount is held',
-    defending: 'being defended',
-    accepted: 'accepted: the amount will be taken',
-    rejected: 'rejected: the amount is free again',
-    cancelled: 'cancelled: the amount is free again',
+    defending: 'defended: the provider decides',
+    accepted: 'accepted: the amount will be debited',
+    rejected: 'rejected: the amount is available again',
+    cancelled: 'cancelled: the amount is available again',
   },
 };
 
+const disputeLabels = {
+  'pt-BR': {
+    amount: 'Valor        ',
+    state: 'Situação     ',
+    deadline: 'Defesa até   ',
+    payment: 'Pagamento    ',
+    dispute: 'Contestação  ',
+  },
+  en: {
+    amount: 'Amount         ',
+    state: 'State          ',
+    deadline: 'Defence until  ',
+    payment: 'Payment        ',
+    dispute: 'Dispute        ',
+  },
+} as const;
+
 function disputeLetter(alerts: readonly DisputeAlert[]): Omit<Letter, 'to'> {
   const [first] = alerts as [DisputeAlert];
-  const lines = (language: Language, deadline: string) =>
-    alerts
+  const lines = (language: Language) => {
+    const { amount, state, payment, dispute, deadline } = disputeLabels[language];
+    return alerts
       .map(({ id, paymentId, amountCents, status, deadlineAt }) =>
         [
-          `${id}  ${priceOf(amountCents)}  ${disputeWords[language][status]}`,
-          `  ${say[language].payment} ${paymentId}${deadlineAt === null ? '' : `, ${deadline} ${utc(deadlineAt)}`}`,
+          `  ${amount}${priceOf(amountCents)}`,
+          `  ${state}${disputeWords[language][status]}`,
+          ...(deadlineAt === null ? [] : [`  ${deadline}${brasiliaTime(deadlineAt)}`]),
+          `  ${payment}${paymentId}`,
+          `  ${dispute}${id}`,
         ].join('\n'),
       )
-      .join('\n');
+      .join('\n\n');
+  };
   const one = alerts.length === 1;
   return {
     'pt-BR': {
-      subject: `vintem: ${alerts.length} ${one ? 'contestação' : 'contestações'} de Pix (MED)`,
+      subject: `${alerts.length} ${one ? 'contestação' : 'contestações'} de Pix (MED)`,
       text: `Conta: ${first.accountName}
 
-${lines('pt-BR', 'prazo da defesa')}
+${lines('pt-BR')}
 
 Só o provedor decide uma contestação. A defesa é enviada a ele dentro do prazo.
 `,
     },
     en: {
-      subject: `vintem: ${alerts.length} Pix ${one ? 'dispute' : 'disputes'} (MED)`,
+      subject: `${alerts.length} Pix ${one ? 'dispute' : 'disputes'} (MED)`,
       text: `Account: ${first.accountName}
 
-${lines('en', 'defence until')}
+${lines('en')}
 
 The provider alone decides a dispute. The defence goes to it before the deadline.
 `,
@@ -167,7 +191,7 @@ const say = {
     installation: 'da instalação',
     account: 'conta',
     payment: 'pagamento',
-    freezes: 'saques da operação aguardam até a resolução',
+    freezes: 'transferências da operação aguardam até a resolução',
     more: (money: string) => `o provedor tem ${money} a mais que o livro`,
     less: (money: string) => `o provedor tem ${money} a menos que o livro`,
   },
@@ -175,7 +199,7 @@ const say = {
     installation: 'of the installation',
     account: 'account',
     payment: 'payment',
-    freezes: 'withdrawals of its operation wait until it is resolved',
+    freezes: 'transfers of its operation wait until it is resolved',
     more: (money: string) => `the provider has ${money} more than the books`,
     less: (money: string) => `the provider has ${money} less than the books`,
   },
@@ -202,7 +226,7 @@ function incidentLetter(alerts: readonly IncidentAlert[]): Omit<Letter, 'to'> {
   const one = alerts.length === 1;
   return {
     'pt-BR': {
-      subject: `vintem: ${alerts.length} ${one ? 'incidente' : 'incidentes'} a decidir`,
+      subject: `${alerts.length} ${one ? 'incidente' : 'incidentes'} a decidir`,
       text: `Dinheiro que o serviço não consegue lançar sozinho. Veja cada um com "vintem incident show ID" e decida com
 "vintem incident resolve ID --action ... --reason ...".
 
@@ -210,7 +234,7 @@ ${lines('pt-BR')}
 `,
     },
     en: {
-      subject: `vintem: ${alerts.length} ${one ? 'incident' : 'incidents'} to decide`,
+      subject: `${alerts.length} ${one ? 'incident' : 'incidents'} to decide`,
       text: `Money that the service cannot post by itself. See each with "vintem incident show ID" and decide it with
 "vintem incident resolve ID --action ... --reason ...".
 

@@ -5,6 +5,7 @@ import type { Payment } from '../payments/payment.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 import { findPeople } from './people.sql.ts';
+import { findLetterhead } from './profile.sql.ts';
 
 /**
  * Mails an account's people when a key has sent a large transfer: at least half of the largest that the account may send. The
@@ -73,18 +74,20 @@ export function createLargeTransfers({
     // In the same turn as the look: of several at once one tells.
     account.quietUntilMs = clock.monotonicMs() + quietMs;
     const people = await findPeople(sql, accountId, 'money');
+    const letterhead = await findLetterhead(sql, accountId);
     for (const to of people) {
       await mail.send({
         to,
+        letterhead,
         'pt-BR': {
-          subject: 'vintem: transferência de valor alto',
+          subject: 'transferência de valor alto',
           text: `Uma chave da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
 
 Se não foi um programa seu, revogue a chave no painel agora. Este aviso vem no máximo uma vez por hora.
 `,
         },
         en: {
-          subject: 'vintem: large transfer',
+          subject: 'large transfer',
           text: `A key of the account ${account.name} has sent ${priceOf(amountCents)} (payment ${id}).
 
 If it was not one of your programs, revoke the key in the panel now. This notice comes at most once an hour.

@@ -12,10 +12,8 @@ const told = {
   money: ['owner', 'admin', 'finance'],
 } as const;
 
+export type MailTopic = keyof typeof told;
+
 /** The addresses of the people to notify; empty for an account without people. */
-export const findPeople = async (
-  sql: Queries,
-  accountId: string,
-  about: keyof typeof told,
-): Promise<string[]> =>
+export const findPeople = async (sql: Queries, accountId: string, about: MailTopic): Promise<string[]> =>
   (await sql.run<{ email: string }>(select, [accountId, told[about]])).map(({ email }) => email);

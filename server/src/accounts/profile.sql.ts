@@ -1,5 +1,7 @@
 import { timestamp } from '../db/pool.ts';
+import type { Letterhead } from '../ground/letterhead.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import { cnpjText } from './cnpj.ts';
 
 /** How a merchant shows itself; null: not set. */
 export interface MerchantProfile {
@@ -37,6 +39,21 @@ const selectShown: Statement = {
 
 export const findShownMerchant = async (sql: Queries, accountId: string): Promise<ShownMerchant> =>
   (await sql.run<ShownMerchant>(selectShown, [accountId]))[0] ?? { name: '', cnpj: null };
+
+const selectLetterhead: Statement = {
+  name: 'merchant_letterhead',
+  text: `SELECT coalesce(p.display_name, a.name) AS name, p.cnpj, p.colour, p.logo
+    FROM merchant_profile p JOIN account a ON a.id = p.account_id WHERE p.account_id = $1`,
+};
+
+/** Null: the merchant has set nothing of its own. */
+export async function findLetterhead(sql: Queries, accountId: string): Promise<Letterhead | null> {
+  type Row = ShownMerchant & Pick<MerchantProfile, 'colour' | 'logo'>;
+  const [row] = await sql.run<Row>(selectLetterhead, [accountId]);
+  if (!row) return null;
+  const { cnpj, ...shown } = row;
+  return { ...shown, detail: cnpj === null ? null : `CNPJ ${cnpjText(cnpj)}` };
+}
 
 const upsert: Statement = {
   name: 'merchant_profile_put',

@@ -14,8 +14,7 @@ export type Summary = Static<typeof SummarySchema>;
 const select: Statement = {
   name: 'account_summary',
   text: `SELECT b.operation_id AS "operationId",
-      a.enabled AND EXISTS (SELECT FROM connection c WHERE c.id = a.connection)
-        AND NOT EXISTS (SELECT FROM breaker r WHERE r.connection = a.connection AND r.open) AS enabled,
+      a.enabled, a.connection,
       b.available - b.receivable AS "balanceCents", a.withdrawal_fee_cents AS "feeCents", 0 AS "cardFeeCents",
       0 AS "minimumCardCents", 0 AS "maximumCardCents", a.minimum_deposit_cents AS "minimumDepositCents",
       a.maximum_deposit_cents AS "maximumDepositCents", a.minimum_withdrawal_cents AS "minimumWithdrawalCents",
@@ -27,9 +26,22 @@ const select: Statement = {
     WHERE a.id = $1 AND b.operation_id = $2 AND b.deleted_at IS NULL`,
 };
 
+/** By itself: what is joined stands on one node of a cluster, and this is of the directory. */
+const takesOrders: Statement = {
+  name: 'account_connection_takes_orders',
+  text: `SELECT EXISTS (SELECT FROM connection WHERE id = $1)
+      AND NOT EXISTS (SELECT FROM breaker WHERE connection = $1 AND open) AS "takesOrders"`,
+};
+
 /** @throws ApiError `operation_not_found` when the operation was deleted since it was resolved */
 export async function summaryOf(sql: Queries, caller: Caller): Promise<Summary> {
-  const summary = (await sql.run<Summary>(select, [caller.accountId, caller.operationId]))[0];
-  if (!summary) throw refuse('operation_not_found');
-  return summary;
+  const [found] = await sql.run<Summary & { connection: string }>(select, [
+    caller.accountId,
+    caller.operationId,
+  ]);
+  if (!found) throw refuse('operation_not_found');
+  const { connection, ...summary } = found;
+  if (!summary.enabled) return summary;
+  const [state] = await sql.run<{ takesOrders: boolean }>(takesOrders, [connection]);
+  return { ...summary, enabled: state?.takesOrders === true };
 }

@@ -80,3 +80,10 @@ export const platform: Readable<Platform> = {
   keyOf: () => platformKey,
   read: (tx) => tx.run<Platform>(selectPlatform),
 };
+
+/**
+ * Whether a backup was restored and the provider's lists have not been compared since. A statement of its own, because this row stands in the
+ * directory and accounts' rows in their cell, which may be on another machine.
+ */
+export const isRestored = async (sql: Queries): Promise<boolean> =>
+  (await platform.read(sql, [platformKey]))[0]?.restoredAt !== null;

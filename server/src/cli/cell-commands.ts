@@ -1,5 +1,5 @@
 import { addCellAlone, type Context, onDatabase } from '../compose/start.ts';
-import { type CellRow, listCells, loadOfCell, openCellToAccounts } from '../db/cells.ts';
+import { type CellRow, connectionsOfCells, listCells, loadOfCell, openCellToAccounts } from '../db/cells.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
 import { type Command, instant, required, table, UsageFault } from './command.ts';
 import { cellsOf } from './in-cells.ts';
@@ -16,20 +16,26 @@ export const cellCommands: Command[] = [
   },
   {
     name: 'cells status',
-    about: 'what is open in each cell, and how large it is',
+    about: 'what is open in each cell, how many connections processes have there, and how large it is',
     run: async (edge) => {
       const cells = await onDatabase(edge, 'cells status', async (context) => {
         const databases = new Map((await cellsOf(context)).map(({ cell, sql }) => [cell, sql]));
         const rows = await listCells(context.sql);
+        const connected = await connectionsOfCells(context.sql);
         const loads = await Promise.all(
           rows.map(({ name }) => loadOfCell(databases.get(name) ?? context.sql)),
         );
-        return rows.map((row, at) => ({ ...shown(row), ...loads[at] }));
+        return rows.map((row, at) => ({
+          ...shown(row),
+          ...loads[at],
+          connections: connected.get(row.name) ?? 0,
+        }));
       });
       const rows = cells.map((one) => [
         ...lineOf(one),
         `${one.openPayments} open payments`,
         `due for ${Math.round(one.oldestDueSeconds ?? 0)} s`,
+        `${one.connections} connections`,
         `${one.bytes} bytes`,
       ]);
       return { json: { cells }, text: table(rows, '') };

@@ -68,10 +68,10 @@ const insertClose: Statement = {
   name: 'close_insert',
   text: `INSERT INTO day_close (account_id, chain_id, day, previous_day, opening_seq, closing_seq, head, opening_cents, in_cents,
       out_cents, fee_cents, refund_cents, hold_cents, closing_cents, available, reserved, held, receivable, closed_at, command)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[])::date, unnest($4::text[])::date, unnest($5::bigint[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::date[]), unnest($4::date[]), unnest($5::bigint[]),
       unnest($6::bigint[]), unnest($7::bytea[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
       unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::bigint[]),
-      unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::timestamptz[]), unnest($20::uuid[])`,
+      unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::bigint[]), unnest($19::timestamptz[]), unnest($20::uuid[]))`,
 };
 
 const readElsewhere = () => Promise.reject(new Error('closes are written, never read, under this name'));
@@ -111,8 +111,8 @@ export const dayCloses: Table<DayClose> = {
 const insertMoney: Statement = {
   name: 'close_money_insert',
   text: `INSERT INTO day_close_money (account_id, chain_id, day, connection, opening_cents, in_cents, out_cents, refund_cents, fee_cents)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[])::date, unnest($4::text[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[])`,
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::date[]), unnest($4::text[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]))`,
 };
 
 export const dayMoney: Table<DayMoney> = {

@@ -34,10 +34,10 @@ const insert: Statement = {
   name: 'connection_close_insert',
   text: `INSERT INTO connection_close (connection, day, previous_day, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
       held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head)
-    SELECT unnest($1::text[]), unnest($2::text[])::date, unnest($3::text[])::date, unnest($4::bigint[]), unnest($5::bigint[]),
+    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::date[]), unnest($4::bigint[]), unnest($5::bigint[]),
       unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
       unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::timestamptz[]),
-      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[])`,
+      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[]))`,
 };
 
 export const connectionCloses: Table<ConnectionClose> = {
@@ -78,8 +78,8 @@ export interface ConnectionCloseShare extends CellShare {
 const insertShare: Statement = {
   name: 'connection_close_cell_insert',
   text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains)
-    SELECT unnest($1::text[]), unnest($2::text[])::date, unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[])`,
+    VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]))`,
 };
 
 export const connectionCloseShares: Table<ConnectionCloseShare> = {
@@ -102,16 +102,25 @@ export const connectionCloseShares: Table<ConnectionCloseShare> = {
   ],
 };
 
-const used: Statement = {
+const connections: Statement = {
   name: 'close_connections',
-  text: `SELECT c.id FROM connection c WHERE EXISTS (SELECT FROM account a WHERE a.connection = c.id AND a.number <> 0)
-      OR EXISTS (SELECT FROM day_close_money m WHERE m.connection = c.id)
-    ORDER BY c.id`,
+  text: `SELECT id FROM connection ORDER BY id`,
+};
+
+/** By itself: what is joined stands on one node of a cluster, and connections are of the directory. */
+const used: Statement = {
+  name: 'close_connections_used',
+  text: `SELECT k.id FROM unnest($1::text[]) AS k (id)
+    WHERE EXISTS (SELECT FROM account a WHERE a.connection = k.id AND a.number <> 0)
+      OR EXISTS (SELECT FROM day_close_money m WHERE m.connection = k.id)
+    ORDER BY k.id`,
 };
 
 /** Those that have accounts, or had some in this cell. */
-export const findConnectionsToClose = async (sql: Queries): Promise<string[]> =>
-  (await sql.run<{ id: string }>(used)).map(({ id }) => id);
+export async function findConnectionsToClose(sql: Queries): Promise<string[]> {
+  const all = await sql.run<{ id: string }>(connections);
+  return (await sql.run<{ id: string }>(used, [all.map(({ id }) => id)])).map(({ id }) => id);
+}
 
 const moved: Statement = {
   name: 'close_connection_moved',

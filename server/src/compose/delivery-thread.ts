@@ -3,7 +3,7 @@ import { Worker as Thread } from 'node:worker_threads';
 import type { Outgoing } from '../webhooks/delivery-loop.ts';
 
 /** Messages to the thread. */
-export type DeliveryMessage = 'written' | 'stop' | { cell: string };
+export type DeliveryMessage = 'written' | 'stop' | { cells: readonly string[] };
 
 export interface DeliveryThreadOptions {
   databaseUrl: string;
@@ -12,8 +12,8 @@ export interface DeliveryThreadOptions {
 }
 
 export interface DeliveryThread extends Outgoing {
-  /** Delivers what is written in this cell as well, also one that was made while it runs. */
-  take(cell: string): void;
+  /** Delivers what is written in these cells, and in no other any more. */
+  take(cells: readonly string[]): void;
 }
 
 /**
@@ -42,7 +42,7 @@ export function startDeliveryThread({ databaseUrl, memory }: DeliveryThreadOptio
   });
   const tell = (message: DeliveryMessage): void => thread.postMessage(message);
   return {
-    take: (cell) => tell({ cell }),
+    take: (cells) => tell({ cells }),
     written: () => tell('written'),
     stop: () => {
       stopping = true;

@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { homeCell } from '../db/cells.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
-import { openPool, type Pool } from '../db/pool.ts';
+import { deliveryBudget, openPool, type Pool } from '../db/pool.ts';
 import { readConfig } from '../ground/config.ts';
 import { createLog } from '../ground/log.ts';
 import { createMail } from '../ground/mail.ts';
@@ -13,13 +13,15 @@ import { createUndiciNet } from '../ports/undici-net.ts';
 import { addressRulesOf, createAddresses } from '../webhooks/address.ts';
 import { type Outgoing, runDeliveries } from '../webhooks/delivery-loop.ts';
 import type { DeliveryMessage, DeliveryThreadOptions } from './delivery-thread.ts';
+import { slowdownOf } from './shares.ts';
 
 /** The body of the thread that `outgoing.ts` starts. */
 const port = parentPort as MessagePort;
 const { databaseUrl, memory } = workerData as DeliveryThreadOptions;
 const config = readConfig(process.env);
 const log = createLog(config.logLevel);
-const sql = openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 5 });
+const budget = deliveryBudget();
+const sql = openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 5, budget });
 const net = createUndiciNet();
 const stopping = new AbortController();
 const { clock, measured } = databaseClock({ sql, clock: systemClock, log }, stopping.signal);
@@ -46,21 +48,29 @@ interface CellOut {
   close(): Promise<void>;
 }
 const cells = new Map<string, CellOut>();
+/** Of this worker. */
+let share: readonly string[] = [];
 const begin = (cell: string, pool: Pool): void => {
-  const outgoing = runDeliveries({ ...shared, sql: pool, measures, mail }, clockOffset.isTolerable);
+  const outgoing = runDeliveries(
+    { ...shared, sql: pool, measures, mail },
+    () => clockOffset.isTolerable() && share.includes(cell),
+    () => slowdownOf(share.length),
+  );
   cells.set(cell, { outgoing, close: pool.close });
 };
 begin(homeCell, sql);
 
-function take(cell: string): void {
-  if (!cells.has(cell))
-    begin(cell, openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 2, cell }));
+function take(taken: readonly string[]): void {
+  share = taken;
+  for (const cell of taken)
+    if (!cells.has(cell))
+      begin(cell, openPool({ url: databaseUrl, log, name: 'vintem outgoing', size: 2, cell, budget }));
 }
 
 port.on('message', (message: DeliveryMessage) => {
   if (message === 'stop') void stop();
   else if (message === 'written') for (const { outgoing } of cells.values()) outgoing.written();
-  else take(message.cell);
+  else take(message.cells);
 });
 
 async function stop(): Promise<void> {

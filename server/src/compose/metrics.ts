@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
 import type { ClockOffset } from '../db/clock-offset.ts';
-import type { PoolLoad } from '../db/pool.ts';
+import type { BudgetLoad } from '../db/connection-budget.ts';
 import type { Histogram } from '../ground/histogram.ts';
 import type { Log } from '../ground/log.ts';
 import { deliveryOutcomes, type Measures } from '../ground/measures.ts';
@@ -18,7 +18,7 @@ export interface MetricsDeps {
   clockOffset: Pick<ClockOffset, 'offsetMs'>;
   readiness: Readiness;
   log: Log;
-  pool: () => PoolLoad;
+  pool: () => BudgetLoad;
   /** `DATABASE_STANDBYS` */
   databaseStandbys: number | null;
 }
@@ -258,6 +258,7 @@ export async function createMetrics(deps: MetricsDeps): Promise<Registry> {
   );
   gauge('pool_connections', 'Open connections to the database', () => pool().open);
   gauge('pool_idle', 'Connections to the database that wait for work', () => pool().idle);
+  gauge('pool_most', 'Connections that may be open at most', () => pool().most);
   gauge('pool_waiting', 'Calls that wait for a connection to the database', () => pool().waiting);
   new Gauge({
     name: 'vintem_ready',

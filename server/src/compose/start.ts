@@ -12,6 +12,7 @@ import { hasLiveConnection } from '../connections/connections.sql.ts';
 import { homeCell, makeCell } from '../db/cells.ts';
 import { connectAlone } from '../db/client.ts';
 import { databaseClock, watchClock } from '../db/clock-offset.ts';
+import type { BudgetLoad } from '../db/connection-budget.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.ts';
 import { claimSecret, keepInUse, missingSecrets } from '../db/installation-secret.ts';
 import { waitForLock } from '../db/lock.ts';
@@ -29,7 +30,7 @@ import {
   type OpenDatabase,
   prepareDataDir,
 } from '../db/open.ts';
-import { openPool, type Pool, type PoolLoad } from '../db/pool.ts';
+import { openPool, type Pool, serviceBudget } from '../db/pool.ts';
 import { checkServiceRole } from '../db/roles.ts';
 import { checkMaker, findServiceLogin, makeServiceLogin, mayMakeLogin } from '../db/service-login.ts';
 import { type Config, isTrial, reachableHost, SettingFault } from '../ground/config.ts';
@@ -40,6 +41,7 @@ import { type Ids, systemIds } from '../ports/ids.ts';
 import { type Cells, createCells } from './cells.ts';
 import { createReadiness } from './readiness.ts';
 import type { Ground, OpenCell, Runtime } from './runtime.ts';
+import type { Worker } from './worker.ts';
 
 /** What a process begins with. */
 export interface Edge {
@@ -61,7 +63,7 @@ export interface CellDatabase {
 export interface Context extends Omit<Ground, 'net'> {
   sql: Pool;
   /** Of its pools, whatever their cell. */
-  load(): PoolLoad;
+  load(): BudgetLoad;
   openCell: OpenCell;
   /** The databases of a command; a process that serves has runtimes. */
   cells: Cells<CellDatabase>;
@@ -106,14 +108,16 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     const service = await parts;
     if (ending.aborted) return;
     const runtime = await openRunning(service, context, running, ending);
-    running.worker = service.runWorker(runtime);
+    const worker = service.runWorker(runtime);
+    running.worker = worker;
     const api = await service.runApi(runtime, config);
     running.api = api;
-    running.outgoing = runDeliveries(service, runtime, context.databaseUrl);
+    running.outgoing = runDeliveries(service, runtime, worker, context.databaseUrl);
     if (running.simulator) say(`vintem simulator http://127.0.0.1:${config.simulatorPort}`);
     const { hasMailbox, mailboxLink } = await import('../panel/site/mailbox.ts');
     if (trial && hasMailbox({ config }))
       say(`vintem mailbox ${mailboxLink(config.publicUrl, context.secrets)}`);
+    if (trial) say(`vintem documentation ${api.url}/docs`);
     say(`vintem ready ${api.url}`);
     await aborted(ending);
   } finally {
@@ -138,8 +142,9 @@ export async function startPart(edge: Edge, ending: Ending, part: 'api' | 'worke
       running.api = api;
       say(`vintem api ready ${api.url}`);
     } else {
-      running.worker = service.runWorker(runtime);
-      running.outgoing = runDeliveries(service, runtime, context.databaseUrl);
+      const worker = service.runWorker(runtime);
+      running.worker = worker;
+      running.outgoing = runDeliveries(service, runtime, worker, context.databaseUrl);
       say('vintem worker ready');
     }
     await aborted(ending);
@@ -259,13 +264,18 @@ async function openRunning(
   return runtime;
 }
 
-function runDeliveries(service: ServiceParts, runtime: Runtime, databaseUrl: string): Stoppable {
+function runDeliveries(
+  service: ServiceParts,
+  runtime: Runtime,
+  { shares }: Worker,
+  databaseUrl: string,
+): Stoppable {
   const outgoing = service.startDeliveryThread({
     databaseUrl,
     memory: runtime.measures.deliveries.memory,
   });
+  shares.each(outgoing.take);
   runtime.cells.each((cell) => {
-    outgoing.take(cell.cell);
     cell.eventsWritten.listen(outgoing.written);
   });
   return outgoing;
@@ -472,7 +482,8 @@ async function openContext(
   { anySecret = false }: OnDatabaseOptions,
 ): Promise<Context> {
   const { config, log } = edge;
-  const sql = openPool({ url: database.url, log, name: 'vintem' });
+  const budget = serviceBudget();
+  const sql = openPool({ url: database.url, log, name: 'vintem', budget });
   running.pool = { stop: sql.close };
   await checkServiceRole(sql, { log, own: database.own });
   // From here on every time and every id follows the database's clock.
@@ -484,30 +495,26 @@ async function openContext(
   await prepareInstallation({ sql, clock, ids }, { live: config.provider !== null });
   const secrets = await loadSecrets(ids, config);
   if (!anySecret) await claimSecret({ sql, secrets });
-  const pools = [sql];
-  const openCell = (cell: string) => {
-    const pool = openPool({ url: database.url, log, name: 'vintem', size: 5, cell });
-    pools.push(pool);
-    return pool;
-  };
+  const openCell = (cell: string) =>
+    openPool({ url: database.url, log, name: 'vintem', size: 5, cell, budget });
   const cells = createCells<CellDatabase>(sql);
   cells.begin({ cell: homeCell, sql }, (cell) => {
     const pool = openCell(cell);
     return { runtime: { cell, sql: pool }, close: pool.close };
   });
   running.cells = { stop: cells.close };
-  const load = () => loadOf(pools);
-  return { config, sql, load, databaseUrl: database.url, clock, ids, log, secrets, openCell, cells };
-}
-
-function loadOf(pools: readonly Pool[]): PoolLoad {
-  const sum = { open: 0, idle: 0, waiting: 0 };
-  for (const { open, idle, waiting } of pools.map((pool) => pool.load())) {
-    sum.open += open;
-    sum.idle += idle;
-    sum.waiting += waiting;
-  }
-  return sum;
+  return {
+    config,
+    sql,
+    load: sql.load,
+    databaseUrl: database.url,
+    clock,
+    ids,
+    log,
+    secrets,
+    openCell,
+    cells,
+  };
 }
 
 async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {

@@ -6,6 +6,7 @@ import { stepAttemptPruning } from '../panel/auth/attempts.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import type { Provider } from '../provider/provider.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
+import { stepDisputeFiles } from '../settlement/disputes/files.ts';
 import { stepDisputes } from '../settlement/disputes/poll.ts';
 import { stepDefences } from '../settlement/disputes/send-defence.ts';
 import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
@@ -20,9 +21,12 @@ import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-tran
 import { stepTestClocks } from '../test-mode/clock.ts';
 import { expireDrafts } from '../transfers/draft.ts';
 import type { Runtime } from './runtime.ts';
+import { joinWorkers, type Shares } from './shares.ts';
 
 /** What runs with no client active. Every step may be run by any number of processes over one database. */
 export interface Worker {
+  /** The cells that it works in. */
+  shares: Shares;
   /** Resolves when the steps under way have ended; nothing new is begun. */
   stop(): Promise<void>;
 }
@@ -41,6 +45,7 @@ const restMs = {
   dayReports: 10_000,
   disputes: 2_000,
   defences: 2_000,
+  disputeFiles: 10_000,
   providerBalance: 10_000,
   unusedKeys: 10_000,
   alerts: 10_000,
@@ -58,25 +63,32 @@ export function runWorker(home: Runtime): Worker {
   const inbound = createInbound(home);
   const loops: Promise<void>[] = [];
   const followUps: FollowUp[] = [];
+  const shares = joinWorkers(home, clockOffset, stopping.signal);
   const ends: (() => void)[] = [];
 
   /** Runs steps until `stop`; after a failed step it rests longer and continues. `rest` cuts one short. */
-  async function loop(name: keyof typeof restMs, step: () => Promise<boolean>, rest?: Rest): Promise<void> {
+  async function loop(
+    name: keyof typeof restMs,
+    step: () => Promise<boolean>,
+    { rest, cell }: { rest?: Rest; cell?: string } = {},
+  ): Promise<void> {
     let failures = 0;
-    await clockOffset.measured;
+    await shares.read;
     while (!stopping.signal.aborted) {
       let more = false;
       // Before the step: what wakes it while it runs cuts the rest behind it.
       const cut = rest ? AbortSignal.any([rest.now(), stopping.signal]) : stopping.signal;
       try {
-        more = clockOffset.isTolerable() && (await step());
+        const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
+        more = mayRun && (await step());
         failures = 0;
       } catch (error) {
         failures++;
         home.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
       if (more) continue;
-      const waitMs = Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
+      const pauseMs = cell === undefined ? restMs[name] : restMs[name] * shares.slowdown();
+      const waitMs = Math.min(pauseMs * 2 ** Math.min(failures, 8), 10_000);
       await home.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
     }
   }
@@ -114,14 +126,16 @@ export function runWorker(home: Runtime): Worker {
     home.cells.each((opened) => {
       // The first one as it was given, with what was put in the place of its parts.
       const cell = opened.cell === home.cell ? home : opened;
-      const woken = restUntil(cell.wake);
+      const here = { cell: cell.cell };
+      const woken = { ...here, rest: restUntil(cell.wake) };
       loops.push(
-        loop('unknown', createUnknownTransferAlerts(cell).step),
-        loop('drafts', () => expireDrafts(cell)),
-        loop('payerReturns', () => stepPayerReturns(cell)),
-        loop('alerts', createAlerts(cell).step),
-        loop('requestLog', () => stepRequestPruning(cell)),
-        loop('testClocks', () => stepTestClocks(cell)),
+        loop('unknown', createUnknownTransferAlerts(cell).step, here),
+        loop('drafts', () => expireDrafts(cell), here),
+        loop('payerReturns', () => stepPayerReturns(cell), here),
+        loop('alerts', createAlerts(cell).step, here),
+        loop('disputeFiles', () => stepDisputeFiles(cell), here),
+        loop('requestLog', () => stepRequestPruning(cell), here),
+        loop('testClocks', () => stepTestClocks(cell), here),
       );
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
       const end = cell.connections.each((provider) => {
@@ -131,20 +145,23 @@ export function runWorker(home: Runtime): Worker {
         loops.push(
           loop('sends', followUp.stepSends, woken),
           loop('queries', followUp.stepQueries, woken),
-          loop('defences', () => stepDefences(cell, provider)),
+          loop('defences', () => stepDefences(cell, provider), here),
         );
       });
       ends.push(end);
     }),
   );
   return {
+    shares,
     stop: async () => {
       stopping.abort();
+      const left = shares.leave();
       for (const end of ends) end();
       for (const cell of [home, ...home.cells.all()]) cell.senders.clear();
       await Promise.all(loops);
       await Promise.all(followUps.map((followUp) => followUp.idle()));
       await Promise.all(home.cells.all().map((cell) => cell.till.idle()));
+      await left;
     },
   };
 }

@@ -10,6 +10,7 @@ import {
   CredentialFault,
   certificateOf,
   readCredentials,
+  simulatorDeskOf,
 } from '../provider/adapter.ts';
 import { adapters, isAdapter } from '../provider/adapters.ts';
 import type { Provider } from '../provider/provider.ts';
@@ -116,4 +117,13 @@ export function settingsOf(
     credentials,
     certificate: certificateOf(credentials),
   };
+}
+
+/** Where the simulator is controlled for a connection; null: it is not the simulator's. */
+export function simulatorOf(
+  { simulatorUrl }: { simulatorUrl: string },
+  { name, adapter, simulated }: Pick<ConnectionRow, 'name' | 'adapter' | 'simulated'>,
+): string | null {
+  if (name === 'simulator') return simulatorUrl;
+  return simulated ? simulatorUrl + simulatorDeskOf(adapterNamed(adapter ?? '')) : null;
 }

@@ -40,6 +40,12 @@ const writers: Record<string, Writer> = {
     write: (into, at, value: string) => into.write(value, into.writeUInt8(1, at)),
   },
   timestamptz: { oid: 1184, bytes: () => 8, write: writeInstant },
+  // Days since 2000-01-01.
+  date: {
+    oid: 1082,
+    bytes: () => 4,
+    write: (into, at, value: string) => into.writeInt32BE(Date.parse(value) / 86_400_000 - 10_957, at),
+  },
 };
 
 const cast = /\$(\d+)::([a-z0-9]+)\[\]/g;

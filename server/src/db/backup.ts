@@ -16,6 +16,7 @@ import {
   writeBackupFile,
 } from './backup-file.ts';
 import { homeCell } from './cells.ts';
+import { isCitus } from './citus.ts';
 import { connectAlone } from './client.ts';
 import { databaseOfCommand } from './open.ts';
 import { withSessionOptions } from './pool.ts';
@@ -78,12 +79,18 @@ async function sealingOf({ config, ids }: Needs, { secretIds }: Header): Promise
 /** Rows go out in blocks of about this size. */
 const blockBytes = 256 * 1024;
 
+/** A snapshot of the coordinator says nothing of what the nodes have committed. */
+const noSnapshot =
+  'the database is a Citus cluster, whose nodes cannot be copied as of one moment: copy its servers with a log archive, see docs/operators/scaling.md';
+
+/** @throws SettingFault where no copy of one moment can be made: on a Citus cluster, or without the installation's secret */
 export async function backup(needs: Needs, file: string): Promise<BackedUp> {
   const database = await databaseOfCommand(needs, 'backup');
   const url = database.embedded ? (database.migrationUrl ?? database.url) : database.url;
   try {
     const client = await connectReading(url);
     try {
+      if (await isCitus(client)) throw new SettingFault(noSnapshot);
       const tables: BackedUp['tables'] = [];
       const header = await takeSnapshot(client, needs.clock);
       const sealing = await sealingOf(needs, header);

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { Queries, Sql, Statement } from '../ports/sql.ts';
+import { distributeCell, isCitus, keepFromNodes } from './citus.ts';
 import { timestamp } from './pool.ts';
 import { APP, OWNER } from './roles.ts';
 
@@ -21,6 +22,7 @@ export const directoryTables: readonly string[] = [
   'sealing_secret',
   'rate_bucket',
   'write_probe',
+  'worker',
   'connection',
   'query_slot',
   'send_slot',
@@ -73,6 +75,7 @@ export async function makeCellWithin(client: pg.Client, now: number): Promise<st
   const numbers = cells.map(({ name }) => Number(name.split('_')[1] ?? 1));
   const name = `${homeCell}_${Math.max(...numbers) + 1}`;
   await client.query('SET LOCAL ROLE NONE');
+  await keepFromNodes(client);
   await client.query(`CREATE SCHEMA ${name} AUTHORIZATION ${OWNER}`);
   await client.query(`SET LOCAL ROLE ${OWNER}`);
   await client.query(`GRANT USAGE ON SCHEMA ${name} TO ${APP}`);
@@ -80,6 +83,7 @@ export async function makeCellWithin(client: pg.Client, now: number): Promise<st
   await client.query(`SET LOCAL search_path = ''`);
   for (const statement of await statementsOfCell(client, name)) await client.query(statement);
   await client.query(`INSERT INTO ${name}.publisher SELECT shard FROM vintem.publisher`);
+  if (await isCitus(client)) await distributeCell(client, name);
   await client.query('INSERT INTO vintem.cell (name, created_at) VALUES ($1, $2)', [name, timestamp(now)]);
   await client.query(
     `INSERT INTO vintem.cell_migration (cell, name, applied_at) SELECT $1, name, $2 FROM vintem.migration`,
@@ -137,11 +141,25 @@ export async function loadOfCell(sql: Queries): Promise<CellLoad> {
   return row;
 }
 
-/** In order: tables, keys and checks, foreign keys, other indexes, rights. */
+const connections: Statement = {
+  name: 'cell_connections',
+  text: `SELECT CASE WHEN application_name ~ ' vintem_[0-9]+$' THEN split_part(application_name, ' ', -1) ELSE '${homeCell}' END AS cell,
+      count(*)::integer AS connections
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name ~ '^vintem( outgoing)?( vintem_[0-9]+)?$' GROUP BY 1`,
+};
+
+/** How many connections all processes have in each cell, those of this one included; a cell without one is not in it. */
+export async function connectionsOfCells(sql: Queries): Promise<ReadonlyMap<string, number>> {
+  const rows = await sql.run<{ cell: string; connections: number }>(connections);
+  return new Map(rows.map(({ cell, connections }) => [cell, connections]));
+}
+
+/** In order: tables, keys and checks, foreign keys, other indexes, rights, identities of rows. */
 async function statementsOfCell(client: pg.Client, cell: string): Promise<string[]> {
   const { rows } = await client.query<{ statement: string }>(
     `WITH source AS (
-       SELECT c.oid, c.relname, c.reloptions, c.relpersistence, c.relacl FROM pg_catalog.pg_class c
+       SELECT c.oid, c.relname, c.reloptions, c.relpersistence, c.relreplident, c.relacl FROM pg_catalog.pg_class c
         WHERE c.relnamespace = 'vintem'::pg_catalog.regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($1::text[])),
      parts AS (
        SELECT 1 AS step, s.relname AS at, pg_catalog.format('CREATE %sTABLE %I.%I (%s)%s',
@@ -174,7 +192,9 @@ async function statementsOfCell(client: pg.Client, cell: string): Promise<string
        UNION ALL
        SELECT 5, s.relname, pg_catalog.format('GRANT %s ON %I.%I TO ${APP}', string_agg(r.privilege_type, ', ' ORDER BY r.privilege_type), $2::text, s.relname)
          FROM source s, pg_catalog.aclexplode(s.relacl) r
-        WHERE r.grantee = '${APP}'::pg_catalog.regrole GROUP BY s.relname)
+        WHERE r.grantee = '${APP}'::pg_catalog.regrole GROUP BY s.relname
+       UNION ALL
+       SELECT 6, s.relname, pg_catalog.format('ALTER TABLE %I.%I REPLICA IDENTITY FULL', $2::text, s.relname) FROM source s WHERE s.relreplident = 'f')
      SELECT statement FROM parts ORDER BY step, at`,
     [directoryTables, cell],
   );

@@ -4,6 +4,8 @@ import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Sql } from '../ports/sql.ts';
+import { directoryTables } from './cells.ts';
+import { distribute, prepareNodes } from './citus.ts';
 import { connectAlone } from './client.ts';
 import {
   headerOf,
@@ -12,6 +14,7 @@ import {
   locksOf,
   type Migration,
   sha256Of,
+  statementsToRun,
 } from './migration-file.ts';
 import { timestamp } from './pool.ts';
 import { APP, missingRights, OWNER, prepareRoles, RACES } from './roles.ts';
@@ -138,11 +141,15 @@ async function migrateOver(
   needs: Needs,
 ): Promise<{ applied: string[] }> {
   const { owns } = await prepareRoles(client, serviceLogin);
+  if (owns) await prepareNodes(client);
   await client.query(`SET ROLE ${owns ? OWNER : APP}`);
   const before = await readApplied(client);
   const pending = pendingOf(program, before);
   const behind = await cellsBehind(client, program);
-  if (pending.length === 0 && behind.length === 0) return { applied: [] };
+  if (pending.length === 0 && behind.length === 0) {
+    if (owns) await distribute(client, directoryTables);
+    return { applied: [] };
+  }
   if (!owns) throw missingRights(serviceLogin, serviceLogin);
   await client.query('BEGIN');
   await client.query(
@@ -163,6 +170,7 @@ async function migrateOver(
     const name = `${cell}: ${migration.name}`;
     if (await applyInCell(client, cell, migration, needs)) applied.push(name);
   }
+  await distribute(client, directoryTables);
   return { applied };
 }
 
@@ -207,7 +215,7 @@ async function applyInCell(
       await client.query(`SET LOCAL lock_timeout = '10s'`);
       // Nothing of the first cell can be meant: what the cell lacks is an error.
       await client.query(`SET LOCAL search_path = ${cell}`);
-      await client.query(migration.text);
+      await run(client, migration);
     }
     await client.query('COMMIT');
     return rowCount === 1;
@@ -234,7 +242,7 @@ async function apply(client: pg.Client, migration: Migration, { clock }: Needs):
         await olderProcessesEnd(client, clock);
       // Rather fail and be started again than queue the whole service behind a lock that somebody holds.
       await client.query(`SET LOCAL lock_timeout = '10s'`);
-      await client.query(migration.text);
+      await run(client, migration);
       await record(client, migration, clock);
     }
     await client.query('COMMIT');
@@ -243,6 +251,11 @@ async function apply(client: pg.Client, migration: Migration, { clock }: Needs):
     await client.query('ROLLBACK');
     throw named(migration, error);
   }
+}
+
+/** Statement by statement: Citus refuses to pass a text of several on to its nodes ("cannot insert multiple commands into a prepared statement"). */
+async function run(client: pg.Client, migration: Migration): Promise<void> {
+  for (const statement of statementsToRun(migration)) await client.query(statement);
 }
 
 /** Names of the connections of running processes (`compose/start.ts`, `compose/delivery-worker.ts`), in every version. */

@@ -61,7 +61,7 @@ export type IndexStatement =
 
 /** What a concurrent file does, each statement with CONCURRENTLY. @throws Error for a statement that is not about an index */
 export function indexStatementsOf(migration: Migration): IndexStatement[] {
-  return statementsOf(migration.text).map((statement) => {
+  return statementsOf(migration).map((statement) => {
     const create = /^CREATE( UNIQUE)? INDEX (\w+) ON (\w+)/.exec(statement);
     if (create) {
       const [, unique = '', index = '', table = ''] = create;
@@ -77,13 +77,22 @@ export function indexStatementsOf(migration: Migration): IndexStatement[] {
   });
 }
 
-/** Without comments. No migration holds a semicolon inside a literal. */
-const statementsOf = (text: string): string[] =>
-  text
-    .replaceAll(/--.*$/gm, '')
-    .split(';')
-    .map((statement) => statement.replaceAll(/\s+/g, ' ').trim())
-    .filter((statement) => statement !== '');
+/** A literal, the body of a function, a comment, the end of a statement, or what stands between them. */
+const parts = /'(?:[^']|'')*'|\$\$[\s\S]*?\$\$|--[^\n]*|;|[^'$;-]+|[\s\S]/g;
+
+/** One after the other, without comments. */
+export function statementsToRun({ text }: Migration): string[] {
+  const statements = [''];
+  for (const [part] of text.matchAll(parts)) {
+    if (part === ';') statements.push('');
+    else if (!part.startsWith('--')) statements[statements.length - 1] += part;
+  }
+  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '');
+}
+
+/** Each on one line. */
+const statementsOf = (migration: Migration): string[] =>
+  statementsToRun(migration).map((statement) => statement.replaceAll(/\s+/g, ' '));
 
 export interface TableLock {
   table: string;
@@ -116,7 +125,7 @@ export function locksOf(migration: Migration, tableOfIndex: (index: string) => s
     if (before === undefined || lockModes.indexOf(before) < lockModes.indexOf(mode)) locks.set(table, mode);
   };
   const { concurrent } = headerOf(migration);
-  for (const statement of statementsOf(migration.text)) {
+  for (const statement of statementsOf(migration)) {
     const table = (pattern: RegExp): string | undefined => pattern.exec(statement)?.[1];
     const created = table(/^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+)/);
     if (created) made.add(created);

@@ -2,6 +2,13 @@ import pg from 'pg';
 import type { Log } from '../ground/log.ts';
 import { CommitUnknown, ConnectionLost, type Sql, type Statement, type Transaction } from '../ports/sql.ts';
 import { arrayWritersOf, binaryArray } from './arrays.ts';
+import {
+  type BudgetLoad,
+  type ConnectionBudget,
+  connectionBudget,
+  type Places,
+  type SharingPool,
+} from './connection-budget.ts';
 import { type Answer, type Asked, RoundTrip } from './round-trip.ts';
 
 /**
@@ -20,20 +27,14 @@ import { type Answer, type Asked, RoundTrip } from './round-trip.ts';
 export interface Pool extends Sql {
   /** Waits for the transactions under way and closes every connection. */
   close(): Promise<void>;
-  /** Connections now, and who waits for one. */
-  load(): PoolLoad;
-}
-
-export interface PoolLoad {
-  open: number;
-  idle: number;
-  waiting: number;
+  /** Of its budget: of all pools that share it. */
+  load(): BudgetLoad;
 }
 
 export interface PoolOptions {
   url: string;
   log: Log;
-  /** Shown in `pg_stat_activity`. */
+  /** Shown in `pg_stat_activity`, with the cell behind it where that is not the first one. */
   name: string;
   /** How many connections at most; 10 by default. */
   size?: number;
@@ -41,6 +42,8 @@ export interface PoolOptions {
   role?: string;
   /** The schema of the accounts whose rows it reads and writes, in front of the directory; the first cell by default. */
   cell?: string;
+  /** Shared with the other pools of the process; by default it has one of its own, of its size. */
+  budget?: ConnectionBudget;
 }
 
 const LOCK_TIMEOUT_MS = 2_000;
@@ -61,10 +64,19 @@ export const sessionSettings = {
   statement_timeout: `${STATEMENT_TIMEOUT_MS}`,
   idle_in_transaction_session_timeout: `${IDLE_IN_TRANSACTION_TIMEOUT_MS}`,
 } as const;
-/** Waiting for a free or a new connection. */
+/** Waiting for a place among the connections of the process, and then for a connection. */
 const CONNECT_TIMEOUT_MS = 5_000;
 /** Without any answer for this long the server's machine is gone: the server itself gives up after 5 s. */
 const ANSWER_TIMEOUT_MS = 8_000;
+
+/**
+ * How many connections the pools of all cells have together in what serves requests and follows payments, and in the thread that delivers. One
+ * for each cell, so that its next statement finds one open, and what a process with one cell has besides. Above that, cells share.
+ */
+export const serviceBudget = (): ConnectionBudget =>
+  connectionBudget((pools) => Math.min(Math.max(10, pools + 6), 32), CONNECT_TIMEOUT_MS);
+export const deliveryBudget = (): ConnectionBudget =>
+  connectionBudget((pools) => Math.min(Math.max(5, pools + 1), 16), CONNECT_TIMEOUT_MS);
 
 export function openPool(options: PoolOptions): Pool {
   const { log } = options;
@@ -75,7 +87,10 @@ export function openPool(options: PoolOptions): Pool {
   pool.on('error', (error) => {
     if (!closing) log.warn({ err: error }, 'an idle database connection was lost');
   });
-  const connections = connectionsOf(pool);
+  const size = pool.options.max;
+  const { budget = connectionBudget(() => size, CONNECT_TIMEOUT_MS) } = options;
+  const places = budget.join(sharing(pool, size));
+  const connections = connectionsOf(pool, places);
   const begin = () => beginOn(connections);
   return {
     begin,
@@ -107,11 +122,29 @@ export function openPool(options: PoolOptions): Pool {
       }
     },
 
-    load: () => ({ open: pool.totalCount, idle: pool.idleCount, waiting: pool.waitingCount }),
-
-    close: () => {
+    close: async () => {
       closing = true;
-      return pool.end();
+      await pool.end();
+      places.leave();
+    },
+
+    load: budget.load,
+  };
+}
+
+function sharing(pool: pg.Pool, size: number): SharingPool {
+  let closing = 0;
+  return {
+    size,
+    open: () => pool.totalCount - closing,
+    idle: () => pool.idleCount - pool.waitingCount,
+    closeIdle: async () => {
+      closing++;
+      try {
+        (await pool.connect()).release(true);
+      } finally {
+        closing--;
+      }
     },
   };
 }
@@ -135,7 +168,7 @@ function openDriverPool({
   return new pg.Pool({
     connectionString,
     options,
-    application_name: name,
+    application_name: cell === 'vintem' ? name : `${name} ${cell}`,
     max: size,
     pipeline: true,
     keepAlive: true,
@@ -143,18 +176,35 @@ function openDriverPool({
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     query_timeout: ANSWER_TIMEOUT_MS,
     idleTimeoutMillis: 60_000,
+    ...(cell !== 'vintem' && { verify: worksIn(cell) }),
   });
 }
+
+/** In another schema the same statements would find the tables of other accounts. A pooler between may drop what a connection asks for. */
+const worksIn = (cell: string) => (client: pg.PoolClient, verified: (error?: Error) => void) =>
+  client
+    .query<{ schema: string }>('SELECT current_schema() AS schema')
+    .then(
+      ({ rows: [row] }) =>
+        row?.schema === cell
+          ? verified()
+          : verified(
+              new Error(`the connection works in ${row?.schema} and not in ${cell}: is a pooler between?`),
+            ),
+      verified,
+    );
 
 /** The connections of a pool, as what is sent over them needs them. */
 interface Connections {
   take(): Promise<pg.PoolClient>;
+  /** @param broken it is closed */
+  give(client: pg.PoolClient, broken: boolean): void;
   /** Statements issued in one turn of the event loop leave as one round trip. Throws for values that cannot be sent: nothing is issued then. */
   issue(client: pg.PoolClient, statement: Statement, values?: readonly unknown[]): Promise<Answer>;
   isLost(client: pg.PoolClient): boolean;
 }
 
-function connectionsOf(pool: pg.Pool): Connections {
+function connectionsOf(pool: pg.Pool, places: Places): Connections {
   const lost = new WeakSet<pg.PoolClient>();
   pool.on('connect', (client) => {
     client.on('error', () => lost.add(client));
@@ -165,12 +215,20 @@ function connectionsOf(pool: pg.Pool): Connections {
   return {
     take: async () => {
       try {
-        const client = await pool.connect();
+        const client = await places.take(
+          () => pool.connect(),
+          (late) => late.release(),
+        );
         makePlansAnew(client);
         return client;
       } catch (error) {
         throw connectionLost('no connection to PostgreSQL', error);
       }
+    },
+
+    give: (client, broken) => {
+      client.release(broken);
+      places.give();
     },
 
     issue: (client, statement, values = []) => {
@@ -218,7 +276,7 @@ function plansByUse(): (client: pg.PoolClient) => void {
 
 /** A statement that changes nothing needs no transaction. */
 async function readOn<Row>(
-  { take, issue, isLost }: Connections,
+  { take, give, issue, isLost }: Connections,
   statement: Statement,
   values: readonly unknown[],
 ): Promise<Row[]> {
@@ -227,11 +285,11 @@ async function readOn<Row>(
     const result = await issue(client, statement, values);
     return result.rows as Row[];
   } finally {
-    client.release(isLost(client));
+    give(client, isLost(client));
   }
 }
 
-async function beginOn({ take, issue, isLost }: Connections): Promise<Transaction> {
+async function beginOn({ take, give, issue, isLost }: Connections): Promise<Transaction> {
   const client = await take();
   let ended = false;
   /** The first thing that went wrong: nothing of this transaction can be committed any more. */
@@ -247,12 +305,12 @@ async function beginOn({ take, issue, isLost }: Connections): Promise<Transactio
   /** Ends whatever is open and gives the connection back, or throws it away. */
   async function giveBack(): Promise<void> {
     ended = true;
-    if (isLost(client)) return client.release(true);
+    if (isLost(client)) return give(client, true);
     try {
       await issue(client, rollsBack);
-      client.release();
+      give(client, false);
     } catch {
-      client.release(true);
+      give(client, true);
     }
   }
 
@@ -286,16 +344,14 @@ async function beginOn({ take, issue, isLost }: Connections): Promise<Transactio
         result = await issue(client, commits);
       } catch (error) {
         await giveBack();
-        // An error of the server, at COMMIT or at a statement before it, proves that nothing was committed. With the
-        // connection gone instead, COMMIT may have been read and carried out (a FATAL at COMMIT proves nothing either:
-        // waiting for a standby is cancelled after the local commit).
+        // A statement before it failed: the server did not run COMMIT.
         if (failed && !(failure instanceof ConnectionLost)) throw failure;
-        if (error instanceof ConnectionLost) {
-          throw new CommitUnknown('the answer to COMMIT was lost', { cause: error });
-        }
-        throw error;
+        // It failed itself. With the connection gone it may have been read and carried out (a FATAL proves nothing either: waiting for a
+        // standby is cancelled after the local commit). An ERROR of PostgreSQL proves that nothing was committed, but one of Citus does not:
+        // its node may have committed without being able to say so. Nothing here has constraints that are checked at COMMIT.
+        throw new CommitUnknown('COMMIT was not confirmed', { cause: error });
       }
-      client.release();
+      give(client, false);
       // COMMIT of a transaction in which something failed answers ROLLBACK.
       if (result.completed !== 'COMMIT')
         throw failed ? failure : new Error('the transaction was rolled back');

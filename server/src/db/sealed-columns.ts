@@ -15,6 +15,8 @@ interface SealedColumn {
   type: 'bytea' | 'text';
   /** The column of the key that is the context of the sealed value. */
   context: string;
+  /** Of one step, where values are large. */
+  rowsPerStep?: number;
 }
 
 const ofAccount = (id: string) =>
@@ -35,6 +37,15 @@ const sealedColumns: readonly SealedColumn[] = [
     type: 'bytea',
     context: 'dispute_id',
   },
+  // Up to 10 MiB each.
+  {
+    table: 'dispute_file',
+    key: ofAccount('id'),
+    column: 'body',
+    type: 'bytea',
+    context: 'id',
+    rowsPerStep: 2,
+  },
   { table: 'inbound', key: byId('uuid'), column: 'body', type: 'bytea', context: 'id' },
   { table: 'webhook_endpoint', key: ofAccount('id'), column: 'secret', type: 'bytea', context: 'id' },
   {
@@ -51,7 +62,9 @@ const sealedColumns: readonly SealedColumn[] = [
 ];
 
 /** Rows of one step: read in some 10 ms, and written in one transaction of some 20. */
-const rowsPerStep = 1_000;
+const usualRowsPerStep = 1_000;
+
+const rowsPerStepOf = ({ rowsPerStep = usualRowsPerStep }: SealedColumn): number => rowsPerStep;
 
 /** Sealed by better-auth before it named its key: the start seals these again. */
 export const unnamed = 'unknown';
@@ -82,7 +95,7 @@ const statementsOf = (sealed: SealedColumn, cell: string): Statements => {
       name: `sealed_page_${name}_${column}`,
       text: `WITH page AS (
           SELECT ${names}, ${column}, row_number() OVER (ORDER BY ${names}) AS place
-          FROM ${table} WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${rowsPerStep})
+          FROM ${table} WHERE (${names}) > (${after}) ORDER BY ${names} LIMIT ${rowsPerStepOf(sealed)})
         SELECT ARRAY[${names.map((name) => `${name}::text`)}] AS key, secret_id AS "secretId",
             CASE WHEN secret_id <> ${own} THEN ${column} END AS value, total::integer, own::integer
         FROM (SELECT page.*, ${column} IS NOT NULL AS present, CASE WHEN ${column} IS NOT NULL THEN ${secretIdOf(sealed)} END AS secret_id,
@@ -151,7 +164,7 @@ async function* pagesOf(
     const last = rows.at(-1);
     if (!last) return;
     yield { own: last.own, foreign: rows.filter(({ value }) => value !== null) };
-    if (last.total < rowsPerStep) return;
+    if (last.total < rowsPerStepOf(sealed)) return;
     after = last.key;
   }
 }

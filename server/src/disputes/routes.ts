@@ -2,22 +2,29 @@ import { refuse } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import { IdParams } from '../http/schema.ts';
+import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
+import { DeletedSchema } from '../operations/schema.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import type { Defences } from '../settlement/disputes/defend.ts';
 import type { Dispute } from '../settlement/disputes/dispute.ts';
 import { findDispute, findDisputePage } from '../settlement/disputes/disputes.sql.ts';
+import { fileMostBytes, fileTypes } from '../settlement/disputes/evidence.ts';
+import { givenFileOf, requireSomething } from '../settlement/disputes/given.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
 import {
   DefenceBody,
   DefenceOfDisputeSchema,
   DefenceSchema,
+  DisputeFileSchema,
   DisputeListSchema,
   DisputeQuery,
   defenceOfDisputeView,
   defenceViewOf,
+  FileParams,
+  FileQuery,
+  fileViewOf,
 } from './schema.ts';
 import { viewsOf } from './views.ts';
 
@@ -121,10 +128,59 @@ export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
     async (request, reply) => {
       const { id } = request.params;
       const { defence, replayed } = await onCurrentOperation(directory, request.caller, (caller) =>
-        defences.defend(caller, id, request.body.text),
+        defences.defend(caller, id, requireSomething(request.body)),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
       return reply.code(201).send(defenceViewOf(defence));
+    },
+  );
+  fileRoutes(api, deps);
+}
+
+const changes: RouteFacts = { permissions: ['disputes'], policy: 'operations', operation: 'resolve' };
+
+function fileRoutes(api: ApiScope, { defences, directory }: Pick<DisputeDeps, 'defences' | 'directory'>) {
+  api.post(
+    '/disputes/:id/files',
+    {
+      bodyLimit: fileMostBytes,
+      schema: {
+        tags,
+        summary: 'Give a file for the defence of a dispute',
+        params: IdParams('Id of the dispute'),
+        querystring: FileQuery,
+        response: { 201: DisputeFileSchema },
+      },
+      config: { api: { ...changes, creates: true, consumes: fileTypes } },
+    },
+    async (request, reply) => {
+      const { params, query } = request;
+      const given = givenFileOf(request, query.name);
+      const { file, replayed } = await onCurrentOperation(directory, request.caller, (caller) =>
+        defences.keepFile(caller, params.id, given),
+      );
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(fileViewOf(file));
+    },
+  );
+
+  api.delete(
+    '/disputes/:id/files/:fileId',
+    {
+      schema: {
+        tags,
+        summary: 'Take a file away that goes out with no defence',
+        params: FileParams,
+        body: EmptyBody,
+        response: { 200: DeletedSchema },
+      },
+      config: { api: changes },
+    },
+    async ({ caller: asked, params }) => {
+      await onCurrentOperation(directory, asked, (caller) =>
+        defences.removeFile(caller, params.id, params.fileId),
+      );
+      return { ok: true as const };
     },
   );
 }

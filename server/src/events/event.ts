@@ -129,11 +129,15 @@ export function eventBody(
 
 const insert: Statement = {
   name: 'event_insert',
-  text: `WITH told AS (
-      INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
-      SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::text[], $7::timestamptz[])
-      RETURNING account_id, id, type, operation_id, payment_id, created_at)
-    INSERT INTO event_fresh (account_id, event_id, type, operation_id, payment_id, created_at) SELECT * FROM told`,
+  text: `INSERT INTO event (account_id, id, type, operation_id, payment_id, body, created_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::text[]),
+      unnest($7::timestamptz[]))`,
+};
+
+const insertFresh: Statement = {
+  name: 'event_insert_fresh',
+  text: `INSERT INTO event_fresh (account_id, event_id, type, operation_id, payment_id, created_at)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::timestamptz[]))`,
 };
 
 export const events: Table<EventRow> = {
@@ -141,18 +145,20 @@ export const events: Table<EventRow> = {
   rank: 40,
   keyOf: (event) => event.accountId + event.id,
   read: () => Promise.reject(new Error('events are written, never read, by the till')),
-  write: (tx, { inserted }) => (inserted.length > 0 ? [tx.run(insert, valuesOf(inserted))] : []),
+  write: (tx, { inserted }) => {
+    if (inserted.length === 0) return [];
+    const of = [
+      inserted.map((event) => event.accountId),
+      inserted.map((event) => event.id),
+      inserted.map((event) => event.type),
+      inserted.map((event) => event.operationId),
+      inserted.map((event) => event.paymentId),
+    ];
+    const bodies = inserted.map((event) => event.body);
+    const createdAt = inserted.map((event) => event.createdAt);
+    return [tx.run(insert, [...of, bodies, createdAt]), tx.run(insertFresh, [...of, createdAt])];
+  },
 };
-
-const valuesOf = (rows: readonly EventRow[]): unknown[] => [
-  rows.map((event) => event.accountId),
-  rows.map((event) => event.id),
-  rows.map((event) => event.type),
-  rows.map((event) => event.operationId),
-  rows.map((event) => event.paymentId),
-  rows.map((event) => event.body),
-  rows.map((event) => event.createdAt),
-];
 
 const insertTest: Statement = {
   name: 'event_insert_test',

@@ -32,7 +32,7 @@ export const findFresh = (tx: Queries, most: number): Promise<FreshEvent[]> =>
 
 const take: Statement = {
   name: 'publish_take_seqs',
-  text: `INSERT INTO event_sequence (account_id, last_seq) SELECT * FROM unnest($1::uuid[], $2::bigint[])
+  text: `INSERT INTO event_sequence (account_id, last_seq) VALUES (unnest($1::uuid[]), unnest($2::bigint[]))
     ON CONFLICT (account_id) DO UPDATE SET last_seq = event_sequence.last_seq + excluded.last_seq
     RETURNING account_id AS "accountId", last_seq AS "lastSeq"`,
 };
@@ -46,7 +46,7 @@ export const takeSeqs = (
 
 const insertLog: Statement = {
   name: 'publish_log',
-  text: `INSERT INTO event_log (account_id, seq, event_id) SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[])`,
+  text: `INSERT INTO event_log (account_id, seq, event_id) VALUES (unnest($1::uuid[]), unnest($2::bigint[]), unnest($3::uuid[]))`,
 };
 
 export const logEvents = (

@@ -1,9 +1,21 @@
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import { certificateProblem } from './certificate.ts';
 import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './quotas.ts';
+import {
+  addresses,
+  lineOf,
+  listOf,
+  oneOf,
+  postgresUrl,
+  type SettingReader,
+  secretBytes,
+  settingReader,
+  url,
+  whole,
+  withoutSlash,
+} from './setting-reader.ts';
 
 /** The settings of the environment, read once. Durations carry their unit in the name. */
 export interface Config {
@@ -110,6 +122,7 @@ export const isTrial = ({ provider, publicUrl }: Pick<Config, 'provider' | 'publ
 
 /** What may go without TLS, named one by one in `ALLOW_WITHOUT_TLS`. */
 const plainChoices = ['public-url', 'database', 'smtp'] as const;
+type PlainChoice = (typeof plainChoices)[number];
 
 /** Modes of libpq in which a connection without TLS fails. */
 const encryptedModes = ['require', 'verify-ca', 'verify-full'];
@@ -128,219 +141,211 @@ function isPlainDatabase(url: string): boolean {
  * @throws SettingFault with all faults at once
  */
 export function readConfig(env: NodeJS.ProcessEnv): Config {
-  const faults: string[] = [];
-  const names = new Set<string>();
-  const fault = (name: string, problem: string): undefined => {
-    faults.push(`${name}: ${problem}`);
-  };
-
-  function bytes(name: string): Buffer | null {
-    names.add(name);
-    names.add(`${name}_FILE`);
-    const value = env[name] || null;
-    const file = env[`${name}_FILE`] || null;
-    if (value !== null && file !== null) {
-      fault(name, `is set twice, by itself and by ${name}_FILE`);
-    } else if (file !== null) {
-      try {
-        return readFileSync(file);
-      } catch (error) {
-        fault(`${name}_FILE`, (error as Error).message);
-      }
-    }
-    return value === null ? null : Buffer.from(value);
-  }
-  const text = (name: string): string | null =>
-    bytes(name)
-      ?.toString()
-      .replace(/\r?\n$/, '') || null;
-
-  /** `read` answers undefined for what it cannot take. */
-  function setting<Value, Default>(
-    name: string,
-    otherwise: Default,
-    wanted: string,
-    read: (value: string) => Value | undefined,
-  ): Value | Default {
-    const value = text(name);
-    if (value === null) return otherwise;
-    const taken = read(value);
-    if (taken === undefined) fault(name, `must be ${wanted}`);
-    return taken ?? otherwise;
-  }
-  const whole = (low: number, high: number) => (value: string) =>
-    /^\d{1,10}$/.test(value) && Number(value) >= low && Number(value) <= high ? Number(value) : undefined;
-  const oneOf = (choices: readonly string[]) => (value: string) =>
-    choices.includes(value) ? value : undefined;
-  const url = (schemes: readonly string[]) => (value: string) =>
-    URL.canParse(value) && schemes.includes(new URL(value).protocol)
-      ? value.replace(/\/{1,9}$/, '')
-      : undefined;
-  const addresses = (value: string) => {
-    const list = value.split(/[\s,]+/).filter((address) => address !== '');
-    return list.every(isAddressOrNetwork) ? list : undefined;
-  };
-  const port = (name: string, otherwise: number) =>
-    setting(name, otherwise, 'a port from 1 to 65535', whole(1, 65_535));
-  const portOrOff = (name: string, otherwise: number | null) => {
-    const value = setting(name, otherwise ?? 0, 'a port from 1 to 65535, or off', (given) => {
-      if (servicePort.test(given)) return otherwise ?? 0;
-      return given === 'off' ? 0 : whole(1, 65_535)(given);
-    });
-    return value === 0 ? null : value;
-  };
-  const secret = (name: string) =>
-    setting(name, null, '32 bytes in base64', (value) => {
-      const decoded = Buffer.from(value, 'base64');
-      const same = decoded.toString('base64').replace(/={1,2}$/, '') === value.replace(/={1,2}$/, '');
-      return decoded.length === 32 && same ? decoded : undefined;
-    });
-  const postgres = (name: string) =>
-    setting(name, null, 'a URL of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE', (value) =>
-      URL.canParse(value) && ['postgres:', 'postgresql:'].includes(new URL(value).protocol)
-        ? value
-        : undefined,
-    );
-
-  function provider(): LiveProvider | null {
-    const adapter = setting('PROVIDER', null, `one of ${ADAPTERS.join(', ')}`, oneOf(ADAPTERS));
-    const values = new Map([...PROVIDER_NEEDS, ...PROVIDER_MAY].map((name) => [name, bytes(name)]));
-    if (adapter === null) {
-      const alone = [...values].filter(([, value]) => value !== null).map(([name]) => name);
-      if (alone.length > 0) fault('PROVIDER', `is missing, but ${alone.join(', ')} stands alone`);
-      return null;
-    }
-    for (const name of PROVIDER_NEEDS) {
-      if (values.get(name) === null) fault(name, `is missing, and PROVIDER=${adapter} needs it`);
-    }
-    const line = (name: string) =>
-      values
-        .get(name)
-        ?.toString()
-        .replace(/\r?\n$/, '') || null;
-    const address = line('PROVIDER_URL');
-    if (address !== null && !isSafeProvider(address)) {
-      fault('PROVIDER_URL', 'must be an https URL (http only on this machine)');
-    }
-    const certificate = env.PROVIDER_CERTIFICATE
-      ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
-      : (values.get('PROVIDER_CERTIFICATE') ?? null);
-    const certificatePassphrase = line('PROVIDER_CERTIFICATE_PASSPHRASE');
-    const passphrase = certificatePassphrase === null ? {} : { passphrase: certificatePassphrase };
-    const problem = certificate && certificateProblem({ pfx: certificate, ...passphrase });
-    if (problem)
-      fault(
-        'PROVIDER_CERTIFICATE',
-        problem.part === 'passphrase'
-          ? 'PROVIDER_CERTIFICATE_PASSPHRASE is not its passphrase'
-          : problem.text,
-      );
-    const webhookSecret = line('PROVIDER_WEBHOOK_SECRET');
-    const asked = line('PROVIDER_WEBHOOK_TRUST') ?? (webhookSecret === null ? 'path' : 'signed');
-    const webhookTrust = TRUSTS.find((one) => one === asked);
-    if (webhookTrust === undefined) fault('PROVIDER_WEBHOOK_TRUST', `must be one of ${TRUSTS.join(', ')}`);
-    if (webhookTrust === 'signed' && webhookSecret === null)
-      fault('PROVIDER_WEBHOOK_SECRET', 'is missing, and PROVIDER_WEBHOOK_TRUST=signed needs it');
-    if (webhookTrust !== 'signed' && webhookSecret !== null)
-      fault('PROVIDER_WEBHOOK_SECRET', `is of no use with PROVIDER_WEBHOOK_TRUST=${asked}`);
-    return {
-      adapter: adapter as LiveProvider['adapter'],
-      url: address?.replace(/\/{1,9}$/, '') ?? '',
-      clientId: line('PROVIDER_CLIENT_ID') ?? '',
-      clientSecret: line('PROVIDER_CLIENT_SECRET') ?? '',
-      certificate,
-      certificatePassphrase,
-      pixKey: line('PROVIDER_PIX_KEY') ?? '',
-      webhookTrust: webhookTrust ?? 'path',
-      webhookSecret,
-    };
-  }
-
-  function tracing(): Tracing | null {
-    const endpoint = setting(
-      'OTEL_EXPORTER_OTLP_ENDPOINT',
-      null,
-      'an http or https URL',
-      url(['http:', 'https:']),
-    );
-    const share = setting('OTEL_TRACES_SAMPLER_ARG', 0.1, 'a share from 0 to 1', (value) =>
-      /^(?:0(?:\.\d{1,6})?|1(?:\.0)?)$/.test(value) ? Number(value) : undefined,
-    );
-    return endpoint === null ? null : { endpoint, share };
-  }
-
-  const host = text('HOST') ?? '127.0.0.1';
-  const ownPort = port('PORT', 3000);
-  const dataDir = resolve(text('DATA_DIR') ?? './data');
-  const simulatorPort = portOrOff('SIMULATOR_PORT', 4010);
-  const rateLimits = setting(
-    'RATE_LIMITS',
-    'on' as const,
-    `on, off, or a list like reads=200/400,transfers=20/40 of ${quotaNames.join(', ')} (calls a second / at once)`,
-    (value) => (value === 'on' || value === 'off' ? value : (parseQuotas(value) ?? undefined)),
+  const from = settingReader(env);
+  const withoutTls: readonly PlainChoice[] = from.setting(
+    'ALLOW_WITHOUT_TLS',
+    [],
+    `a list of ${plainChoices.join(', ')}`,
+    listOf(plainChoices),
   );
-  const plain = new Set(
-    setting('ALLOW_WITHOUT_TLS', [], `a list of ${plainChoices.join(', ')}`, (value) => {
-      const list = value.split(/[\s,]+/).filter((one) => one !== '');
-      return list.every((one) => (plainChoices as readonly string[]).includes(one)) ? list : undefined;
-    }),
-  );
+  const dataDir = resolve(from.text('DATA_DIR') ?? './data');
   const config: Config = {
-    host,
-    port: ownPort,
     dataDir,
-    databaseUrl: postgres('DATABASE_URL'),
-    migrationDatabaseUrl: postgres('MIGRATION_DATABASE_URL'),
-    publicUrl: setting(
-      'PUBLIC_URL',
-      `http://${reachableHost(host)}:${ownPort}`,
-      'an http or https URL',
-      url(['http:', 'https:']),
-    ),
-    simulatorPort,
-    simulatorHost: text('SIMULATOR_HOST') ?? '127.0.0.1',
-    simulatorUrl: setting(
-      'SIMULATOR_URL',
-      `http://127.0.0.1:${simulatorPort ?? 4010}`,
-      'an http or https URL',
-      url(['http:', 'https:']),
-    ),
-    simulatorState: resolve(text('SIMULATOR_STATE') ?? `${dataDir}/simulator`),
-    rateLimits: rateLimits !== 'off',
-    rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,
-    defaultLanguage: setting('DEFAULT_LANGUAGE', 'en' as const, 'en or pt-BR', (value) =>
-      value === 'en' || value === 'pt-BR' ? value : undefined,
-    ),
-    transferWaitMs: setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
-    logLevel: setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
-    chargeExpirySeconds: setting(
+    ...edgeSettings(from),
+    ...databaseSettings(from),
+    ...simulatorSettings(from, dataDir),
+    ...webhookSettings(from),
+    transferWaitMs: from.setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
+    chargeExpirySeconds: from.setting(
       'CHARGE_EXPIRY_SECONDS',
       86_400,
       'seconds from 60 to 604800',
       whole(60, 604_800),
     ),
-    secret: secret('VINTEM_SECRET'),
-    secretPrevious: secret('VINTEM_SECRET_PREVIOUS'),
-    trustedProxies: setting('TRUSTED_PROXIES', [], 'addresses or networks, with commas between', addresses),
-    smtpUrl: setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),
-    smtpWithoutTls: plain.has('smtp'),
-    mailFrom: text('MAIL_FROM'),
-    metricsPort: portOrOff('METRICS_PORT', null),
-    databaseStandbys: setting('DATABASE_STANDBYS', null, 'a number from 1 to 99', whole(1, 99)),
-    webhookAllowCidrs: setting('WEBHOOK_ALLOW_CIDRS', [], 'networks, with commas between', addresses),
-    webhookDenyCidrs: setting('WEBHOOK_DENY_CIDRS', [], 'networks, with commas between', addresses),
-    webhookAllowInsecureLocal:
-      setting('WEBHOOK_ALLOW_INSECURE_LOCAL', 'false', 'true or false', oneOf(['true', 'false'])) === 'true',
-    webhookProxyUrl: setting('WEBHOOK_PROXY_URL', null, 'an http URL', url(['http:'])),
-    provider: provider(),
-    tracing: tracing(),
+    secret: from.setting('VINTEM_SECRET', null, '32 bytes in base64', secretBytes),
+    secretPrevious: from.setting('VINTEM_SECRET_PREVIOUS', null, '32 bytes in base64', secretBytes),
+    smtpUrl: from.setting('SMTP_URL', null, 'an smtp or smtps URL', url(['smtp:', 'smtps:'])),
+    smtpWithoutTls: withoutTls.includes('smtp'),
+    mailFrom: from.text('MAIL_FROM'),
+    logLevel: from.setting('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, oneOf(LOG_LEVELS)),
+    metricsPort: portOrOff(from, 'METRICS_PORT', null),
+    provider: liveProvider(from, env),
+    tracing: tracing(from),
   };
+  checkPorts(from, config);
+  checkTls(from, config, withoutTls);
+  checkNeeds(from, config);
+  for (const name of Object.keys(env)) {
+    if (name.startsWith('VINTEM_') && !from.knows(name) && !injectedByKubernetes.test(name))
+      from.fault(name, 'is not a setting of vintem');
+  }
+  if (from.faults.length > 0) throw new SettingFault(...from.faults);
+  return Object.freeze(config);
+}
 
-  if (config.simulatorPort === config.port) fault('SIMULATOR_PORT', `is ${config.port} as well as PORT`);
-  if (config.metricsPort === config.port) fault('METRICS_PORT', `is ${config.port} as well as PORT`);
+// ------------------------------------------------------------------------------------------------------------- groups
+
+function edgeSettings(from: SettingReader) {
+  const host = from.text('HOST') ?? '127.0.0.1';
+  const port = from.setting('PORT', 3000, 'a port from 1 to 65535', whole(1, 65_535));
+  const rateLimits = from.setting(
+    'RATE_LIMITS',
+    'on' as const,
+    `on, off, or a list like reads=200/400,transfers=20/40 of ${quotaNames.join(', ')} (calls a second / at once)`,
+    (value) => (value === 'on' || value === 'off' ? value : (parseQuotas(value) ?? undefined)),
+  );
+  return {
+    host,
+    port,
+    publicUrl: from.setting(
+      'PUBLIC_URL',
+      `http://${reachableHost(host)}:${port}`,
+      'an http or https URL',
+      url(['http:', 'https:']),
+    ),
+    rateLimits: rateLimits !== 'off',
+    rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,
+    defaultLanguage: from.setting(
+      'DEFAULT_LANGUAGE',
+      'en' as const,
+      'en or pt-BR',
+      oneOf(['en', 'pt-BR'] as const),
+    ),
+    trustedProxies: from.setting(
+      'TRUSTED_PROXIES',
+      [],
+      'addresses or networks, with commas between',
+      addresses,
+    ),
+  };
+}
+
+function databaseSettings(from: SettingReader) {
+  const form = 'a URL of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE';
+  return {
+    databaseUrl: from.setting('DATABASE_URL', null, form, postgresUrl),
+    migrationDatabaseUrl: from.setting('MIGRATION_DATABASE_URL', null, form, postgresUrl),
+    databaseStandbys: from.setting('DATABASE_STANDBYS', null, 'a number from 1 to 99', whole(1, 99)),
+  };
+}
+
+function simulatorSettings(from: SettingReader, dataDir: string) {
+  const simulatorPort = portOrOff(from, 'SIMULATOR_PORT', 4010);
+  return {
+    simulatorPort,
+    simulatorHost: from.text('SIMULATOR_HOST') ?? '127.0.0.1',
+    simulatorUrl: from.setting(
+      'SIMULATOR_URL',
+      `http://127.0.0.1:${simulatorPort ?? 4010}`,
+      'an http or https URL',
+      url(['http:', 'https:']),
+    ),
+    simulatorState: resolve(from.text('SIMULATOR_STATE') ?? `${dataDir}/simulator`),
+  };
+}
+
+function webhookSettings(from: SettingReader) {
+  const networks = (name: string) => from.setting(name, [], 'networks, with commas between', addresses);
+  const insecureLocal = 'WEBHOOK_ALLOW_INSECURE_LOCAL';
+  return {
+    webhookAllowCidrs: networks('WEBHOOK_ALLOW_CIDRS'),
+    webhookDenyCidrs: networks('WEBHOOK_DENY_CIDRS'),
+    webhookAllowInsecureLocal:
+      from.setting(insecureLocal, 'false', 'true or false', oneOf(['true', 'false'])) === 'true',
+    webhookProxyUrl: from.setting('WEBHOOK_PROXY_URL', null, 'an http URL', url(['http:'])),
+  };
+}
+
+/** Null: off. */
+function portOrOff(from: SettingReader, name: string, otherwise: number | null): number | null {
+  const value = from.setting(name, otherwise ?? 0, 'a port from 1 to 65535, or off', (given) => {
+    if (servicePort.test(given)) return otherwise ?? 0;
+    return given === 'off' ? 0 : whole(1, 65_535)(given);
+  });
+  return value === 0 ? null : value;
+}
+
+function tracing(from: SettingReader): Tracing | null {
+  const endpoint = from.setting(
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    null,
+    'an http or https URL',
+    url(['http:', 'https:']),
+  );
+  const share = from.setting('OTEL_TRACES_SAMPLER_ARG', 0.1, 'a share from 0 to 1', (value) =>
+    /^(?:0(?:\.\d{1,6})?|1(?:\.0)?)$/.test(value) ? Number(value) : undefined,
+  );
+  return endpoint === null ? null : { endpoint, share };
+}
+
+// ----------------------------------------------------------------------------------------------------- the live provider
+
+function liveProvider(from: SettingReader, env: NodeJS.ProcessEnv): LiveProvider | null {
+  const adapter = from.setting('PROVIDER', null, `one of ${ADAPTERS.join(', ')}`, oneOf(ADAPTERS));
+  const values = new Map([...PROVIDER_NEEDS, ...PROVIDER_MAY].map((name) => [name, from.bytes(name)]));
+  if (adapter === null) {
+    const alone = [...values].filter(([, value]) => value !== null).map(([name]) => name);
+    if (alone.length > 0) from.fault('PROVIDER', `is missing, but ${alone.join(', ')} stands alone`);
+    return null;
+  }
+  for (const name of PROVIDER_NEEDS) {
+    if (values.get(name) === null) from.fault(name, `is missing, and PROVIDER=${adapter} needs it`);
+  }
+  const line = (name: string) => lineOf(values.get(name) ?? null);
+  const address = line('PROVIDER_URL');
+  if (address !== null && !isSafeProvider(address)) {
+    from.fault('PROVIDER_URL', 'must be an https URL (http only on this machine)');
+  }
+  const certificate = env.PROVIDER_CERTIFICATE
+    ? Buffer.from(env.PROVIDER_CERTIFICATE, 'base64')
+    : (values.get('PROVIDER_CERTIFICATE') ?? null);
+  const certificatePassphrase = line('PROVIDER_CERTIFICATE_PASSPHRASE');
+  checkCertificate(from, certificate, certificatePassphrase);
+  return {
+    adapter,
+    url: withoutSlash(address ?? ''),
+    clientId: line('PROVIDER_CLIENT_ID') ?? '',
+    clientSecret: line('PROVIDER_CLIENT_SECRET') ?? '',
+    certificate,
+    certificatePassphrase,
+    pixKey: line('PROVIDER_PIX_KEY') ?? '',
+    ...webhookTrust(from, line('PROVIDER_WEBHOOK_TRUST'), line('PROVIDER_WEBHOOK_SECRET')),
+  };
+}
+
+function checkCertificate(from: SettingReader, certificate: Buffer | null, passphrase: string | null): void {
+  const problem =
+    certificate && certificateProblem({ pfx: certificate, ...(passphrase === null ? {} : { passphrase }) });
+  if (!problem) return;
+  from.fault(
+    'PROVIDER_CERTIFICATE',
+    problem.part === 'passphrase' ? 'PROVIDER_CERTIFICATE_PASSPHRASE is not its passphrase' : problem.text,
+  );
+}
+
+/** @param given null: `signed` where there is a secret, else `path` */
+function webhookTrust(from: SettingReader, given: string | null, webhookSecret: string | null) {
+  const asked = given ?? (webhookSecret === null ? 'path' : 'signed');
+  const trust = oneOf(TRUSTS)(asked);
+  if (trust === undefined) from.fault('PROVIDER_WEBHOOK_TRUST', `must be one of ${TRUSTS.join(', ')}`);
+  if (trust === 'signed' && webhookSecret === null)
+    from.fault('PROVIDER_WEBHOOK_SECRET', 'is missing, and PROVIDER_WEBHOOK_TRUST=signed needs it');
+  if (trust !== 'signed' && webhookSecret !== null)
+    from.fault('PROVIDER_WEBHOOK_SECRET', `is of no use with PROVIDER_WEBHOOK_TRUST=${asked}`);
+  return { webhookTrust: trust ?? ('path' as const), webhookSecret };
+}
+
+// ---------------------------------------------------------------------------------------- what one setting says of another
+
+function checkPorts(from: SettingReader, { port, simulatorPort, metricsPort }: Config): void {
+  if (simulatorPort === port) from.fault('SIMULATOR_PORT', `is ${port} as well as PORT`);
+  if (metricsPort === port) from.fault('METRICS_PORT', `is ${port} as well as PORT`);
+}
+
+function checkTls(from: SettingReader, config: Config, withoutTls: readonly PlainChoice[]): void {
   const { protocol, hostname } = new URL(config.publicUrl);
-  if (protocol === 'http:' && isPublicHost(hostname) && !plain.has('public-url')) {
-    fault(
+  if (protocol === 'http:' && isPublicHost(hostname) && !withoutTls.includes('public-url')) {
+    from.fault(
       'PUBLIC_URL',
       'must be an https URL, since keys and passwords would travel readable (ALLOW_WITHOUT_TLS=public-url allows it)',
     );
@@ -349,30 +354,27 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ['DATABASE_URL', config.databaseUrl],
     ['MIGRATION_DATABASE_URL', config.migrationDatabaseUrl],
   ] as const) {
-    if (database === null || !isPlainDatabase(database) || plain.has('database')) continue;
-    fault(
+    if (database === null || !isPlainDatabase(database) || withoutTls.includes('database')) continue;
+    from.fault(
       name,
       'needs sslmode=verify-full on another machine (ALLOW_WITHOUT_TLS=database allows it without TLS)',
     );
   }
+}
+
+function checkNeeds(from: SettingReader, config: Config): void {
   if (config.smtpUrl !== null && config.mailFrom === null) {
-    fault('MAIL_FROM', 'is missing, and SMTP_URL needs it');
+    from.fault('MAIL_FROM', 'is missing, and SMTP_URL needs it');
   }
   if (config.migrationDatabaseUrl !== null && config.databaseUrl === null) {
-    fault('DATABASE_URL', 'is missing, and MIGRATION_DATABASE_URL needs it');
+    from.fault('DATABASE_URL', 'is missing, and MIGRATION_DATABASE_URL needs it');
   }
   if (config.provider?.webhookTrust === 'mtls' && config.trustedProxies.length === 0) {
-    fault('TRUSTED_PROXIES', 'is missing, and PROVIDER_WEBHOOK_TRUST=mtls needs it');
+    from.fault('TRUSTED_PROXIES', 'is missing, and PROVIDER_WEBHOOK_TRUST=mtls needs it');
   }
   if (config.webhookAllowInsecureLocal && config.provider !== null) {
-    fault('WEBHOOK_ALLOW_INSECURE_LOCAL', 'cannot be true beside a live provider');
+    from.fault('WEBHOOK_ALLOW_INSECURE_LOCAL', 'cannot be true beside a live provider');
   }
-  for (const name of Object.keys(env)) {
-    if (name.startsWith('VINTEM_') && !names.has(name) && !injectedByKubernetes.test(name))
-      fault(name, 'is not a setting of vintem');
-  }
-  if (faults.length > 0) throw new SettingFault(...faults);
-  return Object.freeze(config);
 }
 
 /**
@@ -383,13 +385,6 @@ const injectedByKubernetes = /_(?:SERVICE_\w|PORT_\w|PORT$)/;
 
 /** What Kubernetes writes into `{SVCNAME}_PORT`, as in `METRICS_PORT=tcp://10.0.0.7:9090` beside a Service named `metrics`. */
 const servicePort = /^(?:tcp|udp|sctp):\/\//;
-
-function isAddressOrNetwork(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
-}
 
 function isSafeProvider(address: string): boolean {
   if (!URL.canParse(address)) return false;

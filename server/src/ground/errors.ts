@@ -121,6 +121,21 @@ export const catalogue = {
     en: 'The provider takes a defence of at most {most} characters; some symbols count as two.',
     pt: 'O provedor aceita uma defesa de no máximo {most} caracteres; alguns símbolos contam como dois.',
   },
+  file_not_accepted: {
+    status: 400,
+    en: 'The content is no {type}. Its first bytes must be those of the content type.',
+    pt: 'O conteúdo não é {type}. Os primeiros bytes devem ser os do tipo informado.',
+  },
+  file_limit_reached: {
+    status: 400,
+    en: 'A dispute has at most {most} files.',
+    pt: 'Uma contestação tem no máximo {most} arquivos.',
+  },
+  file_storage_full: {
+    status: 400,
+    en: 'The files of the account would take more than {most} MiB. They go 90 days after their upload, once their dispute has ended.',
+    pt: 'Os arquivos da conta passariam de {most} MiB. Eles saem 90 dias depois do envio, se a contestação já terminou.',
+  },
   operation_limit_reached: {
     status: 400,
     en: 'An account holds at most 10 business operations.',
@@ -247,6 +262,7 @@ export const catalogue = {
   refund_not_found: { status: 404, en: 'Refund not found.', pt: 'Reembolso não encontrado.' },
   payment_not_found: { status: 404, en: 'Payment not found.', pt: 'Pagamento não encontrado.' },
   dispute_not_found: { status: 404, en: 'Dispute not found.', pt: 'Contestação não encontrada.' },
+  file_not_found: { status: 404, en: 'File not found.', pt: 'Arquivo não encontrado.' },
   operation_not_found: {
     status: 404,
     en: 'Business operation not found.',

@@ -29,7 +29,7 @@ test('without a mail server a mail is one file that only its owner reads, and a 
     names.map((name) => readFile(join(folder, name), 'utf8')),
   );
   expect(first).toMatch(
-    /^From: pix@loja\.example\r\nTo: ana@loja\.example\r\nSubject: Olá Bcc: eve@example\.com\r\n/,
+    /^From: pix@loja\.example\r\nTo: ana@loja\.example\r\nSubject: vintem: Olá Bcc: eve@example\.com\r\n/,
   );
   // Whose language is not known gets both, the installation's first.
   expect(first).toMatch(/\r\n\r\nCódigo 123\n\n—\n\nCode 123\r\n$/);

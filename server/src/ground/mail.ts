@@ -4,13 +4,19 @@ import type { Clock } from '../ports/clock.ts';
 import type { Ids } from '../ports/ids.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { isLoopbackHost } from './hosts.ts';
+import type { Letterhead } from './letterhead.ts';
+import { logoCid, mailHtml } from './mail-html.ts';
 
 type Language = 'pt-BR' | 'en';
 
 /** A mail in one language. */
 export interface MailText {
-  /** One line. */
+  /** One line, without a sender's name: `vintem: ` or that of the letterhead is put in front. */
   subject: string;
+  /**
+   * Plain text. Blocks stand between empty lines; one whose lines are all `  Label   value` is a table, one with nothing but an address a
+   * link, `Label: 123456` a code. The HTML part is made from it, so that both parts say the same.
+   */
   text: string;
 }
 
@@ -18,6 +24,8 @@ export interface MailText {
 export type Letter = Record<Language, MailText> & {
   /** An address; null: the operator of the installation. */
   to: string | null;
+  /** Whose paper it is; absent or null: ours. */
+  letterhead?: Letterhead | null;
 };
 
 export interface Mail {
@@ -34,6 +42,15 @@ const selectLanguage: Statement = {
 const findLanguage = async (sql: Queries, email: string): Promise<Language | null> =>
   (await sql.run<{ language: Language }>(selectLanguage, [email]))[0]?.language ?? null;
 
+const saoPaulo = new Intl.DateTimeFormat('pt-BR', {
+  timeZone: 'America/Sao_Paulo',
+  dateStyle: 'short',
+  timeStyle: 'short',
+});
+
+/** `22/11/2026 18:05 (Brasília)`: a time as mails to people of an account name it, in either language. */
+export const brasiliaTime = (ms: number): string => `${saoPaulo.format(ms).replace(',', '')} (Brasília)`;
+
 const timeoutMs = 20_000;
 
 interface MailSettings {
@@ -45,31 +62,32 @@ interface MailSettings {
 
 /**
  * Each person gets their own language. Unknown addresses and the operator get both, the installation's language first.
- * Sent over SMTP, where nodemailer encodes subjects (RFC 2047). Without an SMTP server each mail is a file under
- * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable only by its owner.
+ * Sent over SMTP as text and HTML, where nodemailer encodes subjects (RFC 2047). Without an SMTP server each mail is a file under
+ * `DATA_DIR/mail`, with headers in UTF-8 (RFC 6532), readable only by its owner: the text alone, for the eyes of those who try things.
  */
 export function createMail(
   config: MailSettings & { defaultLanguage: Language },
   { clock, ids, sql }: { clock: Clock; ids: Ids; sql: Queries },
 ): Mail {
   const from = config.mailFrom ?? 'vintem@localhost';
-  const textFor = async (letter: Letter): Promise<MailText> => {
+  const partsFor = async (letter: Letter): Promise<Parts> => {
     // Without the database the mail goes out all the same.
     const known = letter.to === null ? null : await findLanguage(sql, letter.to).catch(() => null);
-    return known === null ? inBoth(letter, config.defaultLanguage) : letter[known];
+    const languages = known === null ? inBoth(config.defaultLanguage) : ([known] as const);
+    return languages.map((language) => ({ language, ...letter[language] }));
   };
   if (config.smtpUrl === null) {
     const folder = join(config.dataDir, 'mail');
     return {
       send: async (letter) => {
         const { to } = letter;
-        const { subject, text } = await textFor(letter);
+        const parts = await partsFor(letter);
         await mkdir(folder, { recursive: true, mode: 0o700 });
         const name = ids.uuid();
         const headers = [
           `From: ${from}`,
           `To: ${oneLine(to ?? from)}`,
-          `Subject: ${oneLine(subject)}`,
+          `Subject: ${oneLine(subjectOf(letter, parts))}`,
           `Date: ${new Date(clock.now()).toUTCString()}`,
           `Message-ID: <${name}@vintem>`,
           'MIME-Version: 1.0',
@@ -78,7 +96,9 @@ export function createMail(
         ];
         const path = join(folder, `${name}.eml`);
         // Under another name until it is whole: nothing that watches the folder reads half a mail.
-        await writeFile(`${path}.part`, `${headers.join('\r\n')}\r\n\r\n${text}\r\n`, { mode: 0o600 });
+        await writeFile(`${path}.part`, `${headers.join('\r\n')}\r\n\r\n${textOf(parts)}\r\n`, {
+          mode: 0o600,
+        });
         await rename(`${path}.part`, path);
       },
     };
@@ -88,19 +108,39 @@ export function createMail(
   let transport: ReturnType<typeof opened> | undefined;
   return {
     send: async (letter) => {
-      const { to } = letter;
-      const { subject, text } = await textFor(letter);
+      const { to, letterhead = null } = letter;
+      const parts = await partsFor(letter);
       transport ??= opened();
-      await (await transport).sendMail({ from, to: to ?? from, subject, text });
+      await (await transport).sendMail({
+        from,
+        to: to ?? from,
+        subject: subjectOf(letter, parts),
+        text: textOf(parts),
+        html: mailHtml(parts, letterhead),
+        attachments: letterhead?.logo ? [logoOf(letterhead.logo)] : [],
+      });
     },
   };
 }
 
-function inBoth(letter: Letter, first: Language): MailText {
-  const second: Language = first === 'en' ? 'pt-BR' : 'en';
-  const text = `${letter[first].text.trimEnd()}\n\n—\n\n${letter[second].text}`;
-  return { subject: letter[first].subject, text };
-}
+type Parts = readonly (MailText & { language: Language })[];
+
+const inBoth = (first: Language): readonly Language[] => [first, first === 'en' ? 'pt-BR' : 'en'];
+
+const subjectOf = ({ letterhead }: Letter, [first]: Parts): string =>
+  `${letterhead?.name ?? 'vintem'}: ${first?.subject}`;
+
+const textOf = (parts: Parts): string =>
+  parts.map(({ text }, at) => (at < parts.length - 1 ? text.trimEnd() : text)).join('\n\n—\n\n');
+
+/** In the mail itself: a picture on a server would say when and where a mail is read, and programs that read mail show none at first. */
+const logoOf = (content: Buffer) => ({
+  filename: 'logo.png',
+  content,
+  contentType: 'image/png',
+  contentDisposition: 'inline' as const,
+  cid: logoCid,
+});
 
 async function openTransport({ smtpWithoutTls }: Pick<MailSettings, 'smtpWithoutTls'>, url: string) {
   const { createTransport } = await import('nodemailer');

@@ -25,8 +25,13 @@ export function reaisOf(cents: number): string {
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
-/** `R$ 1234,56`, for mails. */
-export const priceOf = (cents: number): string => `R$ ${reaisOf(cents).replace('.', ',')}`;
+const reais = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+
+/** `1.234,56`: amounts in reais are written as Brazilians write them in either language. */
+export const amountText = (cents: number): string => reais.format(cents / 100);
+
+/** `R$ 1.234,56`: on paper and in mails. */
+export const priceOf = (cents: number): string => `R$ ${amountText(cents)}`;
 
 export interface FeeRule {
   fixedCents: number;

@@ -1,5 +1,6 @@
 import type PDFDocument from 'pdfkit';
 import type { Language } from './errors.ts';
+import type { Letterhead } from './letterhead.ts';
 
 /** The look that PDF files for people share: A4, the mark at the top left, what it is at the top right. */
 export type Page = InstanceType<typeof PDFDocument>;
@@ -13,14 +14,6 @@ export const colours = {
 };
 export const left = 72;
 export const right = 595.28 - 72;
-
-const reais = new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2, maximumFractionDigits: 2 });
-
-/** `1.234,56`: amounts in reais are written as Brazilians write them in either language. */
-export const amount = (cents: number): string => reais.format(cents / 100);
-
-/** `R$ 1.234,56`. */
-export const money = (cents: number): string => `R$ ${amount(cents)}`;
 
 /** What the fonts that every reader has can show: names come from payers, in whatever writing. */
 export const shown = (text: string): string =>
@@ -45,17 +38,6 @@ export function wholeOf(page: Page): Promise<Buffer> {
     page.on('end', () => resolve(Buffer.concat(parts)));
     page.on('error', reject);
   });
-}
-
-/** How a merchant shows itself at the top of a page of its own. */
-export interface Letterhead {
-  name: string;
-  /** A line under the name; null: none. */
-  detail: string | null;
-  /** `#rrggbb`, readable on white; null: ours. */
-  colour: string | null;
-  /** PNG of this program's own making. */
-  logo: Buffer | null;
 }
 
 /** The merchant's name, logo and colour at the top left, what it is at the top right. */

@@ -15,6 +15,18 @@ export const permissions = [
 
 export type Permission = (typeof permissions)[number];
 
+/** What mails and files in Portuguese call them; texts in English have the codes of the API. */
+export const permissionNames: Readonly<Record<Permission, string>> = {
+  read: 'Leitura',
+  charges: 'Cobranças',
+  transfers: 'Transferências',
+  refunds: 'Reembolsos',
+  operations: 'Operações',
+  webhooks: 'Webhooks',
+  simulate: 'Simulação',
+  disputes: 'Contestações',
+};
+
 /** What keys of live accounts never carry: there is nobody to play but the simulator's payers. */
 export const onlyForTest: readonly Permission[] = ['simulate'];
 

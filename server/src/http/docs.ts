@@ -28,6 +28,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.json': 'application/json; charset=utf-8',
   '.png': 'image/png',
+  '.tgz': 'application/gzip',
 };
 
 /** Every file of the site by its address below `/docs/`; none where it was not built. A name that is not in it reaches no disk. */

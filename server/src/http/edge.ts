@@ -21,6 +21,8 @@ export interface RouteFacts {
   operation: 'resolve' | 'syntax';
   /** A call that creates something answers an unexpected failure with 503: keep the reference, look before repeating. */
   creates?: boolean;
+  /** The content types of its body, where that is a file and no JSON. */
+  consumes?: readonly string[];
   /** The content type of its answer, where that is not JSON. */
   produces?: string;
   /** Answers of the success status by name, for the document; default: one, made from the schema. */

@@ -215,9 +215,10 @@ export function exampleOf(schema: unknown): unknown {
 
 function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json): Json {
   const body = schema.body as Json | undefined;
+  const hasBody = body !== undefined || facts.consumes !== undefined;
   const [success = 200, answer] = Object.entries(schema.response as Record<string, Json>)[0] ?? [];
   const statuses = errorStatuses.filter((status) => {
-    if (status === 413 || status === 415) return body !== undefined;
+    if (status === 413 || status === 415) return hasBody;
     if (status === 414) return schema.params !== undefined || schema.querystring !== undefined;
     // A creation answers 503 where another call answers 500.
     if (status === 500) return !facts.creates;
@@ -240,6 +241,14 @@ function callOf({ method, path, schema, facts }: DescribedRoute, schemas: Json):
         // Only a body without required fields may be left out.
         required: Array.isArray(body.required) && body.required.length > 0,
         content: { 'application/json': { schema: body } },
+      },
+    }),
+    ...(facts.consumes && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(
+          facts.consumes.map((type) => [type, { schema: { type: 'string', format: 'binary' } }]),
+        ),
       },
     }),
     responses: {

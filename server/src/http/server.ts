@@ -32,6 +32,7 @@ import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from './answers.ts';
 import { docsRoutes } from './docs.ts';
+import { takeFiles } from './file-body.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
@@ -156,6 +157,7 @@ function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) 
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, parseJsonBody);
+  takeFiles(app as unknown as FastifyInstance);
   // Both are set by hooks before anything reads them; declared here, every request object has one shape.
   app.decorateRequest('caller', null as never);
   app.decorateRequest('language', null as never);

@@ -179,19 +179,35 @@ const claimUnused: Statement = {
         AND k.revoked_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1)
         AND (k.warning_until IS NULL OR k.warning_until <= $1)
       ORDER BY k.id LIMIT $4 FOR UPDATE SKIP LOCKED)
-    UPDATE api_key k SET warning_until = $3 FROM due, account a
-    WHERE k.id = due.id AND a.id = k.account_id
-    RETURNING k.id, k.account_id AS "accountId", a.name AS "accountName", k.name, k.permissions,
+    UPDATE api_key k SET warning_until = $3 FROM due WHERE k.id = due.id
+    RETURNING k.id, k.account_id AS "accountId", k.name, k.permissions,
       greatest(k.created_at, k.last_used_at, k.woken_at) AS "usedAt"`,
 };
 
+const accountNames: Statement = {
+  name: 'key_account_names',
+  text: `SELECT id, name FROM account WHERE id = ANY ($1::uuid[])`,
+};
+
 /** Takes active keys without use since then that no mail has reported. Hidden from other processes until `until`. */
-export const claimUnusedKeys = (
+export async function claimUnusedKeys(
   sql: Queries,
   nowMs: number,
   { since, until, most }: { since: number; until: number; most: number },
-): Promise<UnusedKey[]> =>
-  sql.run<UnusedKey>(claimUnused, [timestamp(nowMs), timestamp(since), timestamp(until), most]);
+): Promise<UnusedKey[]> {
+  const keys = await sql.run<Omit<UnusedKey, 'accountName'>>(claimUnused, [
+    timestamp(nowMs),
+    timestamp(since),
+    timestamp(until),
+    most,
+  ]);
+  if (keys.length === 0) return [];
+  const rows = await sql.run<{ id: string; name: string }>(accountNames, [
+    keys.map(({ accountId }) => accountId),
+  ]);
+  const names = new Map(rows.map(({ id, name }) => [id, name]));
+  return keys.map((key) => ({ ...key, accountName: names.get(key.accountId) ?? '' }));
+}
 
 const warned: Statement = {
   name: 'key_warned',

@@ -1,6 +1,7 @@
-import { findPeople } from '../accounts/people.sql.ts';
+import { mailPeople } from '../accounts/mail-people.ts';
 import type { Log } from '../ground/log.ts';
 import type { Letter, Mail } from '../ground/mail.ts';
+import { permissionNames } from '../ground/permissions.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { claimUnusedKeys, markWarned, type UnusedKey } from './keys.sql.ts';
@@ -24,9 +25,7 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
   let lookAtMs = Number.NEGATIVE_INFINITY;
 
   async function warn(key: UnusedKey): Promise<void> {
-    const people = await findPeople(sql, key.accountId, 'integrations');
-    // An account without people: the operator gets the mail and knows whom to call.
-    for (const to of people.length > 0 ? people : [null]) await mail.send({ to, ...letterOf(key) });
+    await mailPeople({ sql, mail }, key.accountId, 'integrations', letterOf(key));
     await markWarned(sql, key.id, clock.now());
   }
 
@@ -59,13 +58,13 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
   const sends = permissions.some((one) => one === 'transfers' || one === 'refunds');
   return {
     'pt-BR': {
-      subject: 'vintem: chave de API sem uso há 90 dias',
+      subject: 'chave de API sem uso há 90 dias',
       text: [
         `Conta: ${accountName} (${accountId})`,
-        `Chave: ${name} (${id}), ${permissions.join(', ')}`,
+        `Chave: ${name} (${id}), ${permissions.map((one) => permissionNames[one]).join(', ')}`,
         `Último uso, criação ou reativação: ${used}`,
         '',
-        'Se ninguém precisa mais dela, revogue-a: uma chave sem uso é um risco.',
+        'Se não é mais necessária, revogue-a: uma chave sem uso é um risco.',
         ...(sends
           ? [`Ela pode enviar dinheiro, por isso fica suspensa a partir de ${rests}, até ser reativada.`]
           : []),
@@ -73,14 +72,16 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
       ].join('\n'),
     },
     en: {
-      subject: 'vintem: an API key has not been used for 90 days',
+      subject: 'an API key unused for 90 days',
       text: [
         `Account: ${accountName} (${accountId})`,
         `Key: ${name} (${id}), ${permissions.join(', ')}`,
-        `Last used, created or woken: ${used}`,
+        `Last used, created or reactivated: ${used}`,
         '',
-        'Revoke it if nothing needs it any more: an unused key is a risk.',
-        ...(sends ? [`It may send money, so it is suspended from ${rests} on, until it is woken.`] : []),
+        'Revoke it if it is no longer needed: an unused key is a risk.',
+        ...(sends
+          ? [`It may send money, so it is suspended from ${rests} on, until it is reactivated.`]
+          : []),
         '',
       ].join('\n'),
     },

@@ -2,12 +2,12 @@
  * The one ledger rule: what a movement does to an operation's columns and which lines it writes, or why it may not.
  * Plain arithmetic on integer cents; the till, the state-space search and every test call this same function.
  *
- * Lines are credit-positive and every journal sums to zero. `available`, `reserved` and `held` are what we owe the
+ * A positive line is a credit, a negative one a debit, and every journal sums to zero. `available`, `reserved` and `held` are what we owe the
  * merchant, `receivable` what the merchant owes us (so its line is negative when the debt grows); `clearing` is what the
  * provider's account holds for this merchant, `suspense` what has no owner yet. There is no movement between two
  * operations: "another operation never covers a shortfall" holds because it cannot be said.
  *
- * Whatever raises `available` first pays the receivable and then what an administrative hold still wants.
+ * Money that would raise `available` first pays the receivable, then fills what holds still want, and the rest becomes available.
  */
 
 export interface Balance {
@@ -64,9 +64,9 @@ export type Movement =
   | { kind: 'suspend'; amountCents: number }
   /** An administrative hold: takes what is there, and of what comes later until it has all that it wants. */
   | { kind: 'hold'; amountCents: number }
-  /** A hold ends, with what it had captured and what it still wanted. Its share goes the way of all that comes in. */
+  /** A hold ends: what it had captured is treated as money that comes in, and what it still wanted is wanted no more. */
   | { kind: 'unhold'; capturedCents: number; wantedCents: number }
-  /** Out of suspense to the operation, as the payment of its charge; `claim`: beside one. */
+  /** Out of suspense to the operation: `settle` as the payment of its charge, `claim` beside the payment that the charge has. */
   | { kind: 'settle' | 'claim'; amountCents: number; feeCents: number }
   /** What was taken out of suspense beyond what stood there is taken from the operation; what is missing becomes a debt. */
   | { kind: 'reclaim'; amountCents: number }

@@ -160,6 +160,8 @@ export interface StoredPayment {
   journals: PaymentJournal[];
   refunds: StoredRefund[];
   disputes: StoredDispute[];
+  /** Other Pix than the one that paid it, which stood in suspense and which a person credited to its operation. */
+  credited: { endToEnd: string; cents: number }[];
 }
 
 /** A dispute of a Pix that a charge received, with the hold that all disputes of this Pix share. */
@@ -1037,8 +1039,11 @@ function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRe
 
 function faultOfDisputes(payment: StoredPayment, endToEnd: string, ofPix: readonly StoredDispute[]): Fault {
   const { netAmountCents, providerFeeCents, refundedCents, returns, operationDeleted } = payment;
-  const isOwn = payment.status === 'paid' && payment.endToEnd === endToEnd && !operationDeleted;
-  const received = isOwn ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents : 0;
+  const isOwn = payment.status === 'paid' && payment.endToEnd === endToEnd;
+  const brought = isOwn
+    ? (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents
+    : (payment.credited.find((one) => one.endToEnd === endToEnd)?.cents ?? 0);
+  const received = operationDeleted ? 0 : brought;
   const back = returns.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd));
   const sum = (of: readonly { amountCents: number }[]): number =>
     of.reduce((cents, { amountCents }) => cents + amountCents, 0);

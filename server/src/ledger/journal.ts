@@ -12,6 +12,7 @@ export interface Journal {
   accountId: string;
   chainId: string;
   seq: number;
+  /** The kind of the movement. */
   template: string;
   /** The event reference, unique in the account: of what, which kind, and the provider's id where one may come several times. */
   subject: string;
@@ -21,6 +22,7 @@ export interface Journal {
   after: { available: number; reserved: number; held: number; receivable: number };
   effectiveAt: number;
   postedAt: number;
+  /** The token of the command that posted it. */
   command: string;
   /** Of the clearing line; null where there is none, and in version 1. */
   connection: string | null;

@@ -68,13 +68,13 @@ const insert: Statement = {
       available, reserved, held, receivable, clearing, fee_revenue, provider_cost, suspense, adjustments,
       available_after, reserved_after, held_after, receivable_after, effective_at, posted_at, command, version, previous, hash,
       connection)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::uuid[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::uuid[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::bigint[]),
       unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]),
       unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), unnest($17::bigint[]),
       unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]), unnest($21::timestamptz[]),
       unnest($22::timestamptz[]), unnest($23::uuid[]), unnest($24::smallint[]), unnest($25::bytea[]),
-      unnest($26::bytea[]), unnest($27::text[])`,
+      unnest($26::bytea[]), unnest($27::text[]))`,
 };
 
 export const insertJournals = (tx: Queries, journals: readonly Journal[]): Promise<unknown> =>

@@ -19,12 +19,16 @@ import {
 /**
  * The till: the only writer of money and of payment states.
  *
- * Commands queue. When no flush is under way the next one starts at once, so that a lone caller waits for nobody; while one
- * is under way the others collect, so that a crowd shares one commit. A flush is one transaction: lock the balance rows of
- * every chain in the batch, in key order; *then* read what the commands asked for (each statement sees what was
- * committed before it began, so what the lock waited for is seen); decide in memory, in arrival order, on one view that
- * the whole batch shares; write with one statement per table, each ordered by its unique key; commit once; answer
- * everybody. Two round trips, whatever the size.
+ * Commands queue. When no flush is under way, a command starts one at once, so that a single caller does not wait; during a flush
+ * commands collect, and the next flush takes up to 512 of them as its batch, which share one commit. A flush is one transaction:
+ *
+ * 1. lock the balance rows of every chain in the batch, in key order;
+ * 2. *then* read what the commands asked for: each statement sees what was committed before it began, and so what the lock waited for;
+ * 3. decide in memory, in order of arrival, on one view that the batch shares;
+ * 4. write with one statement per table, each ordered by its unique key;
+ * 5. commit once, and answer every command.
+ *
+ * Two round trips, whatever the size: 1 and 2 travel together, 4 and 5 as well.
  *
  * Rejected: one transaction per command (a quarter of the throughput at 64 callers), and stored procedures (the rules
  * would stand in a language that the search and the simulation cannot run).
@@ -35,9 +39,9 @@ import {
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with
  * everything read again; after a second one it is bisected, and the command that still collides is told that its request is
- * in progress. Other statement errors: once more, then bisect. A lock that is not to be had in time: the operations of the batch
- * go on in queues of their own, so that whoever froze with one operation's lock holds up no other. A lost connection before
- * COMMIT committed nothing: run again. A lost answer to COMMIT proves nothing: take the same locks again (the lost transaction
+ * in progress. Other statement errors: once more, then bisect. A lock that does not come in time: the operations of the batch
+ * go on in queues of their own, so that a process that froze with the lock of one operation delays no other operation. A lost
+ * connection before COMMIT committed nothing: run again. A lost answer to COMMIT proves nothing: take the same locks again (the lost transaction
  * held them to its end, so what is absent then was rolled back) and look for our own tokens; payment ids are functions of the
  * request key and prove nothing.
  */
@@ -164,7 +168,7 @@ interface TillDeps {
 export function createTill({ sql, clock, log, measures, traces }: TillDeps): Till {
   let queue: Pending[] = [];
   let working: Promise<void> | null = null;
-  /** By chain that somebody holds for long: what waits for it. */
+  /** By chain whose lock another process holds for long: the commands that wait for it. */
   const apart = new Map<string, Pending[]>();
   const waits = new Set<Promise<void>>();
   let closed = false;
@@ -176,7 +180,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
       const taken = queue.slice(0, batchMost);
       queue = queue.slice(batchMost);
       const batch = taken.filter((pending) => !joinsApart(pending));
-      await settle(batch, { violations: 0, errors: 0, apart: null });
+      await answerAll(batch, { violations: 0, errors: 0, apart: null });
     }
     working = null;
   }
@@ -192,22 +196,22 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
     return false;
   }
 
-  /** Settles what wants the same chains, and whatever comes for them meanwhile, beside the queue. */
-  function isolate(group: Pending[]): void {
+  /** Runs commands of the same chains beside the queue, and every command for these chains that comes meanwhile. */
+  function runApart(group: Pending[]): void {
     const waiting: Pending[] = [];
     const keys = new Set(group.flatMap((pending) => pending.command.chains.map(keyOfChain)));
     for (const key of keys) apart.set(key, waiting);
     const wait = (async () => {
       for (let batch = group; batch.length > 0; batch = waiting.splice(0, batchMost))
-        await settle(batch, { violations: 0, errors: 0, apart: waiting });
+        await answerAll(batch, { violations: 0, errors: 0, apart: waiting });
       for (const key of keys) if (apart.get(key) === waiting) apart.delete(key);
     })();
     waits.add(wait);
     void wait.then(() => waits.delete(wait));
   }
 
-  /** Answers every command of the batch, whatever happens, but those whose lock was not to be had: they wait apart. */
-  async function settle(
+  /** Answers every command of the batch, whatever happens. Commands whose lock did not come in time go on apart from the queue. */
+  async function answerAll(
     batch: Pending[],
     seen: { violations: number; errors: number; apart: Pending[] | null },
   ): Promise<void> {
@@ -238,7 +242,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
         }
         if (kind === 'locked') {
           if (seen.apart) seen.apart.unshift(...batch);
-          else for (const group of byChain(batch)) isolate(group);
+          else for (const group of byChain(batch)) runApart(group);
           return;
         }
         if (kind === 'exhausted') {
@@ -259,8 +263,8 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
           return;
         }
         const middle = batch.length >> 1;
-        await settle(batch.slice(0, middle), { ...seen });
-        await settle(batch.slice(middle), { ...seen });
+        await answerAll(batch.slice(0, middle), { ...seen });
+        await answerAll(batch.slice(middle), { ...seen });
         return;
       }
     }
@@ -278,7 +282,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
     for (const { since } of batch) measures.tillWait.observe((now - since) / 1000);
   }
 
-  /** Whether the transaction of `flush` is on disk, learnt under the locks that it held; false as well when nobody waits any more. */
+  /** Whether the transaction of `flush` is on disk, learnt under the locks that it held; false as well when no caller waits any more. */
   async function isOnDisk(flush: Flush): Promise<boolean> {
     let waitMs = 20;
     log.warn({ commands: flush.batch.length }, 'till: the answer to COMMIT was lost, looking for our tokens');
@@ -294,7 +298,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
     }
   }
 
-  /** While a flush runs: a database that says nothing keeps nobody past his time. What became of his command he hears when he asks again. */
+  /** While a flush runs: a caller whose deadline passes is answered 503 although the database is silent. A repeat tells what became of the command. */
   function answerLate(batch: Pending[]): AbortController {
     const ran = new AbortController();
     void (async () => {
@@ -307,7 +311,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
     return ran;
   }
 
-  /** Whoever's time is over, or everybody once it is closed, is answered 503; the others are left. */
+  /** Answers 503 to commands past their deadline, or to all once the till is closed. @returns the others */
   function withinDeadline(batch: readonly Pending[]): Pending[] {
     const now = clock.monotonicMs();
     const [late, live] = [[] as Pending[], [] as Pending[]];
@@ -327,7 +331,7 @@ export function createTill({ sql, clock, log, measures, traces }: TillDeps): Til
           reject,
         };
         if (isBesideOperations(command)) {
-          if (!joinsApart(pending)) isolate([pending]);
+          if (!joinsApart(pending)) runApart([pending]);
           return;
         }
         queue.push(pending);
@@ -376,7 +380,7 @@ class Flush {
     const tx = await sql.begin();
     try {
       await this.#readAll(tx);
-      // Whose lock came too late has been told so: what is committed for him now would only surprise him.
+      // A command whose lock came after its deadline is answered already: it is not decided any more.
       const now = this.#clock.monotonicMs();
       for (const pending of this.batch) {
         const late = pending.command.deadlineMs <= now;
@@ -387,7 +391,7 @@ class Flush {
       }
       const writes = this.#writeAll(tx);
       if (writes.length === 0) return void (await tx.rollback());
-      // COMMIT travels behind the writes and tells what the first of them failed with; what each says is of interest to nobody.
+      // COMMIT travels behind the writes and tells what the first of them failed with; what each of them says is not read.
       void Promise.allSettled(writes);
       await tx.commit();
     } finally {

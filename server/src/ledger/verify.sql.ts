@@ -24,15 +24,21 @@ const accountsWhere = (condition: string): string => `SELECT a.id, a.number,
 
 const selectAccounts: Statement = {
   name: 'verify_accounts',
-  text: `${accountsWhere('a.cell = current_schema() AND ($1::uuid IS NULL OR a.id > $1)')} ORDER BY a.id LIMIT $2`,
+  text: `${accountsWhere('a.cell = $3 AND ($1::uuid IS NULL OR a.id > $1)')} ORDER BY a.id LIMIT $2`,
 };
 
 const selectOneAccount: Statement = { name: 'verify_account', text: accountsWhere('a.id = $1') };
 
 export type AccountRow = Omit<StoredAccount, 'operations' | 'own'>;
 
-export const findAccounts = (sql: Queries, after: string | null, most: number): Promise<AccountRow[]> =>
-  sql.run(selectAccounts, [after, most]);
+/** By itself: within a statement that runs on another node of a cluster it would be that session's. */
+const selectCell: Statement = { name: 'verify_cell', text: 'SELECT current_schema()::text AS cell' };
+
+const cellOf = async (sql: Queries): Promise<string | undefined> =>
+  (await sql.run<{ cell: string }>(selectCell))[0]?.cell;
+
+export const findAccounts = async (sql: Queries, after: string | null, most: number): Promise<AccountRow[]> =>
+  sql.run(selectAccounts, [after, most, await cellOf(sql)]);
 
 export const findAccount = (sql: Queries, accountId: string): Promise<AccountRow[]> =>
   sql.run(selectOneAccount, [accountId]);
@@ -50,7 +56,7 @@ export const findCellsOf = (
 /** The first page begins at the installation's own chain, the lowest there is. */
 const selectPlaces: Statement = {
   name: 'verify_places',
-  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(a.cell = current_schema(), false) AS own
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(a.cell = $5, false) AS own
     FROM (SELECT account_id, operation_id FROM balance WHERE (account_id, operation_id) >= ($1, $2)
         AND ($4 OR (account_id, operation_id) <> ($1, $2)) ORDER BY account_id, operation_id LIMIT $3) b
       LEFT JOIN LATERAL (SELECT cell FROM account WHERE id = b.account_id LIMIT 1) a ON true
@@ -58,12 +64,18 @@ const selectPlaces: Statement = {
 };
 
 /** The next chains of a cell. `own`: their account belongs to it. */
-export const findPlaces = (
+export const findPlaces = async (
   sql: Queries,
   after: { accountId: string; chainId: string } | null,
   most: number,
 ): Promise<{ accountId: string; chainId: string; own: boolean }[]> =>
-  sql.run(selectPlaces, [after?.accountId ?? beforeAll, after?.chainId ?? beforeAll, most, after === null]);
+  sql.run(selectPlaces, [
+    after?.accountId ?? beforeAll,
+    after?.chainId ?? beforeAll,
+    most,
+    after === null,
+    await cellOf(sql),
+  ]);
 
 const selectOperations: Statement = {
   name: 'verify_operations',
@@ -288,7 +300,13 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
         'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END)), '[]')
       FROM dispute d LEFT JOIN hold h ON h.account_id = d.account_id AND h.id = d.hold_id
-      WHERE d.account_id = p.account_id AND d.payment_id = p.id) AS disputes
+      WHERE d.account_id = p.account_id AND d.payment_id = p.id) AS disputes,
+    (SELECT coalesce(json_agg(json_build_object('endToEnd', j.reference, 'cents', j.suspense)), '[]')
+      FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id AND j.event = 7
+        AND j.reference IS DISTINCT FROM p.end_to_end AND EXISTS (SELECT FROM incident i
+          WHERE i.account_id = p.account_id AND i.payment_id = p.id AND i.resolution ->> 'action' = 'credit'
+            AND (i.reference = 'suspense:' || p.id || ':' || j.reference OR i.reference IN (SELECT 'return_refused:' || r.id
+              FROM refund r WHERE r.account_id = p.account_id AND r.payment_id = p.id AND r.end_to_end = j.reference)))) AS credited
   FROM page p
     JOIN account a ON a.id = p.account_id
     JOIN operation o ON o.account_id = p.account_id AND o.id = p.operation_id
@@ -422,16 +440,28 @@ export const findCloses = (
   seq: number,
 ): Promise<StoredDayClose[]> => sql.run<StoredDayClose>(selectCloses, [chain.accountId, chain.chainId, seq]);
 
-/** The heads are read from the closes of the cell's chains themselves, over the days since the connection's close before. */
 const selectConnectionCloses: Statement = {
   name: 'verify_connection_closes',
   text: `SELECT c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.previous_day, 'YYYY-MM-DD') AS "previousDay",
       c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
       c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
       c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
-      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, current_schema()::text AS cell, m.moved, s.shares,
-      EXISTS (SELECT FROM incident i WHERE i.id = c.incident_id AND i.kind = 'close_difference') AS "hasIncident"
+      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, current_schema()::text AS cell, s.shares
     FROM (SELECT * FROM connection_close WHERE (connection, day) > ($1, $2::date) ORDER BY connection, day LIMIT $3) c
+      CROSS JOIN LATERAL (SELECT coalesce(json_agg(json_build_object('cell', s.cell, 'chains', s.chains, 'openingCents', s.opening_cents,
+            'inCents', s.in_cents, 'outCents', s.out_cents, 'refundCents', s.refund_cents, 'feeCents', s.fee_cents)), '[]') AS shares
+        FROM connection_close_cell s WHERE s.connection = c.connection AND s.day = c.day) s
+    ORDER BY c.connection, c.day`,
+};
+
+/**
+ * What the cell has of each: the heads are read from the closes of its chains themselves, over the days since the connection's close before. By
+ * itself, because closes of connections stand in the directory.
+ */
+const selectMovedOfCell: Statement = {
+  name: 'verify_connection_closes_moved',
+  text: `SELECT m.moved, EXISTS (SELECT FROM incident i WHERE i.id = k.incident_id AND i.kind = 'close_difference') AS "hasIncident"
+    FROM unnest($1::text[], $2::date[], $3::date[], $4::uuid[]) WITH ORDINALITY AS k (connection, previous_day, day, incident_id, place)
       CROSS JOIN LATERAL (SELECT
           json_build_object('chains',
             encode(sha256(coalesce(string_agg(d.head, ''::bytea ORDER BY d.account_id, d.chain_id, d.day), ''::bytea)), 'hex'),
@@ -439,19 +469,30 @@ const selectConnectionCloses: Statement = {
             'outCents', coalesce(sum(m.out_cents), 0), 'refundCents', coalesce(sum(m.refund_cents), 0),
             'feeCents', coalesce(sum(m.fee_cents), 0)) AS moved
         FROM day_close_money m JOIN day_close d USING (account_id, chain_id, day)
-        WHERE m.connection = c.connection AND m.day > coalesce(c.previous_day, '-infinity') AND m.day <= c.day) m
-      CROSS JOIN LATERAL (SELECT coalesce(json_agg(json_build_object('cell', s.cell, 'chains', s.chains, 'openingCents', s.opening_cents,
-            'inCents', s.in_cents, 'outCents', s.out_cents, 'refundCents', s.refund_cents, 'feeCents', s.fee_cents)), '[]') AS shares
-        FROM connection_close_cell s WHERE s.connection = c.connection AND s.day = c.day) s
-    ORDER BY c.connection, c.day`,
+        WHERE m.connection = k.connection AND m.day > coalesce(k.previous_day, '-infinity') AND m.day <= k.day) m
+    ORDER BY k.place`,
 };
 
-export const findConnectionCloses = (
+type OfCell = Pick<StoredConnectionClose, 'moved' | 'hasIncident'>;
+
+export async function findConnectionCloses(
   sql: Queries,
   after: { connection: string; day: string },
   most: number,
-): Promise<StoredConnectionClose[]> =>
-  sql.run<StoredConnectionClose>(selectConnectionCloses, [after.connection, after.day, most]);
+): Promise<StoredConnectionClose[]> {
+  const closes = await sql.run<Omit<StoredConnectionClose, keyof OfCell>>(selectConnectionCloses, [
+    after.connection,
+    after.day,
+    most,
+  ]);
+  const ofCell = await sql.run<OfCell>(selectMovedOfCell, [
+    closes.map(({ connection }) => connection),
+    closes.map(({ previousDay }) => previousDay),
+    closes.map(({ day }) => day),
+    closes.map(({ incidentId }) => incidentId),
+  ]);
+  return closes.map((close, at) => ({ ...close, ...(ofCell[at] as OfCell) }));
+}
 
 // -------------------------------------------------------------------------------------------------------------- checkpoints
 
@@ -486,8 +527,8 @@ const insert: Statement = {
   name: 'checkpoint_insert',
   text: `INSERT INTO checkpoint (account_id, chain_id, seq, head, available, reserved, held, receivable, clearing, fee_revenue,
       provider_cost, suspense, adjustments, created_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[], $8::bigint[],
-      $9::bigint[], $10::bigint[], $11::bigint[], $12::bigint[], $13::bigint[], $14::timestamptz[])
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::bytea[]), unnest($5::bigint[]), unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]),
+      unnest($9::bigint[]), unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::timestamptz[]))
     ON CONFLICT DO NOTHING`,
 };
 

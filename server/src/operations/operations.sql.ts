@@ -1,3 +1,4 @@
+import { isRestored } from '../admission/conditions.sql.ts';
 import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
@@ -150,8 +151,7 @@ const selectObstacles: Statement = {
   text: `SELECT
       EXISTS (SELECT FROM payment WHERE account_id = $1 AND operation_id = $2 AND status IN ('draft', 'unknown', 'pending'))
         OR EXISTS (SELECT FROM incident WHERE account_id = $1 AND operation_id = $2 AND state = 'open') AS unfinished,
-      EXISTS (SELECT FROM incident WHERE account_id = $1 AND kind = 'divergence' AND state = 'open') AS diverged,
-      EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL) AS unconfirmed`,
+      EXISTS (SELECT FROM incident WHERE account_id = $1 AND kind = 'divergence' AND state = 'open') AS diverged`,
 };
 
 export interface Obstacles {
@@ -167,7 +167,13 @@ export const findObstacles = async (
   tx: Queries,
   accountId: string,
   operationId: string,
-): Promise<Obstacles> => (await tx.run<Obstacles>(selectObstacles, [accountId, operationId]))[0] as Obstacles;
+): Promise<Obstacles> => {
+  const [[found], unconfirmed] = await Promise.all([
+    tx.run<Omit<Obstacles, 'unconfirmed'>>(selectObstacles, [accountId, operationId]),
+    isRestored(tx),
+  ]);
+  return { ...(found as Omit<Obstacles, 'unconfirmed'>), unconfirmed };
+};
 
 /** Sums over a stretch of an operation's journals. */
 export interface JournalSums {

@@ -46,7 +46,7 @@ const catalogue = {
   },
   weak_password: {
     status: 400,
-    en: 'This password is easy to guess. Take another one, such as four words that do not belong together.',
+    en: 'This password is easy to guess. Choose another one, such as four words that do not belong together.',
     pt: 'Esta senha é fácil de adivinhar. Escolha outra, como quatro palavras sem relação entre si.',
   },
   invitation_invalid: {
@@ -57,17 +57,17 @@ const catalogue = {
   link_invalid: {
     status: 400,
     en: 'This link has expired or was used. Ask for another one.',
-    pt: 'Este endereço expirou ou já foi usado. Peça outro.',
+    pt: 'Este link expirou ou já foi usado. Peça outro.',
   },
   receipt_not_yet: {
     status: 400,
-    en: 'The receipt exists once the Pix is settled.',
-    pt: 'O comprovante existe depois que o Pix é liquidado.',
+    en: 'The receipt is available once the Pix is settled.',
+    pt: 'O comprovante fica disponível depois que o Pix é liquidado.',
   },
   key_refused: {
     status: 400,
-    en: 'The key cannot be made like this. Check its name, addresses and how long it lives.',
-    pt: 'A chave não pode ser feita assim. Confira o nome, os endereços e a validade.',
+    en: 'The key cannot be created like this. Check its name, addresses and lifetime.',
+    pt: 'A chave não pode ser criada assim. Confira o nome, os endereços e a validade.',
   },
   already_member: {
     status: 400,
@@ -113,7 +113,7 @@ const catalogue = {
   too_many_attempts: {
     status: 429,
     en: 'Too many attempts. Wait a few minutes.',
-    pt: 'Tentativas demais. Espere alguns minutos.',
+    pt: 'Muitas tentativas. Espere alguns minutos.',
   },
 } as const;
 

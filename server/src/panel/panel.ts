@@ -23,8 +23,11 @@ import { PanelError, panelErrorBody } from './errors.ts';
 import { exportRoutes } from './exports/export-routes.ts';
 import { receiptRoutes } from './exports/receipt-routes.ts';
 import { statementFileRoutes } from './exports/statement-files.ts';
+import { addressRoutes } from './members/address-routes.ts';
+import { invitationRoutes } from './members/invitation-routes.ts';
 import { memberRoutes } from './members/member-routes.ts';
 import { personRoutes } from './members/person-routes.ts';
+import { sessionRoutes } from './members/session-routes.ts';
 import { merchantProfileRoutes } from './merchant/profile-routes.ts';
 import { savedReceiverRoutes } from './merchant/receiver-routes.ts';
 import { pageRoutes } from './site/assets.ts';
@@ -92,6 +95,9 @@ export function mountPanel(
       const { config } = deps;
       const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
       personRoutes(api, deps, sessions, counted, { mailbox: hasMailbox(deps), simulatorUrl });
+      sessionRoutes(api, deps, sessions);
+      addressRoutes(api, deps, sessions, counted);
+      invitationRoutes(api, deps, sessions, counted);
       if (hasMailbox(deps)) mailboxRoutes(api, deps);
 
       api.register(

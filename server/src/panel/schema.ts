@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox';
 import { CloseSchema } from '../closes/view.ts';
-import { DefenceSchema } from '../disputes/schema.ts';
+import { DefenceSchema, FileQuery } from '../disputes/schema.ts';
 import { EventQuerySchema } from '../events/schema.ts';
 import { permissions } from '../ground/permissions.ts';
 import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/schema.ts';
@@ -425,6 +425,11 @@ export const DisputesQuery = Type.Object(
 
 export const OfOperationQuery = Type.Object(
   { operationId: Uuid('Operation') },
+  { additionalProperties: false },
+);
+
+export const FileOfOperationQuery = Type.Object(
+  { operationId: Uuid('Operation'), ...FileQuery.properties },
   { additionalProperties: false },
 );
 

@@ -27,13 +27,13 @@ const insert: Statement = {
       description, payer_name, pix_key, pix_key_type, created_at, updated_at, settled_at, paid_at, expires_at, copy_paste,
       end_to_end, notice, reason_code, provider_fee_cents, net_amount_cents, returned_cents, history, command, metadata,
       connection)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::uuid[]), unnest($9::bytea[]), unnest($10::text[]),
       unnest($11::text[]), unnest($12::bytea[]), unnest($13::text[]), unnest($14::timestamptz[]),
       unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::timestamptz[]),
       unnest($18::timestamptz[]), unnest($19::text[]), unnest($20::text[]), unnest($21::text[]),
       unnest($22::text[]), unnest($23::bigint[]), unnest($24::bigint[]), unnest($25::bigint[]),
-      unnest($26::jsonb[]), unnest($27::uuid[]), unnest($28::jsonb[]), unnest($29::text[])`,
+      unnest($26::jsonb[]), unnest($27::uuid[]), unnest($28::jsonb[]), unnest($29::text[]))`,
 };
 
 /** Only what may change: amount, fee, operation, kind, request key and creation never do. */

@@ -17,11 +17,11 @@ const insert: Statement = {
   name: 'refund_insert',
   text: `INSERT INTO refund (account_id, id, operation_id, payment_id, end_to_end, reason, status, amount_cents, description,
       request_key, fingerprint, rtr_id, reason_code, created_at, updated_at, settled_at, history, command, fee_back_cents)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]),
       unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]), unnest($10::uuid[]),
       unnest($11::bytea[]), unnest($12::text[]), unnest($13::text[]), unnest($14::timestamptz[]),
       unnest($15::timestamptz[]), unnest($16::timestamptz[]), unnest($17::jsonb[]), unnest($18::uuid[]),
-      unnest($19::bigint[])`,
+      unnest($19::bigint[]))`,
 };
 
 /** Only what may change: amount, fee, charge, operation, request key and creation never do. */
@@ -112,8 +112,8 @@ const sum: Statement = {
         WHERE d.account_id = k.account_id AND d.payment_id = k.payment_id AND d.end_to_end = p.end_to_end
           AND d.status IN ('open', 'defending', 'accepted')), 0)::bigint AS "takenCents",
       r.fee_basis_cents AS "feeBasisCents", r.fee_back_cents AS "feeBackCents",
-      coalesce(p.connection, a.first_connection, a.connection) AS connection
-    FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) JOIN account a ON a.id = k.account_id
+      coalesce(p.connection, (SELECT coalesce(a.first_connection, a.connection) FROM account a WHERE a.id = k.account_id)) AS connection
+    FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
       JOIN payment p ON p.account_id = k.account_id AND p.id = k.payment_id
       CROSS JOIN LATERAL (SELECT coalesce(sum(r.amount_cents), 0)::bigint AS amount_cents,
           coalesce(sum(r.amount_cents) FILTER (WHERE r.fee_back_cents IS NOT NULL), 0)::bigint AS fee_basis_cents,

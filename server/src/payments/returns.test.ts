@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NamedReturn } from '../provider/provider.ts';
-import { identifyReturns, isRtrId, type KnownReturn } from './returns.ts';
+import { identifyReturns, type KnownReturn } from './returns.ts';
 
 const now = Date.UTC(2026, 10, 20, 15);
 const hour = 3_600_000;
@@ -88,10 +88,4 @@ describe('a return', () => {
     expect(found(line('2', 'R1'))).toBe('R1');
     expect(found(line('1', null, 401))).toBe('E1/1');
   });
-});
-
-it('an rtrId is distinguished from other ids by its form', () => {
-  expect(isRtrId('D99999999202611202043a1b2c3d4e5f')).toBe(true);
-  expect(isRtrId('E99999999202611202043a1b2c3d4e5f')).toBe(false);
-  expect(isRtrId('D1')).toBe(false);
 });

@@ -84,6 +84,3 @@ function nearest(line: NamedReturn, known: readonly KnownReturn[]): KnownReturn 
     )
     .sort((one, other) => distance(one) - distance(other))[0];
 }
-
-/** `D`, ISPB, `yyyyMMddHHmm` and 11 letters or digits: an `rtrId` of the payment system (manual of the SPI). */
-export const isRtrId = (text: string): boolean => /^D\d{20}[a-zA-Z0-9]{11}$/.test(text);

@@ -77,6 +77,7 @@ const facts: Facts = {
   incidentOpen: false,
   posted: () => false,
   knowsReturn: () => false,
+  isCreditedAndDisputed: () => false,
   isPixKey: (reported) => reported === 'maria@loja.example',
 };
 

@@ -87,6 +87,8 @@ export interface Facts {
   posted(event: EventKind, reference: string): boolean;
   /** Whether the return with this reference was posted or opened an incident. */
   knowsReturn(reference: string): boolean;
+  /** Whether a person has credited the Pix out of suspense to the operation, and a dispute keeps it there. */
+  isCreditedAndDisputed(endToEnd: string): boolean;
   /** Whether the key that the provider reports is the one that was asked for; null: ours cannot be opened at the moment. */
   isPixKey(reported: string): boolean | null;
 }
@@ -99,6 +101,7 @@ export const factsOfDecision = (now: number, cause: Cause): Facts => ({
   incidentOpen: false,
   posted: () => false,
   knowsReturn: () => false,
+  isCreditedAndDisputed: () => false,
   isPixKey: () => true,
 });
 
@@ -401,8 +404,10 @@ function debited(
   if (facts.knowsReturn(reference)) return null;
   if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, -1);
   // What never reached the merchant cannot be taken from it: it goes back out of suspense.
-  const suspended = event.endToEnd !== payment.endToEnd && facts.posted(eventKinds.suspense, event.endToEnd);
-  if (suspended) return suspendReturn(quiet(payment), 'debit', event.back, -1);
+  // Credited or not, a person decides, but for what a dispute holds: that is held for the provider to take.
+  const isOther = event.endToEnd !== payment.endToEnd && !facts.isCreditedAndDisputed(event.endToEnd);
+  if (isOther && facts.posted(eventKinds.suspense, event.endToEnd))
+    return suspendReturn(quiet(payment), 'debit', event.back, -1);
   const step = quiet({
     ...payment,
     notice: 'debited',

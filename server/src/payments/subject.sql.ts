@@ -21,6 +21,17 @@ export interface SubjectRow {
   refunds: { id: string; description: string }[];
   /** What it answered to its disputes; sealed, with the dispute's id as context, in hex. */
   defences: { id: string; body: string }[];
+  /** What it gave for the defence of its disputes. */
+  files: SubjectFile[];
+}
+
+export interface SubjectFile {
+  id: string;
+  name: string;
+  type: string;
+  sizeBytes: number;
+  /** Of the contents, in hex. */
+  sha256: string;
 }
 
 /** Pages by key: account, the id before, how many. */
@@ -33,7 +44,11 @@ export const pageOfPayments: Statement = {
         WHERE r.account_id = payment.account_id AND r.payment_id = payment.id ORDER BY r.created_at, r.id) AS refunds,
       ARRAY(SELECT jsonb_build_object('id', d.id, 'body', encode(f.body, 'hex'))
         FROM dispute d JOIN dispute_defence f ON f.account_id = d.account_id AND f.dispute_id = d.id
-        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.body IS NOT NULL ORDER BY d.id) AS defences
+        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.body IS NOT NULL ORDER BY d.id) AS defences,
+      ARRAY(SELECT jsonb_build_object('id', f.id, 'name', f.name, 'type', f.type, 'sizeBytes', f.size_bytes,
+          'sha256', encode(f.sha256, 'hex'))
+        FROM dispute d JOIN dispute_file f ON f.account_id = d.account_id AND f.dispute_id = d.id
+        WHERE d.account_id = payment.account_id AND d.payment_id = payment.id AND f.name <> '' ORDER BY f.id) AS files
     FROM payment WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3`,
 };
 
@@ -56,6 +71,21 @@ export const anonymiseRefunds: Statement = {
   name: 'subject_anonymise_refunds',
   text: `UPDATE refund SET description = '' WHERE account_id = $1 AND payment_id = ANY ($2::uuid[])
     AND status IN ('completed', 'failed') AND description <> ''`,
+};
+
+/** Account and file. Null: the contents are not kept any more. */
+export const contentsOfFile: Statement = {
+  name: 'subject_file',
+  text: 'SELECT body FROM dispute_file WHERE account_id = $1 AND id = $2',
+};
+
+/** Account and payments. Those of a defence that is still to be sent stay for the provider. */
+export const anonymiseFiles: Statement = {
+  name: 'subject_anonymise_files',
+  text: `UPDATE dispute_file f SET body = NULL, name = '' FROM dispute d
+    WHERE d.account_id = $1 AND d.payment_id = ANY ($2::uuid[]) AND f.account_id = d.account_id AND f.dispute_id = d.id AND f.name <> ''
+      AND NOT EXISTS (SELECT FROM dispute_defence s
+        WHERE s.account_id = f.account_id AND s.dispute_id = f.dispute_id AND s.due_at IS NOT NULL)`,
 };
 
 /** Account and payments. One that is still to be sent keeps its text for the provider. */

@@ -17,8 +17,8 @@ export interface Queries {
 export interface Transaction extends Queries {
   /**
    * Sends COMMIT behind whatever was issued before.
-   * @throws CommitUnknown when the connection was lost after COMMIT may have been sent, whatever the statements before it say;
-   *         otherwise what the first statement failed with, or COMMIT itself: nothing was committed.
+   * @throws CommitUnknown when COMMIT itself failed, or the connection was lost after it may have been sent, whatever the statements before
+   *         it say; otherwise what the first statement failed with: nothing was committed.
    */
   commit(): Promise<void>;
   /** Gives the connection back; harmless after `commit`. */
@@ -32,7 +32,7 @@ export interface Sql extends Queries {
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
-/** The answer to COMMIT was lost: the transaction may be on disk or not. */
+/** COMMIT failed or its answer was lost: the transaction may be on disk or not. */
 export class CommitUnknown extends Error {
   override name = 'CommitUnknown';
 }

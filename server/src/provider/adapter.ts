@@ -28,6 +28,10 @@ export interface CredentialMember {
   about: string;
 }
 
+/** Where the simulator keeps what this adapter's calls make, and is controlled: the version of a protocol is no part of it. */
+export const simulatorDeskOf = ({ simulatorPath }: Pick<Adapter, 'simulatorPath'>): string =>
+  simulatorPath.replace(/\/v2$/, '');
+
 /** What a connection was made with, opened. */
 export interface ConnectionSettings {
   /** The connection's name. */

@@ -227,12 +227,12 @@ export const defenceTextMost = 1000;
 export async function defendDispute(
   exchange: Exchange,
   clock: Clock,
-  { disputeId, text }: DefenceInstruction,
+  { disputeId, text }: Pick<DefenceInstruction, 'disputeId' | 'text'>,
 ): Promise<DefenceOutcome> {
   const reply = await exchange({
     method: 'POST',
     path: `/v2/gn/infracoes/${encodeURIComponent(disputeId)}/defesa`,
-    body: { analise: 'rejeitado', justificativa: text },
+    body: { analise: 'rejeitado', justificativa: text ?? '' },
   });
   if (reply.kind === 'notSent') return { outcome: 'notSent', detail: reply.detail };
   if (lacksScope(reply)) return { outcome: 'notSent', detail: missingScope };

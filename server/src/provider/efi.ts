@@ -255,7 +255,9 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     canRefund: true,
     canDispute: true,
     get defence() {
-      return granted === null || granted.includes(defenceScope) ? { textMost: defenceTextMost } : null;
+      return granted === null || granted.includes(defenceScope)
+        ? { textMost: defenceTextMost, files: null, timeoutMs: limits.callTimeoutMs }
+        : null;
     },
     hasBalance: true,
     webhookTrust: webhook.trust,

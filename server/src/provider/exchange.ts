@@ -1,5 +1,6 @@
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
+import type { FormBody } from './multipart.ts';
 import { createTokens, type TokenForm, type Tokens } from './oauth.ts';
 import type { ListOutcome, ReasonCode, SendOutcome, Unclear, UnclearCause } from './provider.ts';
 
@@ -13,6 +14,8 @@ export interface Call {
   /** Below the base address, query included. */
   path: string;
   body?: unknown;
+  /** In the place of `body`: what is no JSON. */
+  form?: FormBody;
   headers?: Record<string, string>;
   /** Where the call needs another limit than `callTimeoutMs`. */
   timeoutMs?: number;
@@ -81,17 +84,18 @@ export function createExchange(options: ExchangeOptions): Exchange {
     extraQuery === undefined ? base + path : `${base + path}${path.includes('?') ? '&' : '?'}${extraQuery}`;
 
   async function send(call: Call, authorization: string, timeoutMs: number): Promise<Reply> {
+    const content = contentOf(call);
     try {
       const answer = await net.request({
         method: call.method,
         url: addressOf(call.path),
         headers: {
           authorization,
-          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(content && { 'content-type': content.type }),
           ...extraHeaders?.(),
           ...call.headers,
         },
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        ...(content && { body: content.bytes }),
         timeoutMs,
         ...certified,
       });
@@ -137,6 +141,11 @@ export function createExchange(options: ExchangeOptions): Exchange {
     if (repeated.kind === 'answer' && repeated.status === 401) tokens.drop(second);
     return repeated;
   };
+}
+
+function contentOf({ body, form }: Call): { type: string; bytes: string | Buffer } | undefined {
+  if (form !== undefined) return form;
+  return body === undefined ? undefined : { type: 'application/json', bytes: JSON.stringify(body) };
 }
 
 function parse(text: string): unknown {

@@ -45,6 +45,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     registerWebhook: timed('register_webhook', provider.registerWebhook),
     balance: timed('balance', provider.balance),
     statement: timed('statement', provider.statement),
+    ...(provider.listReturns && { listReturns: timed('list_returns', provider.listReturns) }),
     requestDayReport: timed('request_day_report', provider.requestDayReport),
     readDayReport: timed('read_day_report', provider.readDayReport),
     findPix: timed('find_pix', provider.findPix),

@@ -41,6 +41,11 @@ export interface Provider {
   balance(): Promise<ProviderBalance>;
   /** Money that moved, as it can be listed now; only where `capabilities.statement.lists`. See `StatementLine`. */
   statement(window: ListWindow): Promise<ListOutcome<StatementLine>>;
+  /**
+   * Returns that moved in the window, whichever way; only where the provider lists them without the Pix that they give back, so that
+   * `statement` cannot name it either.
+   */
+  listReturns?(window: ListWindow): Promise<ListOutcome<UnnamedReturn>>;
   /** Orders the report of a day that is over (`2026-11-21`); only where `capabilities.statement.dayReports`. */
   requestDayReport(day: string): Promise<{ outcome: 'requested'; reportId: string } | Unclear>;
   readDayReport(reportId: string): Promise<DayReportOutcome>;
@@ -300,6 +305,13 @@ export interface StatementLine {
   providerId: string | null;
 }
 
+/** That money went back, and not of which Pix: its delivery alone names that. */
+export interface UnnamedReturn {
+  rtrId: string;
+  amountCents: number;
+  at: number;
+}
+
 /** A return that a day report names. It proves nothing by itself: the Pix it belongs to is queried. */
 export interface ReportedReturn {
   /** `rtrId`, else the end-to-end id of the Pix. */
@@ -375,15 +387,34 @@ export interface DisputeReport {
 
 /** What a connection takes as the defence of a dispute. */
 export interface DefenceOffer {
-  /** The longest text, in UTF-16 code units: no way to count characters gives more. */
+  /** The longest text, in UTF-16 code units: no way to count characters gives more. 0: it takes none. */
   textMost: number;
+  /** Null: it takes no files. */
+  files: { most: number; mostBytes: number; types: readonly FileType[] } | null;
+  /** How long `defend` may take, files included, in milliseconds. */
+  timeoutMs: number;
 }
+
+/** What a file can be, as its media type. */
+export type FileType = 'application/pdf' | 'image/png' | 'image/jpeg';
 
 /** The merchant contests what the payer claims. */
 export interface DefenceInstruction {
   /** The provider's id of the dispute: it takes one defence for each. */
   disputeId: string;
-  text: string;
+  /** Null where the connection takes files alone. */
+  text: string | null;
+  /** Empty where the connection takes none. */
+  files: readonly DefenceFile[];
+}
+
+export interface DefenceFile {
+  /** The same in every attempt. */
+  id: string;
+  name: string;
+  type: FileType;
+  /** The contents; null when they cannot be had. One after the other: each is up to 10 MiB. */
+  read(): Promise<Buffer | null>;
 }
 
 /** `deadline_over`, `already_defended`: as the provider says it; `provider_refused`: any other documented refusal. */
@@ -394,7 +425,8 @@ export type DefenceOutcome =
   | { outcome: 'accepted' }
   | { outcome: 'refused'; reason: DefenceRefusal; detail: string }
   | Unclear
-  | { outcome: 'notSent'; detail: string };
+  /** Not a byte of the defence went out; files that lie at the provider for it are none. */
+  | { outcome: 'notSent'; detail: string; retryAfterMs?: number };
 
 export interface ProviderBalance {
   /** As the provider names it. */

@@ -9,6 +9,7 @@ import type {
   ReasonCode,
   ReceivedPix,
   RefundReport,
+  UnnamedReturn,
 } from './provider.ts';
 import { cut, timeOf } from './wire.ts';
 
@@ -257,6 +258,18 @@ export function readReturn(body: Record<string, unknown>, status: PixReturn['sta
   return { endToEnd, back: { id: null, rtrId, amountCents, at, status } };
 }
 
+/** A transaction of type REFUND in a list; 'foreign': another one, or one that has not moved. Null when it cannot be read. */
+export function readListedReturn(value: unknown): UnnamedReturn | 'foreign' | null {
+  const refund = recordOf(value);
+  if (refund === null) return null;
+  if (refund.type !== 'REFUND') return 'foreign';
+  if (['CREATED', 'IN_PROCESSING', 'REJECTED'].includes(String(refund.status))) return 'foreign';
+  const rtrId = textOf(refund.endToEndId);
+  const amountCents = amountOf(refund.value);
+  const at = timeOf(refund.time) ?? timeOf(refund.createdAt);
+  return rtrId === null || amountCents === null || at === null ? null : { rtrId, amountCents, at };
+}
+
 // -------------------------------------------------------------------------------------------- disputes
 
 /** The words of the OpenAPI document, of its deliveries (OPENED) and of its page about disputes. A new one is not guessed. */
@@ -293,6 +306,19 @@ export function readDispute(
     openedAt: timeOf(dispute.createdAt) ?? at,
     deadlineAt: null,
   };
+}
+
+const evidenceNotAllowed = 'DISPUTE_EVIDENCE_FILE_ID_NOT_ALLOWED';
+
+/**
+ * What the documentation says of evidence that is not taken; null: it is none of that. A dispute that is decided takes none (the OpenAPI
+ * document's example; other sentences of a 400 are not known and prove nothing), and by a file's id only who has the feature gives it.
+ */
+export function evidenceRefusalOf(error: WooviError | null): 'ended' | 'not allowed' | null {
+  if (error?.status === 403 && error.code === evidenceNotAllowed) return 'not allowed';
+  return error?.status === 400 && /cannot send a evidence for a \w+ dispute/i.test(error.text)
+    ? 'ended'
+    : null;
 }
 
 export function warnUnreadable(log: Log, event: string): void {

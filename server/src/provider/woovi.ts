@@ -16,10 +16,14 @@ import {
   traceOf,
   unclear,
 } from './exchange.ts';
+import { formOf } from './multipart.ts';
 import type {
   Capabilities,
   ChargeInstruction,
   ChargeReport,
+  DefenceFile,
+  DefenceInstruction,
+  DefenceOutcome,
   DisputeReport,
   Finding,
   ListOutcome,
@@ -36,16 +40,19 @@ import type {
   SendOutcome,
   StatementLine,
   Unclear,
+  UnnamedReturn,
 } from './provider.ts';
 import { cut, plain } from './wire.ts';
 import {
   amountOf,
   errorOf,
+  evidenceRefusalOf,
   isAtTheDoor,
   isDuplicate,
   isWithoutBalance,
   readCharge,
   readDispute,
+  readListedReturn,
   readPayout,
   readRefund,
   readTransaction,
@@ -106,6 +113,16 @@ const registrationTimeoutMs = 60_000;
 /** `expiresIn`, of the OpenAPI document: at least five minutes. */
 const shortestLifeSeconds = 300;
 const hintEveryMs = 3_600_000;
+
+/** docs/arquivos/upload-de-arquivo.md. */
+const uploadMostBytes = 10 * 1024 * 1024;
+/** Woovi names no number of documents. */
+const evidenceMost = 5;
+/** For one file and for a whole defence: five files of 10 MiB need some 5 Mbit/s, and what was uploaded is not lost. */
+const uploadTimeoutMs = 60_000;
+const defenceTimeoutMs = 100_000;
+/** An upload that failed is made again with all its bytes. */
+const uploadAgainMs = 120_000;
 
 export const wooviAdapter: Adapter = {
   members: {
@@ -169,7 +186,16 @@ export function createWooviProvider(options: WooviOptions): Provider {
     canListPayouts: true,
     canRefund: true,
     canDispute: true,
-    defence: null,
+    defence: {
+      // `POST …/evidence` takes documents and no text.
+      textMost: 0,
+      files: {
+        most: evidenceMost,
+        mostBytes: uploadMostBytes,
+        types: ['application/pdf', 'image/png', 'image/jpeg'],
+      },
+      timeoutMs: defenceTimeoutMs,
+    },
     hasBalance: true,
     // A correlationID that was used is answered 400 (docs/payment/payment-idempotency.md).
     repeatIsSafe: true,
@@ -208,6 +234,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     diagnose: ({ webhookUrl }) => diagnose(deps, options.accountId, webhookUrl),
     balance: () => balanceOf(deps, options.accountId),
     statement: (window) => statementOf(deps, window),
+    listReturns: (window) => listReturns(deps, window),
     async requestDayReport() {
       throw new Error('Woovi has no reports of days');
     },
@@ -215,7 +242,10 @@ export function createWooviProvider(options: WooviOptions): Provider {
       throw new Error('Woovi has no reports of days');
     },
     findPix: (endToEnd) => findPix(deps, endToEnd),
-    disputes: { list: (window) => listDisputes(deps, window) },
+    disputes: {
+      list: (window) => listDisputes(deps, window),
+      defend: (defence) => defendDispute(deps, defence),
+    },
   };
 }
 
@@ -353,7 +383,7 @@ async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<
 
 const listReceived = (deps: Deps, window: ListWindow): Promise<ListOutcome<ReceivedPix>> =>
   readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/transaction?${between(window)}&${skip}`, 'transactions'),
+    ...pages(deps, (skip) => `/api/v1/transaction?type=PAYMENT&${between(window)}&${skip}`, 'transactions'),
     read: (item) => receivedOf(item, null),
     wholeOnly: window.wholeOnly,
   });
@@ -497,7 +527,13 @@ async function sendRefund(
   if (unread) return unread;
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
     const report = readRefund(reply.body);
-    return report?.providerId === providerId ? { outcome: 'accepted', report } : unclear(reply, clock);
+    if (report?.providerId !== providerId) return unclear(reply, clock);
+    // The answer names no `rtrId`, the query does: without it the same return in a list would be taken for another one.
+    const isWhole = report.status !== 'completed' || report.rtrId !== null;
+    return {
+      outcome: 'accepted',
+      report: isWhole ? report : { ...report, status: 'pending', settledAt: null },
+    };
   }
   const error = errorOf(reply);
   return error && isDuplicate(error) ? { outcome: 'duplicate' } : unclear(reply, clock);
@@ -538,6 +574,76 @@ function paging(body: unknown): Paging {
     total: Number.isSafeInteger(totalCount) ? (totalCount as number) : null,
     more: typeof hasNextPage === 'boolean' ? hasNextPage : null,
   };
+}
+
+// -------------------------------------------------------------------------------------------- defences
+
+/**
+ * Files alone (docs/disputa/how-add-new-evidence-in-evidence.md, 2026-08): each is uploaded under its own id, which makes a repeat answer
+ * the stored file, then one call makes them evidence. Only that call is the defence: what is uploaded before it is none.
+ */
+async function defendDispute(deps: Deps, { disputeId, files }: DefenceInstruction): Promise<DefenceOutcome> {
+  const { exchange, clock, limits, log } = deps;
+  const until = clock.monotonicMs() + defenceTimeoutMs - limits.callTimeoutMs;
+  const documents: { fileId: string; description: string; correlationID: string }[] = [];
+  for (const file of files) {
+    const leftMs = until - clock.monotonicMs();
+    if (leftMs <= 0) return { outcome: 'notSent', detail: 'the time was over before all files were there' };
+    const uploaded = await upload(deps, file, Math.min(leftMs, uploadTimeoutMs));
+    if (typeof uploaded !== 'string') return uploaded;
+    documents.push({ fileId: uploaded, description: file.name, correlationID: file.id });
+  }
+  const reply = await exchange({
+    method: 'POST',
+    path: `/api/v1/dispute/${idPart(disputeId)}/evidence`,
+    body: { documents },
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const there = (arrayIn(reply.body, 'documents') ?? []).map((one) => recordOf(one)?.fileId);
+    const isWhole = documents.every(({ fileId }) => there.includes(fileId));
+    return isWhole ? { outcome: 'accepted' } : unclear(reply, clock);
+  }
+  const refused = evidenceRefusalOf(errorOf(reply));
+  if (refused === null) return unclear(reply, clock);
+  if (refused === 'not allowed')
+    log.error(
+      { feature: 'DISPUTE_EVIDENCE_FILE_ID' },
+      'the provider has not granted this account evidence by file',
+    );
+  return { outcome: 'refused', reason: 'provider_refused', detail: refused };
+}
+
+/** @returns the id that Woovi gave it, or why the defence is not sent */
+async function upload(
+  { exchange, clock }: Deps,
+  file: DefenceFile,
+  timeoutMs: number,
+): Promise<string | Exclude<DefenceOutcome, { outcome: 'accepted' }>> {
+  const contents = await file.read();
+  if (contents === null) return { outcome: 'notSent', detail: 'a file cannot be read' };
+  const fields = { purpose: 'DISPUTE_EVIDENCE', correlationID: file.id };
+  const shown = { field: 'file', name: file.name, type: file.type, contents };
+  const reply = await exchange({
+    method: 'POST',
+    path: '/api/v1/files',
+    // The contents are older than the file's id, so they do not hold it.
+    form: formOf(fields, shown, `vintem-${file.id}`),
+    timeoutMs,
+  });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const stored = recordOf(recordOf(reply.body)?.file);
+    if (typeof stored?.id === 'string' && stored.id !== '' && stored.correlationID === file.id)
+      return stored.id;
+  }
+  if (reply.kind === 'answer' && [400, 413, 415].includes(reply.status))
+    return { outcome: 'refused', reason: 'provider_refused', detail: `${reply.status} for a file` };
+  const { detail, retryAfterMs } = unclear(reply, clock);
+  const againMs = Math.max(retryAfterMs ?? 0, uploadAgainMs);
+  return { outcome: 'notSent', detail: `a file is not stored: ${detail}`, retryAfterMs: againMs };
 }
 
 // --------------------------------------------------------------------------------------------- account
@@ -646,10 +752,7 @@ function readTokens(body: unknown): Bucket[] | null {
   return [{ name: '', left: tokens, capacity: maxTokens, least: leastTokens, perMinute: refreshRate }];
 }
 
-/**
- * Received Pix and completed payouts, from their lists: the lines of Woovi's own statement carry no end-to-end id and no id of ours.
- * A return is in no list with the Pix that it gives back; its delivery alone names both.
- */
+/** Received Pix and completed payouts, from their lists: the lines of Woovi's own statement carry no end-to-end id and no id of ours. */
 async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<StatementLine>> {
   const received = await listReceived(deps, window);
   if (received.outcome !== 'listed') return received;
@@ -662,6 +765,18 @@ async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<
   const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
   return { outcome: 'listed', reports, complete: false, parts };
 }
+
+/**
+ * Returns of both directions. A transaction of type REFUND names no other: its schema has `withdraw`, and the list a filter `withdrawal`, but
+ * what Woovi writes of both (docs/transaction/transaction-how-to-get-withdrawal-report.md) is about received Pix that were paid out together.
+ * So the delivery of a return alone names its Pix, and where it was lost a person has it sent again ("Reenviar Webhook", docs/faq/transactions.md).
+ */
+const listReturns = (deps: Deps, window: ListWindow): Promise<ListOutcome<UnnamedReturn>> =>
+  readList(deps.exchange, deps.clock, {
+    ...pages(deps, (skip) => `/api/v1/transaction?type=REFUND&${between(window)}&${skip}`, 'transactions'),
+    read: readListedReturn,
+    wholeOnly: window.wholeOnly,
+  });
 
 const lineOfReceived = ({ endToEnd, amountCents, paidAt, txid }: ReceivedPix): StatementLine => ({
   id: endToEnd,

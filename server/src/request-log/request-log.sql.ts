@@ -26,10 +26,10 @@ const insert: Statement = {
   name: 'request_log_insert',
   text: `INSERT INTO request_log (account_id, id, at, method, route, status, error_code, key_id, request_id, client_request_id,
       duration_ms, ip, operation_id, payment_id, body, left_out)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($4::text[]), unnest($5::text[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::text[]), unnest($9::text[]), unnest($10::text[]),
       unnest($11::integer[]), unnest($12::text[]), unnest($13::uuid[]), unnest($14::uuid[]), unnest($15::jsonb[]),
-      unnest($16::integer[])`,
+      unnest($16::integer[]))`,
 };
 
 export const insertRequests = (sql: Queries, rows: readonly LoggedRequest[]): Promise<unknown> =>

@@ -1,16 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Language } from '../ground/errors.ts';
-import {
-  amount,
-  colours,
-  drawHead,
-  left,
-  money,
-  newDocument,
-  type Page,
-  right,
-  shown,
-} from '../ground/pdf.ts';
+import { amountText, priceOf } from '../ground/money.ts';
+import { colours, drawHead, left, newDocument, type Page, right, shown } from '../ground/pdf.ts';
 import type { Line } from './line.ts';
 import { dayOf, localTimeOf } from './period.ts';
 import type { Names } from './statement.sql.ts';
@@ -109,7 +100,7 @@ async function draw(page: Page, stretch: Stretch, facts: PdfFacts, isGivenUp: ()
     [say.fees, sums.fees],
   ] as const) {
     page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(label, column.what, top);
-    drawNumbers(page, '', money(cents), top);
+    drawNumbers(page, '', priceOf(cents), top);
     top += rowHeight;
   }
   page.end();
@@ -148,7 +139,7 @@ function drawNumbers(page: Page, first: string, second: string, top: number): vo
 
 function drawSum(page: Page, label: string, cents: number, top: number): number {
   page.font('Helvetica-Bold').fontSize(9).fillColor(colours.ink).text(label, column.what, top);
-  drawNumbers(page, '', amount(cents), top);
+  drawNumbers(page, '', amountText(cents), top);
   return top + rowHeight;
 }
 
@@ -157,7 +148,7 @@ function drawLine(page: Page, line: Line, { language, partyOf }: PdfFacts, top: 
   page.text(`${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 19)}`, column.when, top, oneLine);
   const text = shown(textsOf(line, language, partyOf).join(' · '));
   page.text(cutTo(page, text, column.amount - 70 - column.what), column.what, top, oneLine);
-  drawNumbers(page, amount(line.amountCents), amount(line.balanceCents), top);
+  drawNumbers(page, amountText(line.amountCents), amountText(line.balanceCents), top);
 }
 
 function cutTo(page: Page, text: string, width: number): string {

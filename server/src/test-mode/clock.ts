@@ -1,6 +1,8 @@
 import { ApiError, refuse, refuseFields } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { KeyHolder } from '../http/auth.ts';
+import { providerIdOf } from '../payments/payment.ts';
+import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { isoOf } from '../payments/view.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Net } from '../ports/net.ts';
@@ -153,7 +155,9 @@ async function stepClock(deps: ClockDeps, accountId: string): Promise<number> {
 /** The deadline passes at the simulator, and the payment is queried at once. */
 async function expireCharge(deps: ClockDeps, accountId: string, paymentId: string): Promise<void> {
   try {
-    await askSimulator(deps, `/control/charges/${paymentId.replaceAll('-', '')}/expire`, {});
+    const [charge] = await payments.read(deps.sql, [paymentKey(accountId, paymentId)]);
+    if (!charge) return;
+    await askSimulator(deps, charge.connection, `/control/charges/${providerIdOf(paymentId)}/expire`, {});
     await makeDue(deps.sql, [{ accountId, paymentId }], deps.clock.now());
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;

@@ -1,3 +1,5 @@
+import { findConnectionRow } from '../connections/connections.sql.ts';
+import { simulatorOf } from '../connections/credentials.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import { findPayment } from '../payments/lookup.sql.ts';
@@ -53,7 +55,7 @@ export async function simulate(
   const isPossible =
     actsOf[kind].includes(act) && (act !== 'dispute' || reportsDisputes(deps.providers, connection));
   if (!isPossible) throw refuse('simulation_refused', { paymentId: id });
-  await play(deps, `/control/${areaOf[kind]}/${id.replaceAll('-', '')}/${act}`, given, id);
+  await play(deps, connection, `/control/${areaOf[kind]}/${id.replaceAll('-', '')}/${act}`, given, id);
   if (act === 'dispute' && connection !== null) await makeDisputesDue(deps.sql, connection, deps.clock.now());
 }
 
@@ -70,26 +72,41 @@ export async function simulateDispute(
   if (!caller.test) throw refuse('test_account_required');
   const dispute = await findDispute(deps.sql, caller, id);
   if (!dispute) throw refuse('dispute_not_found');
-  await play(deps, `/control/disputes/${dispute.providerId}/${act}`, {}, dispute.paymentId);
-  await makeDisputesDue(deps.sql, dispute.connection, deps.clock.now());
+  const { connection, providerId, paymentId } = dispute;
+  await play(deps, connection, `/control/disputes/${providerId}/${act}`, {}, paymentId);
+  await makeDisputesDue(deps.sql, connection, deps.clock.now());
 }
 
-async function play(deps: SimulationDeps, path: string, given: object, paymentId: string): Promise<void> {
-  const { status } = await askSimulator(deps, path, given);
+async function play(
+  deps: SimulationDeps,
+  connection: string | null,
+  path: string,
+  given: object,
+  paymentId: string,
+): Promise<void> {
+  const { status } = await askSimulator(deps, connection, path, given);
   if (status >= 500) throw refuse('simulator_unavailable');
   if (status !== 200) throw refuse('simulation_refused', { paymentId });
 }
 
-/** @throws ApiError `simulator_unavailable` */
+/**
+ * Each connection of the simulator has accounts and money of its own there.
+ * @param connection null: of a payment from before there were several
+ * @throws ApiError `simulator_unavailable`
+ */
 export async function askSimulator(
-  { net, simulatorUrl }: Pick<SimulationDeps, 'net' | 'simulatorUrl'>,
+  { sql, net, simulatorUrl }: Pick<SimulationDeps, 'sql' | 'net' | 'simulatorUrl'>,
+  connection: string | null,
   path: string,
   given: object,
 ): Promise<{ status: number; text: string }> {
+  const row = await findConnectionRow(sql, connection ?? 'simulator');
+  const url = row ? simulatorOf({ simulatorUrl }, row) : null;
+  if (url === null) throw new Error('a test account is bound to no connection of the simulator');
   try {
     return await net.request({
       method: 'POST',
-      url: simulatorUrl + path,
+      url: url + path,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(given),
       timeoutMs: withinMs,

@@ -30,8 +30,8 @@ const insert: Statement = {
   name: 'draft_insert',
   text: `INSERT INTO draft (account_id, payment_id, operation_id, email, code_salt, code_hash, code_expires_at, tries_left,
       sends_left, expires_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bytea[], $5::bytea[], $6::bytea[], $7::timestamptz[],
-      $8::smallint[], $9::smallint[], $10::timestamptz[])`,
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::bytea[]), unnest($5::bytea[]), unnest($6::bytea[]), unnest($7::timestamptz[]),
+      unnest($8::smallint[]), unnest($9::smallint[]), unnest($10::timestamptz[]))`,
 };
 
 const update: Statement = {

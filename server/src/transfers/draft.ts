@@ -1,4 +1,4 @@
-import { findShownMerchant } from '../accounts/profile.sql.ts';
+import { findLetterhead, findShownMerchant } from '../accounts/profile.sql.ts';
 import { answerWithinMs, before } from '../ground/deadline.ts';
 import { refuse } from '../ground/errors.ts';
 import type { Mail } from '../ground/mail.ts';
@@ -204,10 +204,11 @@ async function mailCode(
   payment: Payment,
   about: { to: string; pixKey: string; code: string; ip: string | undefined },
 ): Promise<void> {
-  const [operation, merchant] = await Promise.all([
+  const [operation, merchant, letterhead] = await Promise.all([
     findOperation(deps.sql, payment.accountId, payment.operationId),
     findShownMerchant(deps.sql, payment.accountId),
+    findLetterhead(deps.sql, payment.accountId),
   ]);
   const operationName = operation?.name ?? payment.operationId;
-  await deps.mail.send(codeLetter({ ...about, payment, operationName, merchant }));
+  await deps.mail.send(codeLetter({ ...about, payment, operationName, merchant, letterhead }));
 }

@@ -7,6 +7,15 @@ export type NormalisedPixKey =
   /** `invalid_length`: not 3 to 150 code points; `invalid_pix_key`: not the format of its type. */
   | { ok: false; code: 'invalid_length' | 'invalid_pix_key' };
 
+/** What mails and files in Portuguese call them; texts in English have the codes of the API. */
+export const pixKeyTypeNames: Readonly<Record<PixKeyType, string>> = {
+  CPF: 'CPF',
+  CNPJ: 'CNPJ',
+  EMAIL: 'E-mail',
+  PHONE: 'Celular',
+  RANDOM: 'Aleatória',
+};
+
 /** The format that the interface states for each type, and no more. `existsInDict` decides what can be a real key. */
 const formats: Record<PixKeyType, RegExp> = {
   EMAIL: /^[^@]*@[^@]*$/,

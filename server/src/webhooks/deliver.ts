@@ -43,6 +43,8 @@ import { paceAfter, type Result, succeeded } from './schedule.ts';
 export interface Deliverer {
   /** Looks for work and begins it; true when something was found. */
   step(): Promise<boolean>;
+  /** Gives back the queues that nothing is under way in: another process may take them at once. */
+  release(): Promise<void>;
   /** `wake` is called when this process published an event or a delivery slot became free. */
   onWork(wake: () => void): void;
   /** Begins nothing more; resolves when what is under way has ended or `withinMs` have passed. */
@@ -108,6 +110,7 @@ export function createDeliverer(deps: DeliveryDeps): Deliverer {
 
   return {
     step,
+    release: held.leave,
     onWork: (given) => {
       wake = given;
     },
@@ -136,6 +139,11 @@ function holdQueues({ sql, clock, ids }: DeliveryDeps) {
   const owner = ids.uuid();
   const queues = new Map<string, EndpointQueue>();
   let renewedAt = clock.monotonicMs();
+  const drop = (queue: EndpointQueue): void => {
+    queues.delete(queue.endpointId);
+    queue.firsts = [];
+    queue.repeats = [];
+  };
   return {
     all: () => [...queues.values()],
     get: (endpointId: string) => queues.get(endpointId),
@@ -162,12 +170,8 @@ function holdQueues({ sql, clock, ids }: DeliveryDeps) {
       const ours = new Set(kept.map(({ endpointId }) => endpointId));
       for (const queue of before) {
         if (ours.has(queue.endpointId)) queue.heldUntil = now + queueLeaseMs;
-        else {
-          // Somebody else holds it: what is under way ends, nothing more is begun.
-          queues.delete(queue.endpointId);
-          queue.firsts = [];
-          queue.repeats = [];
-        }
+        // Another process holds it: what is under way ends, nothing more is begun.
+        else drop(queue);
       }
     },
 
@@ -180,6 +184,7 @@ function holdQueues({ sql, clock, ids }: DeliveryDeps) {
     /** What is still under way would be begun by the next owner at once: those leases end by themselves. */
     async leave(): Promise<void> {
       const free = [...queues.values()].filter((queue) => queue.running === 0);
+      for (const queue of free) drop(queue);
       if (free.length > 0) await leaveQueues(sql, free, owner);
     },
   };

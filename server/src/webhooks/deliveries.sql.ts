@@ -41,9 +41,8 @@ export interface NewDelivery extends QueueKey {
 const insert: Statement = {
   name: 'delivery_insert',
   text: `INSERT INTO webhook_delivery (account_id, endpoint_id, event_id, payment_id, seq, status, tries_left, created_at)
-    SELECT account_id, endpoint_id, event_id, payment_id, seq, CASE WHEN skipped THEN 'skipped' ELSE 'pending' END, tries_left, $8
-    FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], $6::boolean[], $7::int[])
-      AS k (account_id, endpoint_id, event_id, payment_id, seq, skipped, tries_left)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::bigint[]), unnest($6::text[]),
+      unnest($7::int[]), $8::timestamptz)
     ON CONFLICT (account_id, endpoint_id, event_id) DO NOTHING`,
 };
 
@@ -58,7 +57,7 @@ export const insertDeliveries = (
     deliveries.map(({ eventId }) => eventId),
     deliveries.map(({ paymentId }) => paymentId),
     deliveries.map(({ seq }) => seq),
-    deliveries.map(({ skipped }) => skipped),
+    deliveries.map(({ skipped }) => (skipped ? 'skipped' : 'pending')),
     deliveries.map(({ triesLeft }) => triesLeft),
     timestamp(nowMs),
   ]);

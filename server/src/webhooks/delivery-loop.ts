@@ -20,8 +20,15 @@ const restMs = { publish: 100, deliver: 100, unwell: 2_000, prune: 3600_000 };
 /** Attempts under way get this long when the process ends. */
 const drainMs = 3_000;
 
-/** @param mayRun false: nothing should be done here right now */
-export function runDeliveries(deps: DeliveryDeps & { mail: Mail }, mayRun: () => boolean): Outgoing {
+/**
+ * @param mayRun false: nothing should be done here right now, and its queues are free for others
+ * @param slowdown by how much longer to rest
+ */
+export function runDeliveries(
+  deps: DeliveryDeps & { mail: Mail },
+  mayRun: () => boolean,
+  slowdown: () => number = () => 1,
+): Outgoing {
   const stopping = new AbortController();
   const publishing = bell();
   const delivering = bell();
@@ -30,21 +37,26 @@ export function runDeliveries(deps: DeliveryDeps & { mail: Mail }, mayRun: () =>
   const publisher = createPublisher(deps, fanOutTo(deps));
 
   /** Runs steps until `stop`; after a failed step it rests longer and continues. */
-  async function loop(name: keyof typeof restMs, step: () => Promise<boolean>, own = bell()): Promise<void> {
+  async function loop(
+    name: keyof typeof restMs,
+    step: () => Promise<boolean>,
+    own = bell(),
+    unless?: () => Promise<void>,
+  ): Promise<void> {
     let failures = 0;
     while (!stopping.signal.aborted) {
       // Before the step: what rings while it runs cuts the rest behind it.
       const rung = own.listen();
       try {
-        const more = mayRun() && (await step());
+        const more = mayRun() ? await step() : await unless?.();
         failures = 0;
         if (more) continue;
       } catch (error) {
         failures++;
         deps.log.error({ err: error, step: name }, 'a step of the worker failed');
       }
-      const waitMs =
-        failures === 0 ? restMs[name] : Math.min(restMs[name] * 2 ** Math.min(failures, 8), 10_000);
+      const pauseMs = restMs[name] * slowdown();
+      const waitMs = failures === 0 ? pauseMs : Math.min(pauseMs * 2 ** Math.min(failures, 8), 10_000);
       const cut = failures > 0 ? stopping.signal : AbortSignal.any([rung, stopping.signal]);
       await deps.clock.sleep(waitMs, cut);
     }
@@ -57,7 +69,7 @@ export function runDeliveries(deps: DeliveryDeps & { mail: Mail }, mayRun: () =>
   };
   const loops = [
     loop('publish', publish, publishing),
-    loop('deliver', deliverer.step, delivering),
+    loop('deliver', deliverer.step, delivering, deliverer.release),
     loop('unwell', createEndpointHealth(deps).step),
     loop('prune', createPruning(deps, pruneDeliveries).step),
   ];

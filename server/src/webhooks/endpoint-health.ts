@@ -1,6 +1,6 @@
-import { findPeople } from '../accounts/people.sql.ts';
+import { mailPeople } from '../accounts/mail-people.ts';
 import type { Log } from '../ground/log.ts';
-import type { Letter, Mail } from '../ground/mail.ts';
+import { brasiliaTime, type Letter, type Mail } from '../ground/mail.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import { claimUnwellEndpoints, disableEndpoint, markEndpointTold, type Unwell } from './endpoints.sql.ts';
@@ -28,11 +28,7 @@ export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail;
     }
     const wanted = mailFor(endpoint, endpoint.disabledReason, now);
     if (wanted <= told) return;
-    const people = await findPeople(sql, accountId, 'integrations');
-    // An account without people: the operator gets the mail and knows whom to call.
-    for (const to of people.length > 0 ? people : [null]) {
-      await mail.send({ to, ...letterOf(endpoint, wanted) });
-    }
+    await mailPeople({ sql, mail }, accountId, 'integrations', letterOf(endpoint, wanted));
     await markEndpointTold(sql, accountId, id, wanted);
   }
 
@@ -54,23 +50,23 @@ export function createEndpointHealth(deps: { sql: Sql; clock: Clock; mail: Mail;
 const subjects = {
   'pt-BR': [
     '',
-    'vintem: um endpoint de webhook está falhando',
-    'vintem: um endpoint de webhook falha há um dia',
-    'vintem: um endpoint de webhook falha há três dias',
-    'vintem: um endpoint de webhook foi desativado',
+    'um endpoint de webhook está falhando',
+    'um endpoint de webhook falha há um dia',
+    'um endpoint de webhook falha há três dias',
+    'um endpoint de webhook foi desativado',
   ],
   en: [
     '',
-    'vintem: a webhook endpoint is failing',
-    'vintem: a webhook endpoint has been failing for a day',
-    'vintem: a webhook endpoint has been failing for three days',
-    'vintem: a webhook endpoint was disabled',
+    'a webhook endpoint is failing',
+    'a webhook endpoint has been failing for a day',
+    'a webhook endpoint has been failing for three days',
+    'a webhook endpoint was disabled',
   ],
 } as const;
 
 function letterOf(endpoint: Unwell, wanted: number): Omit<Letter, 'to'> {
   const { accountId, accountName, id, url, failedAttempts, failedDeliveries, failingSince } = endpoint;
-  const since = new Date(failingSince).toISOString();
+  const since = brasiliaTime(failingSince);
   const disabled = wanted === 4;
   const gone = endpoint.disabledReason === 'gone';
   return {

@@ -51,7 +51,7 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'operation.deleted': 'Uma operação foi excluída.',
   'close.completed':
     'Um dia de uma operação foi fechado: com quanto começou, o que se moveu, com quanto terminou.',
-  'webhook.test': 'Alguém pediu um teste deste endpoint.',
+  'webhook.test': 'Foi pedido um teste deste endpoint.',
 };
 
 const onlyWhileAsked: Readonly<Record<Language, string>> = {

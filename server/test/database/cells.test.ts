@@ -32,7 +32,7 @@ async function formOf(cell: string) {
   const named = (text: string) => text.replaceAll(`${cell}.`, '');
   const columns = await db.admin<{ line: string }>(
     `SELECT concat_ws(' ', c.relname, a.attnum::text, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attcollation,
-        pg_get_expr(d.adbin, d.adrelid), c.relpersistence, c.reloptions) AS line
+        pg_get_expr(d.adbin, d.adrelid), c.relpersistence, c.relreplident, c.reloptions) AS line
        FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
       WHERE c.relnamespace = $1::regnamespace AND c.relkind = 'r' AND c.relname <> ALL ($2) ORDER BY c.relname, a.attname`,

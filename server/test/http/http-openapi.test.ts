@@ -82,7 +82,7 @@ test('patterns are written so that the regular expressions of every language rea
 test('bodies of requests are closed', () => {
   for (const [path, methods] of Object.entries<Json>(document.paths)) {
     for (const call of Object.values<Json>(methods)) {
-      const schema = call.requestBody?.content['application/json'].schema;
+      const schema = call.requestBody?.content['application/json']?.schema;
       if (schema) expect([path, schema.additionalProperties]).toEqual([path, false]);
     }
   }
@@ -99,7 +99,7 @@ test('every example fits its schema', () => {
   for (const [path, methods] of Object.entries<Json>(document.paths)) {
     for (const [method, call] of Object.entries<Json>(methods)) {
       const where = ['paths', path, method, 'requestBody', 'content', 'application/json', 'schema'];
-      for (const example of call.requestBody?.content['application/json'].schema.examples ?? []) {
+      for (const example of call.requestBody?.content['application/json']?.schema.examples ?? []) {
         expect([path, violations(pointer(...where), example)]).toEqual([path, []]);
         examined++;
       }

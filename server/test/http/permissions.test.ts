@@ -45,6 +45,9 @@ const matrix: Row[] = [
   { call: 'GET /disputes/{id}', needs: ['read'], allowed: 404 },
   // The test gives the edge nothing that could look a defence up: behind it is an error.
   { call: 'GET /disputes/{id}/defence', needs: ['read', 'disputes'], allowed: 500 },
+  // No file comes with it.
+  { call: 'POST /disputes/{id}/files', needs: ['disputes'], allowed: 400 },
+  { call: 'DELETE /disputes/{id}/files/{fileId}', needs: ['disputes'], allowed: 500 },
   { call: 'POST /disputes/{id}/defence', needs: ['disputes'], allowed: 400 },
   { call: 'GET /statement', needs: ['read'], allowed: 200 },
   { call: 'GET /statement.csv', needs: ['read'], allowed: 200 },

@@ -125,12 +125,18 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
       (await admin("SELECT FROM payment WHERE id = $1 AND status = 'paid'", [charge.id])).length === 1,
   );
   expect((await service.simulator.control('POST', `${path}/dispute`, { amountCents: 400 })).status).toBe(200);
+  // A reading that began before the dispute does not count: it finds its claim gone, and the next one begins at once.
+  await admin('UPDATE connection SET disputes_due_at = NULL');
   await until(async () => {
-    // Again with every look: a reading that began before the dispute, or that found no query left, sets the next one ten minutes ahead.
+    // One that found no query left would come back after two minutes.
     await admin(
-      `UPDATE connection SET disputes_due_at = NULL, query_bucket_at = now() - interval '1 minute'`,
+      `UPDATE connection SET query_bucket_at = now() - interval '1 minute',
+        disputes_due_at = CASE WHEN disputes_due_at > now() + interval '3 minutes' THEN disputes_due_at END`,
     );
-    return (await admin('SELECT FROM dispute WHERE payment_id = $1', [charge.id])).length === 1;
+    // The next one is ten minutes ahead, and a claim lasts five: none is on its way that would put right what is broken below.
+    const atRest = "SELECT FROM connection WHERE disputes_due_at > now() + interval '6 minutes'";
+    const known = 'SELECT FROM dispute WHERE payment_id = $1';
+    return (await admin(known, [charge.id])).length === 1 && (await admin(atRest)).length > 0;
   });
   expect(faults(await verified())).toEqual([]);
   expect(faults(await verified(false))).toEqual([]);

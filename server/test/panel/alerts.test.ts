@@ -93,8 +93,8 @@ test('a mail reports an incident to the operator once, also an incident of the i
   expect(letters).toHaveLength(1);
   expect(letters[0]).toMatchObject({
     to: null,
-    en: { subject: 'vintem: 1 incident to decide' },
-    'pt-BR': { subject: 'vintem: 1 incidente a decidir' },
+    en: { subject: '1 incident to decide' },
+    'pt-BR': { subject: '1 incidente a decidir' },
   });
   expect(letters[0]?.en.text).toMatch(/R\$ 7,77/);
   clock.skip(3_600_000);
@@ -133,5 +133,5 @@ test('a mail reports a large transfer of a key to the people who move money, at 
   const mails = await mailsTo(service, owner);
   expect(mails).toHaveLength(1);
   expect(mails[0]).toContain(large.body.id);
-  expect(mails[0]).toContain('R$ 5000,00');
+  expect(mails[0]).toContain('R$ 5.000,00');
 });

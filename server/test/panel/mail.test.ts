@@ -1,10 +1,15 @@
 import { Writable } from 'node:stream';
 import { openService, type Service } from '@vintem/testkit/service.ts';
 import { callerOf } from '@vintem/testkit/settlement.ts';
-import { openSmtp, type SmtpServer } from '@vintem/testkit/smtp.ts';
+import { openSmtp, partsOf, type SmtpServer, textIn } from '@vintem/testkit/smtp.ts';
+import { PNG } from 'pngjs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { putLogo, putProfile } from '../../src/accounts/profile.sql.ts';
 import { createLog } from '../../src/ground/log.ts';
 import { createMail } from '../../src/ground/mail.ts';
+import { mailHtml } from '../../src/ground/mail-html.ts';
+import type { PanelDeps } from '../../src/panel/deps.ts';
+import { panelMails } from '../../src/panel/members/mails.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import { createDraft, resendCode } from '../../src/transfers/draft.ts';
@@ -34,7 +39,7 @@ afterAll(async () => {
 
 const letter = (to: string) => ({
   to,
-  'pt-BR': { subject: 'Código de confirmação', text: 'Código 123456' },
+  'pt-BR': { subject: 'Código do envio', text: 'Código 123456' },
   en: { subject: 'Confirmation code', text: 'Code 123456' },
 });
 
@@ -48,18 +53,8 @@ const order = () => ({
 
 /** The code in the newest mail about a payment. */
 function codeIn(paymentId: string): string {
-  const bodies = smtp.got.map((message) => {
-    const [head = '', ...rest] = message.split('\r\n\r\n');
-    const text = rest.join('\r\n\r\n');
-    if (/base64/i.test(head)) return Buffer.from(text, 'base64').toString();
-    return Buffer.from(
-      text
-        .replace(/=\r\n/g, '')
-        .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16))),
-      'latin1',
-    ).toString();
-  });
-  return /Code: (\d{6})/.exec(bodies.filter((text) => text.includes(paymentId)).at(-1) ?? '')?.[1] ?? '';
+  const mails = smtp.got.map((message) => textIn(message));
+  return /Code: (\d{6})/.exec(mails.filter((text) => text.includes(paymentId)).at(-1) ?? '')?.[1] ?? '';
 }
 
 async function orderer() {
@@ -96,10 +91,10 @@ test('each person gets their own language, and a subject with accents is encoded
   const bytes = encoded
     .replaceAll('_', ' ')
     .replace(/=([0-9A-F]{2})/g, (_all, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
-  expect(Buffer.from(bytes, 'latin1').toString()).toBe('Código de confirmação');
+  expect(Buffer.from(bytes, 'latin1').toString()).toBe('vintem: Código do envio');
   expect(portuguese).not.toContain('Code 123456');
   const english = await person('en');
-  expect(english).toMatch(/^Subject: Confirmation code\r$/m);
+  expect(english).toMatch(/^Subject: vintem: Confirmation code\r$/m);
   expect(english).toContain('Code 123456');
   expect(english).not.toContain('digo 123456');
 });
@@ -160,6 +155,75 @@ test('a mail server that takes the connection and says nothing keeps no caller f
   await expect(mail.send(letter('ana@loja.example'))).rejects.toThrow();
   expect(silent.connections()).toBe(1);
   await silent.close();
+});
+
+test('a mail to the people of an account has name, CNPJ, colour and logo of its merchant; the plain text says the same', async () => {
+  const { merchant, caller } = await orderer();
+  const pixels = new PNG({ width: 480, height: 80 });
+  const logo = PNG.sync.write(pixels);
+  const { sql } = service.cellOf(merchant);
+  const displayName = 'Loja <b>Azul</b> & "Filhos"';
+  const shown = { displayName, cnpj: '11222333000181', colour: '#1d4ed8', updatedAt: Date.now() };
+  await putProfile(sql, caller.accountId, shown);
+  await putLogo(sql, caller.accountId, logo, Date.now());
+  const draft = await createDraft(service.runtime, caller, order(), 'ana@loja.example');
+  const message = smtp.got.at(-1) ?? '';
+  const [text, html, picture, ...more] = partsOf(message);
+  expect(more).toEqual([]);
+  expect(text?.type).toBe('text/plain');
+  expect(html?.type).toBe('text/html');
+  const page = html?.content.toString() ?? '';
+  expect(page).toContain('Loja &lt;b&gt;Azul&lt;/b&gt; &amp; &quot;Filhos&quot;');
+  expect(page).not.toContain('<b>Azul');
+  expect(page).toContain('CNPJ 11.222.333/0001-81');
+  expect(page).toContain('background:#1d4ed8;');
+  // 480 × 80 fits into 120 × 40 as 120 × 20.
+  expect(page).toContain('<img src="cid:logo@vintem" alt="" width="120" height="20"');
+  expect(picture).toMatchObject({ type: 'image/png', id: '<logo@vintem>', disposition: 'inline' });
+  expect(picture?.content).toEqual(logo);
+  const code = codeIn(draft.id);
+  expect(code).toMatch(/^\d{6}$/);
+  for (const said of [
+    code,
+    draft.id,
+    'R$ 10,00',
+    'Nunca pedimos este código',
+    'We never ask for this code',
+  ]) {
+    expect(text?.content.toString()).toContain(said);
+    expect(page).toContain(said);
+  }
+  // Nothing is fetched when it is read, and nothing runs.
+  expect(page).not.toMatch(/https?:\/\/|<script|url\(|@import|<link/);
+  expect(/^Subject: (.*)$/m.exec(message)?.[1]).toContain('Loja');
+  expect(message).toMatch(/^From: pix@loja\.example/m);
+});
+
+test('a merchant without a profile, the operator and what concerns a person get our own letterhead', async () => {
+  const { caller } = await orderer();
+  await createDraft(service.runtime, caller, order(), 'ana@loja.example');
+  const ofAccount = smtp.got.at(-1) ?? '';
+  await service.runtime.mail.send({ ...letter(''), to: null });
+  const ofOperator = smtp.got.at(-1) ?? '';
+  const config = { publicUrl: service.url } as PanelDeps['config'];
+  await panelMails({ config, mail: service.runtime.mail }).passwordWasReset('ana@loja.example');
+  const ofPerson = smtp.got.at(-1) ?? '';
+  for (const message of [ofAccount, ofOperator, ofPerson]) {
+    const parts = partsOf(message);
+    expect(parts.map(({ type }) => type)).toEqual(['text/plain', 'text/html']);
+    expect(parts[1]?.content.toString()).toMatch(/background:#0f4f3e;.*>vintem</);
+    expect(message).toMatch(/^Subject: =\?UTF-8\?Q\?vintem=3A|^Subject: vintem: /m);
+  }
+});
+
+test('an address alone in its block is a link, and columns are a table, in dark mode as well', () => {
+  const text = 'Open this:\n\nhttps://pix.example/convite#a"b\n\n  When   now\n  Where  <here>\n';
+  const page = mailHtml([{ language: 'en', subject: 'a < b', text }], null);
+  expect(page).toContain('<a href="https://pix.example/convite#a&quot;b"');
+  expect(page).toContain('>When</td>');
+  expect(page).toContain('>&lt;here&gt;</td>');
+  expect(page).toContain('<title>a &lt; b</title>');
+  expect(page).toContain('@media (prefers-color-scheme: dark)');
 });
 
 test('no code is in any line of the log', () => {

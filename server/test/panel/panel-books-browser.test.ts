@@ -106,8 +106,7 @@ describe('the event log', () => {
     await page.getByRole('button', { name: 'Reenviar agora' }).click();
     await until(async () => sent() === 2);
     await inspect(page, 'eventos-de-um-pagamento');
-    await page.getByRole('combobox', { name: 'Tipo' }).click();
-    await page.getByRole('option', { name: 'charge.expired' }).click();
+    await page.getByRole('combobox', { name: 'Tipo' }).selectOption('charge.expired');
     await page.getByText('Nenhum evento com estes filtros.').waitFor();
     await page.getByRole('button', { name: 'Limpar filtros' }).click();
     await until(async () => (await events.getByRole('button').count()) > 2);
@@ -135,7 +134,7 @@ describe('reconciliation', () => {
     await page.getByText('Os saldos batem com os lançamentos.').waitFor();
     await inspect(page, 'conciliacao-a-confirmar');
     await unknown.getByRole('button', { name: 'Consultar agora' }).click();
-    await page.getByText('O provedor ainda não confirma.').waitFor();
+    await page.getByText('O serviço continua consultando.').waitFor();
     await leaveToPress();
     await service.simulator.behave({});
     await service.database.admin('DELETE FROM breaker');
@@ -167,8 +166,7 @@ describe('the request log', () => {
       await heading('Requisições').waitFor();
       return (await page.getByText(`400 ${code}`).count()) > 0;
     });
-    await page.getByRole('combobox', { name: 'Resposta' }).click();
-    await page.getByRole('option', { name: 'Recusadas' }).click();
+    await page.getByRole('combobox', { name: 'Resposta' }).selectOption('Recusadas');
     const requests = page.getByRole('list', { name: 'Requisições' });
     await requests.getByRole('button', { name: new RegExp(code) }).click();
     const request = page.getByRole('region', { name: 'Requisição', exact: true });

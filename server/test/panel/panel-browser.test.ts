@@ -247,6 +247,56 @@ describe('a second factor', () => {
   });
 });
 
+describe.each(['light', 'dark'] as const)('opened, in %s', (scheme) => {
+  beforeAll(async () => {
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.goto(`${service.url}/`);
+    await heading('Início').waitFor();
+  });
+  afterAll(() => page.emulateMedia({ colorScheme: 'light' }));
+
+  test('the menu of the person is without violations, closes with Escape and gives the focus back', async () => {
+    const menu = page.getByRole('button', { name: 'Ana Prado' });
+    const signOut = page.getByRole('button', { name: 'Sair' });
+    await menu.press('Enter');
+    await signOut.waitFor();
+    await inspect(page, `menu-${scheme}`);
+    await page.keyboard.press('Escape');
+    await signOut.waitFor({ state: 'hidden' });
+    expect(await menu.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+  });
+
+  test('the navigation of a telephone is without violations, closes with Escape and gives the focus back', async () => {
+    await page.setViewportSize({ width: 390, height: 740 });
+    const burger = page.getByRole('button', { name: 'Menu', exact: true });
+    const drawer = page.getByRole('dialog', { name: 'Menu' });
+    await burger.press('Enter');
+    await drawer.getByRole('link', { name: 'Cobranças' }).waitFor();
+    await inspect(page, `gaveta-${scheme}`);
+    await page.setViewportSize({ width: 390, height: 740 });
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'hidden' });
+    expect(await burger.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.setViewportSize({ width: 1280, height: 900 });
+  });
+});
+
+test('the look that a person chooses holds at once, and after a reload', async () => {
+  const look = () => page.locator('html').getAttribute('data-mantine-color-scheme');
+  for (const [name, scheme] of [
+    ['Escura', 'dark'],
+    ['Clara', 'light'],
+    ['Como no sistema', 'light'],
+  ] as const) {
+    await page.getByRole('button', { name: 'Ana Prado' }).click();
+    await page.getByRole('button', { name, exact: true }).click();
+    await until(async () => (await look()) === scheme);
+    await page.reload();
+    await heading('Início').waitFor();
+    expect(await look()).toBe(scheme);
+  }
+});
+
 describe('languages', () => {
   test('English is one press away, and stays', async () => {
     await page.goto(`${service.url}/`);

@@ -60,7 +60,7 @@ afterAll(async () => {
 describe('before anything happened', () => {
   test('both pages say what will be there', async () => {
     await open('/extrato/fechamentos', 'Fechamentos');
-    await page.getByText('Nenhum dia encerrado ainda.').waitFor();
+    await page.getByText('Nenhum dia fechado ainda.').waitFor();
     await open('/contestacoes', 'Contestações');
     await page.getByText('Nenhuma contestação nesta operação.').waitFor();
   });
@@ -90,11 +90,11 @@ describe('a dispute', () => {
     await text.waitFor();
     expect(await send.isDisabled()).toBe(true);
     await text.fill('x'.repeat(1001));
-    await dialog.getByText('1001 de 1000 caracteres').waitFor();
+    await dialog.getByText('1.001 de 1.000 caracteres').waitFor();
     await dialog.getByText('Mais longa do que o provedor aceita.').waitFor();
     expect(await send.isDisabled()).toBe(true);
     await text.fill('Entregue em 20/11.\nO cliente assinou o recibo.');
-    await dialog.getByText('46 de 1000 caracteres').waitFor();
+    await dialog.getByText('46 de 1.000 caracteres').waitFor();
     await inspect(page, 'contestacao-defesa');
     await send.click();
     await page.getByText('Defesa a caminho').waitFor();

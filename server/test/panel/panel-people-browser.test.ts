@@ -122,7 +122,7 @@ describe('a draft', () => {
     await write();
     await page.getByRole('button', { name: 'Desistir' }).click();
     await heading('Transferência cancelada').waitFor();
-    await page.getByText('O rascunho foi cancelado.').waitFor();
+    await page.getByText('O rascunho foi cancelado antes de ser confirmado.').waitFor();
     await page.getByText('Nada foi enviado e o saldo não mudou.').waitFor();
     await inspect(page, 'transferencia-cancelada');
   });
@@ -211,7 +211,7 @@ describe('while lists are read again', () => {
     const letGo = await holdReads();
     await page.getByRole('button', { name: 'Desistir' }).click();
     await heading('Transferência cancelada').waitFor();
-    await page.getByText('O rascunho foi cancelado.').waitFor();
+    await page.getByText('O rascunho foi cancelado antes de ser confirmado.').waitFor();
     letGo();
   });
 });
@@ -270,7 +270,7 @@ describe('an API key', () => {
     await dialog.getByRole('button', { name: 'Trocar' }).click();
     await page.getByLabel('Guardei a chave em um lugar seguro').check();
     await page.getByRole('button', { name: 'Concluir' }).click();
-    await page.getByText(/Substituída, vale até/).waitFor();
+    await page.getByText(/Trocada, vale até/).waitFor();
     await inspect(page, 'chaves-com-prazo');
   });
 });
@@ -328,7 +328,7 @@ describe('another e-mail address', () => {
     await own.page.goto(`${service.url}/seguranca`);
     await own.page.getByLabel('Novo e-mail').fill(fresh);
     await own.page.getByRole('button', { name: 'Trocar e-mail' }).click();
-    await own.page.getByText(`Enviamos um endereço para ${fresh}.`).waitFor();
+    await own.page.getByText(`Enviamos um link para ${fresh}.`).waitFor();
     await until(async () => (await mailsTo(service, fresh)).length > 0);
     const path = /\/novo-email#\S+/.exec((await mailsTo(service, fresh)).at(-1) ?? '')?.[0];
     await own.page.goto(service.url + path);

@@ -81,7 +81,7 @@ test('the security log tells what happened, in both languages', async () => {
   await page.goto(`${service.url}/seguranca/registro`);
   await heading('Atividade').waitFor();
   await page.getByText('Pessoa removida').waitFor();
-  await page.getByText('recusado').first().waitFor();
+  await page.getByRole('listitem').filter({ hasText: 'recusado' }).first().waitFor();
   await inspect(page, 'registro-de-seguranca');
   await page.evaluate(`localStorage.setItem('vintem.language', 'en')`);
   await page.reload();

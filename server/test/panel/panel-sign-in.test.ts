@@ -1,22 +1,12 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { inflateSync } from 'node:zlib';
 import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 
 /** How people prove who they are, and what follows when that changes. */
-
-/** The parameters of every password that was hashed. */
-const hashed: object[] = vi.hoisted(() => []);
-vi.mock('node:crypto', async (original) => {
-  const crypto = await original<typeof import('node:crypto')>();
-  const argon2: typeof crypto.argon2 = (kind, given, done) => {
-    const { memory, passes, parallelism, tagLength } = given;
-    hashed.push({ kind, memory, passes, parallelism, tagLength });
-    crypto.argon2(kind, given, done);
-  };
-  return { ...crypto, argon2 };
-});
 
 let service: Service;
 let shop: { ownerId: string; operationId: string };
@@ -38,6 +28,22 @@ async function person(accountId = shop.ownerId): Promise<{ email: string; tab: T
   const tab = openTab(service);
   expect((await tab.signIn(email)).status).toBe(200);
   return { email, tab };
+}
+
+/** Notes the parameters of every password that is hashed. */
+function watchHashing() {
+  const { argon2 } = crypto;
+  const put = (implementation: typeof argon2): void => {
+    crypto.argon2 = implementation;
+    syncBuiltinESMExports();
+  };
+  const parameters: object[] = [];
+  put((kind, given, done) => {
+    const { memory, passes, parallelism, tagLength } = given;
+    parameters.push({ kind, memory, passes, parallelism, tagLength });
+    argon2(kind, given, done);
+  });
+  return { parameters, [Symbol.dispose]: () => put(argon2) };
 }
 
 const draftOf = (fields: object = {}) => ({
@@ -90,13 +96,13 @@ describe('a password', () => {
     const { email } = await person();
     const tab = openTab(service);
     const hashedFor = async (address: string) => {
-      hashed.length = 0;
+      using hashing = watchHashing();
       const answer = await tab.call('POST', '/auth/sign-in/email', {
         email: address,
         password: 'not the password',
       });
       expect(answer.status).toBe(401);
-      return [...hashed];
+      return hashing.parameters;
     };
     // The hash is nearly all of the time of an answer: without it an unknown address would be answered ten times as fast.
     const known = await hashedFor(email);
@@ -352,7 +358,9 @@ describe('news by mail', () => {
     const { email, tab } = await person();
     const body = { name: 'conciliação', permissions: ['read', 'transfers'] };
     expect((await tab.call('POST', `/accounts/${shop.ownerId}/keys`, body)).status).toBe(201);
-    await until(async () => (await mailsTo(service, email)).some((mail) => mail.includes('read, transfers')));
+    await until(async () =>
+      (await mailsTo(service, email)).some((mail) => mail.includes('Leitura, Transferências')),
+    );
   });
 });
 

@@ -99,7 +99,7 @@ test('the account begins again, and the page goes on in the empty one', async ()
   await open('/integracoes/teste', 'Modo de teste');
   await keys.press(button('Começar de novo'));
   const dialog = page.getByRole('dialog');
-  await dialog.getByText('Isto não se desfaz').waitFor();
+  await dialog.getByText('Isto não pode ser desfeito').waitFor();
   await look('modo-de-teste-comecar');
   await keys.press(dialog.getByRole('button', { name: 'Começar com a conta vazia' }));
   await heading('Início').waitFor();

@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { money, roughMoney } from '../../../panel/src/format.ts';
 import { en } from '../../../panel/src/text/en.ts';
 import { pt } from '../../../panel/src/text/pt.ts';
+import { permissionNames } from '../../src/ground/permissions.ts';
 import { codes } from '../../src/panel/exports/csv-words.ts';
 import { kindWords } from '../../src/statement/words.ts';
+import { pixKeyTypeNames } from '../../src/transfers/pix-key.ts';
 
 describe.each([
   ['Portuguese', pt],
@@ -26,6 +28,28 @@ describe.each([
   ])('%s', (_what, known, shown) => {
     expect(Object.keys(shown)).toEqual(expect.arrayContaining(Object.keys(known)));
   });
+});
+
+test.each<[string, Readonly<Record<string, string>>, Readonly<Record<string, string>>]>([
+  ['incidents', codes.incidents, pt.reconciliation.kinds],
+  ['decisions', codes.actions, pt.reconciliation.actions],
+  ['lines of the ledger', codes.movements, pt.detail.lines],
+  ['states', codes.statuses, pt.status],
+  ['activity', codes.activity, pt.securityEvents.kinds],
+  ['roles', codes.roles, pt.roles],
+  ['deliveries', codes.deliveries, pt.webhooks.deliveryStates],
+  ['permissions', permissionNames, pt.keys.permissionNames],
+  ['types of key', pixKeyTypeNames, pt.transfers.types],
+])('files and pages say the same in Portuguese: %s', (_what, ofFiles, ofPages) => {
+  expect(ofPages).toMatchObject(ofFiles);
+});
+
+test.each([
+  ['pt-BR', pt],
+  ['en', en],
+] as const)('the statement says the same in files and on the page: %s', (language, words) => {
+  const ofFiles = Object.entries(kindWords).map(([kind, texts]) => [kind, texts[language]]);
+  expect(words.statement.kinds).toEqual(Object.fromEntries(ofFiles));
 });
 
 test('the marks of a chart are in the language of the reader', () => {
@@ -52,8 +76,8 @@ test('the browser keeps the language, the account and the operation that were ch
   }
   expect(writes.sort()).toEqual([
     'pages/mailbox.tsx: kept = given',
-    'session.tsx: keptAccount = id',
-    'session.tsx: keptOperation = kept',
-    'text/text.tsx: kept = language',
+    'session.tsx: keptUnder.account = id',
+    'session.tsx: keptUnder.operation = kept',
+    'text/text.tsx: keptUnder.language = language',
   ]);
 });

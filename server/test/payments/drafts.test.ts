@@ -337,8 +337,8 @@ test('the mail names what it would send, from where it was asked for, and what t
   const { id } = await createDraft(cellOf(caller), caller, again, 'ana@empresa.example', '203.0.113.9');
   const mail = (await mails()).find((text) => text.includes(id)) ?? '';
   for (const part of [
-    'R$ 1234,56',
-    'R$ 1234,31',
+    'R$ 1.234,56',
+    'R$ 1.234,31',
     'R$ 0,25',
     '***8909 (CPF)',
     'Principal',

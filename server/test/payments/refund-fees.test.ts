@@ -28,10 +28,7 @@ async function paid(refundFees: RefundFees) {
   await merchant.receive(1_000);
   await agree(merchant, refundFees);
   await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, { depositFeeCents: 33 });
-  const { body } = await merchant.charge({ amountCents: 2_000 });
-  await service.simulator.control('POST', `/control/charges/${body.id}/pay`);
-  await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
-  return { merchant, id: body.id as string };
+  return { merchant, id: await merchant.paidCharge({ amountCents: 2_000 }) };
 }
 
 const ask = async (merchant: Merchant, id: string, fields: object = {}) => {

@@ -22,10 +22,8 @@ const until = (holds: () => Promise<boolean>) => untilWithin(holds, 300_000);
 async function paid(amountCents = 2_000) {
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
-  const { body } = await merchant.charge({ amountCents });
-  await service.simulator.control('POST', `/control/charges/${body.id}/pay`);
-  await until(async () => (await payment(merchant, body.id)).status === 'paid');
-  return { merchant, id: body.id as string, endToEnd: (await payment(merchant, body.id)).endToEnd as string };
+  const id = await merchant.paidCharge({ amountCents });
+  return { merchant, id, endToEnd: (await payment(merchant, id)).endToEnd as string };
 }
 
 const payment = async (merchant: Merchant, id: string) =>

@@ -37,7 +37,7 @@ const fates = [
 const pick = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T;
 
 test('whatever happens at once, every invariant holds at every moment, and in the end the provider agrees', {
-  timeout: mixMs + 60_000,
+  timeout: mixMs + 600_000,
 }, async () => {
   const merchants = await Promise.all([1, 2, 3].map(() => service.newMerchant()));
   for (const merchant of merchants) await merchant.receive(100_000);
@@ -99,9 +99,11 @@ test('whatever happens at once, every invariant holds at every moment, and in th
     await merchant.call('DELETE', `/operations/${body.id}`, {});
   }
 
+  const beganAt = service.runtime.clock.now();
   const untilMs = service.runtime.clock.monotonicMs() + mixMs;
-  const goesOn = (): boolean => service.runtime.clock.monotonicMs() < untilMs;
   let passes = 0;
+  // On a slow machine longer: the books are looked at twice while everything happens.
+  const goesOn = (): boolean => service.runtime.clock.monotonicMs() < untilMs || passes < 2;
   await Promise.all([
     ...Array.from({ length: 6 }, async () => {
       while (goesOn()) await pick(deeds)();
@@ -111,10 +113,9 @@ test('whatever happens at once, every invariant holds at every moment, and in th
         expect(await violationsOfBooks(service, { full: passes % 2 === 0 })).toEqual([]);
     })(),
   ]);
-  expect(passes).toBeGreaterThan(1);
 
   await service.simulator.behave({});
-  const sinceMs = service.runtime.clock.now() - mixMs - 60_000;
+  const sinceMs = beganAt - 60_000;
   // The first comparison posts what webhooks did not tell; payouts that were under way then are in the second.
   for (let each = 0; each < 2; each++)
     await reconcile(service.runtime, operator, { accountId: null, sinceMs });

@@ -216,9 +216,10 @@ describe('start', () => {
   it('continues with the same data, and prints no key again', async () => {
     program = run(['start'], env);
     await program.line('vintem ready ');
-    const [simulator, mailbox, ready, ...more] = program.stdout().trimEnd().split('\n');
-    expect([simulator, ready, more]).toEqual([
+    const [simulator, mailbox, documentation, ready, ...more] = program.stdout().trimEnd().split('\n');
+    expect([simulator, documentation, ready, more]).toEqual([
       `vintem simulator http://127.0.0.1:${env.SIMULATOR_PORT}`,
+      `vintem documentation ${address()}/docs`,
       `vintem ready ${address()}`,
       [],
     ]);

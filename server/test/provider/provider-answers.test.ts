@@ -635,7 +635,7 @@ describe('what is said of a payout', () => {
       canListPayouts: true,
       canRefund: true,
       canDispute: true,
-      defence: { textMost: 1000 },
+      defence: { textMost: 1000, files: null, timeoutMs: 1000 },
       hasBalance: true,
       webhookTrust: 'path',
       callTimeoutMs: 1000,

@@ -164,7 +164,7 @@ describe('a send', () => {
     token = foreign('efi/token-answer').body;
     expect(await send('efi/send-answer', provider)).toMatchObject({ outcome: 'accepted' });
     expect(calls.filter(({ path }) => path === '/oauth/token')).toHaveLength(2);
-    expect(provider.capabilities.defence).toEqual({ textMost: 1000 });
+    expect(provider.capabilities.defence).toMatchObject({ textMost: 1000, files: null });
   });
 });
 
@@ -303,7 +303,7 @@ describe('the account', () => {
   test('a defence goes out as documented, and is taken', async () => {
     answers('efi/defence-answer');
     const { justificativa } = foreign('efi/defence-request').body as { justificativa: string };
-    const defence = { disputeId: '8ad75c93-6150-422c-929e-822f361c7a6b', text: justificativa };
+    const defence = { disputeId: '8ad75c93-6150-422c-929e-822f361c7a6b', text: justificativa, files: [] };
     expect(await providerOf().disputes?.defend?.(defence)).toEqual({ outcome: 'accepted' });
     expect(calls.at(-1)).toEqual({
       method: 'POST',
@@ -312,7 +312,8 @@ describe('the account', () => {
     });
   });
 
-  const defend = () => providerOf().disputes?.defend?.({ disputeId: crypto.randomUUID(), text: 'Entregue.' });
+  const defend = () =>
+    providerOf().disputes?.defend?.({ disputeId: crypto.randomUUID(), text: 'Entregue.', files: [] });
 
   test.each(['invalid', 'not-found', 'defended', 'document', 'late'])(
     'a documented refusal refuses a defence: %s',

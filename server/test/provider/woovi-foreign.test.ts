@@ -132,6 +132,67 @@ describe('disputes', () => {
   });
 });
 
+describe('a defence', () => {
+  const disputeId = '67e3170b38e62d5935ed4faf';
+  const { file } = foreign('woovi/file-answer').body as { file: { id: string; correlationID: string } };
+  const photo = {
+    id: file.correlationID,
+    name: 'evidence.png',
+    type: 'image/png' as const,
+    read: async () => Buffer.from('89504e470d0a1a0a', 'hex'),
+  };
+  const defend = () => create().disputes?.defend?.({ disputeId, text: null, files: [photo] });
+  const evidence = (): NetAnswer => {
+    const { documents } = foreign('woovi/evidence-answer').body as { documents: object[] };
+    return { status: 200, headers: {}, text: JSON.stringify({ documents }) };
+  };
+
+  test('uploads each file under its own id, and names them as evidence', async () => {
+    answers = [{ ...saying('woovi/file-answer'), status: 201 }, evidence()];
+    expect(await defend()).toEqual({ outcome: 'accepted' });
+    const [upload, named] = calls;
+    expect(upload).toMatchObject({ method: 'POST', url: 'https://api.woovi.com/api/v1/files' });
+    const form = Buffer.from(upload?.body ?? '').toString('latin1');
+    expect(upload?.headers?.['content-type']).toMatch(/^multipart\/form-data; boundary=/);
+    expect(form).toContain('name="purpose"\r\n\r\nDISPUTE_EVIDENCE\r\n');
+    expect(form).toContain(`name="correlationID"\r\n\r\n${file.correlationID}\r\n`);
+    expect(form).toContain('name="file"; filename="evidence.png"\r\ncontent-type: image/png\r\n\r\n\x89PNG');
+    expect(named).toMatchObject({ url: `https://api.woovi.com/api/v1/dispute/${disputeId}/evidence` });
+    const { documents } = foreign('woovi/evidence-request').body as { documents: object[] };
+    expect(JSON.parse(String(named?.body))).toEqual({
+      documents: [{ ...documents[0], description: 'evidence.png', correlationID: file.correlationID }],
+    });
+  });
+
+  test('is refused by what is documented, and by nothing else', async () => {
+    const stored = saying('woovi/file-answer');
+    for (const name of ['evidence-not-allowed', 'evidence-refused-ended']) {
+      answers = [stored, saying(`woovi/${name}`)];
+      expect(await defend(), name).toMatchObject({ outcome: 'refused', reason: 'provider_refused' });
+    }
+    expect(warned).toEqual(['the provider has not granted this account evidence by file']);
+    answers = [stored, { status: 400, headers: {}, text: '{"error":"Disputa inválida"}' }];
+    expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
+    answers = [stored, { status: 500, headers: {}, text: '{}' }];
+    expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'server' });
+    answers = [stored, { status: 200, headers: {}, text: '{"documents":[]}' }];
+    expect(await defend()).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
+    answers = [stored, saying('woovi/scope-missing')];
+    expect(await defend()).toMatchObject({ outcome: 'notSent' });
+  });
+
+  test('is not sent while a file is not stored, and refused with a file that is', async () => {
+    answers = [{ status: 502, headers: {}, text: '{}' }];
+    expect(await defend()).toMatchObject({ outcome: 'notSent', retryAfterMs: 120_000 });
+    answers = [saying('woovi/file-refused')];
+    expect(await defend()).toMatchObject({ outcome: 'refused', reason: 'provider_refused' });
+    // Not the file that was sent.
+    answers = [{ status: 200, headers: {}, text: '{"file":{"id":"1","correlationID":"other"}}' }];
+    expect(await defend()).toMatchObject({ outcome: 'notSent' });
+    expect(calls.every(({ url }) => url.endsWith('/files'))).toBe(true);
+  });
+});
+
 describe('a send', () => {
   test('asks as documented, with the key alone and without a token', async () => {
     answers = [saying('woovi/payment-answer')];

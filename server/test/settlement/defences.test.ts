@@ -103,7 +103,7 @@ const lost: DefenceOutcome = { outcome: 'unclear', cause: 'network', detail: 'lo
 describe('a defence', () => {
   test('is committed, sent, and shown by the provider soon after', async () => {
     const one = await disputed();
-    expect(await shown(one)).toEqual({ offer: { textMost: 1000 }, defence: null });
+    expect(await shown(one)).toEqual({ offer: { textMost: 1000, files: null }, files: [], defence: null });
     const { status, body } = await defend(one);
     expect(status).toBe(201);
     expect(body).toMatchObject({ disputeId: one.id, status: 'pending', text, sentAt: null });
@@ -271,7 +271,7 @@ describe('a dispute that takes no defence', () => {
     (providers as Map<string, Provider>).set('simulator', bare);
     try {
       expect((await defend(one)).body.code).toBe('not_offered_by_provider');
-      expect(await shown(one)).toEqual({ offer: null, defence: null });
+      expect(await shown(one)).toEqual({ offer: null, files: [], defence: null });
       expect(await stepDefences(service.runtime, bare)).toBe(false);
     } finally {
       (providers as Map<string, Provider>).set('simulator', provider);

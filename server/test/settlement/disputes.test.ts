@@ -5,7 +5,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import { releaseHold } from '../../src/accounts/holds.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
-import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
+import {
+  type IncidentView,
+  listIncidents,
+  resolveIncident,
+} from '../../src/settlement/incidents/incident.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
@@ -31,12 +35,8 @@ async function readDisputes(): Promise<void> {
   await stepDisputes(service.runtime, provider);
 }
 
-async function paid(merchant: Merchant, amountCents: number): Promise<string> {
-  const { body } = await merchant.charge({ amountCents });
-  await service.simulator.control('POST', `/control/charges/${txid(body.id)}/pay`);
-  await until(async () => (await statusOf(service, body.id)) === 'paid');
-  return body.id;
-}
+const paid = (merchant: Merchant, amountCents: number): Promise<string> =>
+  merchant.paidCharge({ amountCents });
 
 /** A payer disputes a charge. @returns the provider's id of the dispute */
 async function dispute(id: string, body: object = {}): Promise<string> {
@@ -53,9 +53,13 @@ async function moves(disputeId: string, action: string): Promise<void> {
 }
 
 /** The provider takes money of a received Pix. */
-async function takes(id: string, amountCents?: number): Promise<void> {
+async function takes(id: string, amountCents?: number, endToEnd?: string): Promise<void> {
   const before = (await journalsOf(service, id)).length;
-  await service.simulator.control('POST', `/control/charges/${txid(id)}/return`, { amountCents });
+  const { status } = await service.simulator.control('POST', `/control/charges/${txid(id)}/return`, {
+    amountCents,
+    endToEnd,
+  });
+  expect(status).toBe(200);
   await until(async () => (await journalsOf(service, id)).length > before);
 }
 
@@ -80,12 +84,8 @@ async function refundOnItsWay(merchant: Merchant, id: string, amountCents: numbe
   return refundId;
 }
 
-async function completes(
-  merchant: Merchant,
-  id: string,
-  refundId: string,
-  amountCents: number,
-): Promise<void> {
+/** A line in a report of the charge: the provider has carried the refund out, with this amount. */
+async function reports(merchant: Merchant, id: string, refundId: string, amountCents: number): Promise<void> {
   const { clock } = service.runtime;
   const line = { id: txid(refundId), rtrId: null, amountCents, at: clock.now(), status: 'settled' } as const;
   await applyRefund(
@@ -101,8 +101,20 @@ async function completes(
     },
     clock.monotonicMs() + 10_000,
   );
+}
+
+async function completes(
+  merchant: Merchant,
+  id: string,
+  refundId: string,
+  amountCents: number,
+): Promise<void> {
+  await reports(merchant, id, refundId, amountCents);
   expect(await refundStatus(merchant, refundId)).toBe('completed');
 }
+
+const openOf = async (merchant: Merchant): Promise<IncidentView[]> =>
+  (await listIncidents(service.cellOf(merchant), merchant.ownerId)).filter(({ state }) => state === 'open');
 
 const list = async (merchant: Merchant, query = '') =>
   (await merchant.call('GET', `/disputes${query}`)).body.disputes;
@@ -272,16 +284,14 @@ describe('a dispute', () => {
     const shop = (
       await merchant.call('POST', '/operations', { name: 'Loja 2', requestKey: crypto.randomUUID() })
     ).body.id;
-    const { body } = await merchant.charge({ amountCents: 1000 }, shop);
-    await service.simulator.control('POST', `/control/charges/${txid(body.id)}/pay`);
-    await until(async () => (await statusOf(service, body.id)) === 'paid');
+    const id = await merchant.paidCharge({ amountCents: 1000 }, shop);
     const sent = await merchant.transfer({ amountCents: 1000 }, shop);
     await until(async () => (await statusOf(service, sent.body.id)) === 'completed');
     expect((await merchant.call('DELETE', `/operations/${shop}`)).status).toBe(200);
-    await dispute(body.id);
+    await dispute(id);
     const [row] = await service.database.admin<{ status: string; hold_id: string | null }>(
       'SELECT status, hold_id FROM dispute WHERE payment_id = $1',
-      [body.id],
+      [id],
     );
     expect(row).toEqual({ status: 'open', hold_id: null });
 
@@ -295,7 +305,7 @@ describe('a dispute', () => {
 
   test('of a Pix that stands in suspense holds it from the moment on in which a person credits it', async () => {
     const merchant = await service.newMerchant();
-    const operator = { ...service.runtime, actor: 'tester' };
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
     for (const ends of ['taken', 'rejected'] as const) {
       const { body } = await merchant.charge({ amountCents: 1000 });
       const pay = `/control/charges/${txid(body.id)}/pay`;
@@ -303,9 +313,7 @@ describe('a dispute', () => {
       await until(async () => (await incidentsOf(service, body.id)).length === 1);
       const disputeId = await dispute(body.id);
       expect(await columns(merchant)).toBe('0 0 0 0');
-      const [incident] = (await listIncidents(operator, merchant.ownerId)).filter(
-        ({ state }) => state === 'open',
-      );
+      const [incident] = await openOf(merchant);
       const reason = 'the payer meant this charge';
       await resolveIncident(operator, incident?.id ?? '', { action: 'credit', reason });
       expect(await columns(merchant)).toBe('0 900 0 0');
@@ -321,6 +329,58 @@ describe('a dispute', () => {
       else await moves(disputeId, 'reject');
       expect(await columns(merchant)).toBe(ends === 'taken' ? '0 0 0 0' : '900 0 0 0');
     }
+  });
+
+  test('of a second Pix of a paid charge holds it as well from the moment on in which a person credits it', async () => {
+    const merchant = await service.newMerchant();
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
+    const id = await paid(merchant, 1000);
+    const pix: string[] = [];
+    for (const amountCents of [600, 300]) {
+      await service.simulator.control('POST', `/control/charges/${txid(id)}/pay`, { amountCents });
+      await until(async () => (await openOf(merchant)).length === pix.length + 1);
+      const newest = (await openOf(merchant)).find((one) => one.amountCents === amountCents);
+      pix.push(newest?.reference.split(':')[2] ?? '');
+    }
+    const [first, second] = pix as [string, string];
+    const disputeId = await dispute(id, { endToEnd: first });
+    expect(await columns(merchant)).toBe('1000 0 0 0');
+    for (const one of await openOf(merchant))
+      await resolveIncident(operator, one.id, { action: 'credit', reason: 'the payer meant to pay again' });
+    expect(await columns(merchant)).toBe('1300 600 0 0');
+    expect((await list(merchant)).map((one: { heldCents: number }) => one.heldCents)).toEqual([600]);
+    await moves(disputeId, 'defend');
+    expect(await columns(merchant)).toBe('1300 600 0 0');
+    // The provider's word to the other one says nothing of the first.
+    const otherId = await dispute(id, { endToEnd: second, amountCents: 200 });
+    expect(await columns(merchant)).toBe('1100 800 0 0');
+    await takes(id, 250, first);
+    expect(await columns(merchant)).toBe('1100 550 0 0');
+    expect((await openOf(merchant)).map(({ kind }) => kind)).toEqual(['debit']);
+    await moves(otherId, 'reject');
+    expect(await columns(merchant)).toBe('1300 350 0 0');
+    await takes(id, 350, first);
+    expect(await columns(merchant)).toBe('1300 0 0 0');
+    // Of the other, whose dispute is over, a person decides.
+    await takes(id, 300, second);
+    expect(await columns(merchant)).toBe('1300 0 0 0');
+  });
+
+  test('wants less of its Pix when a person says that a refund of it was carried out', async () => {
+    const merchant = await service.newMerchant();
+    const operator = { ...service.cellOf(merchant), actor: 'tester' };
+    await setConditions(operator, merchant.ownerId, { depositFeeCents: 100, refundFees: 'returned' });
+    const id = await paid(merchant, 2000);
+    await paid(merchant, 1000);
+    const refundId = await refundOnItsWay(merchant, id, 1500);
+    await dispute(id);
+    expect(await columns(merchant)).toBe('0 1300 0 700');
+    await reports(merchant, id, refundId, 1400);
+    const [incident] = await openOf(merchant);
+    await resolveIncident(operator, incident?.id ?? '', { action: 'debit', reason: 'the bank shows it' });
+    expect(await refundStatus(merchant, refundId)).toBe('completed');
+    // 1300 and 75 of the fee and the 100 that did not leave, less the 500 that the provider may still take.
+    expect(await columns(merchant)).toBe('975 500 0 0');
   });
 
   test('that the provider has ended when it is seen first holds only what may still be taken', async () => {

@@ -41,15 +41,13 @@ async function refunded(
   const merchant = await service.newMerchant();
   await merchant.receive(1_000);
   await setConditions({ ...service.runtime, actor: 'tester' }, merchant.ownerId, conditions);
-  const { body: charge } = await merchant.charge({ amountCents: 2_000 });
-  await service.simulator.control('POST', `/control/charges/${charge.id}/pay`);
-  await until(async () => (await merchant.call('GET', `/payments/${charge.id}`)).body.status === 'paid');
-  const { body } = await merchant.call('POST', `/payments/${charge.id}/refunds`, {
+  const charge = await merchant.paidCharge({ amountCents: 2_000 });
+  const { body } = await merchant.call('POST', `/payments/${charge}/refunds`, {
     requestKey: crypto.randomUUID(),
     amountCents: 600,
     description: `${behaviour}@simulator.example`,
   });
-  const made = { merchant, charge: charge.id, refund: body.id };
+  const made = { merchant, charge, refund: body.id };
   await until(async () => (await shown(made)).status === status);
   return made;
 }

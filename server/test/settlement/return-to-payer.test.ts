@@ -50,10 +50,7 @@ interface Odd {
 const makers = {
   second_payment: async (): Promise<Odd> => {
     const merchant = await service.newMerchant();
-    const { body } = await merchant.charge({ amountCents: 2_000 });
-    await control(`/control/charges/${body.id}/pay`);
-    await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
-    return odd(merchant, body.id);
+    return odd(merchant, await merchant.paidCharge({ amountCents: 2_000 }));
   },
   amount_mismatch: async (): Promise<Odd> => {
     const merchant = await service.newMerchant();
@@ -454,12 +451,10 @@ describe('the rule of an account', () => {
   ] as const)('%s: a %s goes back after its time: %s', async (wanted, kind, goes) => {
     const merchant = await service.newMerchant();
     await rule(merchant, { returnOddMoney: wanted });
-    const { body } = await merchant.charge({ amountCents: 2_000 });
-    if (kind === 'second_payment') {
-      await control(`/control/charges/${body.id}/pay`);
-      await until(async () => (await merchant.call('GET', `/payments/${body.id}`)).body.status === 'paid');
-    }
-    const made = await odd(merchant, body.id);
+    const asked = { amountCents: 2_000 };
+    const charge =
+      kind === 'second_payment' ? await merchant.paidCharge(asked) : (await merchant.charge(asked)).body.id;
+    const made = await odd(merchant, charge);
     await step(9 * minute);
     expect(await refundsOf(made)).toEqual([]);
     await step(11 * minute);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import {
   deliver,
@@ -65,7 +66,7 @@ const time = '2026-11-20T15:00:00.000Z';
 const settled = { horario: { solicitacao: time, liquidacao: time }, status: 'DEVOLVIDO' };
 /** A return as API Pix reports it, under one of its names or both. */
 const back = (names: { id?: string; rtrId?: string }, valor: string) => ({ ...names, valor, ...settled });
-const rtr = (n: number) => `D9999999920261120150${String(n).padStart(13, '0')}`;
+const rtr = (n: number) => `D9999999920261120150${String(n).padStart(12, '0')}`;
 
 describe('one return of a payout', () => {
   const forms = {
@@ -128,27 +129,34 @@ describe('one return of a payout', () => {
     expect(await journals(id, 'return')).toHaveLength(2);
   });
 
-  test('that was posted before returns were stored by themselves is not posted again', async () => {
-    const merchant = await service.newMerchant();
-    const id = await completes(merchant);
-    const before = await merchant.balanceCents();
-    await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms.both] })]);
-    // As the version before left it: the reference is `id`, and nothing else is stored.
-    await service.database.admin('DELETE FROM known_return WHERE payment = $1', [id]);
-    await service.database.admin(
-      `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '7' WHERE reference = '${rtr(1)}' AND subject = '${id}';
+  test.each(['7', rtr(1)])(
+    'that was posted as %s before returns were stored by themselves is not posted again',
+    async (reference) => {
+      const merchant = await service.newMerchant();
+      const id = await completes(merchant);
+      const before = await merchant.balanceCents();
+      await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms.both] })]);
+      // As the version before left it: the reference is `id` or else `rtrId`, and nothing else is stored.
+      await service.database.admin('DELETE FROM known_return WHERE payment = $1', [id]);
+      await service.database.admin(
+        `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '${reference}' WHERE reference = '${rtr(1)}' AND subject = '${id}';
         ALTER TABLE journal ENABLE TRIGGER USER`,
-    );
-    for (const form of ['both', 'rtrId', 'id'] as const)
-      await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms[form]] })]);
-    expect(await merchant.balanceCents()).toBe(before + 400);
-    // The chain of hashes is of the reference as it was.
-    await service.database.admin(
-      `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '${rtr(1)}' WHERE reference = '7' AND subject = '${id}';
+      );
+      // The update brings it to the others.
+      const update = new URL('../../sql/0058_returns_of_before.sql', import.meta.url);
+      // Without its comments, so that it begins with the table that it changes, in every cell.
+      await service.database.admin(readFileSync(update, 'utf8').replaceAll(/^--.*\n/gm, ''));
+      for (const form of ['both', 'rtrId', 'id'] as const)
+        await hear([payoutItem(id, 'complete@simulator.example', { devolucoes: [forms[form]] })]);
+      expect(await merchant.balanceCents()).toBe(before + 400);
+      // The chain of hashes is of the reference as it was.
+      await service.database.admin(
+        `ALTER TABLE journal DISABLE TRIGGER USER; UPDATE journal SET reference = '${rtr(1)}' WHERE reference = '${reference}' AND subject = '${id}';
         ALTER TABLE journal ENABLE TRIGGER USER`,
-    );
-    await service.database.admin(`UPDATE known_return SET reference = $1 WHERE payment = $2`, [rtr(1), id]);
-  });
+      );
+      await service.database.admin(`UPDATE known_return SET reference = $1 WHERE payment = $2`, [rtr(1), id]);
+    },
+  );
 });
 
 describe('different returns with the same id', () => {

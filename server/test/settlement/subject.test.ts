@@ -141,10 +141,22 @@ test('what the merchant answered to a dispute is given out, and taken away with 
   await merchant.call('POST', path, { text: 'Nina Sales assinou o recibo.' });
   const shown = async () => (await merchant.call('GET', path)).body.defence;
   await until(async () => (await shown()).status === 'sent');
+  const contents = Buffer.from('%PDF-1.7 recibo de Nina Sales');
+  const fileId = crypto.randomUUID();
+  await service.database.admin(
+    `INSERT INTO dispute_file (account_id, id, dispute_id, operation_id, name, type, size_bytes, sha256, body, created_at)
+      SELECT account_id, $2, id, operation_id, 'recibo Nina.pdf', 'application/pdf', $3, sha256($4), $5, now() FROM dispute WHERE id = $1`,
+    [disputeId, fileId, contents.length, contents, operator.secrets.seal(contents, fileId)],
+  );
   const [found] = await exportSubject(operator, byName('Nina Sales'));
+  expect(found?.files).toMatchObject([
+    { id: fileId, name: 'recibo Nina.pdf', contents: contents.toString('base64') },
+  ]);
   expect(found?.defences).toEqual([{ id: disputeId, text: 'Nina Sales assinou o recibo.' }]);
   await anonymiseSubject(inYears(6), byName('Nina Sales'), { years: 5, reason: 'r' });
   expect(await shown()).toMatchObject({ status: 'sent', text: null });
+  const [file] = await service.database.admin('SELECT * FROM dispute_file WHERE id = $1', [fileId]);
+  expect(file).toMatchObject({ name: '', body: null, size_bytes: contents.length });
 });
 
 test('what has not ended stays, however old it is', async () => {

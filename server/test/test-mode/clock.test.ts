@@ -62,6 +62,27 @@ test('three days bring a charge to its expiry, a draft to its end and a delivery
   expect(Math.max(...signed) - Date.now()).toBeLessThan(dayMs / 2);
 });
 
+test('the ninety days in which a charge is refunded pass with it, for charges of before', {
+  timeout: withinMs,
+}, async () => {
+  const shop = await service.newMerchant();
+  const received = async (): Promise<string> => {
+    await shop.receive(5000);
+    return (await shop.call('GET', '/payments?status=paid&limit=1')).body.payments[0].id;
+  };
+  const paid = await received();
+  const refund = (id: string, requestKey: string = crypto.randomUUID()) =>
+    shop.call('POST', `/payments/${id}/refunds`, { amountCents: 100, requestKey });
+  const requestKey = crypto.randomUUID();
+  await advance(shop, 89 * dayMs);
+  expect((await refund(paid, requestKey)).status).toBe(201);
+  await advance(shop, 91 * dayMs);
+  expect(await refund(paid)).toMatchObject({ status: 400, body: { code: 'refund_window_closed' } });
+  // A repeat is answered first, and a charge that was paid afterwards has its own ninety days.
+  expect((await refund(paid, requestKey)).status).toBe(201);
+  expect((await refund(await received())).status).toBe(201);
+});
+
 test('another account stands still beside it', { timeout: withinMs }, async () => {
   const [mine, other] = [await service.newMerchant(), await service.newMerchant()];
   const { id } = (await other.charge()).body;

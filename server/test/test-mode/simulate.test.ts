@@ -2,6 +2,7 @@ import { callWith, type Merchant, openService, type Service, until } from '@vint
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { paymentSystemCodes } from '../../../simulator/src/behaviour.ts';
 import { createAccount } from '../../src/accounts/directory.ts';
+import { createConnection } from '../../src/connections/connections.ts';
 import { permissions } from '../../src/ground/permissions.ts';
 import { createKey } from '../../src/keys/keys.ts';
 import { acts, disputeActs } from '../../src/test-mode/simulate.ts';
@@ -158,4 +159,30 @@ test('the calls have a document of their own, and the public one names none of t
     expect.arrayContaining([...acts.map((what) => `/payments/{id}/${what}`), '/clock/advance']),
   );
   expect(Object.keys(await of('public')).filter((path) => path.includes('test/payments'))).toEqual([]);
+});
+
+test('an account on another connection of the simulator is played where its money is', async () => {
+  const { runtime } = service;
+  await createConnection(
+    {
+      ...runtime,
+      actor: 'tester',
+      config: { simulatorUrl: service.simulator.url, publicUrl: service.url, provider: null },
+    },
+    { name: 'outra', adapter: 'woovi', mode: 'shared', url: null, credentials: null, simulated: true },
+  );
+  await until(async () => runtime.providers.has('outra'));
+  const { ownerId } = await createAccount(runtime, { name: 'Outra', test: true, connection: 'outra' });
+  const key = await service.newKey(ownerId);
+  const call = service.as(key);
+  const charge = { amountCents: 5000, payerName: 'Maria', description: '', requestKey: crypto.randomUUID() };
+  const { id } = (await call('POST', '/pix/charges', charge)).body;
+  const status = async () => (await call('GET', `/payments/${id}`)).body.status;
+  expect(await act(id, 'pay', {}, key)).toMatchObject({ status: 200, body: { ok: true } });
+  await until(async () => (await status()) === 'paid');
+  expect((await act(id, 'dispute', {}, key)).status).toBe(200);
+  await until(async () => (await call('GET', '/disputes')).body.disputes.length === 1);
+  const [{ id: disputeId }] = (await call('GET', '/disputes')).body.disputes;
+  expect((await move(disputeId, 'reject', key)).status).toBe(200);
+  await until(async () => (await call('GET', '/disputes')).body.disputes[0].status === 'rejected');
 });

@@ -1,10 +1,10 @@
 import type { Cell } from '../../ground/csv.ts';
-import type { Permission } from '../../ground/permissions.ts';
+import { type Permission, permissionNames } from '../../ground/permissions.ts';
 import type { Movement } from '../../ledger/decide.ts';
 import type { PaymentKind, PaymentReason, PaymentStatus } from '../../payments/payment.ts';
-import type { PixKeyType } from '../../provider/provider.ts';
 import type { Action } from '../../settlement/incidents/endings.ts';
 import type { Incident } from '../../settlement/incidents/incidents.sql.ts';
+import { pixKeyTypeNames } from '../../transfers/pix-key.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
 import type { SecurityEventKind } from '../auth/security-events.ts';
 import type { Role } from '../members/roles.ts';
@@ -98,17 +98,10 @@ const reasons: Record<PaymentReason, string> = {
   provider_limit: 'Limite no provedor atingido',
   provider_refused: 'Provedor recusou',
   fraud_suspected: 'Suspeita de fraude',
-  cancelled_by_operator: 'Cancelada por quem opera o serviço',
+  cancelled_by_operator: 'Cancelada pelo operador do serviço',
   draft_expired: 'Rascunho expirado',
   draft_cancelled: 'Rascunho cancelado',
   draft_locked: 'Cinco códigos errados',
-};
-const keyTypes: Record<PixKeyType, string> = {
-  CPF: 'CPF',
-  CNPJ: 'CNPJ',
-  EMAIL: 'E-mail',
-  PHONE: 'Celular',
-  RANDOM: 'Aleatória',
 };
 const movements: Record<Movement['kind'], string> = {
   reserve: 'Reserva',
@@ -130,9 +123,9 @@ const movements: Record<Movement['kind'], string> = {
   suspenseReserve: 'Reserva para devolver ao pagador',
   suspenseRelease: 'Devolução ao pagador não realizada',
   writeOff: 'Baixa',
-  recover: 'Cobrança de transferência enviada',
-  reinstate: 'Estorno de transferência não enviada',
-  bear: 'Assumido por quem opera o serviço',
+  recover: 'Débito de transferência enviada',
+  reinstate: 'Crédito de transferência não enviada',
+  bear: 'Assumido pelo operador do serviço',
   forgive: 'Dívida perdoada',
 };
 const incidents: Record<Incident['kind'], string> = {
@@ -143,14 +136,14 @@ const incidents: Record<Incident['kind'], string> = {
   report_mismatch: 'O provedor relatou outro valor ou chave',
   contradiction: 'O provedor se contradisse',
   return_exceeds: 'Voltou mais do que foi enviado',
-  debit: 'O provedor tomou dinheiro de volta',
-  undecided: 'Resultado do pagamento não confirmado',
+  debit: 'O provedor retirou dinheiro',
+  undecided: 'Resultado da transferência não confirmado',
   refund_mismatch: 'O provedor relatou outro valor de reembolso',
   refund_contradiction: 'O provedor se contradisse sobre um reembolso',
   refund_undecided: 'Resultado do reembolso não confirmado',
   return_refused: 'Devolução ao pagador recusada',
   unmatched: 'Dinheiro sem pagamento correspondente',
-  unreadable: 'Dado cifrado que não pôde ser lido',
+  unreadable: 'Um valor guardado não pode ser aberto com os segredos configurados',
   divergence: 'Saldo difere dos lançamentos',
   close_difference: 'Fechamento difere da conta no provedor',
 };
@@ -168,19 +161,9 @@ const roles: Record<Role, string> = {
   developer: 'Desenvolvedor',
   viewer: 'Leitura',
 };
-const permissions: Record<Permission, string> = {
-  read: 'Leitura',
-  charges: 'Cobranças',
-  transfers: 'Transferências',
-  refunds: 'Reembolsos',
-  operations: 'Operações',
-  webhooks: 'Webhooks',
-  simulate: 'Simulação',
-  disputes: 'Contestações',
-};
 const activity: Record<SecurityEventKind, string> = {
-  sign_in: 'Entrada',
-  sign_out: 'Saída',
+  sign_in: 'Entrada no painel',
+  sign_out: 'Saída do painel',
   'factor.code': 'Código do segundo fator',
   'factor.enrolled': 'Segundo fator adicionado',
   'factor.removed': 'Segundo fator removido',
@@ -195,7 +178,7 @@ const activity: Record<SecurityEventKind, string> = {
   'email.changed': 'E-mail trocado',
   'session.ended': 'Sessão encerrada',
   'key.created': 'Chave de API criada',
-  'key.rolled': 'Chave de API substituída',
+  'key.rolled': 'Chave de API trocada',
   'key.narrowed': 'Permissões de chave removidas',
   'key.revoked': 'Chave de API revogada',
   'webhook.changed': 'Webhook alterado',
@@ -207,7 +190,7 @@ const activity: Record<SecurityEventKind, string> = {
   'draft.created': 'Transferência criada',
   'draft.confirmed': 'Transferência confirmada',
   'refund.created': 'Reembolso pedido',
-  'defence.created': 'Defesa de contestação enviada',
+  'defence.created': 'Contestação respondida',
   'receiver.saved': 'Recebedor salvo',
   'receiver.removed': 'Recebedor removido',
   'profile.changed': 'Dados da empresa alterados',
@@ -224,7 +207,16 @@ const deliveries: Record<DeliveryRow['status'], string> = {
 };
 
 /** All codes that have words, for what must know each of them as well. */
-export const codes = { statuses, reasons, movements, incidents, actions, activity } as const;
+export const codes = {
+  statuses,
+  reasons,
+  movements,
+  incidents,
+  actions,
+  activity,
+  roles,
+  deliveries,
+} as const;
 
 /** A code of the API as a cell. A code of an older version that has no word any more stands as it is. */
 const coded =
@@ -238,7 +230,7 @@ export const statusCell = (status: PaymentStatus, kind: PaymentKind): Cell =>
     : { code: status, pt: statuses[status] };
 export const kindCell = coded(kinds);
 export const reasonCell = coded(reasons);
-export const keyTypeCell = coded(keyTypes);
+export const keyTypeCell = coded(pixKeyTypeNames);
 export const movementCell = coded(movements);
 export const incidentCell = coded(incidents);
 export const actionCell = coded(actions);
@@ -251,5 +243,5 @@ export const yesNoCell = (yes: boolean): Cell =>
   yes ? { code: 'yes', pt: 'Sim' } : { code: 'no', pt: 'Não' };
 export const permissionsCell = (held: readonly Permission[]): Cell => ({
   code: held.join(' '),
-  pt: held.map((one) => permissions[one]).join(', '),
+  pt: held.map((one) => permissionNames[one]).join(', '),
 });

@@ -1,9 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Type } from 'typebox';
-import { cnpjText } from '../../accounts/cnpj.ts';
-import { findProfile, type MerchantProfile } from '../../accounts/profile.sql.ts';
+import { findLetterhead } from '../../accounts/profile.sql.ts';
 import { refuse } from '../../ground/errors.ts';
-import type { Letterhead } from '../../ground/pdf.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import { IdParams, OneOf, Uuid } from '../../http/schema.ts';
 import type { Payment } from '../../payments/payment.ts';
@@ -62,9 +60,9 @@ async function factsOf(
   member: Member,
   id: string,
 ): Promise<{ payment: Payment; facts: ReceiptFacts }> {
-  const [names, profile] = await Promise.all([
+  const [names, letterhead] = await Promise.all([
     operationsOf(deps, member.accountId, undefined),
-    findProfile(deps.sql, member.accountId),
+    findLetterhead(deps.sql, member.accountId),
   ]);
   const [payment] = await findRecordsById(deps.sql, member.accountId, [id], [...names.keys()]);
   if (!payment) throw refuse('payment_not_found');
@@ -73,20 +71,10 @@ async function factsOf(
     operationName: names.get(payment.operationId) ?? '',
     pixKey: maskedFor(member.role, await shownKeyOf(deps, payment)),
     test: member.test,
-    letterhead: profile ? letterheadOf(profile, member.accountName) : null,
+    letterhead,
   };
   return { payment, facts };
 }
-
-const letterheadOf = (
-  { displayName, cnpj, colour, logo }: MerchantProfile,
-  accountName: string,
-): Letterhead => ({
-  name: displayName ?? accountName,
-  detail: cnpj === null ? null : `CNPJ ${cnpjText(cnpj)}`,
-  colour,
-  logo,
-});
 
 const sendPdf = (reply: FastifyReply, name: string, pdf: Buffer) =>
   reply

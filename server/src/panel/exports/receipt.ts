@@ -1,11 +1,11 @@
 import type { Language } from '../../ground/errors.ts';
+import type { Letterhead } from '../../ground/letterhead.ts';
+import { priceOf } from '../../ground/money.ts';
 import {
   colours,
   drawHead,
   drawLetterhead,
-  type Letterhead,
   left,
-  money,
   newDocument,
   right,
   shown,
@@ -93,7 +93,10 @@ export function receiptRows(payment: Payment, facts: ReceiptFacts, language: Lan
     [say.to, facts.pixKey === null ? null : pixKeyText(payment.pixKeyType, facts.pixKey)],
     [say.description, payment.description],
     [say.account, `${facts.accountName} · ${facts.operationName}`],
-    [say.fee, payment.kind === 'transfer' ? money(payment.providerFeeCents ?? payment.feeCents ?? 0) : null],
+    [
+      say.fee,
+      payment.kind === 'transfer' ? priceOf(payment.providerFeeCents ?? payment.feeCents ?? 0) : null,
+    ],
     ['endToEnd', payment.endToEnd],
     ['Id', payment.id],
   ]);
@@ -172,7 +175,7 @@ async function sheetPdf(sheet: Sheet, language: Language): Promise<Buffer> {
   if (sheet.letterhead) drawLetterhead(page, sheet.letterhead, say.title);
   else drawHead(page, say.title);
   page.font('Helvetica-Bold').fontSize(12).text(sheet.what, left, 136);
-  page.fontSize(30).fillColor(colours.ink).text(money(sheet.cents), left, 154);
+  page.fontSize(30).fillColor(colours.ink).text(priceOf(sheet.cents), left, 154);
   let top = 214;
   for (const [label, value] of sheet.rows) {
     page.font('Helvetica').fontSize(10.5).fillColor(colours.soft).text(label, left, top, { width: 130 });

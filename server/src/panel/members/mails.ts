@@ -1,4 +1,7 @@
 import type { Language } from '../../ground/errors.ts';
+import type { Letterhead } from '../../ground/letterhead.ts';
+import { brasiliaTime } from '../../ground/mail.ts';
+import { type Permission, permissionNames } from '../../ground/permissions.ts';
 import type { PanelDeps } from '../deps.ts';
 import type { Role } from './roles.ts';
 
@@ -19,21 +22,19 @@ const roleNames: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
   },
 };
 
-const saoPaulo = new Intl.DateTimeFormat('pt-BR', {
-  timeZone: 'America/Sao_Paulo',
-  dateStyle: 'short',
-  timeStyle: 'short',
-});
-
-/** The panel's own mails. The address of a link is never taken from a request. */
+/**
+ * The panel's own mails. The address of a link is never taken from a request. What concerns a person (sign-in, password, e-mail) has our own
+ * letterhead, because a person may belong to several accounts. An invitation too: it goes to strangers, whom a merchant could
+ * otherwise send mails under any name and picture.
+ */
 export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>) {
   return {
     passwordReset: (to: string, token: string): Promise<void> =>
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: nova senha',
-          text: `Para escolher uma nova senha, abra este endereço em até 1 hora:
+          subject: 'nova senha',
+          text: `Para escolher uma nova senha, abra este link em até 1 hora:
 
 ${config.publicUrl}/nova-senha#${token}
 
@@ -42,8 +43,8 @@ Depois da troca, transferências e alterações de chaves, pessoas, webhooks e e
 `,
         },
         en: {
-          subject: 'vintem: new password',
-          text: `To choose a new password, open this address within one hour:
+          subject: 'new password',
+          text: `To choose a new password, open this link within one hour:
 
 ${config.publicUrl}/nova-senha#${token}
 
@@ -56,15 +57,15 @@ After the change, transfers and changes of keys, people, webhooks and e-mail wai
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: sua senha foi trocada',
+          subject: 'sua senha foi trocada',
           text: `Sua senha do vintem foi trocada e todas as sessões foram encerradas.
 Transferências pelo painel ficam suspensas por 24 horas.
 
-Se não foi você, fale agora com quem opera o serviço.
+Se não foi você, fale agora com o operador do serviço.
 `,
         },
         en: {
-          subject: 'vintem: your password was reset',
+          subject: 'your password was reset',
           text: `Your vintem password was reset and all sessions were ended.
 Transfers from the panel wait for 24 hours.
 
@@ -76,14 +77,14 @@ If it was not you, contact the operator of the service now.
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: sua senha foi alterada',
+          subject: 'sua senha foi alterada',
           text: `Sua senha do vintem foi alterada no painel e suas outras sessões foram encerradas.
 
-Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com quem opera o serviço.
+Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com o operador do serviço.
 `,
         },
         en: {
-          subject: 'vintem: your password was changed',
+          subject: 'your password was changed',
           text: `Your vintem password was changed in the panel and your other sessions were ended.
 
 If it was not you, ask for a new password now at ${config.publicUrl}/senha and contact the operator of the service.
@@ -97,7 +98,7 @@ If it was not you, ask for a new password now at ${config.publicUrl}/senha and c
       mail.send({
         to,
         'pt-BR': {
-          subject: change.added ? 'vintem: segundo fator adicionado' : 'vintem: segundo fator removido',
+          subject: change.added ? 'segundo fator adicionado' : 'segundo fator removido',
           text: `${change.added ? 'Adicionado' : 'Removido'} em sua conta: ${factorNames['pt-BR'][change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
 ${
   change.added
@@ -105,11 +106,11 @@ ${
     : 'As outras sessões foram encerradas.'
 }
 
-Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com quem opera o serviço.
+Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com o operador do serviço.
 `,
         },
         en: {
-          subject: change.added ? 'vintem: second factor added' : 'vintem: second factor removed',
+          subject: change.added ? 'second factor added' : 'second factor removed',
           text: `${change.added ? 'Added to' : 'Removed from'} your account: ${factorNames.en[change.factor]}${change.ip === null ? '' : ` (IP address ${change.ip})`}.
 ${
   change.added
@@ -125,17 +126,17 @@ If it was not you, ask for a new password now at ${config.publicUrl}/senha and c
       mail.send({
         to,
         'pt-BR': {
-          subject: `vintem: convite para ${invite.accountName}`,
+          subject: `convite para ${invite.accountName}`,
           text: `Você foi convidado para a conta ${invite.accountName} no vintem (papel: ${roleNames['pt-BR'][invite.role]}).
-Abra este endereço em até 7 dias e escolha uma senha:
+Abra este link em até 7 dias e escolha uma senha:
 
 ${invitationLink(config.publicUrl, invite.token)}
 `,
         },
         en: {
-          subject: `vintem: invitation to ${invite.accountName}`,
+          subject: `invitation to ${invite.accountName}`,
           text: `You were invited to the account ${invite.accountName} on vintem (role: ${roleNames.en[invite.role]}).
-Open this address within 7 days and choose a password:
+Open this link within 7 days and choose a password:
 
 ${invitationLink(config.publicUrl, invite.token)}
 `,
@@ -145,8 +146,8 @@ ${invitationLink(config.publicUrl, invite.token)}
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: confirme seu novo e-mail',
-          text: `Para usar este e-mail no vintem, abra este endereço em até 1 hora:
+          subject: 'confirme seu novo e-mail',
+          text: `Para usar este e-mail no vintem, abra este link em até 1 hora:
 
 ${config.publicUrl}/novo-email#${token}
 
@@ -155,7 +156,7 @@ Se não foi você quem pediu, ignore esta mensagem: nada muda.
 `,
         },
         en: {
-          subject: 'vintem: confirm your new e-mail',
+          subject: 'confirm your new e-mail',
           text: `To use this address with vintem, open this link within one hour:
 
 ${config.publicUrl}/novo-email#${token}
@@ -169,7 +170,7 @@ If you did not ask for it, ignore this message: nothing changes.
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: pedido de troca de e-mail',
+          subject: 'pedido de troca de e-mail',
           text: `Foi pedida a troca do e-mail com que você entra no vintem para ${masked(newEmail)}.
 A troca acontece quando o link enviado ao novo endereço for aberto, em até 1 hora.
 
@@ -179,7 +180,7 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
 `,
         },
         en: {
-          subject: 'vintem: request to change your e-mail',
+          subject: 'request to change your e-mail',
           text: `A change of the address with which you sign in to vintem to ${masked(newEmail)} was requested.
 It takes effect when the link sent to the new address is opened, within one hour.
 
@@ -193,13 +194,13 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: este e-mail já tem acesso',
-          text: `Alguém pediu para usar este e-mail no vintem, mas ele já pertence a uma pessoa aqui. Nada mudou.
+          subject: 'este e-mail já tem acesso',
+          text: `Houve um pedido para usar este e-mail no vintem, mas ele já é de uma pessoa com acesso. Nada mudou.
 `,
         },
         en: {
-          subject: 'vintem: this e-mail has access already',
-          text: `Somebody asked to use this address with vintem, but it belongs to a person here already. Nothing has changed.
+          subject: 'this e-mail has access already',
+          text: `There was a request to use this address with vintem, but it already belongs to a person with access. Nothing has changed.
 `,
         },
       }),
@@ -207,15 +208,15 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: seu e-mail foi trocado',
+          subject: 'seu e-mail foi trocado',
           text: `O e-mail com que você entra no vintem passou a ser ${masked(newEmail)}.
 Todas as sessões foram encerradas. Transferências pelo painel ficam suspensas por 24 horas.
 
-Se não foi você, fale agora com quem opera o serviço.
+Se não foi você, fale agora com o operador do serviço.
 `,
         },
         en: {
-          subject: 'vintem: your e-mail was changed',
+          subject: 'your e-mail was changed',
           text: `The address with which you sign in to vintem is now ${masked(newEmail)}.
 All sessions were ended. Transfers from the panel wait for 24 hours.
 
@@ -227,10 +228,10 @@ If it was not you, contact the operator of the service now.
       mail.send({
         to,
         'pt-BR': {
-          subject: 'vintem: novo acesso à sua conta',
-          text: `Alguém entrou no vintem com seu e-mail, de um lugar que ainda não conhecíamos:
+          subject: 'novo acesso à sua conta',
+          text: `Houve um acesso ao vintem com seu e-mail, de um lugar que ainda não conhecíamos:
 
-  Quando       ${saoPaulo.format(seen.at).replace(',', '')} (Brasília)
+  Quando       ${brasiliaTime(seen.at)}
   Endereço IP  ${seen.ip}
   Navegador    ${seen.browser.replace(/[^\x20-\x7e]/g, '?')}
 
@@ -238,10 +239,10 @@ Se não foi você, troque sua senha e encerre as sessões em Segurança: ${confi
 `,
         },
         en: {
-          subject: 'vintem: new sign-in to your account',
-          text: `Somebody signed in to vintem with your address from a place that is new to us:
+          subject: 'new sign-in to your account',
+          text: `Your address was used to sign in to vintem from a place that is new to us:
 
-  When         ${saoPaulo.format(seen.at).replace(',', '')} (Brasília)
+  When         ${brasiliaTime(seen.at)}
   IP address   ${seen.ip}
   Browser      ${seen.browser.replace(/[^\x20-\x7e]/g, '?')}
 
@@ -251,24 +252,26 @@ If it was not you, change your password and end the sessions under Security: ${c
       }),
     keyCreated: (
       to: string,
-      key: { accountName: string; name: string; by: string; permissions: readonly string[] },
+      key: { accountName: string; name: string; by: string; permissions: readonly Permission[] },
+      letterhead: Letterhead | null,
     ): Promise<void> =>
       mail.send({
         to,
+        letterhead,
         'pt-BR': {
-          subject: `vintem: nova chave de API em ${key.accountName}`,
+          subject: `nova chave de API em ${key.accountName}`,
           text: `${key.by} criou a chave de API "${key.name}" na conta ${key.accountName}.
-Permissões: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (pode enviar Pix sem código)' : ''}.
+Permissões: ${key.permissions.map((one) => permissionNames[one]).join(', ')}${key.permissions.includes('transfers') ? ' (pode enviar Pix sem código)' : ''}.
 
-Se ninguém da sua equipe fez isso, revogue a chave em Integrações, Chaves.
+Se a sua equipe não criou esta chave, revogue-a em Integrações, Chaves de API.
 `,
         },
         en: {
-          subject: `vintem: new API key in ${key.accountName}`,
+          subject: `new API key in ${key.accountName}`,
           text: `${key.by} created the API key "${key.name}" in the account ${key.accountName}.
 Permissions: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (may send Pix without a code)' : ''}.
 
-If no one in your team did this, revoke the key under Integrations, Keys.
+If your team did not create this key, revoke it under Integrations, API keys.
 `,
         },
       }),

@@ -83,7 +83,7 @@ export function pageRoutes(app: FastifyInstance, deps: PanelDeps): void {
   function sendPage(_request: FastifyRequest, reply: FastifyReply, page: Asset): FastifyReply {
     const nonce = deps.ids.bytes(16).toString('base64');
     secure(reply, policyOf(nonce));
-    return reply.type(page.type).send(page.plain.toString().replace('{{nonce}}', nonce));
+    return reply.type(page.type).send(page.plain.toString().replaceAll('{{nonce}}', nonce));
   }
 
   function send(request: FastifyRequest, reply: FastifyReply, asset: Asset, hashed: boolean): FastifyReply {

@@ -1,14 +1,32 @@
 import { findClosesOf } from '../../closes/closes.sql.ts';
 import { viewOfClose } from '../../closes/view.ts';
-import { DefenceBody, DefenceOfDisputeSchema, defenceOfDisputeView } from '../../disputes/schema.ts';
+import {
+  DefenceBody,
+  DefenceOfDisputeSchema,
+  DisputeFileSchema,
+  defenceOfDisputeView,
+  FileParams,
+  fileViewOf,
+} from '../../disputes/schema.ts';
 import { viewsOf } from '../../disputes/views.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
-import { defencesOf, defencesOfPage } from '../../settlement/disputes/defend.ts';
+import { type Defences, defencesOf, defencesOfPage } from '../../settlement/disputes/defend.ts';
 import { findDisputePage } from '../../settlement/disputes/disputes.sql.ts';
+import { fileMostBytes, fileTypes } from '../../settlement/disputes/evidence.ts';
+import { givenFileOf, requireSomething } from '../../settlement/disputes/given.ts';
 import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { ClosesQuery, ClosesSchema, DisputesQuery, DisputesSchema, OfOperationQuery } from '../schema.ts';
+import {
+  ClosesQuery,
+  ClosesSchema,
+  DisputesQuery,
+  DisputesSchema,
+  Done,
+  FileOfOperationQuery,
+  Nothing,
+  OfOperationQuery,
+} from '../schema.ts';
 import { findNames, operationsOf } from './records.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
@@ -130,10 +148,63 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       const { operationId } = query;
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      const { replayed } = await defences.defend(scope, params.id, body.text);
+      const { replayed } = await defences.defend(scope, params.id, requireSomething(body));
       if (replayed) reply.header('idempotent-replayed', 'true');
       else await note(deps, request, 'defence.created', { disputeId: params.id });
       return reply.code(201).send(defenceOfDisputeView(await defences.of(scope, params.id)));
+    },
+  );
+  fileViewRoutes(api, deps, defences);
+}
+
+/** The files of a defence. */
+function fileViewRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void {
+  api.post(
+    '/operation-disputes/:id/files',
+    {
+      bodyLimit: fileMostBytes,
+      schema: {
+        tags,
+        summary: 'Give a file for the defence of a dispute',
+        params: IdParams('Dispute'),
+        querystring: FileOfOperationQuery,
+        response: { 201: DisputeFileSchema },
+      },
+      config: {
+        api: { ...answers, consumes: fileTypes },
+        panel: { needs: 'disputes', sensitive: true },
+      },
+    },
+    async (request, reply) => {
+      const { member, params, query } = request;
+      const { operationId, name } = query;
+      const given = givenFileOf(request, name);
+      await operationsOf(deps, member.accountId, operationId);
+      const scope = { accountId: member.accountId, operationId };
+      const { file, replayed } = await defences.keepFile(scope, params.id, given);
+      if (replayed) reply.header('idempotent-replayed', 'true');
+      return reply.code(201).send(fileViewOf(file));
+    },
+  );
+
+  api.delete(
+    '/operation-disputes/:id/files/:fileId',
+    {
+      schema: {
+        tags,
+        summary: 'Take a file away that goes out with no defence',
+        params: FileParams,
+        querystring: OfOperationQuery,
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: { api: answers, panel: { needs: 'disputes', sensitive: true } },
+    },
+    async ({ member, params, query: { operationId } }) => {
+      await operationsOf(deps, member.accountId, operationId);
+      const scope = { accountId: member.accountId, operationId };
+      await defences.removeFile(scope, params.id, params.fileId);
+      return { ok: true as const };
     },
   );
 }

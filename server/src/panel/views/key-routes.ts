@@ -1,3 +1,5 @@
+import { findLetterhead } from '../../accounts/profile.sql.ts';
+import type { Permission } from '../../ground/permissions.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import type { ListedKey } from '../../keys/keys.sql.ts';
 import {
@@ -46,10 +48,16 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
     if (!key) throw new PanelError('not_found');
     return key;
   }
-  function tell(member: Member, key: { name: string; permissions: readonly string[] }): void {
+  function tell(member: Member, key: { name: string; permissions: readonly Permission[] }): void {
     const { email } = member.person;
-    panelMails(deps)
-      .keyCreated(email, { ...key, accountName: member.accountName, by: email })
+    findLetterhead(deps.sql, member.accountId)
+      .then((letterhead) =>
+        panelMails(deps).keyCreated(
+          email,
+          { ...key, accountName: member.accountName, by: email },
+          letterhead,
+        ),
+      )
       .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
   }
 

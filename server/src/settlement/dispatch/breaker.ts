@@ -68,7 +68,7 @@ const readRows: Statement = {
 const upsert: Statement = {
   name: 'breaker_upsert',
   text: `INSERT INTO breaker (connection, call, open, probe_at, changed_at)
-    SELECT * FROM unnest($1::text[], $2::text[], $3::boolean[], $4::timestamptz[], $5::timestamptz[])
+    VALUES (unnest($1::text[]), unnest($2::text[]), unnest($3::boolean[]), unnest($4::timestamptz[]), unnest($5::timestamptz[]))
     ON CONFLICT (connection, call) DO UPDATE SET open = excluded.open, probe_at = excluded.probe_at, changed_at = excluded.changed_at`,
 };
 

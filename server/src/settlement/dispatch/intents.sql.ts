@@ -19,12 +19,12 @@ const insert: Statement = {
   text: `INSERT INTO intent (account_id, payment_id, operation_id, connection, kind, priority, state, fence, attempt, lease_until,
       due_at, news_at, attempt_ended_at, failures, absences, absent_at, absent_since, known, refused, created_at,
       answered_at, provider_ref)
-    SELECT unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::text[]), unnest($5::text[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::uuid[]), unnest($9::integer[]),
       unnest($10::timestamptz[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]),
       unnest($13::timestamptz[]), unnest($14::integer[]), unnest($15::integer[]), unnest($16::timestamptz[]),
       unnest($17::timestamptz[]), unnest($18::boolean[]), unnest($19::boolean[]), unnest($20::timestamptz[]),
-      unnest($21::timestamptz[]), unnest($22::text[])`,
+      unnest($21::timestamptz[]), unnest($22::text[]))`,
 };
 
 const update: Statement = {

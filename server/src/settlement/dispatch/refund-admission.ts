@@ -38,6 +38,8 @@ export interface RefundAdmissionInput {
   /** Also the fence of a send by this process. */
   token: string;
   refundId: string;
+  /** By how much a test clock was moved since the charge was paid, in ms: time that counts against the window. */
+  clockMovedMs: number;
   /** Of everything that a repeat must have in common. */
   fingerprint: Buffer;
   /** It has the probe of an open breaker. */
@@ -171,14 +173,19 @@ function admitted(
  * @throws ApiError `payment_not_found`, `payment_not_refundable`, `refund_window_closed`, `refund_exceeds`; `refund_already_booked` for one
  * that a restore has lost: its return was found at the provider and is posted as a debit, so to begin it again would post it twice
  */
-function refundable(view: View, { caller, order, offered, refundId }: RefundAdmissionInput, now: number) {
+function refundable(
+  view: View,
+  { caller, order, offered, refundId, clockMovedMs }: RefundAdmissionInput,
+  now: number,
+) {
   const { accountId, operationId } = caller;
   const key = paymentKey(accountId, order.paymentId);
   const charge = view.get(payments, key);
   if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');
   const received = receivedCents(charge);
   if (received === 0 || !hasPix(charge) || !offered) throw refuse('payment_not_refundable');
-  if (now > (charge.paidAt ?? charge.createdAt) + refundWindowMs) throw refuse('refund_window_closed');
+  if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)
+    throw refuse('refund_window_closed');
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];
   if (known.some(({ id }) => id === providerIdOf(refundId))) throw refuse('refund_already_booked');
   const sum = view.get(refundSums, key) ?? { takenCents: 0, feeBasisCents: 0, feeBackCents: 0 };

@@ -21,8 +21,9 @@ export interface Defence {
   status: (typeof defenceStatuses)[number];
   /** Why it failed. */
   reason: DefenceReason | null;
-  /** Sealed, with the dispute's id as context; null once the payer is anonymised. */
+  /** The text, sealed, with the dispute's id as context; null where there is none, and once the payer is anonymised. */
   body: Buffer | null;
+  fileIds: string[];
   /** Those that were started. */
   attempts: number;
   createdAt: number;
@@ -95,7 +96,11 @@ export function afterAttempt(
     case 'accepted':
       return { status: 'sent', attempts };
     case 'notSent':
-      return { status: attempts === 1 ? 'pending' : 'unknown', dueAt, attempts: attempts - 1 };
+      return {
+        status: attempts === 1 ? 'pending' : 'unknown',
+        dueAt: Math.max(dueAt, now + (outcome.retryAfterMs ?? 0)),
+        attempts: attempts - 1,
+      };
     case 'unclear':
       return { status: 'unknown', dueAt: Math.max(dueAt, now + (outcome.retryAfterMs ?? 0)), attempts };
     case 'refused':

@@ -1,3 +1,4 @@
+import { isRestored } from '../../admission/conditions.sql.ts';
 import { timestamp } from '../../db/pool.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Defence, DefenceTurn } from './defence.ts';
@@ -5,7 +6,7 @@ import type { Dispute } from './dispute.ts';
 import type { Scope } from './disputes.sql.ts';
 
 const columns = `f.account_id AS "accountId", f.dispute_id AS "disputeId", f.operation_id AS "operationId", f.connection, f.status,
-  f.reason, f.body, f.attempts, f.created_at AS "createdAt", f.sent_at AS "sentAt", f.updated_at AS "updatedAt"`;
+  f.reason, f.body, f.file_ids AS "fileIds", f.attempts, f.created_at AS "createdAt", f.sent_at AS "sentAt", f.updated_at AS "updatedAt"`;
 
 const one: Statement = {
   name: 'defence_one',
@@ -32,11 +33,11 @@ export const findDefences = (
 
 const insert: Statement = {
   name: 'defence_insert',
-  text: `INSERT INTO dispute_defence AS f (account_id, dispute_id, operation_id, connection, status, body, attempts, due_at, created_at,
+  text: `INSERT INTO dispute_defence AS f (account_id, dispute_id, operation_id, connection, status, body, file_ids, attempts, due_at, created_at,
       updated_at)
-    VALUES ($1, $2, $3, $4, 'pending', $5, 0, $6, $6, $6)
-    ON CONFLICT (account_id, dispute_id) DO UPDATE SET status = 'pending', reason = NULL, body = excluded.body, attempts = 0, fence = NULL,
-      due_at = excluded.due_at, created_at = excluded.created_at, updated_at = excluded.updated_at
+    VALUES ($1, $2, $3, $4, 'pending', $5, $6::uuid[], 0, $7, $7, $7)
+    ON CONFLICT (account_id, dispute_id) DO UPDATE SET status = 'pending', reason = NULL, body = excluded.body,
+      file_ids = excluded.file_ids, attempts = 0, fence = NULL, due_at = excluded.due_at, created_at = excluded.created_at, updated_at = excluded.updated_at
       WHERE f.status = 'failed' AND f.reason = 'provider_refused'
     RETURNING ${columns}`,
 };
@@ -45,10 +46,12 @@ const insert: Statement = {
 export const insertDefence = async (
   sql: Queries,
   { accountId, id, operationId, connection }: Dispute,
-  body: Buffer,
+  { body, fileIds }: Pick<Defence, 'body' | 'fileIds'>,
   now: number,
-): Promise<Defence | undefined> =>
-  (await sql.run<Defence>(insert, [accountId, id, operationId, connection, body, timestamp(now)]))[0];
+): Promise<Defence | undefined> => {
+  const values = [accountId, id, operationId, connection, body, fileIds, timestamp(now)];
+  return (await sql.run<Defence>(insert, values))[0];
+};
 
 /** A defence that this process has for the length of its lease, with its dispute as the provider reported it last. */
 export interface ClaimedDefence extends Defence {
@@ -60,7 +63,7 @@ const claim: Statement = {
   name: 'defence_claim',
   text: `UPDATE dispute_defence f SET fence = $3, due_at = $4
     FROM (SELECT account_id, dispute_id FROM dispute_defence
-        WHERE connection = $1 AND due_at <= $2 AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+        WHERE connection = $1 AND due_at <= $2
         ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED) AS due
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
     WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
@@ -83,6 +86,7 @@ export async function claimDefence(
   connection: string,
   { now, fence, untilMs }: { now: number; fence: string; untilMs: number },
 ): Promise<ClaimedDefence | undefined> {
+  if (await isRestored(sql)) return undefined;
   const [row] = await sql.run<ClaimRow>(claim, [connection, timestamp(now), fence, timestamp(untilMs)]);
   if (!row) return undefined;
   const { disputeStatus: status, deadlineAt, providerId, paymentId, amountCents, ...defence } = row;

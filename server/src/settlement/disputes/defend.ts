@@ -1,30 +1,39 @@
-import { refuse } from '../../ground/errors.ts';
+import { refuse, refuseFields } from '../../ground/errors.ts';
 import type { Secrets } from '../../ground/secrets.ts';
-import type { Clock } from '../../ports/clock.ts';
-import type { Sql } from '../../ports/sql.ts';
-import type { DefenceOffer, Provider } from '../../provider/provider.ts';
-import { type Defence, isLate, mayBeReplaced } from './defence.ts';
+import type { DefenceOffer } from '../../provider/provider.ts';
+import { type DefendDeps, lookUp, offerOf, refusalOf } from './answerable.ts';
+import { type Defence, mayBeReplaced } from './defence.ts';
 import { findDefence, findDefences, insertDefence } from './defences.sql.ts';
-import { type Dispute, hasEnded } from './dispute.ts';
-import { findDispute, type Scope } from './disputes.sql.ts';
-
-export interface DefendDeps {
-  sql: Sql;
-  clock: Clock;
-  secrets: Secrets;
-  providers: ReadonlyMap<string, Provider>;
-}
+import type { Dispute } from './dispute.ts';
+import type { Scope } from './disputes.sql.ts';
+import type { DisputeFile } from './evidence.ts';
+import { findFiles, lockFiles } from './files.sql.ts';
+import { type GivenFile, keepFile, removeFile } from './files.ts';
 
 /** What the calls do with defences. */
 export interface Defences {
   of(scope: Scope, disputeId: string): Promise<DefenceOf>;
-  defend(scope: Scope, disputeId: string, text: string): Promise<MadeDefence>;
+  defend(scope: Scope, disputeId: string, given: GivenDefence): Promise<MadeDefence>;
+  keepFile(
+    scope: Scope,
+    disputeId: string,
+    given: GivenFile,
+  ): Promise<{ file: DisputeFile; replayed: boolean }>;
+  removeFile(scope: Scope, disputeId: string, fileId: string): Promise<void>;
 }
 
 export const defencesOf = (deps: DefendDeps): Defences => ({
   of: (scope, disputeId) => defenceOf(deps, scope, disputeId),
-  defend: (scope, disputeId, text) => defend(deps, scope, disputeId, text),
+  defend: (scope, disputeId, given) => defend(deps, scope, disputeId, given),
+  keepFile: (scope, disputeId, given) => keepFile(deps, scope, disputeId, given),
+  removeFile: (scope, disputeId, fileId) => removeFile(deps, scope, disputeId, fileId),
 });
+
+/** What the merchant says and shows. */
+export interface GivenDefence {
+  text?: string | undefined;
+  fileIds?: readonly string[] | undefined;
+}
 
 export interface MadeDefence {
   defence: OpenedDefence;
@@ -32,25 +41,30 @@ export interface MadeDefence {
   replayed: boolean;
 }
 
-/** A defence in plain text; `text` is null once the payer is anonymised, or where the secret that sealed it is lost. */
-export interface OpenedDefence extends Omit<Defence, 'body'> {
+/** A defence in plain text; `text` is null where it has none, once the payer is anonymised, or where the secret that sealed it is lost. */
+export interface OpenedDefence extends Omit<Defence, 'body' | 'fileIds'> {
   text: string | null;
+  files: DisputeFile[];
 }
 
 /** What a dispute can still be answered with, and what it was answered with. */
 export interface DefenceOf {
   /** Null: no defence is taken, or no further one. */
   offer: DefenceOffer | null;
+  /** Those that go out with no defence. */
+  files: DisputeFile[];
   defence: OpenedDefence | null;
 }
 
 /** @throws ApiError `dispute_not_found` */
 async function defenceOf(deps: DefendDeps, scope: Scope, disputeId: string): Promise<DefenceOf> {
-  const { dispute, defence } = await lookUp(deps, scope, disputeId);
+  const { dispute, defence, files } = await lookUp(deps, scope, disputeId);
   const refusal = refusalOf(deps, dispute, defence);
+  const taken = defence && !mayBeReplaced(defence) ? defence.fileIds : [];
   return {
     offer: refusal === null ? offerOf(deps, dispute) : null,
-    defence: defence ? opened(deps, defence) : null,
+    files: files.filter(({ id }) => !taken.includes(id)),
+    defence: defence ? opened(deps, defence, files) : null,
   };
 }
 
@@ -75,55 +89,80 @@ export async function defencesOfPage(
 }
 
 /**
- * Commits the merchant's answer to a dispute; a step of its connection sends it. The same text again is the same defence.
- * @throws ApiError `dispute_not_found`, `not_offered_by_provider`, `dispute_ended`, `defence_window_closed`, `dispute_defended`,
- *   `defence_too_long`
+ * Commits the merchant's answer to a dispute; a step of its connection sends it. The same text and files again are the same defence.
+ * @throws ApiError `validation_failed`, `dispute_not_found`, `not_offered_by_provider`, `dispute_ended`, `defence_window_closed`,
+ *   `dispute_defended`, `defence_too_long`, `file_not_found`
  */
-async function defend(deps: DefendDeps, scope: Scope, disputeId: string, text: string): Promise<MadeDefence> {
+async function defend(
+  deps: DefendDeps,
+  scope: Scope,
+  disputeId: string,
+  { text, fileIds: named = [] }: GivenDefence,
+): Promise<MadeDefence> {
   const { sql, clock, secrets } = deps;
-  const { dispute, defence: known } = await lookUp(deps, scope, disputeId);
-  if (known && !mayBeReplaced(known)) return replayed(deps, known, text);
+  const given = { text: text ?? null, fileIds: [...new Set(named)].sort() };
+  const { dispute, defence: known, files } = await lookUp(deps, scope, disputeId);
+  if (known && !mayBeReplaced(known)) return replayed(deps, known, given, files);
   const refusal = refusalOf(deps, dispute, known);
   if (refusal !== null) throw refuse(refusal);
-  const most = offerOf(deps, dispute)?.textMost ?? 0;
-  if (text.length > most) throw refuse('defence_too_long', { params: { most: String(most) } });
-  const made = await insertDefence(sql, dispute, secrets.seal(text, dispute.id), clock.now());
-  if (made) return { defence: opened(deps, made), replayed: false };
-  // Another call was first.
-  const other = await findDefence(sql, scope, disputeId);
-  if (!other) throw refuse('dispute_not_found');
-  return replayed(deps, other, text);
+  const offer = offerOf(deps, dispute);
+  if (offer === null) throw refuse('not_offered_by_provider');
+  requireOffered(offer, given);
+  const body = given.text === null ? null : secrets.seal(given.text, dispute.id);
+  return sql.tx(async (tx) => {
+    await lockFiles(tx, scope.accountId);
+    const there = await findFiles(tx, scope, disputeId);
+    const ids = new Set(there.map(({ id }) => id));
+    if (!given.fileIds.every((id) => ids.has(id))) throw refuse('file_not_found');
+    const made = await insertDefence(tx, dispute, { body, fileIds: given.fileIds }, clock.now());
+    if (made) return { defence: opened(deps, made, there), replayed: false };
+    // Another call was first.
+    const other = await findDefence(tx, scope, disputeId);
+    if (!other) throw refuse('dispute_not_found');
+    return replayed(deps, other, given, there);
+  });
 }
 
-function replayed(deps: DefendDeps, known: Defence, text: string): MadeDefence {
-  const defence = opened(deps, known);
-  if (defence.text !== text) throw refuse('dispute_defended');
+interface Said {
+  text: string | null;
+  /** In order. */
+  fileIds: string[];
+}
+
+/** @throws ApiError `not_offered_by_provider`, `validation_failed`, `defence_too_long`, `file_limit_reached` */
+function requireOffered({ textMost, files }: DefenceOffer, { text, fileIds }: Said): void {
+  if ((text !== null && textMost === 0) || (fileIds.length > 0 && files === null))
+    throw refuse('not_offered_by_provider');
+  if (text === null && textMost > 0) throw refuseFields([{ field: 'text', code: 'required' }]);
+  if (fileIds.length === 0 && textMost === 0) throw refuseFields([{ field: 'fileIds', code: 'required' }]);
+  if (text !== null && text.length > textMost)
+    throw refuse('defence_too_long', { params: { most: String(textMost) } });
+  const most = files?.most ?? 0;
+  if (fileIds.length > most) throw refuse('file_limit_reached', { params: { most: String(most) } });
+}
+
+function replayed(
+  deps: DefendDeps,
+  known: Defence,
+  { text, fileIds }: Said,
+  files: readonly DisputeFile[],
+): MadeDefence {
+  const defence = opened(deps, known, files);
+  const isSame = defence.text === text && known.fileIds.join() === fileIds.join();
+  if (!isSame) throw refuse('dispute_defended');
   return { defence, replayed: true };
 }
 
-async function lookUp({ sql }: DefendDeps, scope: Scope, disputeId: string) {
-  const [dispute, defence] = await Promise.all([
-    findDispute(sql, scope, disputeId),
-    findDefence(sql, scope, disputeId),
-  ]);
-  if (!dispute) throw refuse('dispute_not_found');
-  return { dispute, defence };
-}
-
-const offerOf = ({ providers }: DefendDeps, { connection }: Dispute): DefenceOffer | null =>
-  providers.get(connection)?.capabilities.defence ?? null;
-
-/** Why no defence is taken at this moment; null: one is. */
-function refusalOf(deps: DefendDeps, dispute: Dispute, known: Defence | undefined) {
-  if (known && !mayBeReplaced(known)) return 'dispute_defended';
-  if (offerOf(deps, dispute) === null) return 'not_offered_by_provider';
-  if (hasEnded(dispute.status)) return 'dispute_ended';
-  if (dispute.status === 'defending') return 'dispute_defended';
-  return isLate(dispute, deps.clock.now()) ? 'defence_window_closed' : null;
-}
-
-function opened({ secrets }: DefendDeps, { body, ...defence }: Defence): OpenedDefence {
-  return { ...defence, text: textOf(secrets, body, defence.disputeId) };
+function opened(
+  { secrets }: DefendDeps,
+  { body, fileIds, ...defence }: Defence,
+  files: readonly DisputeFile[],
+): OpenedDefence {
+  return {
+    ...defence,
+    text: textOf(secrets, body, defence.disputeId),
+    files: files.filter(({ id }) => fileIds.includes(id)),
+  };
 }
 
 function textOf(secrets: Secrets, body: Buffer | null, disputeId: string): string | null {

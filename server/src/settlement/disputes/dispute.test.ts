@@ -132,7 +132,7 @@ class Books {
     this.apply(
       seized(
         this.view,
-        { chain, paymentId, pixCents, postings: [posting], reported: [back], known },
+        { chain, paymentId, broughtBy: () => pixCents, postings: [posting], reported: [back], known },
         ++this.made,
       ),
     );

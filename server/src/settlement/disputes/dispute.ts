@@ -47,7 +47,8 @@ const ended: ReadonlySet<DisputeStatus> = new Set(['accepted', 'rejected', 'canc
 /** The provider has decided. */
 export const hasEnded = (status: DisputeStatus): boolean => ended.has(status);
 
-const holds = ({ status }: Pick<Dispute, 'status'>): boolean =>
+/** The provider may still take what is disputed. */
+export const isHolding = ({ status }: Pick<Dispute, 'status'>): boolean =>
   status !== 'rejected' && status !== 'cancelled';
 
 export interface DisputeStep {
@@ -107,7 +108,7 @@ const eventOf = (status: DisputeStatus): DisputeEventType =>
 /** What the hold of a Pix wants: `leftCents` is what is left of the Pix after all that was returned. */
 export function wantedCents(ofPix: readonly Dispute[], leftCents: number): number {
   const disputed = ofPix
-    .filter(holds)
+    .filter(isHolding)
     .reduce((sum, { amountCents, debitedCents }) => sum + amountCents - debitedCents, 0);
   return Math.max(0, Math.min(disputed, leftCents));
 }
@@ -115,7 +116,7 @@ export function wantedCents(ofPix: readonly Dispute[], leftCents: number): numbe
 /** What was taken of a Pix counts for its accepted disputes first, then for the oldest that still hold. */
 export function debited(ofPix: readonly Dispute[], cents: number, now: number): Dispute[] {
   let left = cents;
-  const order = ofPix.filter(holds).toSorted((one, other) => rankOf(one) - rankOf(other));
+  const order = ofPix.filter(isHolding).toSorted((one, other) => rankOf(one) - rankOf(other));
   const taken = new Map<Dispute, number>();
   for (const one of order) {
     const share = Math.min(left, one.amountCents - one.debitedCents);
@@ -140,7 +141,7 @@ export function heldOf(ofPix: readonly Dispute[], capturedCents: number): Map<st
   let left = capturedCents;
   return new Map(
     ofPix
-      .filter(holds)
+      .filter(isHolding)
       .toSorted((one, other) => rankOf(one) - rankOf(other))
       .map((one) => {
         const share = Math.min(left, one.amountCents - one.debitedCents);

@@ -25,9 +25,9 @@ const upsert: Statement = {
   name: 'dispute_upsert',
   text: `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, reason,
       opened_at, deadline_at, ended_at, debited_cents, hold_id, created_at, updated_at, mail_due_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::bigint[], $9::text[],
-      $10::text[], $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::bigint[], $15::uuid[], $16::timestamptz[],
-      $17::timestamptz[], $18::timestamptz[])
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]),
+      unnest($10::text[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::bigint[]), unnest($15::uuid[]), unnest($16::timestamptz[]),
+      unnest($17::timestamptz[]), unnest($18::timestamptz[]))
     ON CONFLICT (account_id, id) DO UPDATE SET amount_cents = excluded.amount_cents, status = excluded.status,
       reason = excluded.reason, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at,
       debited_cents = excluded.debited_cents, hold_id = excluded.hold_id, updated_at = excluded.updated_at,
@@ -85,7 +85,13 @@ const claim: Statement = {
   text: `UPDATE connection SET disputes_due_at = $3
     WHERE id = $1 AND (disputes_due_at IS NULL OR disputes_due_at <= $2)
       AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-    RETURNING (SELECT min(opened_at) FROM dispute d WHERE d.connection = $1 AND d.ended_at IS NULL) AS "oldestAt"`,
+    RETURNING id`,
+};
+
+/** By itself: disputes stand in a cell, and connections in the directory. */
+const oldest: Statement = {
+  name: 'dispute_oldest',
+  text: `SELECT min(opened_at) AS "oldestAt" FROM dispute WHERE connection = $1 AND ended_at IS NULL`,
 };
 
 /**
@@ -97,8 +103,12 @@ export const claimDisputes = async (
   connection: string,
   now: number,
   untilMs: number,
-): Promise<{ oldestAt: number | null } | undefined> =>
-  (await sql.run<{ oldestAt: number | null }>(claim, [connection, timestamp(now), timestamp(untilMs)]))[0];
+): Promise<{ oldestAt: number | null } | undefined> => {
+  const claimed = await sql.run(claim, [connection, timestamp(now), timestamp(untilMs)]);
+  return claimed.length === 0
+    ? undefined
+    : (await sql.run<{ oldestAt: number | null }>(oldest, [connection]))[0];
+};
 
 const due: Statement = {
   name: 'dispute_due',

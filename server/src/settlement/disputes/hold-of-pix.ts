@@ -13,6 +13,7 @@ import type { Payment } from '../../payments/payment.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { type KnownReturn, returnedOf } from '../../payments/returns.ts';
 import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
+import { creditedPix } from '../incidents/incidents.sql.ts';
 import { type Dispute, debited, wantedCents } from './dispute.ts';
 import { disputesKey, disputesOfPayment } from './disputes.sql.ts';
 
@@ -23,6 +24,7 @@ const placedBy = 'dispute';
 
 export const holdReads = (accountId: string, operationId: string, paymentId: string): Read[] => [
   read(disputesOfPayment, disputesKey(accountId, paymentId)),
+  read(creditedPix, accountId + paymentId),
   read(openHolds, accountId + operationId),
 ];
 
@@ -32,17 +34,22 @@ export const disputesIn = (view: View, accountId: string, paymentId: string): re
 const openIn = (view: View, { accountId, chainId }: ChainKey): OpenHolds =>
   view.get(openHolds, accountId + chainId) ?? { accountId, operationId: chainId, holds: [] };
 
-/** What a charge's own Pix brought, fee included, less what was refunded of it. */
-export const pixLeftOf = ({
-  netAmountCents,
-  providerFeeCents,
-  refundedCents,
-}: Pick<Payment, 'netAmountCents' | 'providerFeeCents' | 'refundedCents'>): number =>
-  (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;
+/**
+ * What a Pix brought the merchant and was not refunded, fee included. Another Pix than the one that paid the charge stands in suspense, where
+ * no merchant can take it, until a person credits it.
+ */
+export function broughtBy(
+  view: View,
+  { accountId, id, endToEnd, netAmountCents, providerFeeCents, refundedCents }: Payment,
+  pix: string,
+): number {
+  if (pix === endToEnd) return (netAmountCents ?? 0) + (providerFeeCents ?? 0) - refundedCents;
+  return view.get(creditedPix, accountId + id)?.pix.find((one) => one.endToEnd === pix)?.cents ?? 0;
+}
 
-/** What is left of a Pix after every return of it that was posted. A refund is none: `pixCents` has those taken off. */
-export const leftOf = (pixCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
-  pixCents - returnedOf(endToEnd, returns);
+/** What is left of what a Pix brought, after every return of it that was posted. A refund is none: `broughtBy` has those taken off. */
+export const leftOf = (broughtCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
+  broughtCents - returnedOf(endToEnd, returns);
 
 interface Held {
   id: string;
@@ -131,21 +138,21 @@ export function shrunk(
 }
 
 /**
- * A disputed Pix stood in suspense and becomes the payment of its charge: what its disputes want is held from this moment on.
+ * A disputed Pix stood in suspense and a person credits it: what its disputes want is held from this moment on.
  * @returns null: nobody contests it, or nothing is left of it
  */
 export function heldFromNowOn(
   view: View,
-  { chain, payment, token }: { chain: ChainKey; payment: Payment; token: string },
+  credited: { chain: ChainKey; paymentId: string; endToEnd: string; cents: number; token: string },
   now: number,
 ): Adjusted | null {
+  const { chain, paymentId, endToEnd, cents, token } = credited;
   const { accountId } = chain;
-  const { id: paymentId, endToEnd } = payment;
   const isOfPix = (one: Dispute): boolean => one.endToEnd === endToEnd;
   const all = disputesIn(view, accountId, paymentId);
   const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
   const ofPix = all.filter(isOfPix);
-  const target = wantedCents(ofPix, leftOf(pixLeftOf(payment), endToEnd ?? '', returns));
+  const target = wantedCents(ofPix, leftOf(cents, endToEnd, returns));
   if (target === 0) return null;
   const hold = adjusted(view, { chain, paymentId, ofPix, token }, target, now);
   const disputes = all.map((one) => (isOfPix(one) ? { ...one, holdId: hold.holdId } : one));
@@ -173,8 +180,8 @@ const holdOf = (
 interface Debits {
   chain: ChainKey;
   paymentId: string;
-  /** What the payment's Pix brought, fee included, less what was refunded of it. */
-  pixCents: number;
+  /** What each Pix of the payment brought and was not refunded (`broughtBy`). */
+  broughtBy: (pix: string | null) => number;
   postings: readonly Posting[];
   /** Every return that the observation reports: it says of which Pix a debit is. */
   reported: readonly KnownReturn[];
@@ -184,27 +191,27 @@ interface Debits {
 
 /** The postings of an observation, in which debits of a disputed Pix come out of its hold, and what becomes of hold and disputes. */
 export function seized(view: View, debits: Debits, now: number): { postings: Posting[]; writes: Write[] } {
-  const { chain, paymentId, pixCents, postings, reported, known } = debits;
+  const { chain, paymentId, postings, reported, known } = debits;
   const { accountId } = chain;
   let disputes = disputesIn(view, accountId, paymentId);
   const start = view.balance(chain);
   if (disputes.length === 0 || !start) return { postings: [...postings], writes: [] };
   let balance: Balance = start;
   let open = openIn(view, chain);
-  let taken = 0;
+  const taken = new Map<string | null, number>();
   const changed = new Map<string, Hold>();
   const turned = postings.map((posting): Posting => {
     let { movement } = posting;
     const back = reported.find(({ reference }) => reference === posting.reference);
     if (posting.event === eventKinds.debit && movement.kind === 'debit' && back) {
       const { amountCents } = movement;
-      taken += amountCents;
+      taken.set(back.pix, (taken.get(back.pix) ?? 0) + amountCents);
       const ofPix = disputes.filter(({ endToEnd }) => back.pix === null || back.pix === endToEnd);
       const after = new Map(debited(ofPix, amountCents, now).map((one) => [one.id, one]));
       disputes = disputes.map((one) => after.get(one.id) ?? one);
       const held = heldBy(open, ofPix, balance.held);
       if (held) {
-        const left = leftOf(pixCents, back.pix ?? '', known) - taken;
+        const left = leftOf(debits.broughtBy(back.pix), back.pix ?? '', known) - (taken.get(back.pix) ?? 0);
         const target = Math.min(held.wantedCents, wantedCents([...after.values()], left));
         const less = held.wantedCents - target;
         const capturedCents = Math.min(held.capturedCents, less, amountCents);

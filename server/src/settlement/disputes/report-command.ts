@@ -1,13 +1,12 @@
 import { eventRow, events } from '../../events/event.ts';
 import { type ChainKey, type Command, put, read } from '../../ledger/till.ts';
-import type { Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { idsOf } from '../../ports/ids.ts';
 import type { DisputeReport } from '../../provider/provider.ts';
 import { type Dispute, type DisputeStep, heldOf, reported, wantedCents } from './dispute.ts';
 import { disputesOfPayment } from './disputes.sql.ts';
-import { adjusted, disputesIn, holdReads, leftOf, pixLeftOf } from './hold-of-pix.ts';
+import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from './hold-of-pix.ts';
 import { viewOfDispute } from './view.ts';
 
 export interface ReportInput {
@@ -52,7 +51,7 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
       const ofPix = [...others.filter(isSame), step.dispute];
       const deleted = balance.deletedAt !== null;
       const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
-      const left = deleted ? 0 : leftOf(pixCentsOf(payment, report.endToEnd), report.endToEnd, returns);
+      const left = deleted ? 0 : leftOf(broughtBy(view, payment, report.endToEnd), report.endToEnd, returns);
       const hold = adjusted(view, { chain, paymentId, ofPix, token }, wantedCents(ofPix, left), now);
       const disputes = [...others, step.dispute]
         .map((one) => (isSame(one) ? { ...one, holdId: hold.holdId } : one))
@@ -71,13 +70,6 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
     },
   };
 }
-
-/**
- * What the merchant got for a Pix, fee included, less what was refunded of it: a Pix that is not the one that made its charge `paid` stands in suspense, where no
- * merchant can take it, and nothing of it is held.
- */
-const pixCentsOf = (payment: Payment, disputed: string): number =>
-  payment.endToEnd === disputed ? pixLeftOf(payment) : 0;
 
 function eventOf(
   { accountId, operationId, paymentId, livemode }: ReportInput,

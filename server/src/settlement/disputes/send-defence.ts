@@ -1,13 +1,15 @@
-import type { DefenceOutcome, Provider } from '../../provider/provider.ts';
+import type { DefenceFile, DefenceInstruction, DefenceOutcome, Provider } from '../../provider/provider.ts';
 import { resultOf } from '../dispatch/send.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { type TrackingDeps, takeAllowedQuery } from '../tracking/follow-up.ts';
 import { afterAttempt, beforeAttempt, type DefenceTurn } from './defence.ts';
 import { beginAttempt, type ClaimedDefence, claimDefence, turnDefence } from './defences.sql.ts';
 import { makeDisputesDue } from './disputes.sql.ts';
+import type { DisputeFile } from './evidence.ts';
+import { findContents, findFiles } from './files.sql.ts';
 
 /** How long a process has a defence. Another one repeats it afterwards, which the provider refuses if it has the first. */
-const leaseMs = 60_000;
+const leaseMs = 120_000;
 const unreadableAgainMs = 10 * 60_000;
 
 /** One defence of the connection in this cell, when one is due. @returns true: there may be another one */
@@ -33,8 +35,8 @@ async function attempt(
   leaseEndsMs: number,
 ): Promise<void> {
   const { sql, clock, breakers } = deps;
-  const text = await textOf(deps, claimed);
-  if (text === null) {
+  const content = await contentOf(deps, claimed);
+  if (content === null) {
     const dueAt = clock.now() + unreadableAgainMs;
     const status = claimed.attempts === 0 ? 'pending' : 'unknown';
     return turn(deps, claimed, { status, dueAt, attempts: claimed.attempts });
@@ -44,7 +46,7 @@ async function attempt(
   try {
     const attempts = await beginAttempt(sql, claimed, clock.now());
     if (attempts === undefined) return;
-    const outcome = await send(deps, provider, claimed, text, leaseEndsMs);
+    const outcome = await send(deps, provider, content, leaseEndsMs);
     const result = resultOf(outcome);
     // A 5xx of this call says more of the defence than of the provider.
     if (result !== 'server') breakers.record(provider.connection, 'query', claimed.accountId, result);
@@ -62,23 +64,50 @@ async function attempt(
 async function send(
   { clock }: TrackingDeps,
   { disputes, capabilities }: Provider,
-  { dispute }: ClaimedDefence,
-  text: string,
+  content: DefenceInstruction,
   leaseEndsMs: number,
 ): Promise<DefenceOutcome> {
-  if (!disputes?.defend || clock.monotonicMs() + capabilities.callTimeoutMs > leaseEndsMs)
+  const timeoutMs = capabilities.defence?.timeoutMs ?? capabilities.callTimeoutMs;
+  if (!disputes?.defend || clock.monotonicMs() + timeoutMs > leaseEndsMs)
     return { outcome: 'notSent', detail: 'too late for its lease' };
-  return disputes.defend({ disputeId: dispute.providerId, text });
+  return disputes.defend(content);
 }
 
-async function textOf(deps: TrackingDeps, claimed: ClaimedDefence): Promise<string | null> {
-  const { accountId, operationId, disputeId, body, dispute } = claimed;
-  if (body === null) return null;
-  const { paymentId, amountCents } = dispute;
-  const need = `defence:${disputeId}` as const;
-  const unreadable = { accountId, paymentId, operationId, amountCents, need };
-  const text = await openOrReport(deps, body, disputeId, unreadable);
-  return text?.toString() ?? null;
+/** Null when a part of it cannot be opened, which opens an incident, or is gone. */
+async function contentOf(deps: TrackingDeps, claimed: ClaimedDefence): Promise<DefenceInstruction | null> {
+  const { disputeId, body, fileIds, dispute } = claimed;
+  const sealedText = body && (await opened(deps, claimed, body, disputeId, `defence:${disputeId}`));
+  const text = sealedText?.toString() ?? null;
+  if (text === null && (body !== null || fileIds.length === 0)) return null;
+  const known = fileIds.length > 0 ? await findFiles(deps.sql, claimed, disputeId) : [];
+  const files = known.filter(({ id }) => fileIds.includes(id));
+  if (files.length !== fileIds.length) return null;
+  return {
+    disputeId: dispute.providerId,
+    text,
+    files: files.map((file) => readable(deps, claimed, file)),
+  };
+}
+
+/** Its contents are read when they go out: one file is in memory at a time. */
+const readable = (deps: TrackingDeps, claimed: ClaimedDefence, file: DisputeFile): DefenceFile => ({
+  id: file.id,
+  name: file.name,
+  type: file.type,
+  read: async () => {
+    const sealed = await findContents(deps.sql, file);
+    return sealed && opened(deps, claimed, sealed, file.id, `evidence:${file.id}`);
+  },
+});
+
+function opened(
+  deps: TrackingDeps,
+  { accountId, operationId, dispute: { paymentId, amountCents } }: ClaimedDefence,
+  sealed: Buffer,
+  context: string,
+  need: `defence:${string}` | `evidence:${string}`,
+): Promise<Buffer | null> {
+  return openOrReport(deps, sealed, context, { accountId, paymentId, operationId, amountCents, need });
 }
 
 /** One that was sent is soon shown by the provider as being defended: its list is read at once. */

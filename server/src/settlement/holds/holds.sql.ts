@@ -25,7 +25,7 @@ const select: Statement = {
 const insert: Statement = {
   name: 'hold_upsert',
   text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at, released_at)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::bigint[], $5::text[], $6::text[], $7::timestamptz[], $8::timestamptz[])
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::bigint[]), unnest($5::text[]), unnest($6::text[]), unnest($7::timestamptz[]), unnest($8::timestamptz[]))
     ON CONFLICT (account_id, id) DO UPDATE SET wanted_cents = excluded.wanted_cents, released_at = excluded.released_at`,
 };
 

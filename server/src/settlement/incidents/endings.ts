@@ -64,6 +64,9 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
  * out, taken again where it is not. What was reported with another amount changes the part by nothing.
  *
+ * A Pix that its payer disputes is held from the `credit` on (`disputes/hold-of-pix.ts`), and what the provider then takes of it is taken from the
+ * operation without asking a person again.
+ *
  * `none` is always allowed: a person has looked, and nothing is posted. Money in suspense then stays there, with a resolved incident
  * that gives the reason; a payment that is unfinished is followed up as before (a charge that the provider calls paid stays open). Since
  * nothing was posted, one of the other actions may follow later; every other action is the last.

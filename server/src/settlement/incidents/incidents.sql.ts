@@ -1,3 +1,4 @@
+import { isRestored } from '../../admission/conditions.sql.ts';
 import type { Readable, Table } from '../../db/table.ts';
 import type { IncidentKind } from '../../payments/state.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
@@ -30,10 +31,8 @@ const insert: Statement = {
   name: 'incident_insert',
   text: `INSERT INTO incident (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, state, opened_at,
       mail_due_at)
-    SELECT account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, 'open', opened_at, opened_at
-    FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::bigint[], $7::text[], $8::boolean[], $9::jsonb[],
-      $10::timestamptz[])
-      AS k (account_id, id, kind, payment_id, operation_id, amount_cents, reference, freezes, detail, opened_at)`,
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::text[]), unnest($4::uuid[]), unnest($5::uuid[]), unnest($6::bigint[]),
+      unnest($7::text[]), unnest($8::boolean[]), unnest($9::jsonb[]), 'open', unnest($10::timestamptz[]), unnest($10::timestamptz[]))`,
 };
 
 export const incidentKey = (accountId: string, reference: string): string => accountId + reference;
@@ -153,13 +152,14 @@ const returnable: Statement = {
       AND (a.return_odd_money = 'all' OR a.return_odd_money = i.kind)
       AND i.opened_at >= a.return_odd_money_since
       AND i.opened_at <= $1::timestamptz - make_interval(mins => a.return_odd_money_after_minutes)
-      AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
     ORDER BY i.opened_at LIMIT $2`,
 };
 
 /** Incidents whose money the rules of their accounts send back now, the oldest first. Not while a restore waits for its reconciliation. */
 export const findReturnable = async (sql: Queries, now: number, most: number): Promise<string[]> =>
-  (await sql.run<{ id: string }>(returnable, [new Date(now).toISOString(), most])).map(({ id }) => id);
+  (await isRestored(sql))
+    ? []
+    : (await sql.run<{ id: string }>(returnable, [new Date(now).toISOString(), most])).map(({ id }) => id);
 
 const freezing: Statement = {
   name: 'incident_freezing',
@@ -193,6 +193,35 @@ export const refundsReportedGone: Readable<{ accountId: string; paymentId: strin
   keyOf: (row) => row.accountId + row.paymentId,
   read: (tx, keys) =>
     tx.run(reportedGone, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
+};
+
+/** The Pix that stood in suspense under a charge and that a person credited to the charge's operation, beside the one that paid it. */
+export interface CreditedPix {
+  accountId: string;
+  paymentId: string;
+  pix: readonly { endToEnd: string; cents: number }[];
+}
+
+const credited: Statement = {
+  name: 'incident_credited',
+  text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", json_agg(json_build_object(
+      'endToEnd', coalesce(r.end_to_end, split_part(i.reference, ':', 3)), 'cents', i.amount_cents)) AS pix
+    FROM incident i JOIN unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id) USING (account_id, payment_id)
+      JOIN payment p ON p.account_id = i.account_id AND p.id = i.payment_id
+      LEFT JOIN refund r ON r.account_id = i.account_id
+        AND r.id = CASE WHEN i.kind = 'return_refused' THEN split_part(i.reference, ':', 2)::uuid END
+    WHERE i.state = 'resolved' AND i.resolution ->> 'action' = 'credit'
+      AND i.kind IN ('amount_mismatch', 'second_payment', 'failed_charge_paid', 'return_refused')
+      AND coalesce(r.end_to_end, split_part(i.reference, ':', 3)) IS DISTINCT FROM p.end_to_end
+    GROUP BY i.account_id, i.payment_id`,
+};
+
+/** Keyed like payments. */
+export const creditedPix: Readable<CreditedPix> = {
+  name: 'incident_credited',
+  keyOf: (row) => row.accountId + row.paymentId,
+  read: (tx, keys) =>
+    tx.run(credited, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
 };
 
 const find: Statement = {

@@ -22,7 +22,7 @@ import { type Adjusted, heldFromNowOn, holdReads } from '../disputes/hold-of-pix
 import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
 import { announce, announceRefund } from '../payment-events.ts';
-import { chargeAfter } from '../tracking/refund-outcome.ts';
+import { chargeAfter, heldLess } from '../tracking/refund-outcome.ts';
 import { type Action, type CaseFacts, type Ending, endingOf } from './endings.ts';
 import {
   freezingIncidents,
@@ -189,7 +189,8 @@ function resolved(
   const isLast = freezing?.ids.every((one) => one === incident.id);
   return {
     answer: after,
-    postings: [...ending.postings, ...(held?.postings ?? [])],
+    // The hold was counted as it stands before money that comes in fills it.
+    postings: [...(held?.postings ?? []), ...ending.postings],
     writes: [
       put(incidentCases, after),
       put(audits, auditOf(ids, input, now)),
@@ -233,26 +234,29 @@ function returningOf(view: View, { incident, returning, token }: ResolutionInput
   return { ...returning, token, ...claimsIn(view, accountId, paymentId) };
 }
 
-/** Only a credit makes a Pix in suspense the merchant's. */
+/** A credit makes a Pix in suspense the merchant's, and a refund that is carried out takes of what is held. */
 function disputeReads({ incident, action }: ResolutionInput): Read[] {
   const { accountId, operationId, paymentId } = incident;
-  if (action !== 'credit' || operationId === null || paymentId === null) return [];
+  if ((action !== 'credit' && action !== 'debit') || operationId === null || paymentId === null) return [];
   return [
     ...holdReads(accountId, operationId, paymentId),
     read(knownReturns, knownReturnsKey(accountId, paymentId)),
   ];
 }
 
-/** What is held of a Pix that pays its charge by this decision and that its payer contests. */
-const heldOf = (
+/** What becomes of the hold of a disputed Pix that this decision credits, or of which it ends a refund. */
+function heldOf(
   view: View,
   { action, token }: ResolutionInput,
-  { payment: before, own, now }: CaseFacts,
-  { payment }: Ending,
-): Adjusted | null =>
-  action === 'credit' && own && payment?.status === 'paid' && before?.status !== 'paid'
-    ? heldFromNowOn(view, { chain: own, payment, token }, now)
-    : null;
+  { own, reference: endToEnd, suspended, now }: CaseFacts,
+  { payment, refund }: Ending,
+): Adjusted | null {
+  if (!own || !payment) return null;
+  if (refund) return heldLess(view, chargeAfter(refund, payment, now), token, now);
+  if (action !== 'credit' || endToEnd === null || !suspended) return null;
+  const { cents } = suspended;
+  return heldFromNowOn(view, { chain: own, paymentId: payment.id, endToEnd, cents, token }, now);
+}
 
 /** The refund, and the intent that sends it: both commit with the decision, before anything goes to the provider. */
 const toPayerWrites = ({ toPayer }: Ending): Write[] =>

@@ -19,7 +19,8 @@ export interface Unreadable {
     | `show:${string}`
     | `delivery:${string}`
     | `webhook:${string}`
-    | `defence:${string}`;
+    | `defence:${string}`
+    | `evidence:${string}`;
 }
 
 export interface UnreadableDeps {

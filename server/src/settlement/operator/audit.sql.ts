@@ -18,7 +18,7 @@ export interface AuditRow {
 const insert: Statement = {
   name: 'audit_insert',
   text: `INSERT INTO audit (account_id, id, at, actor, action, subject, reason, detail)
-    SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::text[], $5::text[], $6::text[], $7::text[], $8::jsonb[])`,
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($4::text[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::jsonb[]))`,
 };
 
 export const audits: Table<AuditRow> = {

@@ -24,7 +24,7 @@ import type { TrackingDeps } from '../tracking/follow-up.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
 import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
-import { setAside } from '../tracking/statement-lines.ts';
+import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../tracking/statement-lines.ts';
 import { audits, installationId } from './audit.sql.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';
@@ -210,6 +210,14 @@ async function compareConnection(
   if (lists) {
     for await (const lines of listed(deps, provider, window, (part) => provider.statement(part)))
       await compareLines(deps, provider, accountId, lines, seen, compare, result);
+  }
+  // Whose these are is not known: a comparison of one account leaves them to the next one of all.
+  if (provider.listReturns && accountId === null) {
+    for await (const returns of listed(deps, provider, window, provider.listReturns))
+      for (const one of await withoutName(deps, returns)) {
+        result.setAside++;
+        await setAside(deps, provider.connection, lineOfUnnamed(one), noPixNamed);
+      }
   }
   if (dayReports) {
     for (const day of closedDays(window, deps.clock.now(), dayReports.utcOffsetMs)) {

@@ -2,9 +2,12 @@ import type { Secrets } from '../../ground/secrets.ts';
 import { isTerminal } from '../../payments/payment.ts';
 import {
   anonymiseDefences,
+  anonymiseFiles,
   anonymisePayments,
   anonymiseRefunds,
+  contentsOfFile,
   pageOfPayments,
+  type SubjectFile,
   type SubjectRow,
 } from '../../payments/subject.sql.ts';
 import { audits } from './audit.sql.ts';
@@ -27,10 +30,17 @@ export interface Subject {
 /** Records of operations are kept for five years at least (Lei 9.613/1998, article 10, paragraph 2). */
 export const leastYears = 5;
 
-export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences'> {
+export interface SubjectPayment extends Omit<SubjectRow, 'pixKey' | 'defences' | 'files'> {
   pixKey: string | null;
   /** What the merchant answered to disputes of it; null: it cannot be opened. */
   defences: { id: string; text: string | null }[];
+  /** What it gave for the defence of them. */
+  files: SubjectFile[];
+}
+
+/** `contents`: base64; null: they are not kept any more, or cannot be opened. */
+export interface ExportedPayment extends Omit<SubjectPayment, 'files'> {
+  files: (SubjectFile & { contents: string | null })[];
 }
 
 export type SubjectOperator = Operator & { secrets: Secrets };
@@ -40,13 +50,31 @@ const lowestId = '00000000-0000-0000-0000-000000000000';
 const yearMs = 365.25 * 86_400_000;
 
 /** Everything that the payments of the account say about the person. The look is audited, without what was looked for. */
-export async function exportSubject(operator: SubjectOperator, subject: Subject): Promise<SubjectPayment[]> {
-  const found: SubjectPayment[] = [];
-  for await (const page of matching(operator, subject)) found.push(...page);
+export async function exportSubject(operator: SubjectOperator, subject: Subject): Promise<ExportedPayment[]> {
+  const found: ExportedPayment[] = [];
+  for await (const page of matching(operator, subject)) {
+    for (const payment of page)
+      found.push({ ...payment, files: await withContents(operator, subject, payment.files) });
+  }
   await operator.sql.tx((tx) =>
     Promise.all(audited(tx, operator, subject, 'subject.export', null, { payments: found.length })),
   );
   return found;
+}
+
+/** One after the other: each is up to 10 MB. */
+async function withContents(
+  { sql, secrets }: SubjectOperator,
+  { accountId }: Subject,
+  files: readonly SubjectFile[],
+): Promise<ExportedPayment['files']> {
+  const read: ExportedPayment['files'] = [];
+  for (const file of files) {
+    const [row] = await sql.run<{ body: Buffer | null }>(contentsOfFile, [accountId, file.id]);
+    const contents = row?.body ? opened(secrets, row.body, file.id) : null;
+    read.push({ ...file, contents: contents?.toString('base64') ?? null });
+  }
+  return read;
 }
 
 export interface Anonymised {
@@ -61,7 +89,7 @@ export interface Anonymised {
 }
 
 /**
- * Puts a token in place of the name and of the key, and removes description, metadata and the texts of refunds and defences, in every ended payment whose last
+ * Puts a token in place of the name and of the key, and removes description, metadata, the texts of refunds and defences and the files of these, in every ended payment whose last
  * change is older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
@@ -96,6 +124,8 @@ export async function anonymiseSubject(
           new Date(before).toISOString(),
         ]),
         tx.run(anonymiseRefunds, [subject.accountId, due.map(({ id }) => id)]),
+        // Before the defences: whether one is still to be sent is read from them.
+        tx.run(anonymiseFiles, [subject.accountId, due.map(({ id }) => id)]),
         tx.run(anonymiseDefences, [subject.accountId, due.map(({ id }) => id)]),
         ...audited(tx, operator, subject, 'subject.anonymise', reason, { payments: due.map(({ id }) => id) }),
       ]);
@@ -137,10 +167,10 @@ async function* matching(
     const rows = await sql.run<SubjectRow>(pageOfPayments, [subject.accountId, after, pageRows]);
     const read = rows.map((row) => ({
       ...row,
-      pixKey: row.pixKey && opened(secrets, row.pixKey, row.id),
+      pixKey: row.pixKey && textOf(secrets, row.pixKey, row.id),
       defences: row.defences.map(({ id, body }) => ({
         id,
-        text: opened(secrets, Buffer.from(body, 'hex'), id),
+        text: textOf(secrets, Buffer.from(body, 'hex'), id),
       })),
     }));
     yield read.filter(
@@ -155,13 +185,16 @@ async function* matching(
 }
 
 /** A value that cannot be opened is nobody's here; `vintem secret status` counts them. */
-function opened(secrets: Secrets, sealed: Buffer, id: string): string | null {
+function opened(secrets: Secrets, sealed: Buffer, id: string): Buffer | null {
   try {
-    return secrets.open(sealed, id).toString();
+    return secrets.open(sealed, id);
   } catch {
     return null;
   }
 }
+
+const textOf = (secrets: Secrets, sealed: Buffer, id: string): string | null =>
+  opened(secrets, sealed, id)?.toString() ?? null;
 
 const comparable = (name: string): string =>
   name.normalize('NFC').trim().replaceAll(/\s+/g, ' ').toLowerCase();

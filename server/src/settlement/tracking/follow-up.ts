@@ -462,7 +462,17 @@ export class NoQueryLeft extends Error {
 }
 
 /** A delivery waits this long for queries of the shared limit, then it is left for later. */
-const confirmWaitMs = 10_000;
+export const queryWaitMs = 10_000;
+
+/** A query of the shared limit, as soon as it allows one. @throws NoQueryLeft by `untilMs`, monotonic */
+export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs: number): Promise<Slot> {
+  for (;;) {
+    const slot = await takeAllowedQuery(deps, provider);
+    if (slot) return slot;
+    if (deps.clock.monotonicMs() >= untilMs || deps.draining.aborted) throw new NoQueryLeft();
+    await deps.clock.sleep(200, deps.draining);
+  }
+}
 
 /**
  * What a delivery does that is not believed by itself: its payments are queried, as soon as the limit allows. One that is
@@ -486,14 +496,9 @@ export async function confirm(
     await makeDue(deps.sql, followed, deps.clock.now());
     deps.wake();
   }
-  const untilMs = deps.clock.monotonicMs() + confirmWaitMs;
+  const untilMs = deps.clock.monotonicMs() + queryWaitMs;
   for (const owner of owners.filter((one) => !one.followed)) {
-    let slot = await takeAllowedQuery(deps, provider);
-    while (!slot && deps.clock.monotonicMs() < untilMs && !deps.draining.aborted) {
-      await deps.clock.sleep(200, deps.draining);
-      slot = await takeAllowedQuery(deps, provider);
-    }
-    if (!slot) throw new NoQueryLeft();
+    const slot = await nextQuery(deps, provider, untilMs);
     try {
       const startedAt = deps.clock.now();
       const outcome = await ask(deps, provider, asked(owner));

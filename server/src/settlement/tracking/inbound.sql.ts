@@ -16,7 +16,7 @@ export interface StoredDelivery {
 const insert: Statement = {
   name: 'inbound_insert',
   text: `INSERT INTO inbound (id, connection, received_at, body, authentic, tries, next_at)
-    SELECT * FROM unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::bytea[], $5::boolean[], $6::integer[], $7::timestamptz[])`,
+    VALUES (unnest($1::uuid[]), unnest($2::text[]), unnest($3::timestamptz[]), unnest($4::bytea[]), unnest($5::boolean[]), unnest($6::integer[]), unnest($7::timestamptz[]))`,
 };
 
 export const insertDeliveries = (sql: Queries, rows: readonly StoredDelivery[]): Promise<unknown> =>
@@ -45,6 +45,15 @@ const postpone: Statement = {
 
 export const postponeDelivery = (sql: Queries, id: string, nextAt: number): Promise<unknown> =>
   sql.run(postpone, [id, new Date(nextAt).toISOString()]);
+
+const leave: Statement = {
+  name: 'inbound_leave',
+  text: `UPDATE inbound SET next_at = $2 WHERE id = $1 AND applied_at IS NULL`,
+};
+
+/** It waits longer, and this was no try. */
+export const leaveDelivery = (sql: Queries, id: string, nextAt: number): Promise<unknown> =>
+  sql.run(leave, [id, new Date(nextAt).toISOString()]);
 
 const left: Statement = {
   name: 'inbound_left',

@@ -19,12 +19,13 @@ import { installationId } from '../operator/audit.sql.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { applyRefund } from './apply-refund.ts';
 import type { TrackingDeps } from './follow-up.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
+import { confirm, NoQueryLeft, nextQuery, queryWaitMs } from './follow-up.ts';
 import { byCell, findOwnersInCells, type OwnersOfCell } from './in-cells.ts';
 import {
   findLeft,
   findWebhookTokens,
   insertDeliveries,
+  leaveDelivery,
   markApplied,
   postponeDelivery,
   type StoredDelivery,
@@ -61,6 +62,9 @@ const markEveryMs = 100;
 
 /** How long a delivery that could not be applied waits, by the tries that failed: one that never can holds up no other. */
 const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** Math.min(tries, 10));
+
+/** Without a query of the shared limit nothing was tried: its turn comes again soon, however often that was so. */
+const busyMs = 5_000;
 
 /** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
 const appliesMost = 1_000;
@@ -126,10 +130,15 @@ export function createInbound(deps: TrackingDeps): Inbound {
       const body = await openOrReport(deps, row.body, id, { ...unreadable, need: `delivery:${id}` });
       if (body === null) throw new Error('it cannot be opened');
       const news = provider.readWebhook(body, receivedAt);
-      if (news) await applyNews(deps, id, connection, news);
+      // They come one after the other: one that waits would hold up the others.
+      if (news) await applyNews(deps, id, connection, news, deps.clock.monotonicMs());
       await markApplied(deps.sql, [id], deps.clock.now());
       return true;
     } catch (error) {
+      if (error instanceof NoQueryLeft) {
+        await leaveDelivery(deps.sql, id, deps.clock.now() + busyMs);
+        return false;
+      }
       deps.log.error({ err: error, delivery: id, tries }, 'a delivery that was left cannot be applied');
       await postponeDelivery(deps.sql, id, deps.clock.now() + retryAfterMs(tries));
       return false;
@@ -137,7 +146,8 @@ export function createInbound(deps: TrackingDeps): Inbound {
   }
 
   function apply(id: string, connection: string, news: WebhookNews): void {
-    const work = applyNews(deps, id, connection, news).then(
+    const untilMs = deps.clock.monotonicMs() + queryWaitMs;
+    const work = applyNews(deps, id, connection, news, untilMs).then(
       () => mark(id),
       (error: unknown) => deps.log.error({ err: error, delivery: id }, 'a delivery was not applied'),
     );
@@ -225,11 +235,13 @@ const isGood = ({ current, previous }: WebhookTokens, given: string): boolean =>
 
 const ownersWithCell = ({ deps, owners }: OwnersOfCell) => owners.map((owner) => ({ cell: deps, owner }));
 
+/** @param untilMs monotonic: how long it waits for queries of the shared limit */
 async function applyNews(
   deps: TrackingDeps,
   deliveryId: string,
   connection: string,
   news: WebhookNews,
+  untilMs: number,
 ): Promise<void> {
   const told = new Map<string, WebhookNews>();
   const foreign: WebhookNews = { received: [], payouts: [] };
@@ -245,7 +257,7 @@ async function applyNews(
   };
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
-  const { named, lines } = await withReturned(deps, provider, news);
+  const { named, lines } = await withReturned(deps, provider, news, untilMs);
   for (const pix of named.received) of(pix.txid).received.push(pix);
   for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
 
@@ -289,12 +301,12 @@ async function withReturned(
   deps: TrackingDeps,
   provider: Provider,
   { received, payouts, returned = [] }: WebhookNews,
+  untilMs: number,
 ): Promise<{ named: WebhookNews; lines: StatementLine[] }> {
   const named: WebhookNews = { received: [...received], payouts: [...payouts] };
   const lines: StatementLine[] = [];
   for (const one of returned) {
-    const slot = await takeAllowedQuery(deps, provider);
-    if (!slot) throw new NoQueryLeft();
+    const slot = await nextQuery(deps, provider, untilMs);
     const line = await addReturned(provider, one, named).finally(() => slot.free());
     if (line) lines.push(line);
   }

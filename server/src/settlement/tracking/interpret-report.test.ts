@@ -67,6 +67,7 @@ const facts: Facts = {
   incidentOpen: false,
   posted: () => false,
   knowsReturn: () => false,
+  isCreditedAndDisputed: () => false,
   isPixKey: () => true,
 };
 

@@ -24,7 +24,8 @@ import { type Ids, idsOf } from '../../ports/ids.ts';
 import type { Capabilities } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
-import { holdReads, pixLeftOf, seized } from '../disputes/hold-of-pix.ts';
+import { isHolding } from '../disputes/dispute.ts';
+import { broughtBy, disputesIn, holdReads, seized } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
 import { unreadableReference } from '../incidents/unreadable.ts';
 import { announce } from '../payment-events.ts';
@@ -185,7 +186,7 @@ function decisionOf(
   const debits = {
     chain: operation,
     paymentId,
-    pixCents: pixLeftOf(last),
+    broughtBy: (pix: string | null) => broughtBy(view, last, pix ?? last.endToEnd ?? ''),
     postings,
     reported: reading.returns,
     known: returns,
@@ -230,6 +231,9 @@ function consequencesOf(
     incidentOpen:
       scope.incidents !== null && view.get(openIncidents, paymentKey(accountId, paymentId)) !== undefined,
     posted: (event, reference) => view.posted({ accountId, subject: paymentId, event, reference }),
+    isCreditedAndDisputed: (endToEnd) =>
+      broughtBy(view, payment, endToEnd) > 0 &&
+      disputesIn(view, accountId, paymentId).some((one) => one.endToEnd === endToEnd && isHolding(one)),
     knowsReturn: (reference) => returns.some((one) => one.reference === reference),
     isPixKey: (reported) => {
       if (payment.pixKey === null) return false;

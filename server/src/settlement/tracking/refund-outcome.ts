@@ -24,7 +24,7 @@ import type {
 } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
-import { type Adjusted, holdReads, leftOf, pixLeftOf, shrunk } from '../disputes/hold-of-pix.ts';
+import { type Adjusted, broughtBy, holdReads, leftOf, shrunk } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents } from '../incidents/incidents.sql.ts';
 import { announceRefund } from '../payment-events.ts';
 
@@ -213,8 +213,7 @@ function decisionOf(
   const chain = { accountId, chainId: chainOfRefund(refund) };
   const isDeleted = view.balance(operation)?.deletedAt !== null;
   const writes: Write[] = after === refund ? [] : [put(refunds, after)];
-  const freed =
-    step && !isDeleted ? heldLess(view, observed, chargeAfter(step, charge, now), token, now) : null;
+  const freed = step && !isDeleted ? heldLess(view, chargeAfter(step, charge, now), token, now) : null;
   const ended = step?.posting
     ? [{ ...step.posting, chain, subject: refundId, reference: '', connection }]
     : [];
@@ -244,18 +243,12 @@ function decisionOf(
 }
 
 /** What was refunded cannot be taken again: the hold of a disputed Pix wants no more than what is left. */
-function heldLess(
-  view: View,
-  { accountId, paymentId, operationId }: ObservedRefund,
-  charge: Payment,
-  token: string,
-  now: number,
-): Adjusted | null {
-  const { endToEnd } = charge;
+export function heldLess(view: View, charge: Payment, token: string, now: number): Adjusted | null {
+  const { accountId, id: paymentId, operationId, endToEnd } = charge;
   if (endToEnd === null) return null;
   const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
   const chain = { accountId, chainId: operationId };
-  const left = leftOf(pixLeftOf(charge), endToEnd, returns);
+  const left = leftOf(broughtBy(view, charge, endToEnd), endToEnd, returns);
   return shrunk(view, { chain, paymentId, endToEnd, token }, left, now);
 }
 

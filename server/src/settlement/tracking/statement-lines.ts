@@ -1,14 +1,15 @@
 import { paymentIdOf } from '../../payments/payment.ts';
 import type { PaymentOwner } from '../../payments/payments.sql.ts';
-import type { Provider } from '../../provider/provider.ts';
+import type { Provider, UnnamedReturn } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
+import { everyCell } from './cells-of.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { findOwnersInCells } from './in-cells.ts';
-import { findUnknown } from './statement.sql.ts';
+import { findUnknown, findUnnamed } from './statement.sql.ts';
 import {
   claimLines,
   findOpenLines,
@@ -26,6 +27,8 @@ import {
  * Rejected: to read on only when every line has been answered. One payment that the provider answers wrongly would then keep the
  * late money of all merchants of the connection from being found. Rejected as well: to drop such a line after a time; a person decides
  * that (`vintem statement dismiss`).
+ *
+ * A return that is listed without its Pix cannot be looked up: the line ends when the books have its `rtrId`, by its delivery.
  */
 const claimMs = 5 * 60_000;
 const linesMost = 10;
@@ -44,6 +47,32 @@ export async function setAside(
   deps.log.error({ connection, kind: line.kind, problem }, 'a line of the statement is set aside');
   await setLinesAside(deps.sql, connection, [line], { now, nextAt: now + retryAfterMs(0), problem });
 }
+
+/** Of returns whose list names no Pix, those that no books have: not of any account in any cell, and not as a refund. */
+export async function withoutName<Return extends { rtrId: string }>(
+  deps: TrackingDeps,
+  returns: readonly Return[],
+): Promise<Return[]> {
+  let left = [...returns];
+  for (const { sql } of everyCell(deps)) {
+    if (left.length === 0) break;
+    const lacking = new Set(
+      await findUnnamed(
+        sql,
+        left.map(({ rtrId }) => rtrId),
+      ),
+    );
+    left = left.filter(({ rtrId }) => lacking.has(rtrId));
+  }
+  return left;
+}
+
+export const lineOfUnnamed = ({ rtrId, amountCents, at }: UnnamedReturn): LineToAnswer => ({
+  ...{ kind: 'reported', id: rtrId, rtrId, amountCents, at },
+  ...{ endToEnd: null, providerId: null },
+});
+
+export const noPixNamed = 'the provider names no Pix: have it send the delivery of this return again';
 
 /** Looks up lines that are due. @returns true when there may be more at once */
 export async function stepStatementLines(deps: TrackingDeps, provider: Provider): Promise<boolean> {
@@ -84,7 +113,10 @@ const fail = (
 async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAnswer): Promise<string | null> {
   let { providerId } = line;
   if (line.kind === 'reported') {
-    if (line.endToEnd === null) return 'there is no end-to-end id to query';
+    if (line.endToEnd === null) {
+      if (line.rtrId === null) return 'there is no end-to-end id to query';
+      return (await withoutName(deps, [{ rtrId: line.rtrId }])).length > 0 ? noPixNamed : null;
+    }
     const slot = await takeAllowedQuery(deps, provider);
     if (!slot) throw new NoQueryLeft();
     const found = await provider.findPix(line.endToEnd).finally(() => slot.free());

@@ -192,3 +192,14 @@ const referenceOf = ({
   endToEnd,
 }: Pick<StatementLine, 'kind' | 'id' | 'rtrId' | 'endToEnd'>) =>
   kind === 'returned' || kind === 'debited' ? (rtrId ?? `${endToEnd}/${id}`) : endToEnd;
+
+const unnamed: Statement = {
+  name: 'statement_unnamed',
+  text: `SELECT k.rtr_id AS "rtrId" FROM unnest($1::text[]) AS k (rtr_id)
+    WHERE NOT EXISTS (SELECT FROM known_return r WHERE r.rtr_id = k.rtr_id)
+      AND NOT EXISTS (SELECT FROM refund f WHERE f.rtr_id = k.rtr_id)`,
+};
+
+/** Of returns by `rtrId`, which is unique, those that the books of a cell have under no account. */
+export const findUnnamed = async (sql: Queries, rtrIds: readonly string[]): Promise<string[]> =>
+  (await sql.run<{ rtrId: string }>(unnamed, [rtrIds])).map(({ rtrId }) => rtrId);

@@ -1,13 +1,20 @@
 import { paymentIdOf } from '../../payments/payment.ts';
 import { findOwners } from '../../payments/payments.sql.ts';
-import type { Provider, StatementLine } from '../../provider/provider.ts';
+import type {
+  ListOutcome,
+  ListWindow,
+  Provider,
+  StatementLine,
+  UnnamedReturn,
+} from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resultOf } from '../dispatch/send.ts';
 import type { TrackingDeps } from './follow-up.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { byCell } from './in-cells.ts';
 import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
-import { setAside } from './statement-lines.ts';
+import { setLinesAside } from './statement-lines.sql.ts';
+import { lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
 
 /**
  * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that
@@ -19,7 +26,8 @@ import { setAside } from './statement-lines.ts';
  * one. Lines that name no payment of ours are left to `reconcile`: the company moves money of its own over the same account.
  *
  * A line proves nothing by itself: the payment it names is queried, by its id. One that has no answer is set aside with retries of
- * its own, and the reading continues.
+ * its own, and the reading continues. So is a return that a provider lists without its Pix, unless the books have it: nothing can be posted
+ * for it until its delivery comes, and a person has to have that sent again.
  */
 const everyMs = 10 * 60_000;
 /** After a provider that did not answer, or when no query was left. */
@@ -79,10 +87,44 @@ async function readOn(
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
+    const returns = await returnsOf(deps, provider, { fromMs: readTo, toMs, wholeOnly: divisible });
+    if (returns === null) return { readTo, restMs: soonMs };
+    if (!returns.complete && divisible) {
+      widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / returns.parts));
+      continue;
+    }
     if (!(await answerLines(deps, provider, outcome.reports))) return { readTo, restMs: soonMs };
+    await waitForDeliveries(deps, provider, returns.reports);
     readTo = toMs;
   }
   return { readTo, restMs: 0 };
+}
+
+type Listed<Report> = Extract<ListOutcome<Report>, { outcome: 'listed' }>;
+
+/** Null: the provider did not answer, or no query of the shared limit was left. */
+async function returnsOf(
+  deps: TrackingDeps,
+  provider: Provider,
+  window: ListWindow,
+): Promise<Listed<UnnamedReturn> | null> {
+  if (!provider.listReturns) return { outcome: 'listed', reports: [], complete: true };
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) return null;
+  const outcome = await provider.listReturns(window).finally(() => slot.free());
+  deps.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
+  return outcome.outcome === 'listed' ? outcome : null;
+}
+
+/** A delivery may still be under way: a person hears of a line only when the books lack it at its first look-up. */
+async function waitForDeliveries(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  returns: readonly UnnamedReturn[],
+): Promise<void> {
+  const now = deps.clock.now();
+  const lines = (await withoutName(deps, returns)).map(lineOfUnnamed);
+  await setLinesAside(deps.sql, connection, lines, { now, nextAt: now + settlingMs, problem: null });
 }
 
 /** A line that names a payment's id of ours. */

@@ -43,7 +43,7 @@ const select: Statement = {
 const insert: Statement = {
   name: 'unknown_told_insert',
   text: `INSERT INTO unknown_told (account_id, payment_id, told_at, mail_due_at)
-    SELECT *, told_at FROM unnest($1::uuid[], $2::uuid[], $3::timestamptz[]) AS k (account_id, payment_id, told_at)`,
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::timestamptz[]), unnest($3::timestamptz[]))`,
 };
 
 const unknownTold: Table<Told> = {

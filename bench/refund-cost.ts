@@ -1,0 +1,149 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import pg from 'pg';
+import { startEmbedded } from '../server/src/db/embedded.ts';
+import { readConfig } from '../server/src/ground/config.ts';
+import { createLog } from '../server/src/ground/log.ts';
+import { driveLoad } from './drive.ts';
+import type { Plan } from './load.ts';
+import { postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { median } from './report.ts';
+import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts';
+
+/**
+ * What a refund costs of a transfer: the CPU time of `refunds 64` (service and PostgreSQL) against that of `hot 64`, in one process and on one
+ * database, in pairs whose order alternates. CPU time and not seconds, so that other work on the machine counts for little.
+ *
+ *   node bench/refund-cost.ts [--pairs 9] [--seconds 5] [--statements]
+ *
+ * `--statements` adds PostgreSQL's execution time of each statement for one refund and one transfer (`pg_stat_statements`, which has a cost of its
+ * own: such a run gives no ratio to quote). Takes some two minutes. Exit code 1 when the median is above the limit.
+ */
+const { values } = parseArgs({
+  options: {
+    pairs: { type: 'string', default: '9' },
+    seconds: { type: 'string', default: '5' },
+    statements: { type: 'boolean', default: false },
+  },
+});
+const pairs = Number(values.pairs);
+const measuredMs = 1000 * Number(values.seconds);
+/** Until the code is compiled that is run most. */
+const warmupMs = 8_000;
+/** Until all callers of a turn wait for answers. */
+const rampMs = 500;
+const limit = 1.1;
+const kinds = ['transfers', 'refunds'] as const;
+type Kind = (typeof kinds)[number];
+
+interface Turn {
+  service: number;
+  postgres: number;
+}
+
+const allOf = ({ service, postgres }: Turn): number => service + postgres;
+const dataDir = mkdtempSync(join(tmpdir(), 'vintem-refund-cost-'));
+// As root the server of the database runs as another user, who has to pass through.
+chmodSync(dataDir, 0o711);
+
+async function startDatabase() {
+  const open = () => startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
+  const server = await open();
+  if (!values.statements) return server;
+  await ask(server.url, "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
+  await server.stop();
+  const again = await open();
+  await ask(again.url, 'CREATE EXTENSION pg_stat_statements');
+  return again;
+}
+
+async function ask<Row>(url: string, text: string): Promise<Row[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query(text)).rows as Row[];
+  } finally {
+    await client.end();
+  }
+}
+
+/** Microseconds of each statement in one operation, the most expensive first. */
+async function statementsOf(url: string, count: number): Promise<string> {
+  const rows = await ask<{ query: string; calls: number; us: number }>(
+    url,
+    `SELECT left(regexp_replace(query, '\\s+', ' ', 'g'), 110) AS query, calls::float / ${count} AS calls,
+      total_exec_time * 1000 / ${count} AS us FROM pg_stat_statements ORDER BY total_exec_time DESC LIMIT 14`,
+  );
+  return rows
+    .map(({ query, calls, us }) => `${us.toFixed(1).padStart(7)} µs ${calls.toFixed(3)} calls  ${query}`)
+    .join('\n');
+}
+
+async function measure(): Promise<boolean> {
+  const server = await startDatabase();
+  const port = await freePort();
+  const settings = {
+    HOST: '127.0.0.1',
+    DATA_DIR: dataDir,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'warn',
+    TRANSFER_WAIT_MS: '0',
+    PORT: `${port}`,
+  };
+  const world = await openWorld(readConfig(settings), server.url);
+  const merchant = await createMerchant(world, 'Hot', 1, 1_000_000_000_000);
+  const charged = await createCharged(world, 'Charged', 5_000, 1_000);
+  const load = await startPart<{ url: string }>('./load.ts');
+  const api = await startProgram(['api'], settings, 'vintem api ready');
+  const postgres = postmasterIn(dataDir);
+  const calls: Record<Kind, Plan['calls']> = {
+    transfers: { kind: 'transfers', targets: targetsOf([merchant]), amountCents: 1_000 },
+    refunds: { kind: 'refunds', targets: charged.targets },
+  };
+  const turn = async (kind: Kind, forMs: number): Promise<Turn> => {
+    const origin = `http://127.0.0.1:${port}`;
+    const sent = { origin, calls: calls[kind], callers: 64, connections: 64, answeredFile: null };
+    if (values.statements) await ask(server.url, 'SELECT pg_stat_statements_reset()');
+    const plan = { ...sent, warmupMs: rampMs, measuredMs: forMs };
+    const { cost, count } = await driveLoad(load, plan, { service: api.pid, postgres, simulator: null });
+    if (values.statements)
+      console.log(`${kind}\n${await statementsOf(server.url, count * (1 + rampMs / forMs))}`);
+    const { service = Number.NaN, postgres: database = Number.NaN } = cost?.microsecondsEach ?? {};
+    return { service, postgres: database };
+  };
+  for (const kind of kinds) await turn(kind, warmupMs);
+  const ratios: number[] = [];
+  const parts: Record<Kind, Turn[]> = { transfers: [], refunds: [] };
+  for (let pair = 0; pair < pairs; pair++) {
+    for (const kind of pair % 2 === 0 ? kinds : kinds.toReversed())
+      parts[kind].push(await turn(kind, measuredMs));
+    const [transfer, refund] = [parts.transfers.at(-1), parts.refunds.at(-1)] as [Turn, Turn];
+    ratios.push(allOf(refund) / allOf(transfer));
+    console.log(
+      `pair ${pair + 1}: a transfer ${textOf(transfer)}, a refund ${textOf(refund)}: ${ratios.at(-1)?.toFixed(3)}`,
+    );
+  }
+  await api.stop();
+  await world.close();
+  await server.stop();
+  const middle = (kind: Kind, part: keyof Turn): string =>
+    median(parts[kind].map((one) => one[part])).toFixed(0);
+  for (const kind of kinds)
+    console.log(`${kind}: service ${middle(kind, 'service')} µs, PostgreSQL ${middle(kind, 'postgres')} µs`);
+  console.log(
+    `a refund is ${median(ratios).toFixed(3)} of a transfer (limit ${limit}); pairs ${ratios.map((one) => one.toFixed(2)).join(', ')}`,
+  );
+  return median(ratios) <= limit;
+}
+
+const textOf = ({ service, postgres }: Turn): string => `${service.toFixed(0)} + ${postgres.toFixed(0)} µs`;
+
+try {
+  process.exitCode = (await measure()) ? 0 : 1;
+} finally {
+  await stopAll();
+  rmSync(dataDir, { recursive: true, force: true });
+}

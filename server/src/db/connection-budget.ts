@@ -1,0 +1,196 @@
+import { systemClock } from '../ports/clock.ts';
+
+/**
+ * How many connections the pools of one process may have together. Each cell has a pool of its own, opened at its first use; without a bound
+ * a process would hold as many connections as there are cells times what one of them may have.
+ *
+ * A call takes a place before it takes a connection, and gives it back with it. So no more connections are in use than there are places, and
+ * where all of them are open, one that rests in another pool is closed for the one that is missing. A waiting call never holds a place: what
+ * works with a connection waits for no second one, which a test shows with a budget of one.
+ *
+ * When all places are taken, the next one goes to the pool that has the fewest, and there to the call that waited longest. Rejected: the
+ * longest wait over all pools, by which a crowd of reads in one cell would keep the till of every other one waiting.
+ */
+export interface ConnectionBudget {
+  join(pool: SharingPool): Places;
+  load(): BudgetLoad;
+}
+
+export interface BudgetLoad {
+  open: number;
+  idle: number;
+  /** Calls that wait for a place. */
+  waiting: number;
+  /** How many may be open. */
+  most: number;
+}
+
+/** What is read of a pool. The numbers change at once with a call to it, before it is answered. */
+export interface SharingPool {
+  /** How many connections it may have by itself. */
+  size: number;
+  /** Those that are being opened included, and those that are being closed not. */
+  open(): number;
+  /** Those that rest, and that no call was promised. */
+  idle(): number;
+  /** Closes one that rests. */
+  closeIdle(): Promise<void>;
+}
+
+export interface Places {
+  /**
+   * Takes a place, then a connection. The place is kept until `give`, unless this fails.
+   * @param giveBack what comes when its caller waits no more
+   * @throws Error when not both are to be had in time; what `connect` fails with
+   */
+  take<Connection>(
+    connect: () => Promise<Connection>,
+    giveBack: (connection: Connection) => void,
+  ): Promise<Connection>;
+  give(): void;
+  /** The pool is closed. */
+  leave(): void;
+}
+
+interface Member {
+  pool: SharingPool;
+  taken: number;
+  /** Counts up with every use: the pool with the lowest number rested longest. */
+  usedAt: number;
+}
+
+interface Waiting {
+  member: Member;
+  granted(): void;
+}
+
+/**
+ * @param mostOf of a number of pools
+ * @param waitMs how long a call that waits for a place does so, the time for its connection included
+ */
+export function connectionBudget(mostOf: (pools: number) => number, waitMs: number): ConnectionBudget {
+  const members = new Set<Member>();
+  let waiting: Waiting[] = [];
+  let taken = 0;
+  let uses = 0;
+  /** Connections that are opened once another one is closed. */
+  let owed = 0;
+
+  const most = (): number => mostOf(members.size);
+  const sum = (of: (member: Member) => number): number =>
+    [...members].reduce((total, member) => total + of(member), 0);
+  const open = (): number => sum(({ pool }) => pool.open());
+  const mayTake = (member: Member): boolean => taken < most() && member.taken < member.pool.size;
+
+  function next(): Waiting | undefined {
+    let best: Waiting | undefined;
+    for (const one of waiting)
+      if (mayTake(one.member) && (!best || one.member.taken < best.member.taken)) best = one;
+    return best;
+  }
+
+  function count(member: Member, places: 1 | -1): void {
+    member.taken += places;
+    taken += places;
+  }
+
+  function grantNext(): void {
+    for (let one = next(); one; one = next()) {
+      const granted = one;
+      waiting = waiting.filter((other) => other !== granted);
+      count(granted.member, 1);
+      granted.granted();
+    }
+  }
+
+  async function waitForPlace(member: Member): Promise<void> {
+    const cut = new AbortController();
+    const { promise: place, resolve: granted } = Promise.withResolvers<void>();
+    const one = { member, granted };
+    waiting.push(one);
+    await Promise.race([place, systemClock.sleep(waitMs, cut.signal)]);
+    cut.abort();
+    // It may have been granted in the moment in which the time was over.
+    if (!waiting.includes(one)) return;
+    waiting = waiting.filter((other) => other !== one);
+    throw new Error('every connection of the process is in use');
+  }
+
+  function restedLongest(): SharingPool | undefined {
+    let longest: Member | undefined;
+    for (const member of members)
+      if (member.pool.idle() > 0 && (!longest || member.usedAt < longest.usedAt)) longest = member;
+    return longest?.pool;
+  }
+
+  async function connectWithin<Connection>(
+    { pool }: Member,
+    connect: () => Promise<Connection>,
+  ): Promise<Connection> {
+    if (pool.idle() > 0 || open() + owed < most()) return connect();
+    owed++;
+    try {
+      await restedLongest()?.closeIdle();
+    } catch {
+      // It was lost, and is closed by that.
+    }
+    owed--;
+    return connect();
+  }
+
+  /** `undefined` when the time is over; a call that waited for its place does not wait as long again. */
+  async function inTime<Connection>(
+    connecting: Promise<Connection>,
+    leftMs: number,
+  ): Promise<{ connection: Connection } | undefined> {
+    const cut = new AbortController();
+    const late = systemClock.sleep(leftMs, cut.signal).then(() => undefined);
+    try {
+      return await Promise.race([connecting.then((connection) => ({ connection })), late]);
+    } finally {
+      cut.abort();
+    }
+  }
+
+  return {
+    join(pool) {
+      const member: Member = { pool, taken: 0, usedAt: 0 };
+      members.add(member);
+      const give = (): void => {
+        count(member, -1);
+        grantNext();
+      };
+      return {
+        take: async (connect, giveBack) => {
+          const beganMs = systemClock.monotonicMs();
+          const waits = !mayTake(member);
+          if (waits) await waitForPlace(member);
+          else count(member, 1);
+          member.usedAt = ++uses;
+          const connecting = connectWithin(member, connect);
+          try {
+            if (!waits) return await connecting;
+            const leftMs = beganMs + waitMs - systemClock.monotonicMs();
+            const found = await inTime(connecting, Math.max(0, leftMs));
+            if (found) return found.connection;
+          } catch (error) {
+            give();
+            throw error;
+          }
+          connecting.then(giveBack, () => {}).finally(give);
+          throw new Error('no connection came in time');
+        },
+        give,
+        leave: () => {
+          members.delete(member);
+        },
+      };
+    },
+    load: () => ({
+      open: open(),
+      idle: sum(({ pool }) => pool.idle()),
+      waiting: waiting.length,
+      most: most(),
+    }),
+  };
+}

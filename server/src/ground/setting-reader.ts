@@ -1,0 +1,115 @@
+import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
+
+/** Reads settings one by one from an environment, and gathers what is wrong with them, so that all of it is said at once. */
+export interface SettingReader {
+  /** One line for each fault, which names its setting. */
+  readonly faults: readonly string[];
+  fault(name: string, problem: string): undefined;
+  /** The value, or the content of the file that `NAME_FILE` names. An empty value counts as unset. */
+  bytes(name: string): Buffer | null;
+  /** The same without one line end at its end. */
+  text(name: string): string | null;
+  /**
+   * @param wanted what a fault says that the value must be
+   * @param read answers undefined for what it cannot take
+   */
+  setting<Value, Default>(
+    name: string,
+    otherwise: Default,
+    wanted: string,
+    read: (value: string) => Value | undefined,
+  ): Value | Default;
+  /** Whether a setting of this name, or its file, was read. */
+  knows(name: string): boolean;
+}
+
+export function settingReader(env: NodeJS.ProcessEnv): SettingReader {
+  const faults: string[] = [];
+  const names = new Set<string>();
+  const reader: SettingReader = {
+    faults,
+    fault(name, problem) {
+      faults.push(`${name}: ${problem}`);
+    },
+    bytes(name) {
+      names.add(name).add(`${name}_FILE`);
+      const value = env[name] || null;
+      const file = env[`${name}_FILE`] || null;
+      if (value !== null && file !== null) {
+        reader.fault(name, `is set twice, by itself and by ${name}_FILE`);
+      } else if (file !== null) {
+        try {
+          return readFileSync(file);
+        } catch (error) {
+          reader.fault(`${name}_FILE`, (error as Error).message);
+        }
+      }
+      return value === null ? null : Buffer.from(value);
+    },
+    text: (name) => lineOf(reader.bytes(name)),
+    setting(name, otherwise, wanted, read) {
+      const value = reader.text(name);
+      if (value === null) return otherwise;
+      const taken = read(value);
+      if (taken === undefined) reader.fault(name, `must be ${wanted}`);
+      return taken ?? otherwise;
+    },
+    knows: (name) => names.has(name),
+  };
+  return reader;
+}
+
+/** Without one line end at its end, which editors write into a file; null where nothing else is in it. */
+export const lineOf = (bytes: Buffer | null): string | null =>
+  bytes?.toString().replace(/\r?\n$/, '') || null;
+
+// -------------------------------------------------------------------------------------------------------------- forms
+
+export const whole = (low: number, high: number) => (value: string) =>
+  /^\d{1,10}$/.test(value) && Number(value) >= low && Number(value) <= high ? Number(value) : undefined;
+
+export const oneOf =
+  <Choice extends string>(choices: readonly Choice[]) =>
+  (value: string): Choice | undefined =>
+    choices.find((one) => one === value);
+
+export const listOf =
+  <Choice extends string>(choices: readonly Choice[]) =>
+  (value: string): Choice[] | undefined => {
+    const list = itemsOf(value).map(oneOf(choices));
+    return list.every((one) => one !== undefined) ? list : undefined;
+  };
+
+/** Without slashes at its end. */
+export const url = (schemes: readonly string[]) => (value: string) =>
+  hasScheme(value, schemes) ? withoutSlash(value) : undefined;
+
+export const withoutSlash = (address: string): string => address.replace(/\/{1,9}$/, '');
+
+export const postgresUrl = (value: string) =>
+  hasScheme(value, ['postgres:', 'postgresql:']) ? value : undefined;
+
+export function addresses(value: string): string[] | undefined {
+  const list = itemsOf(value);
+  return list.every(isAddressOrNetwork) ? list : undefined;
+}
+
+/** 32 bytes in base64. */
+export function secretBytes(value: string): Buffer | undefined {
+  const decoded = Buffer.from(value, 'base64');
+  const same = decoded.toString('base64').replace(/={1,2}$/, '') === value.replace(/={1,2}$/, '');
+  return decoded.length === 32 && same ? decoded : undefined;
+}
+
+const itemsOf = (list: string): string[] => list.split(/[\s,]+/).filter((item) => item !== '');
+
+const hasScheme = (value: string, schemes: readonly string[]): boolean =>
+  URL.canParse(value) && schemes.includes(new URL(value).protocol);
+
+function isAddressOrNetwork(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (version === 4 ? 32 : 128));
+}

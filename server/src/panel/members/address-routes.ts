@@ -1,0 +1,73 @@
+import type { ApiScope } from '../../http/edge.ts';
+import type { Attempts } from '../auth/attempts.ts';
+import { askForEmail, cancelEmail, confirmEmail } from '../auth/email-change.ts';
+import { secondFactorDueAt } from '../auth/second-factor.ts';
+import { recordSecurityEvent } from '../auth/security-events.ts';
+import { actorOf, requireOwnFactor, requireSecondFactor, type Sessions } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
+import { Done, EmailBody, InvitationBody } from '../schema.ts';
+import { findMemberships } from './members.sql.ts';
+import { personConfig } from './person-routes.ts';
+
+/** Another e-mail address for a person. */
+export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions, attempts: Attempts): void {
+  const tags = ['Person'];
+
+  api.post(
+    '/email',
+    {
+      schema: { tags, summary: 'Ask for another e-mail address', body: EmailBody, response: { 200: Done } },
+      config: personConfig,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      sessions.requireFresh(person);
+      requireOwnFactor(person);
+      if ((await findMemberships(deps.sql, person.userId)).some((one) => secondFactorDueAt(one) !== null)) {
+        requireSecondFactor({ test: false, person });
+      }
+      sessions.requireUnfrozen(person);
+      await askForEmail(deps, attempts, person, request.body.email);
+      await recordSecurityEvent(deps, { kind: 'email.change_asked', ...actorOf(request) });
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/email/confirm',
+    {
+      schema: {
+        tags,
+        summary: 'Confirm the new address with the secret of its mail',
+        body: InvitationBody,
+        response: { 200: Done },
+      },
+      config: personConfig,
+    },
+    async (request) => {
+      sessions.requireOrigin(request);
+      await attempts.take('linkSecret', request.ip);
+      await confirmEmail(deps, request.body.token, request.ip);
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/email/cancel',
+    {
+      schema: {
+        tags,
+        summary: 'End a change of address, with the secret of the mail to the old one',
+        body: InvitationBody,
+        response: { 200: Done },
+      },
+      config: personConfig,
+    },
+    async (request) => {
+      sessions.requireOrigin(request);
+      await attempts.take('linkSecret', request.ip);
+      await cancelEmail(deps, request.body.token, request.ip);
+      return { ok: true as const };
+    },
+  );
+}

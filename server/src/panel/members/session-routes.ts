@@ -1,0 +1,107 @@
+import type { FastifyRequest } from 'fastify';
+import type { ApiScope } from '../../http/edge.ts';
+import { IdParams } from '../../http/schema.ts';
+import { isoOf } from '../../payments/view.ts';
+import type { Queries } from '../../ports/sql.ts';
+import { recordSecurityEvent } from '../auth/security-events.ts';
+import { actorOf, type Person, type Sessions } from '../auth/session.ts';
+import type { PanelDeps } from '../deps.ts';
+import { Done, Nothing, SessionListSchema } from '../schema.ts';
+import {
+  deleteNewEmailOf,
+  endEverySession,
+  endOtherSessions,
+  endSession,
+  findSessions,
+} from './members.sql.ts';
+import { personConfig } from './person-routes.ts';
+
+/** Where a person is signed in, and the end of it. */
+export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
+  const { sql, clock } = deps;
+  const tags = ['Person'];
+
+  /** Sessions end with what waits for a link: who ends them may have lost one. */
+  const endSessions = async (
+    request: FastifyRequest,
+    person: Person,
+    ending: (tx: Queries) => Promise<unknown>,
+    which: string,
+  ): Promise<void> => {
+    await sql.tx(async (tx) => {
+      await ending(tx);
+      await deleteNewEmailOf(tx, person.userId);
+    });
+    await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
+  };
+
+  api.get(
+    '/sessions',
+    {
+      schema: { tags, summary: 'Where this person is signed in', response: { 200: SessionListSchema } },
+      config: personConfig,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      const rows = await findSessions(sql, person.userId, clock.now());
+      return {
+        sessions: rows.map((row) => ({
+          ...row,
+          current: row.id === person.id,
+          createdAt: isoOf(row.createdAt),
+          seenAt: row.seenAt === null ? null : isoOf(row.seenAt),
+        })),
+      };
+    },
+  );
+
+  api.delete(
+    '/sessions/:id',
+    {
+      schema: {
+        tags,
+        summary: 'End a session',
+        params: IdParams('Session'),
+        body: Nothing,
+        response: { 200: Done },
+      },
+      config: personConfig,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      await endSessions(
+        request,
+        person,
+        (tx) => endSession(tx, person.userId, request.params.id),
+        request.params.id,
+      );
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/sessions/end-others',
+    {
+      schema: { tags, summary: 'End every other session', body: Nothing, response: { 200: Done } },
+      config: personConfig,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      await endSessions(request, person, (tx) => endOtherSessions(tx, person.userId, person.id), 'others');
+      return { ok: true as const };
+    },
+  );
+
+  api.post(
+    '/sessions/end-all',
+    {
+      schema: { tags, summary: 'End every session', body: Nothing, response: { 200: Done } },
+      config: personConfig,
+    },
+    async (request) => {
+      const person = await sessions.personOf(request);
+      await endSessions(request, person, (tx) => endEverySession(tx, person.userId), 'all');
+      return { ok: true as const };
+    },
+  );
+}

@@ -1,0 +1,31 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** One field of a form (multipart/form-data). */
+export type Field = { name: string; fileName?: string; type?: string; bytes: Buffer };
+
+export const isForm = (headers: IncomingHttpHeaders): boolean =>
+  headers['content-type']?.startsWith('multipart/form-data') ?? false;
+
+/** Reads a form whose bytes stand in the string one by one (latin1); undefined when it is none. */
+export function readForm(headers: IncomingHttpHeaders, body: string): Field[] | undefined {
+  const boundary = /;\s*boundary=([^;\s"]{1,70})$/.exec(headers['content-type'] ?? '')?.[1];
+  if (!isForm(headers) || boundary === undefined) return undefined;
+  const parts = `\r\n${body}`.split(`\r\n--${boundary}`);
+  if (parts.length < 2 || !parts.at(-1)?.startsWith('--')) return undefined;
+  const fields: Field[] = [];
+  for (const part of parts.slice(1, -1)) {
+    const end = part.indexOf('\r\n\r\n');
+    const head = Buffer.from(part.slice(0, end), 'latin1').toString('utf8');
+    const name = /content-disposition: form-data; name="([^"]*)"/i.exec(head)?.[1];
+    if (end === -1 || name === undefined) return undefined;
+    const fileName = /; filename="([^"]*)"/i.exec(head)?.[1];
+    const type = /content-type: ([^\r\n]+)/i.exec(head)?.[1];
+    fields.push({
+      name,
+      ...(fileName === undefined ? {} : { fileName }),
+      ...(type === undefined ? {} : { type }),
+      bytes: Buffer.from(part.slice(end + 4), 'latin1'),
+    });
+  }
+  return fields;
+}
