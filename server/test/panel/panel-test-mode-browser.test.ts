@@ -81,7 +81,10 @@ test('a dispute of another operation is moved by the word of the provider', {
   const { id } = (await merchant.charge({ amountCents: 5_000 }, branch.id)).body;
   await open(`/pagamentos/${id}`, 'Cobrança');
   await keys.press(button('Pagador paga'));
+  // The next page is opened anew: a request still on its way would be given up.
+  const disputed = page.waitForResponse((answer) => answer.url().endsWith('/dispute'));
   await keys.press(button('Contestar (MED)'));
+  expect((await disputed).status()).toBe(200);
   await open(`/contestacoes?operacao=${branch.id}`, 'Contestações');
   const play = page.locator('summary').filter({ hasText: 'Modo de teste' });
   await keys.press(play);
