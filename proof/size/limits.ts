@@ -37,13 +37,18 @@ export const mostOf: Readonly<Record<string, number>> = {
   reconcile_seen_forget: 3_000,
   reconcile_open_page: 50_000,
   reconcile_operations: 2_000,
+  // Once for each comparison: every account.
+  reconcile_connections_used: 3_000,
   // Once for each comparison after a restore: one row of each operation and its newest payment.
   reconcile_last_before: 25_000,
   // The daily close of a connection: two rows of each operation, once a day.
   close_connection_moved: 25_000,
-  // The daily close: 5,000 journals of a chain, 500 chains with what moved since midnight, what is under way, journals of one amount.
+  // The daily close: 200 chains with account, operation and last close, 5,000 journals of a chain, 500 chains with their last close, 5,000
+  // journals behind those, what is under way, journals of one amount.
+  close_chains: 2_000,
   close_fees: 11_000,
   close_moved: 11_000,
+  close_since_chains: 3_000,
   close_since: 12_000,
   close_in_transit: 30_000,
   close_journals_of: 50_000,
@@ -54,7 +59,7 @@ export const mostOf: Readonly<Record<string, number>> = {
   verify_journals: 10_000,
   verify_open_sums: 15_000,
   verify_payments: 6_000,
-  verify_payments_by_id: 6_000,
+  verify_payments_by_id: 15_000,
   verify_chains: 2_000,
   // 20,000 journals of a chain that has no checkpoint yet.
   operation_sum_journals: 21_000,

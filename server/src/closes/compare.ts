@@ -2,7 +2,8 @@ import type { Provider } from '../provider/provider.ts';
 import { everyCell } from '../settlement/tracking/cells-of.ts';
 import type { TrackingDeps } from '../settlement/tracking/follow-up.ts';
 import { askBalance } from '../settlement/tracking/provider-balance.ts';
-import { findInTransit, findSince, type Since } from './connection-closes.sql.ts';
+import { findInTransit } from './connection-closes.sql.ts';
+import { findSince, type Since } from './since.ts';
 
 /** The provider's account beside the books, at one moment. */
 export interface Comparison {

@@ -149,49 +149,59 @@ const held: Statement = {
 export const findHeldAt = async (sql: Queries, connection: string, day: string): Promise<number> =>
   (await sql.run<{ cents: number }>(held, [connection, day]))[0]?.cents ?? 0;
 
-/** A chain's movement after its close of the day, or the last one before it. */
-const since: Statement = {
-  name: 'close_since',
-  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", b.seq, coalesce(m.cents, 0)::bigint AS cents
-    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) > ($3, $4)
-        ORDER BY account_id, operation_id LIMIT $5) b
-      JOIN account a ON a.id = b.account_id
+/** Journals of a chain: those behind `after`, up to `upTo`. */
+export interface Journals {
+  accountId: string;
+  chainId: string;
+  after: number;
+  upTo: number;
+}
+
+const sinceClose: Statement = {
+  name: 'close_since_chains',
+  text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(c.closing_seq, 0) AS after, b.seq AS "upTo"
+    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) > ($2, $3)
+        ORDER BY account_id, operation_id LIMIT $4) b
       LEFT JOIN LATERAL (SELECT l.closing_seq FROM day_close l WHERE l.account_id = b.account_id AND l.chain_id = b.operation_id
-        AND l.day <= $2::date ORDER BY l.day DESC LIMIT 1) c ON true
-      LEFT JOIN LATERAL (SELECT sum(-j.clearing) AS cents FROM journal j
-        WHERE j.account_id = b.account_id AND j.chain_id = b.operation_id AND j.seq > coalesce(c.closing_seq, 0) AND j.clearing <> 0
-          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m ON b.seq > coalesce(c.closing_seq, 0)
+        AND l.day <= $1::date ORDER BY l.day DESC LIMIT 1) c ON true
     ORDER BY b.account_id, b.operation_id`,
 };
 
 const chainsPerPage = 500;
-const lowest = '00000000-0000-0000-0000-000000000000';
 
-export interface Since {
-  cents: number;
-  /** Two readings with the same number have the same journals between them. */
-  journals: number;
-}
+/** A page of chains, each with its journals behind its close of the day, or behind the last one before it. */
+export const findJournalsSince = (
+  sql: Queries,
+  day: string,
+  after: { accountId: string; chainId: string },
+): Promise<Journals[]> => sql.run<Journals>(sinceClose, [day, after.accountId, after.chainId, chainsPerPage]);
 
-export async function findSince(sql: Queries, connection: string, day: string): Promise<Since> {
-  const sum: Since = { cents: 0, journals: 0 };
-  for (let after = { accountId: lowest, chainId: lowest }; ; ) {
-    const rows = await sql.run<{ accountId: string; chainId: string; seq: number; cents: number }>(since, [
-      connection,
-      day,
-      after.accountId,
-      after.chainId,
-      chainsPerPage,
-    ]);
-    for (const row of rows) {
-      sum.cents += row.cents;
-      sum.journals += row.seq;
-    }
-    const last = rows.at(-1);
-    if (!last || rows.length < chainsPerPage) return sum;
-    after = last;
-  }
-}
+const movedIn: Statement = {
+  name: 'close_since',
+  text: `SELECT coalesce(sum(m.cents), 0)::bigint AS cents
+    FROM (SELECT unnest($2::uuid[]) AS account_id, unnest($3::uuid[]) AS chain_id, unnest($4::bigint[]) AS after,
+        unnest($5::bigint[]) AS up_to) k
+      JOIN account a ON a.id = k.account_id
+      CROSS JOIN LATERAL (SELECT sum(-j.clearing) AS cents FROM journal j
+        WHERE j.account_id = k.account_id AND j.chain_id = k.chain_id AND j.seq > k.after AND j.seq <= k.up_to AND j.clearing <> 0
+          AND coalesce(j.connection, a.first_connection, a.connection) = $1) m`,
+};
+
+/** What these journals moved at a connection, cents. */
+export const findMovedIn = async (
+  sql: Queries,
+  connection: string,
+  some: readonly Journals[],
+): Promise<number> => {
+  const [row] = await sql.run<{ cents: number }>(movedIn, [
+    connection,
+    some.map(({ accountId }) => accountId),
+    some.map(({ chainId }) => chainId),
+    some.map(({ after }) => after),
+    some.map(({ upTo }) => upTo),
+  ]);
+  return row?.cents ?? 0;
+};
 
 /** By priority, which the index of due rows has: there may be millions of open charges. */
 const transit: Statement = {
