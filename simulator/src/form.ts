@@ -6,10 +6,13 @@ export type Field = { name: string; fileName?: string; type?: string; bytes: Buf
 export const isForm = (headers: IncomingHttpHeaders): boolean =>
   headers['content-type']?.startsWith('multipart/form-data') ?? false;
 
+/** RFC 2046, 5.1.1. A bound within the expression made its check for backtracking take 80 s. */
+const boundaryMost = 70;
+
 /** Reads a form whose bytes stand in the string one by one (latin1); undefined when it is none. */
 export function readForm(headers: IncomingHttpHeaders, body: string): Field[] | undefined {
-  const boundary = /;\s*boundary=([^;\s"]{1,70})$/.exec(headers['content-type'] ?? '')?.[1];
-  if (!isForm(headers) || boundary === undefined) return undefined;
+  const boundary = /; ?boundary=([^;\s"]+)$/.exec(headers['content-type'] ?? '')?.[1];
+  if (!isForm(headers) || boundary === undefined || boundary.length > boundaryMost) return undefined;
   const parts = `\r\n${body}`.split(`\r\n--${boundary}`);
   if (parts.length < 2 || !parts.at(-1)?.startsWith('--')) return undefined;
   const fields: Field[] = [];
