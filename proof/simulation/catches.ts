@@ -22,6 +22,10 @@ const tooRare: Readonly<Record<string, string>> = {
   'a refresh failed': 'it fails between the two reads of one look-up',
   'a disputed payment cannot be queried':
     'the database fails in the one query between a report and its record',
+  'a probe was not given back': 'the database fails between a refused command and what it gives back',
+  'settlement/incidents/unreadable.ts':
+    'a stored value that cannot be opened: no story loses a secret, the rotations do',
+  'settlement/tracking/outcome-command.ts': 'the same of the Pix key that a report is compared with',
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 

@@ -110,7 +110,7 @@ function judge(
 ): Finding[] {
   const findings: Finding[] = [];
   const waiting = new Set(incidents.map(({ payment }) => payment));
-  const unposted = incidents.some(({ kind }) => nothingPosted.has(kind));
+  const unposted = incidents.some(isUnposted);
   for (const check of checks) {
     // What the provider has decided and not yet told is no fault before the end.
     if (!healed && onlyAtTheEnd.has(check.number)) continue;
@@ -136,6 +136,8 @@ const nothingPosted: ReadonlySet<string> = new Set([
   ...['report_mismatch', 'contradiction', 'undecided'],
   ...['refund_mismatch', 'refund_contradiction', 'refund_undecided'],
 ]);
+
+export const isUnposted = ({ kind }: { kind: string }): boolean => nothingPosted.has(kind);
 
 /** The session itself, without a process: for looking. */
 const direct = (db: Database): Sql => {
@@ -233,7 +235,7 @@ export function checkEnd(rows: Rows, bank: Bank): Finding[] {
     must(known.has(endToEnd) || credited, 24, `${amountCents} cents that were received are nowhere`);
   }
   const clearing = -rows.journals.reduce((sum, one) => sum + one.clearing, 0);
-  const odd = rows.incidents.some(({ kind }) => nothingPosted.has(kind));
+  const odd = rows.incidents.some(isUnposted);
   must(
     clearing === bank.balanceCents || odd,
     13,

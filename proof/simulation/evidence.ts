@@ -313,7 +313,7 @@ export function createMirror(db: Database): Mirror {
         openPayments: () => each([]),
         paymentsById: (_account, ids) =>
           Promise.resolve(ids.flatMap((id) => paymentOf.get(id) ?? []).map(storedPayment)),
-        // Nothing closes a day between two steps.
+        // Where days are closed, `verify` itself looks at the end.
         closes: () => Promise.resolve([]),
         connectionCloses: () => each([]),
         strayChains: () =>

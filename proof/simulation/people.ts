@@ -147,6 +147,7 @@ const truthNeeded: ReadonlySet<string> = new Set([
   'contradiction',
   'undecided',
   'divergence',
+  'close_difference',
   'refund_mismatch',
   'refund_contradiction',
   'refund_undecided',

@@ -23,9 +23,11 @@ import {
   checkStep,
   type Examined,
   type Finding,
+  isUnposted,
   type Rows,
   readRows,
 } from './checks.ts';
+import { beforeClose, createCloses } from './closes.ts';
 import type { Database } from './database.ts';
 import { createDisputes } from './disputes.ts';
 import { createMirror, type Mirror } from './evidence.ts';
@@ -56,6 +58,8 @@ export interface Run {
   refunds?: boolean;
   /** What was paid is contested, and the provider decides. */
   disputes?: boolean;
+  /** Days end, and are closed. */
+  closes?: boolean;
   /** Keep each step. */
   traced?: boolean;
 }
@@ -80,7 +84,8 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-const startMs = Date.UTC(2026, 10, 20, 12);
+/** Long past: some rules ask the database for the time as well, and its clock is the real one. */
+const startMs = Date.UTC(2026, 9, 20, 12);
 const hour = 3_600_000;
 const pixKey = 'vintem@simulator.example';
 const hookPath = '/hooks/providers/simulator/';
@@ -293,7 +298,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   db.restore();
   const chance = random(run.seed);
   const bank = structuredClone(base.bank);
-  const world = createWorld(db, random(run.seed ^ 0x5eed), base.at);
+  const began = run.closes ? beforeClose(base.at) : base.at;
+  const world = createWorld(db, random(run.seed ^ 0x5eed), began);
   const provider = createProvider(
     world,
     random(run.seed ^ 0x9a9a),
@@ -302,9 +308,11 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     random(run.seed ^ 0x7e7e),
   );
   /** What takes the database away when it happens next. */
-  let trigger: { kind: string; goAway(): void } | null = null;
+  const triggers = new Map<string, () => void>();
   const told = (kind: string): void => {
-    if (trigger?.kind === kind) trigger.goAway();
+    const goAway = triggers.get(kind);
+    triggers.delete(kind);
+    goAway?.();
   };
   if (run.traced) world.trace.lines = [];
   const receiver = createReceiver(world, random(run.seed ^ 0xe7e7), base.webhookSecret);
@@ -312,7 +320,11 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   world.outside = (request, answered) => {
     if (request.url === receiverUrl) return receiver.handle(request, answered);
     told(request.method === 'PUT' ? 'send' : 'query');
-    return toProvider(request, answered);
+    if (request.method === 'PUT' && request.url.includes('/devolucao/')) told('refund');
+    return toProvider(request, (answer) => {
+      if (request.method === 'PUT' && answer instanceof Error) told('unclear');
+      answered(answer);
+    });
   };
   // Of their own generator, so that what else a seed draws stays what it was.
   const extra = random(run.seed ^ 0x3a3a);
@@ -324,7 +336,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     `faults ${JSON.stringify(Object.fromEntries(Object.entries(faults).filter(([, p]) => p > 0)))} sql ${JSON.stringify(sql)} refusals ${refusals} wait ${transferWaitMs}`,
   ];
   const findings: Finding[] = [];
-  const say = (line: string) => story.push(`+${((world.now() - base.at) / 1000).toFixed(3)} ${line}`);
+  const say = (line: string) => story.push(`+${((world.now() - began) / 1000).toFixed(3)} ${line}`);
   const born = async (): Promise<Life> => {
     for (;;) {
       const life = await service.start(world, 'service', { transferWaitMs, ...habits });
@@ -338,7 +350,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   /** Safety, after every step; once something is wrong it is wrong ever after. */
   const looks: Promise<void>[] = [];
   world.changed = () => {
-    const at = `+${((world.now() - base.at) / 1000).toFixed(3)}`;
+    const at = `+${((world.now() - began) / 1000).toFixed(3)}`;
     const look = checkStep(db, mirror, world.now(), bank, examined).then((found) => {
       if (findings.length === 0)
         for (const finding of found) findings.push({ ...finding, what: `${finding.what} (${at})` });
@@ -396,27 +408,34 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       })
     : null;
   disputes?.plan();
+  const closes = run.closes ? createCloses({ world, db, living: () => life, say }) : null;
+  closes?.plan();
   let calm = false;
+  /** Longer than a command waits, or no longer than a caller does. */
+  const takeAway = (kind: string, lasts: number): void => {
+    if (calm) return;
+    say(`the database is away (${kind})`);
+    world.count('database away');
+    world.faults = { lost: 1, contention: 0, commitUnknown: 0 };
+    world.at(world.now() + lasts, () => {
+      if (!calm) world.faults = sql;
+    });
+  };
+  const awayAt = (kind: string, lasts: number): unknown => triggers.set(kind, () => takeAway(kind, lasts));
   if (people && own.chance(0.5)) {
-    // Longer than a command waits, and begun by what a catch stands behind: an answer that cannot be written down, a look-up
-    // that cannot, a delivery that was applied and is not marked yet.
+    // Begun by what a catch stands behind: an answer that cannot be written down, a look-up that cannot, a delivery that was applied and is
+    // not marked yet.
     const kind = own.pick(['any', 'send', 'query', 'delivery'] as const);
     const lasts = own.pick([3_000, 12_000, 25_000]);
-    const goAway = (): void => {
-      trigger = null;
-      if (calm) return;
-      say(`the database is away (${kind})`);
-      world.count('database away');
-      world.faults = { lost: 1, contention: 0, commitUnknown: 0 };
-      world.at(world.now() + lasts, () => {
-        if (!calm) world.faults = sql;
-      });
-    };
     world.at(world.now() + own.below(40_000), () => {
-      if (kind === 'any') goAway();
-      else trigger = { kind, goAway };
+      if (kind === 'any') takeAway(kind, lasts);
+      else awayAt(kind, lasts);
     });
   }
+  // While a caller still waits for what became of his unclear transfer.
+  if (extra.chance(0.3)) awayAt('unclear', 3_000);
+  if (run.refunds && giving.chance(0.5)) awayAt('refund', giving.pick([3_000, 12_000, 25_000]));
+  if (extra.chance(0.3)) planOutage(world, db, extra, say);
   let deaths = 0;
   const fates = random(run.seed ^ 0xdead);
   const dieAt = (point: number, when: 'before' | 'after'): void =>
@@ -439,7 +458,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   }
   if (chance.chance(0.15)) {
     const by = chance.pick([-50_000, -5_000, 5_000, 50_000]);
-    world.at(base.at + chance.below(60_000), () => {
+    world.at(began + chance.below(60_000), () => {
       say(`the clock jumps by ${by} ms`);
       world.count('clock jump');
       life.process.clockOffsetMs += by;
@@ -450,7 +469,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
     });
   }
   if (chance.chance(0.15)) {
-    world.at(base.at + chance.below(10_000), () => {
+    world.at(began + chance.below(10_000), () => {
       say('the process stands still');
       world.count('frozen');
       life.process.frozenUntil = world.now() + 20_000 + chance.below(20_000);
@@ -513,10 +532,11 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       findings.push({ invariant: 46, what: 'the incidents cannot be resolved' });
     await settled();
   }
+  await closes?.settle();
   const rows = readRows(db);
   await Promise.all(looks);
   // `verify` reads with fifty statements what the mirror has at hand: often enough is enough.
-  const byItself = (run.crash?.point ?? 0) % 10 === 0;
+  const byItself = run.closes || (run.crash?.point ?? 0) % 10 === 0;
   findings.push(
     ...(await (byItself
       ? checkAtEnd(db, world.now(), bank, examined)
@@ -526,6 +546,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   if (people) findings.push(...people.check(rows));
   if (refunds) findings.push(...refunds.check(rows));
   if (disputes) findings.push(...disputes.check());
+  if (closes) findings.push(...closes.check({ unposted: rows.incidents.some(isUnposted) }));
   if (habits.delivers) findings.push(...checkEvents(db, receiver));
   for (const id of merchant.acknowledged())
     if (!rows.payments.some((payment) => payment.id === id))
@@ -582,6 +603,24 @@ function planHold(
     if (releases === null) return;
     world.at(world.now() + releases, () => {
       if (held !== null && living().process.alive) void told('hold released', releaseHold(operator(), held));
+    });
+  });
+}
+
+/** Other calls of another account found the provider down: the breaker is open, and a probe at a time decides what is sent. */
+function planOutage(world: World, db: Database, chance: Random, say: (line: string) => void): void {
+  world.at(world.now() + chance.below(60_000), () => {
+    void db.acquire().then((release) => {
+      say('the breaker is open');
+      world.count('breaker opened');
+      const [now, probeAt] = [world.now(), world.now() + chance.below(30_000)];
+      for (const call of ['charge', 'payout', 'refund', 'query'])
+        db.run(
+          `INSERT INTO breaker (connection, call, open, probe_at, changed_at) VALUES ('simulator', $1, true, $2, $3)
+            ON CONFLICT (connection, call) DO UPDATE SET open = true, probe_at = excluded.probe_at, changed_at = excluded.changed_at`,
+          [call, new Date(probeAt).toISOString(), new Date(now).toISOString()],
+        );
+      release();
     });
   });
 }

@@ -120,6 +120,7 @@ const mustHappen: readonly string[] = [
     ],
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
+    ['breaker opened', 'days closed', 'a close found a difference', 'incident close_difference'],
   );
 
 export interface SimulationOptions {
@@ -192,17 +193,17 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
     const people = seed % 2 === 0;
     const refunds = seed % 3 === 0;
     const disputes = seed % 6 === 3 || seed % 6 === 4;
-    const long: Run = { seed, crash: null, people, refunds, disputes };
-    const short: Run = { seed, crash: null, short: true, people, refunds, disputes };
+    const closes = seed % 5 === 2;
+    const kinds = { people, refunds, disputes, closes };
+    const long: Run = { seed, crash: null, ...kinds };
+    const short: Run = { seed, crash: null, short: true, ...kinds };
     const first = await play(short);
     const chain = (at: number): Run => ({
       seed: seed + at * chainSeeds,
       crash: null,
       deaths: deathsInChain,
       short: at % 2 === 0,
-      people,
-      refunds,
-      disputes,
+      ...kinds,
     });
     const once = [
       [long, (await play(long)).digest],
@@ -247,8 +248,8 @@ async function keptRuns(): Promise<Run[]> {
 }
 
 /** What repeats it. */
-const flagsOf = ({ seed, short, people, refunds, disputes, deaths, crash }: Run): string =>
-  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
+const flagsOf = ({ seed, short, people, refunds, disputes, closes, deaths, crash }: Run): string =>
+  `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
 export function told(run: Run, outcome: Outcome): string {
@@ -285,6 +286,7 @@ if (import.meta.main) {
       people: { type: 'boolean', default: false },
       refunds: { type: 'boolean', default: false },
       disputes: { type: 'boolean', default: false },
+      closes: { type: 'boolean', default: false },
       from: { type: 'string', default: '1' },
       seeds: { type: 'string', default: '50' },
       seconds: { type: 'string' },
@@ -305,6 +307,7 @@ if (import.meta.main) {
       people: given.people,
       refunds: given.refunds,
       disputes: given.disputes,
+      closes: given.closes,
     };
     const outcome = await stage.play(run);
     console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));
