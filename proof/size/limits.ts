@@ -6,12 +6,11 @@ export const usualMost = 1_000;
  * grows with what is stored.
  */
 export const mostOf: Readonly<Record<string, number>> = {
-  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel of each of ten operations, and 20,000
-  // of each for the chart.
+  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel 20,000 over all operations.
   payment_page_filtered: 12_000,
   event_page: 12_000,
-  panel_records: 110_000,
-  panel_records_floor: 110_000,
+  panel_records: 22_000,
+  panel_records_floor: 22_000,
   // 2,000 events of the account, and as many of each member's own access.
   security_event_list: 60_000,
   // What was posted after an operation's last close, for the chart: 5,000 journals.
