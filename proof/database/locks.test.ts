@@ -234,9 +234,10 @@ const inOrder =
     await held.run({ name: `locks.first.${table}`, text: lock }, [world.account, first]);
     const pending = world.sql.tx(async (tx) => {
       await tx.run({
+        // In the order in which the rows were stored: the service's own settings would let an index give them sorted.
         name: 'locks.plan',
-        text: `SELECT set_config(name, 'off', true) FROM pg_settings
-          WHERE name IN ('enable_nestloop', 'enable_mergejoin', 'enable_indexscan', 'enable_bitmapscan')`,
+        text: `SELECT set_config(name, CASE name WHEN 'enable_seqscan' THEN 'on' ELSE 'off' END, true) FROM pg_settings
+          WHERE name IN ('enable_seqscan', 'enable_nestloop', 'enable_mergejoin', 'enable_indexscan', 'enable_bitmapscan')`,
       });
       await run(tx, world);
     });

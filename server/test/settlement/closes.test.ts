@@ -107,7 +107,7 @@ describe('the daily close of an operation', () => {
     const { service } = shared;
     const [head] = await service.database.admin<{ same: boolean }>(
       `SELECT c.head = b.head AS same FROM day_close c JOIN balance b ON b.account_id = c.account_id AND b.operation_id = c.chain_id
-        WHERE c.chain_id = $1`,
+        WHERE c.chain_id = $1 ORDER BY c.day DESC LIMIT 1`,
       [merchant.operationId],
     );
     expect(head?.same).toBe(true);
