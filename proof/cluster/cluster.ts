@@ -200,7 +200,7 @@ export async function tryCluster(options: {
     const call = callWith(`http://127.0.0.1:${port}`, key);
     const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
     const operations = await fund(call, simulatorUrl);
-    const clients = startClients({ call, operations, seed, clients: 4, historyPath });
+    using clients = startClients({ call, operations, seed, clients: 4, historyPath });
     const seen: { name: string; from: number; to: number }[] = [];
     for (let round = 0; round < rounds; round++)
       for (const { name, strike } of strikes) {

@@ -57,7 +57,8 @@ export async function fund(call: Call, simulatorUrl: string): Promise<string[]> 
   return operations;
 }
 
-export interface Clients {
+/** Disposed of, they end at once: a rig that failed leaves no load behind, which would keep the run from ending. */
+export interface Clients extends Disposable {
   counts: { calls: number; unanswered: number; acknowledged: number };
   /** Ends the load: whatever had no answer is repeated with its key. */
   stop(): Promise<void>;
@@ -75,6 +76,7 @@ export function startClients(options: {
   const history = historyIn(options.historyPath);
   const counts = { calls: 0, unanswered: 0, acknowledged: 0 };
   let stopping = false;
+  let dropped = false;
   const clients = Array.from({ length: options.clients }, (_, client) =>
     works(client, random(options.seed * 1000 + client)),
   );
@@ -103,7 +105,7 @@ export function startClients(options: {
     // As the guide says, a request without an answer is repeated with the same key.
     for (const entry of open) {
       if (entry.paymentId !== null) continue;
-      for (let tries = 0; tries < 20; tries++) {
+      for (let tries = 0; tries < 20 && !dropped; tries++) {
         const repeated = await record(client, 'transfer', entry.operationId, entry.requestKey, null);
         if (repeated.result !== 'info' && repeated.status !== 503) break;
         await pause(500);
@@ -168,6 +170,10 @@ export function startClients(options: {
     stop: async () => {
       stopping = true;
       await Promise.all(clients);
+    },
+    [Symbol.dispose]: () => {
+      stopping = true;
+      dropped = true;
     },
   };
 }

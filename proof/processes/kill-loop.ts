@@ -114,7 +114,7 @@ export async function killLoop(options: {
     const key = /vintem test key (vtm_test_\S+)/.exec(output)?.[1] ?? '';
     const call = callWith(url, key);
     const operations = await fund(call, simulatorUrl);
-    const clients = startClients({
+    using clients = startClients({
       ...options,
       call,
       operations,

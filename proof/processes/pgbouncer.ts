@@ -133,7 +133,7 @@ export async function tryPgbouncer(options: {
     const operations = await serving(env, () => fund(call, simulatorUrl));
     const load = async (mode: string, during: () => Promise<void>) => {
       const historyPath = join(folder, 'history.ndjson');
-      const clients = startClients({ call, operations, seed, clients: 6, historyPath });
+      using clients = startClients({ call, operations, seed, clients: 6, historyPath });
       await during();
       const { calls, unanswered, acknowledged } = clients.counts;
       figures.modes[mode] = { calls, unanswered, acknowledged };

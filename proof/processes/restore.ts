@@ -84,7 +84,7 @@ async function restoreOnce(
     const call = callWith(`http://127.0.0.1:${port}`, key);
     const operations = await fund(call, simulatorUrl);
     const historyPath = join(folder, 'history.ndjson');
-    const clients = startClients({
+    using clients = startClients({
       call,
       operations,
       seed: options.seed + round,

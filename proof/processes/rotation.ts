@@ -90,7 +90,7 @@ export async function rotations(options: {
     const ownerId = (await call('GET', '/operations')).body?.ownerId as string;
     const operations = await fund(call, simulatorUrl);
     const { seed, clients } = options;
-    const load = startClients({
+    using load = startClients({
       call,
       operations,
       seed,

@@ -186,7 +186,7 @@ async function promoteOnce(
     const call = callWith(`http://127.0.0.1:${port}`, key);
     const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
     const operations = await fund(call, simulatorUrl);
-    const clients = startClients({
+    using clients = startClients({
       call,
       operations,
       seed: options.seed + round,

@@ -156,7 +156,7 @@ export async function tryUpgrade(options: {
     figures.plan = await planned();
     figures.compatible = figures.plan.every(({ compatibleFrom }) => compatibleFrom !== null);
     const historyPath = join(folder, 'history.ndjson');
-    const clients = startClients({ call, operations, seed, clients: 4, historyPath });
+    using clients = startClients({ call, operations, seed, clients: 4, historyPath });
     await step('before alone', async () => {});
     if (figures.compatible) {
       await step('migrated beside it', migrateNow);
