@@ -255,11 +255,12 @@ for (const page of pages.values()) {
       title: part.title,
       text: part.text.slice(0, 4000),
       language: page.language,
+      translated: page.translation !== undefined,
     });
 }
 const index = new MiniSearch({
   fields: ['title', 'page', 'text'],
-  storeFields: ['page', 'title', 'language'],
+  storeFields: ['page', 'title', 'language', 'translated'],
 });
 index.addAll(documents);
 await writeFile(join(fresh, 'search.json'), JSON.stringify(index));

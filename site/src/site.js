@@ -13,7 +13,7 @@ const load = () => {
     .then((text) =>
       MiniSearch.loadJSON(text, {
         fields: ['title', 'page', 'text'],
-        storeFields: ['page', 'title', 'language'],
+        storeFields: ['page', 'title', 'language', 'translated'],
       }),
     );
   return loading;
@@ -29,13 +29,16 @@ async function show() {
     fuzzy: 0.15,
     combineWith: 'AND',
     boost: { title: 4, page: 2 },
-    boostDocument: (_id, _term, stored) => (stored.language === language ? 2 : 1),
   });
+  // The reader's language first; another one only for pages that have no translation.
+  const own = hits.filter((hit) => hit.language === language);
+  const others = hits.filter((hit) => hit.language !== language && !hit.translated);
   found.replaceChildren(
-    ...hits.slice(0, 10).map(({ id, title, page }) => {
+    ...[...own, ...others].slice(0, 10).map(({ id, title, page, language: of }) => {
       const item = document.createElement('li');
       const link = document.createElement('a');
       link.href = base + id;
+      link.lang = of;
       link.textContent = title === page ? title : `${title} · ${page}`;
       item.append(link);
       return item;
