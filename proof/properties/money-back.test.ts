@@ -7,7 +7,15 @@ import { dayAfter, endsAt } from '../../server/src/closes/day.ts';
 import { closeDays } from '../../server/src/closes/step.ts';
 import { stepDisputes } from '../../server/src/settlement/disputes/poll.ts';
 import { dayOf } from '../../server/src/statement/period.ts';
-import { type Columns, commands, type Model, moves, type Real, receipt } from './money-back.ts';
+import {
+  type Columns,
+  commands,
+  type Model,
+  moves,
+  type Real,
+  receipt,
+  refundUnderDispute,
+} from './money-back.ts';
 
 /**
  * Refunds, disputes, money that the provider takes and daily closes in whatever order: after each command every invariant of the books, and
@@ -140,6 +148,7 @@ const realOf = (merchant: Merchant): Real => ({
 const drawing = fc
   .tuple(
     fc.array(receipt, { minLength: 2, maxLength: 2 }),
+    fc.oneof(fc.constant([]), refundUnderDispute),
     fc.array(fc.oneof(...commands), { minLength: 15, maxLength: 25 }),
   )
   .map((drawn) => drawn.flat());
