@@ -6,11 +6,11 @@ export const usualMost = 1_000;
  * grows with what is stored.
  */
 export const mostOf: Readonly<Record<string, number>> = {
-  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel 20,000 over all operations.
+  // What a filter looks through for one page: 10,000 payments or events of an operation, in the panel 12,000 over all operations.
   payment_page_filtered: 12_000,
   event_page: 12_000,
-  panel_records: 22_000,
-  panel_records_floor: 22_000,
+  panel_records: 13_000,
+  panel_records_floor: 13_000,
   // 2,000 events of the account, and as many of each member's own access.
   security_event_list: 60_000,
   // What was posted after an operation's last close, for the chart: 5,000 journals.
@@ -42,6 +42,7 @@ export const mostOf: Readonly<Record<string, number>> = {
   reconcile_last_before: 25_000,
   // The daily close of a connection: two rows of each operation, once a day.
   close_connection_moved: 25_000,
+  close_connection_held: 25_000,
   // The daily close: 200 chains with account, operation and last close, 5,000 journals of a chain, 500 chains with their last close, 5,000
   // journals behind those, what is under way, journals of one amount.
   close_chains: 2_000,
@@ -62,6 +63,8 @@ export const mostOf: Readonly<Record<string, number>> = {
   verify_chains: 2_000,
   // 20,000 journals of a chain that has no checkpoint yet.
   operation_sum_journals: 21_000,
+  // The rig's own: how many charges are due.
+  size_due: 900_000,
   // A thousand rows of each kind.
   prune_log: 6_000,
   prune_events: 3_000,
