@@ -41,6 +41,23 @@ test('every cell has a worker, and only one where there are no more workers than
   expect(shareOf('one that is not alive', ['another'], ['a cell'])).toEqual([]);
 });
 
+test('one that died and one whose clock is wrong keep no cell from a worker that begins', async () => {
+  await service.database.admin('DELETE FROM worker');
+  await service.database.admin(`INSERT INTO worker (id, alive_until)
+    VALUES ('00000000-0000-4000-8000-000000000000', clock_timestamp() - interval '1 millisecond')`);
+  const wrong = join();
+  wrong.clockOffset.isTolerable = () => false;
+  await wrong.shares.read;
+  const right = join();
+  await right.shares.read;
+  expect(cellsOf(wrong)).toEqual([]);
+  expect(cellsOf(right)).toEqual(['vintem', 'vintem_2', 'vintem_3']);
+  for (const { ending, shares } of [wrong, right]) {
+    ending.abort();
+    await shares.leave();
+  }
+});
+
 test('the cells of a worker that leaves, or of one that stands still, pass to the others', async () => {
   const first = join();
   await first.shares.read;
@@ -80,6 +97,31 @@ test('the cells of a worker whose clock is wrong pass to the others, and come ba
     ending.abort();
     await shares.leave();
   }
+});
+
+test('a worker sends nothing in a cell of another one, and does so once that one has died', async () => {
+  await service.database.admin('DELETE FROM worker');
+  const another = join();
+  await another.shares.read;
+  const worker = runWorker(service.runtime);
+  // What is accepted is left to the loops, as by an `api` in a process of its own.
+  for (const { senders } of cells) senders.clear();
+  const inShares = () => cells.filter(({ cell }) => worker.shares.has(cell)).length + cellsOf(another).length;
+  await until(async () => cellsOf(another).length < 3 && inShares() === 3);
+  const theirs = cells.find(({ cell }) => !worker.shares.has(cell));
+  const own = cells.find(({ cell }) => worker.shares.has(cell));
+  const [left, taken] = [await service.newMerchant(theirs), await service.newMerchant(own)];
+  await Promise.all([left.receive(2_000), taken.receive(2_000)]);
+  const isCompleted = async (merchant: typeof left, id: string) =>
+    (await merchant.call('GET', `/payments/${id}`)).body.status === 'completed';
+  const waits = (await left.transfer()).body.id;
+  const sent = (await taken.transfer()).body.id;
+  await until(() => isCompleted(taken, sent));
+  expect(await isCompleted(left, waits)).toBe(false);
+  another.ending.abort();
+  await until(() => isCompleted(left, waits));
+  expect((await service.simulator.payout(waits))?.timesReceived).toBe(1);
+  await worker.stop();
 });
 
 test('several workers in one cell send each payment once', async () => {
