@@ -1,4 +1,5 @@
 import { stepDisputes } from '../../server/src/settlement/disputes/poll.ts';
+import { stepDefences } from '../../server/src/settlement/disputes/send-defence.ts';
 import { type Bank, moveDispute, openDispute, returnPayment } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';
@@ -6,19 +7,27 @@ import type { Random } from './random.ts';
 import type { Life } from './service.ts';
 import type { World } from './world.ts';
 
-/** Payers contest what they paid, the provider decides and takes the money, and the service reads of it every ten minutes. */
+/**
+ * Payers contest what they paid, the merchant answers, the provider decides and takes the money, and the service reads of it every ten
+ * minutes.
+ */
 export interface Disputes {
   /** Plans what happens during the storm. */
   plan(): void;
   /** The provider ends what is open; resolves when the service has read it. */
   settle(): Promise<void>;
-  /** What the provider says of each dispute is on record. */
+  /** What the provider says of each dispute is on record, and what it has of each defence. */
   check(): Finding[];
 }
+
+type Answer = { status: number; body: unknown } | null;
 
 const readEveryMs = 10 * 60_000 + 1_000;
 /** Longer than a reading that died keeps the next one away. */
 const lastReadings = 4;
+/** Those of one defence are seconds apart at first. */
+const sendEveryMs = 20_000;
+const stormMs = 4 * 3_600_000;
 
 export function createDisputes(parts: {
   world: World;
@@ -27,10 +36,14 @@ export function createDisputes(parts: {
   chance: Random;
   bank: Bank;
   bankWorld: { now(): number; letters(count: number): string };
+  operations: readonly string[];
+  call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
   wake(): void;
   say(line: string): void;
 }): Disputes {
-  const { world, db, living, chance, bank, bankWorld, wake, say } = parts;
+  const { world, db, living, chance, bank, bankWorld, operations, call, wake, say } = parts;
+  /** Texts that were answered 201, by their dispute. */
+  const answered = new Map<string, string>();
 
   let over = false;
   /** During the storm alone. */
@@ -44,6 +57,35 @@ export function createDisputes(parts: {
     const provider = runtime.providers.get('simulator');
     if (!process.alive || !provider) return;
     await stepDisputes(runtime, provider).catch(() => world.count('disputes not read'));
+  }
+
+  async function send(): Promise<void> {
+    const { process, runtime } = living();
+    const provider = runtime.providers.get('simulator');
+    if (!process.alive || !provider) return;
+    await stepDefences(runtime, provider).catch(() => world.count('defence not sent'));
+  }
+
+  /** The merchant looks at what is contested, and answers; the same again where he heard nothing. */
+  async function answer(): Promise<void> {
+    for (const operationId of operations) {
+      const listed = (await call('GET', '/disputes', undefined, operationId))?.body as {
+        disputes?: { id: string; status: string }[];
+      } | null;
+      for (const { id } of (listed?.disputes ?? []).filter((one) => one.status === 'open')) {
+        const text = answered.get(id) ?? `entregue ${chance.below(1_000)}`;
+        const tries = chance.chance(0.3) ? 2 : 1;
+        const given = await Promise.all(
+          Array.from({ length: tries }, () => call('POST', `/disputes/${id}/defence`, { text }, operationId)),
+        );
+        for (const one of given) {
+          if (!one) continue;
+          say(`defence of ${id.slice(0, 8)} -> ${one.status}`);
+          world.count(`defence ${one.status}`);
+          if (one.status === 201) answered.set(id, text);
+        }
+      }
+    }
   }
 
   function open(): void {
@@ -81,6 +123,25 @@ export function createDisputes(parts: {
       });
   }
 
+  /** The provider has each text that counts as sent, and none that counts as failed or was never given. */
+  function checkDefences(): Finding[] {
+    const rows = db.run<{ id: string; provider_id: string; status: string | null }>(
+      `SELECT d.id, d.provider_id, f.status FROM dispute d
+        LEFT JOIN dispute_defence f ON f.account_id = d.account_id AND f.dispute_id = d.id`,
+      [],
+    );
+    return rows.flatMap(({ id, provider_id, status }) => {
+      const text = bank.disputes.get(provider_id)?.defence?.text;
+      if (status) world.count(`defence is ${status}`);
+      const mayHave = status === 'sent' || status === 'unknown';
+      const holds =
+        (text === undefined || mayHave) &&
+        (text === undefined || !answered.has(id) || text === answered.get(id)) &&
+        (!answered.has(id) || status !== null);
+      return holds ? [] : [{ invariant: 62, what: `a defence is ${status}, the provider has ${text}` }];
+    });
+  }
+
   return {
     plan() {
       const count = chance.pick([1, 2, 2]);
@@ -88,6 +149,11 @@ export function createDisputes(parts: {
         later(world.now() + chance.below(chance.pick([5_000, 60_000])), open);
       for (let at = 1; at <= 18; at++) later(world.now() + at * readEveryMs, () => void read());
       later(world.now() + chance.below(90_000), () => void read());
+      for (const at of [30_000, 100_000, 12 * 60_000])
+        later(world.now() + at + chance.below(60_000), () => {
+          if (chance.chance(0.6)) void answer();
+        });
+      for (let at = sendEveryMs; at < stormMs; at += sendEveryMs) later(world.now() + at, () => void send());
     },
     async settle() {
       over = true;
@@ -109,12 +175,13 @@ export function createDisputes(parts: {
         [],
       );
       for (const { status } of rows) world.count(`dispute is ${status}`);
-      return [...bank.disputes.values()].flatMap(({ id, amountCents, status }) => {
+      const unlike = [...bank.disputes.values()].flatMap(({ id, amountCents, status }) => {
         const ours = rows.find((one) => one.provider_id === id);
         return ours?.status === statesOf[status] && ours.amount_cents === amountCents
           ? []
           : [{ invariant: 46, what: `the dispute ${id} is ${ours?.status}, the provider says ${status}` }];
       });
+      return [...unlike, ...checkDefences()];
     },
   };
 }

@@ -3,6 +3,7 @@ import {
   type Chain,
   type Evidence,
   emptyChain,
+  type StoredDefence,
   type StoredJournal,
   type StoredOperation,
   type StoredPayment,
@@ -29,6 +30,8 @@ const tables = [
   'account',
   'balance',
   'dispute',
+  'dispute_defence',
+  'dispute_file',
   'event',
   'hold',
   'incident',
@@ -81,6 +84,15 @@ export function createMirror(db: Database): Mirror {
       const holds = read<HoldRow>('hold');
       const holdOf = new Map(holds.map((one) => [one.id, one]));
       const disputes = Map.groupBy(read<DisputeRow>('dispute'), ({ payment_id }) => payment_id);
+      const defences = new Map(read<DefenceRow>('dispute_defence').map((one) => [one.dispute_id, one]));
+      const files = read<{ id: string; dispute_id: string }>('dispute_file');
+      const defenceOf = (id: string): StoredDefence | null => {
+        const defence = defences.get(id);
+        if (!defence) return null;
+        const { status, reason, attempts, file_ids } = defence;
+        const own = new Set(files.filter((file) => file.dispute_id === id).map((file) => file.id));
+        return { status, reason, attempts, lostFiles: file_ids.filter((file) => !own.has(file)).length };
+      };
       const events = read<{ account_id: string; id: string; type: string; payment_id: string | null }>(
         'event',
       );
@@ -190,6 +202,7 @@ export function createMirror(db: Database): Mirror {
               status: dispute.status,
               holdId: dispute.hold_id,
               wantedCents: hold?.released_at === null ? hold.wanted_cents : null,
+              defence: defenceOf(dispute.id),
             };
           }),
           credited: creditedOf(one),
@@ -443,6 +456,14 @@ interface DisputeRow {
   debited_cents: number;
   status: string;
   hold_id: string | null;
+}
+
+interface DefenceRow {
+  dispute_id: string;
+  status: string;
+  reason: string | null;
+  attempts: number;
+  file_ids: string[];
 }
 
 interface HoldRow {

@@ -248,6 +248,8 @@ export function createProvider(
     };
     if (request.method === 'PUT' && url.pathname.includes('/devolucao/'))
       bank.behaviour = { ...bank.behaviour, refund: ofRefunds.pick(refundEnds) };
+    if (url.pathname.endsWith('/defesa'))
+      bank.behaviour = { ...bank.behaviour, defence: ofRefunds.pick(['take', 'take', 'refuse']) };
     const outcome = providerApi(desk, {
       method: request.method,
       path: url.pathname.slice(1).split('/').map(decodeURIComponent),

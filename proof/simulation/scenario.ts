@@ -403,6 +403,8 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
         chance: contesting,
         bank,
         bankWorld: bankWorldOf(world, contesting),
+        operations: base.operations,
+        call: caller(service, base.key),
         wake: () => provider.wake(),
         say,
       })

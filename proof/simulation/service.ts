@@ -8,6 +8,7 @@ import { createSecrets, type Secrets } from '../../server/src/ground/secrets.ts'
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
 import { ConnectionLost } from '../../server/src/ports/sql.ts';
 import { acceptRefund } from '../../server/src/settlement/dispatch/send-refund.ts';
+import { defencesOf } from '../../server/src/settlement/disputes/defend.ts';
 import { createFollowUp, refreshIfOverdue } from '../../server/src/settlement/tracking/follow-up.ts';
 import { createInbound, type Inbound } from '../../server/src/settlement/tracking/inbound.ts';
 import { createTransfer } from '../../server/src/transfers/create.ts';
@@ -162,6 +163,12 @@ export function createService(db: Database): Service {
       createCharge: (caller, request) => createCharge(living().runtime, caller, request),
       createTransfer: (caller, request) => createTransfer(living().runtime, caller, request),
       createRefund: (caller, order) => acceptRefund(living().runtime, caller, order),
+      defences: {
+        of: (scope, id) => defencesOf(living().runtime).of(scope, id),
+        defend: (scope, id, given) => defencesOf(living().runtime).defend(scope, id, given),
+        keepFile: (scope, id, given) => defencesOf(living().runtime).keepFile(scope, id, given),
+        removeFile: (scope, id, fileId) => defencesOf(living().runtime).removeFile(scope, id, fileId),
+      },
       confirmDraft: (caller, id, code) => confirmDraft(living().runtime, caller, id, code),
       cancelDraft: (caller, id) => cancelDraft(living().runtime, caller, id),
       refreshIfOverdue: (payment) => refreshIfOverdue(living().runtime, payment),

@@ -119,6 +119,7 @@ const mustHappen: readonly string[] = [
       'refund odd_money new -> unknown by operator',
     ],
     ['open', 'defend', 'accept', 'reject', 'cancel'].map((act) => `dispute ${act}`),
+    ['defence 201', 'defence is sent', 'defence is failed'],
     ['dispute is accepted', 'dispute is rejected', 'dispute is cancelled'],
     ['breaker opened', 'days closed', 'a close found a difference', 'incident close_difference'],
   );

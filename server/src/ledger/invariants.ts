@@ -175,6 +175,17 @@ export interface StoredDispute {
   holdId: string | null;
   /** What the open hold wants; null: there is none, or it was released. */
   wantedCents: number | null;
+  /** What its merchant answered; null: nothing. */
+  defence: StoredDefence | null;
+}
+
+export interface StoredDefence {
+  status: string;
+  reason: string | null;
+  /** Those that were started. */
+  attempts: number;
+  /** Of its files, those that the dispute does not have. */
+  lostFiles: number;
 }
 
 /** A refund of a charge. */
@@ -1027,7 +1038,27 @@ export const invariants: readonly Invariant[] = [
         ),
       ),
   },
+  {
+    number: 62,
+    name: 'a defence that may have arrived never counts as failed, and goes out with files of its own dispute',
+    payment: ({ disputes }) =>
+      first(
+        ...disputes.map(({ id, defence }) => {
+          const fault = defence && faultOfDefence(defence);
+          return fault && `the defence of ${id}: ${fault}`;
+        }),
+      ),
+  },
 ];
+
+/** A refusal is certain in the answer to the only attempt. */
+function faultOfDefence({ status, reason, attempts, lostFiles }: StoredDefence): Fault {
+  return first(
+    status === 'failed' && attempts > 1 ? `failed by ${reason} after ${attempts} attempts` : null,
+    reason === 'provider_refused' && attempts === 0 ? 'refused without an attempt' : null,
+    lostFiles > 0 ? `${lostFiles} of its files are not there` : null,
+  );
+}
 
 function faultOfFeeBack({ id, reason, status, feeBackCents, journals }: StoredRefund): Fault {
   const posted = journals.reduce((sum, one) => sum + one.feeRevenue, 0);

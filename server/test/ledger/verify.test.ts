@@ -28,7 +28,7 @@ const faults = ({ checks }: Verified): string[] =>
   checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
 
 test('every invariant has its number once, and is examined or says why not', async () => {
-  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 61 }, (_, index) => index + 1));
+  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 62 }, (_, index) => index + 1));
   for (const { notHere, name, number, ...functions } of invariants) {
     expect(name).not.toBe('');
     expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
@@ -143,10 +143,10 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
 
   const change = (assignment: string) =>
     admin(`UPDATE dispute SET ${assignment} WHERE payment_id = $1`, [charge.id]);
-  const wrong = async (fault: string) => {
+  const wrong = async (fault: string, number = 61) => {
     for (const full of [true, false])
       expect([...new Set(faults(await verified(full)))]).toEqual([
-        expect.stringMatching(new RegExp(`^61 .*${fault}$`)),
+        expect.stringMatching(new RegExp(`^${number} .*${fault}$`)),
       ]);
   };
   await change('amount_cents = 500');
@@ -160,6 +160,23 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   await change('amount_cents = 400, debited_cents = 0');
   // What an operator let go stays free.
   await admin('UPDATE dispute SET hold_id = $2 WHERE payment_id = $1', [charge.id, crypto.randomUUID()]);
+  expect(faults(await verified())).toEqual([]);
+
+  await admin(
+    `INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts, created_at, updated_at)
+      SELECT account_id, id, operation_id, connection, 'failed', 'provider_refused', 1, now(), now() FROM dispute WHERE payment_id = $1`,
+    [charge.id],
+  );
+  expect(faults(await verified())).toEqual([]);
+  const defence = (assignment: string) =>
+    admin(`UPDATE dispute_defence SET ${assignment} WHERE account_id = $1`, [victim.ownerId]);
+  await defence('attempts = 2');
+  await wrong('failed by provider_refused after 2 attempts', 62);
+  await defence('attempts = 0');
+  await wrong('refused without an attempt', 62);
+  await defence("reason = 'deadline_over', file_ids = ARRAY[gen_random_uuid()]");
+  await wrong('1 of its files are not there', 62);
+  await defence("file_ids = '{}'");
   expect(faults(await verified())).toEqual([]);
 });
 
