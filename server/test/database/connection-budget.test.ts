@@ -66,6 +66,35 @@ test('a crowd in one pool keeps no other waiting behind all of it', async () => 
   expect(served).toEqual(['crowd', 'crowd', 'other', 'crowd', 'crowd', 'crowd', 'crowd']);
 });
 
+test('a busy pool waits for its own connection, which one call gets, and closes none of another busy pool', async () => {
+  const budget = connectionBudget(() => 2, 60_000);
+  let closed = 0;
+  const poolOf = (idle: number) => {
+    const pool = { idle };
+    const shared = { size: 5, open: () => 1, idle: () => pool.idle, closeIdle: async () => void closed++ };
+    const places = budget.join(shared);
+    const use = () => places.take(async () => void pool.idle--, unexpected);
+    const end = () => {
+      pool.idle++;
+      places.give();
+    };
+    return { use, end };
+  };
+  const [one, other] = [poolOf(1), poolOf(1)];
+  await other.use();
+  await one.use();
+  other.end();
+  const served: string[] = [];
+  const waiting = ['first', 'second'].map((name) => one.use().then(() => served.push(name)));
+  expect(budget.load().waiting).toBe(2);
+  one.end();
+  await waiting[0];
+  expect([served, budget.load().waiting, closed]).toEqual([['first'], 1, 0]);
+  one.end();
+  await waiting[1];
+  expect([served, closed]).toEqual([['first', 'second'], 0]);
+});
+
 test('a call that gets no place in time fails as without a connection, and its place is not lost', async () => {
   const { budget, pools, close } = poolsOver(1, 2, 5, 50);
   const [holding, waiting] = pools as [(typeof pools)[0], (typeof pools)[0]];
