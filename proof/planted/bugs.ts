@@ -779,7 +779,7 @@ export const bugs: Bug[] = [
     name: 'a process opens a connection beside those of its budget that rest',
     file: 'server/src/db/connection-budget.ts',
     line: 'if (hasRoom(member)) return connect();',
-    with: 'if (pool.idle() > 0 || open() + owed < most() + 1) return connect();',
+    with: 'if (member.pool.idle() > 0 || open() + owed < most() + 1) return connect();',
     rig: 'suite',
     test: 'server/test/database/connection-budget.test.ts',
   },
