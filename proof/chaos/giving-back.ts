@@ -189,7 +189,12 @@ export function createGivingBack(around: Surroundings) {
     if (status === 'open' && chance() < 0.3) await test(merchant, `/disputes/${id}/defend`, {});
     const act = pick(['accept', 'accept', 'reject', 'cancel']);
     if ((await test(merchant, `/disputes/${id}/${act}`, {})).status === 200) count(act);
-    if (act === 'accept' && chance() < 0.7) await takeBack(merchant, paymentId, amountCents);
+    if (act !== 'accept' || chance() >= 0.7) return;
+    // Beside a refund of the same amount that never ends, a return without its id stays undecided until a person looks after a day.
+    const isBesideEndless = asked.some(
+      (one) => one.paymentId === paymentId && neverAccepted.test(one.body.description),
+    );
+    await takeBack(merchant, paymentId, isBesideEndless ? amountCents - 1 : amountCents);
   }
 
   async function takeBack(merchant: Merchant, paymentId: string, amountCents: number): Promise<void> {

@@ -26,6 +26,7 @@ const tooRare: Readonly<Record<string, string>> = {
   'settlement/incidents/unreadable.ts':
     'a stored value that cannot be opened: no story loses a secret, the rotations do',
   'settlement/tracking/outcome-command.ts': 'the same of the Pix key that a report is compared with',
+  'settlement/disputes/defend.ts': 'the same of a defence that is shown',
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 
