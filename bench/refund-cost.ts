@@ -95,7 +95,7 @@ async function measure(): Promise<boolean> {
   };
   const world = await openWorld(readConfig(settings), server.url);
   const merchant = await createMerchant(world, 'Hot', 1, 1_000_000_000_000);
-  const charged = await createCharged(world, 'Charged', 5_000, 1_000);
+  const charged = await createCharged(world, 'Charged', 20_000, 1_000);
   const load = await startPart<{ url: string }>('./load.ts');
   const api = await startProgram(['api'], settings, 'vintem api ready');
   const postgres = postmasterIn(dataDir);

@@ -9,7 +9,7 @@ import { refundViewOf } from '../../payments/refund-view.ts';
 import { findRefundsOf, refundSums } from '../../payments/refunds.sql.ts';
 import { knownReturns } from '../../payments/returns.sql.ts';
 import { returnedOf } from '../../payments/returns.ts';
-import { clockMovedSincePaid } from '../../payments/test-clock.sql.ts';
+import { clockMovesSincePaid } from '../../payments/test-clock.sql.ts';
 import { isoOf } from '../../payments/view.ts';
 import { RefundBody } from '../../refunds/schema.ts';
 import type { CreateRefund } from '../../settlement/dispatch/send-refund.ts';
@@ -93,12 +93,12 @@ export async function recordOf(
 async function refundsOf(deps: PanelDeps, charge: Payment) {
   const { sql, clock } = deps;
   const key = paymentKey(charge.accountId, charge.id);
-  const [refunds, [sum], [known], [account], clockMovedMs] = await Promise.all([
+  const [refunds, [sum], [known], [account], [move]] = await Promise.all([
     findRefundsOf(sql, charge.accountId, charge.id),
     refundSums.read(sql, [key]),
     knownReturns.read(sql, [key]),
     conditions.read(sql, [charge.accountId]),
-    clockMovedSincePaid(sql, charge),
+    clockMovesSincePaid.read(sql, [key]),
   ]);
   const first = refunds.flatMap(({ history }) => history.slice(0, 1));
   const makers = await namedHistory(sql, charge.accountId, first);
@@ -106,7 +106,7 @@ async function refundsOf(deps: PanelDeps, charge: Payment) {
   const returnedCents = returnedOf(charge.endToEnd ?? '', known?.returns ?? []);
   const leftCents = Math.max(0, received - (sum?.takenCents ?? 0) - returnedCents);
   // By our clock, as far away as it is by the account's.
-  const untilMs = (charge.paidAt ?? charge.createdAt) + refundWindowMs - clockMovedMs;
+  const untilMs = (charge.paidAt ?? charge.createdAt) + refundWindowMs - (move?.movedMs ?? 0);
   const offered = deps.providers.get(sum?.connection ?? '')?.capabilities.canRefund ?? false;
   return {
     refunds: makers.flatMap(({ cause }, at) => {

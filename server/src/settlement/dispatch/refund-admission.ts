@@ -8,6 +8,7 @@ import { feeBackOf, newRefund, type Refund, receivedCents, refundWindowMs } from
 import { refundKey, refundSums, refunds } from '../../payments/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { returnedOf } from '../../payments/returns.ts';
+import { clockMovesSincePaid } from '../../payments/test-clock.sql.ts';
 import { sameRequest } from '../../request-keys/idempotency.ts';
 import { takenKeys } from '../../request-keys/used-keys.sql.ts';
 import { type Admission, admissionReads, newIntent, requestKeyReads, requireAdmission } from './admission.ts';
@@ -38,8 +39,6 @@ export interface RefundAdmissionInput {
   /** Also the fence of a send by this process. */
   token: string;
   refundId: string;
-  /** By how much a test clock was moved since the charge was paid, in ms: time that counts against the window. */
-  clockMovedMs: number;
   /** Of everything that a repeat must have in common. */
   fingerprint: Buffer;
   /** It has the probe of an open breaker. */
@@ -75,6 +74,7 @@ export function buildRefundAdmission(input: RefundAdmissionInput): Command<Refun
       read(payments, ofPayment),
       read(refundSums, ofPayment),
       read(knownReturns, knownReturnsKey(accountId, order.paymentId)),
+      ...(caller.test ? [read(clockMovesSincePaid, ofPayment)] : []),
       ...admissionReads(caller, plan),
     ],
     eventRefs: [],
@@ -175,7 +175,7 @@ function admitted(
  */
 function refundable(
   view: View,
-  { caller, order, offered, refundId, clockMovedMs }: RefundAdmissionInput,
+  { caller, order, offered, refundId }: RefundAdmissionInput,
   now: number,
 ) {
   const { accountId, operationId } = caller;
@@ -184,6 +184,8 @@ function refundable(
   if (!charge || charge.operationId !== operationId) throw refuse('payment_not_found');
   const received = receivedCents(charge);
   if (received === 0 || !hasPix(charge) || !offered) throw refuse('payment_not_refundable');
+  // Only a test account has a clock that moves.
+  const clockMovedMs = caller.test ? (view.get(clockMovesSincePaid, key)?.movedMs ?? 0) : 0;
   if (now + clockMovedMs > (charge.paidAt ?? charge.createdAt) + refundWindowMs)
     throw refuse('refund_window_closed');
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];

@@ -2,7 +2,6 @@ import type { Caller } from '../../http/auth.ts';
 import { providerIdOf } from '../../payments/payment.ts';
 import { isRefundOpen, type Refund } from '../../payments/refund.ts';
 import { refundKey, refunds } from '../../payments/refunds.sql.ts';
-import { clockMovedSincePaid } from '../../payments/test-clock.sql.ts';
 import type { Provider, RefundReport, SendOutcome } from '../../provider/provider.ts';
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { claimOn, findClaims } from '../incidents/pix-claims.ts';
@@ -40,13 +39,10 @@ export async function acceptRefund(
   const { requestKey, ...asked } = order;
   const refundId = paymentIdFor(deps.identity, { id: accountId, number: accountNumber }, requestKey);
   const fingerprint = fingerprintOf(deps.identity, { ...asked, kind: 'refund', operationId });
-  const clockMovedMs = caller.test
-    ? await clockMovedSincePaid(deps.sql, { accountId, id: order.paymentId })
-    : 0;
   const admit = async (connection: string) => {
     const plan = planDispatch(deps, { ...caller, connection }, 'refund', deps.settings.transferWaitMs);
     const offered = deps.providers.get(connection)?.capabilities.canRefund ?? false;
-    const input = { caller, order, plan, offered, refundId, fingerprint, clockMovedMs };
+    const input = { caller, order, plan, offered, refundId, fingerprint };
     const answer = await withProbe(
       deps,
       probeOf(plan),
