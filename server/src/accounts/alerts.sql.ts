@@ -1,6 +1,7 @@
 import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { DisputeStatus } from '../provider/provider.ts';
+import type { DefenceReason } from '../settlement/disputes/defence.ts';
 
 const claimUnknown: Statement = {
   name: 'alert_claim_unknown',
@@ -88,6 +89,47 @@ export const endDisputeAlerts = (sql: Queries, told: readonly DisputeAlert[]): P
     told.map(({ id }) => id),
     told.map(({ status }) => status),
   ]);
+
+const claimDefences: Statement = {
+  name: 'alert_claim_defences',
+  text: `UPDATE dispute_defence f SET mail_due_at = $2
+    FROM (SELECT account_id, dispute_id FROM dispute_defence WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+      JOIN account a ON a.id = due.account_id
+      JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
+    WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
+    RETURNING f.account_id AS "accountId", a.name AS "accountName", f.dispute_id AS "disputeId", d.payment_id AS "paymentId",
+      d.amount_cents AS "amountCents", f.reason, d.deadline_at AS "deadlineAt", d.ended_at IS NULL AS open`,
+};
+
+export interface DefenceAlert {
+  accountId: string;
+  accountName: string;
+  disputeId: string;
+  paymentId: string;
+  amountCents: number;
+  reason: DefenceReason;
+  deadlineAt: number | null;
+  /** Its dispute has not ended. */
+  open: boolean;
+}
+
+/** Defences that failed and that no mail has reported; out of sight of the others until `untilMs`. */
+export const claimDefenceAlerts = (
+  sql: Queries,
+  nowMs: number,
+  untilMs: number,
+  most: number,
+): Promise<DefenceAlert[]> =>
+  sql.run<DefenceAlert>(claimDefences, [timestamp(nowMs), timestamp(untilMs), most]);
+
+const endDefence: Statement = {
+  name: 'alert_end_defence',
+  text: `UPDATE dispute_defence f SET mail_due_at = NULL FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, id)
+    WHERE f.account_id = k.account_id AND f.dispute_id = k.id`,
+};
+
+export const endDefenceAlerts = (sql: Queries, told: readonly DefenceAlert[]): Promise<unknown> =>
+  sql.run(endDefence, [told.map(({ accountId }) => accountId), told.map(({ disputeId }) => disputeId)]);
 
 const claimIncidents: Statement = {
   name: 'alert_claim_incidents',

@@ -4,11 +4,15 @@ import { brasiliaTime, type Letter, type Mail } from '../ground/mail.ts';
 import { priceOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
+import type { DefenceReason } from '../settlement/disputes/defence.ts';
 import {
+  claimDefenceAlerts,
   claimDisputeAlerts,
   claimIncidentAlerts,
   claimUnknownAlerts,
+  type DefenceAlert,
   type DisputeAlert,
+  endDefenceAlerts,
   endDisputeAlerts,
   endIncidentAlerts,
   endUnknownAlerts,
@@ -18,8 +22,8 @@ import {
 import { mailPeople } from './mail-people.ts';
 
 /**
- * Mails about money that needs a person: to an account's people when transfers stayed unknown for 15 minutes, to the operator when
- * an incident was opened. Several at once make one mail.
+ * Mails about money that needs a person: to an account's people when transfers stayed unknown for 15 minutes, when a dispute moves and
+ * when a defence fails; to the operator when an incident was opened. Several at once make one mail.
  *
  * A mail is recorded after it was sent: a process that dies in between sends it twice, and never loses it. A failed mail is tried
  * again after ten minutes.
@@ -48,6 +52,13 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
     await endDisputeAlerts(sql, alerts);
   }
 
+  async function tellDefences(accountId: string, alerts: readonly DefenceAlert[]): Promise<void> {
+    // How a dispute ended is told by a mail of its own.
+    const open = alerts.filter((alert) => alert.open);
+    if (open.length > 0) await mailPeople({ sql, mail }, accountId, 'money', defenceLetter(open));
+    await endDefenceAlerts(sql, alerts);
+  }
+
   const attempt = (work: Promise<void>): Promise<void> =>
     work.catch((error: unknown) => log.error({ err: error }, 'failed to send alert'));
 
@@ -63,7 +74,10 @@ export function createAlerts({ sql, clock, mail, log }: { sql: Sql; clock: Clock
       const disputes = await claimDisputeAlerts(sql, now, now + againMs, most);
       const disputesOf = Map.groupBy(disputes, ({ accountId }) => accountId);
       for (const [accountId, alerts] of disputesOf) await attempt(tellDisputes(accountId, alerts));
-      return [unknown, incidents, disputes].some((alerts) => alerts.length === most);
+      const defences = await claimDefenceAlerts(sql, now, now + againMs, most);
+      const defencesOf = Map.groupBy(defences, ({ accountId }) => accountId);
+      for (const [accountId, alerts] of defencesOf) await attempt(tellDefences(accountId, alerts));
+      return [unknown, incidents, disputes, defences].some((alerts) => alerts.length === most);
     },
   };
 }
@@ -132,6 +146,7 @@ const disputeLabels = {
   'pt-BR': {
     amount: 'Valor        ',
     state: 'Situação     ',
+    reason: 'Motivo       ',
     deadline: 'Defesa até   ',
     payment: 'Pagamento    ',
     dispute: 'Contestação  ',
@@ -139,6 +154,7 @@ const disputeLabels = {
   en: {
     amount: 'Amount         ',
     state: 'State          ',
+    reason: 'Reason         ',
     deadline: 'Defence until  ',
     payment: 'Payment        ',
     dispute: 'Dispute        ',
@@ -179,6 +195,64 @@ Só o provedor decide uma contestação. A defesa é enviada a ele dentro do pra
 ${lines('en')}
 
 The provider alone decides a dispute. The defence goes to it before the deadline.
+`,
+    },
+  };
+}
+
+const defenceWords: Record<Language, Record<DefenceReason, string>> = {
+  'pt-BR': {
+    deadline_over: 'o prazo acabou antes de ela ser enviada',
+    already_defended: 'o provedor já tem outra defesa',
+    provider_refused: 'o provedor não a aceitou; outra pode ser enviada',
+    dispute_ended: 'a contestação acabou antes de ela ser enviada',
+  },
+  en: {
+    deadline_over: 'the deadline passed before it was sent',
+    already_defended: 'the provider has another defence already',
+    provider_refused: 'the provider did not take it; another one can be sent',
+    dispute_ended: 'the dispute ended before it was sent',
+  },
+};
+
+function defenceLetter(alerts: readonly DefenceAlert[]): Omit<Letter, 'to'> {
+  const [first] = alerts as [DefenceAlert];
+  const lines = (language: Language) => {
+    const { amount, reason, payment, dispute, deadline } = disputeLabels[language];
+    return alerts
+      .map((alert) =>
+        [
+          `  ${amount}${priceOf(alert.amountCents)}`,
+          `  ${reason}${defenceWords[language][alert.reason]}`,
+          ...(alert.deadlineAt === null ? [] : [`  ${deadline}${brasiliaTime(alert.deadlineAt)}`]),
+          `  ${payment}${alert.paymentId}`,
+          `  ${dispute}${alert.disputeId}`,
+        ].join('\n'),
+      )
+      .join('\n\n');
+  };
+  const one = alerts.length === 1;
+  return {
+    'pt-BR': {
+      subject: one
+        ? 'Uma defesa não foi entregue (MED)'
+        : `${alerts.length} defesas não foram entregues (MED)`,
+      text: `Conta: ${first.accountName}
+
+O provedor não tem ${one ? 'esta defesa' : 'estas defesas'}. O valor continua bloqueado.
+
+${lines('pt-BR')}
+`,
+    },
+    en: {
+      subject: one
+        ? 'A defence was not delivered (MED)'
+        : `${alerts.length} defences were not delivered (MED)`,
+      text: `Account: ${first.accountName}
+
+The provider does not have ${one ? 'this defence' : 'these defences'}. The amount stays held.
+
+${lines('en')}
 `,
     },
   };

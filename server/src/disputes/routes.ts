@@ -12,6 +12,7 @@ import type { Dispute } from '../settlement/disputes/dispute.ts';
 import { findDispute, findDisputePage } from '../settlement/disputes/disputes.sql.ts';
 import { fileMostBytes, fileTypes } from '../settlement/disputes/evidence.ts';
 import { givenFileOf, requireSomething } from '../settlement/disputes/given.ts';
+import { viewsOf } from '../settlement/disputes/held-views.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
 import {
   DefenceBody,
@@ -26,7 +27,6 @@ import {
   FileQuery,
   fileViewOf,
 } from './schema.ts';
-import { viewsOf } from './views.ts';
 
 const tags = ['Disputes'];
 const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };

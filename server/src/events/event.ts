@@ -36,6 +36,10 @@ export const eventTypes = {
     description: 'The provider reports that a received Pix is disputed (MED); the amount is held.',
   },
   'dispute.defending': { kept: true, description: 'The defence of a dispute reached the provider.' },
+  'dispute.defence_failed': {
+    kept: true,
+    description: 'A defence certainly did not reach the provider; `defence.reasonCode` says why.',
+  },
   'dispute.accepted': {
     kept: true,
     description: 'A dispute was accepted: the provider takes the money, and it stays held until then.',

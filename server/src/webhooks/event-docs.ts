@@ -3,8 +3,24 @@ import { type EventType, eventSchemaVersion, eventTypes } from '../events/event.
 import { OperationSchema } from '../operations/schema.ts';
 import { RefundSchema } from '../payments/refund-view.ts';
 import { PaymentSchema } from '../payments/schema.ts';
+import { defenceReasons } from '../settlement/disputes/defence.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
 import { sampleOf, sampleTypes } from './samples.ts';
+
+const defence = {
+  title: 'FailedDefence',
+  type: 'object',
+  description: 'The defence that the provider certainly has not',
+  properties: {
+    status: { title: 'FailedDefenceStatus', type: 'string', enum: ['failed'] },
+    reasonCode: {
+      type: 'string',
+      description: 'Why it failed; more codes may be added',
+      'x-extensible-enum': defenceReasons,
+    },
+  },
+  required: ['status', 'reasonCode'],
+};
 
 const sampleOperation = '01939f3a-7a00-7000-8000-000000000003';
 
@@ -77,6 +93,8 @@ function dataOf(type: EventType): Record<string, unknown> {
     };
   }
   if (type === 'close.completed') return { ...CloseSchema, title: 'CloseSnapshot' };
+  if (type === 'dispute.defence_failed')
+    return merged('FailedDefenceSnapshot', 'The dispute as it was then', DisputeSchema, { defence });
   if (type.startsWith('dispute.')) return { ...DisputeSchema, title: 'DisputeSnapshot' };
   if (type.startsWith('operation.')) {
     return merged('OperationSnapshot', 'The operation as it was then', OperationSchema, {

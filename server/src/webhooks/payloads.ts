@@ -38,6 +38,8 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
     'O resultado de uma transferência é desconhecido há 15 minutos. Enviado uma vez por transferência.',
   'dispute.opened': 'O provedor informa que um Pix recebido foi contestado (MED); o valor está bloqueado.',
   'dispute.defending': 'A defesa de uma contestação chegou ao provedor.',
+  'dispute.defence_failed':
+    'Uma defesa com certeza não chegou ao provedor; `defence.reasonCode` diz por quê.',
   'dispute.accepted':
     'Uma contestação foi aceita: o provedor toma o dinheiro, que continua bloqueado até lá.',
   'dispute.rejected': 'Uma contestação foi rejeitada; o que estava bloqueado por ela está livre de novo.',

@@ -5,8 +5,9 @@ import { newRefund, type Refund, type RefundStatus } from '../payments/refund.ts
 import { refundViewOf } from '../payments/refund-view.ts';
 import { viewOf } from '../payments/view.ts';
 import type { DisputeStatus } from '../provider/provider.ts';
+import { viewOfFailedDefence } from '../settlement/disputes/defence-event.ts';
 import type { Dispute, DisputeEventType } from '../settlement/disputes/dispute.ts';
-import { viewOfDispute } from '../settlement/disputes/view.ts';
+import { type DisputeView, viewOfDispute } from '../settlement/disputes/view.ts';
 
 /**
  * What each event looks like, made by the functions that make the real ones: for tests of an endpoint, and for the pages.
@@ -67,6 +68,10 @@ export function sampleOf(type: EventType, operationId: string, at: number): Samp
     case 'dispute.rejected':
     case 'dispute.cancelled':
       return ofDispute(type, operationId, at);
+    case 'dispute.defence_failed': {
+      const { data } = ofDispute('dispute.opened', operationId, at);
+      return { change: { from: 'open', to: 'open' }, data: viewOfFailedDefence(data, 'provider_refused') };
+    }
     case 'charge.refunded':
       return ofPayment(
         { ...charge(operationId, at), ...settled(at), paidAt: at - 86_400_000, refundedCents: 400 },
@@ -136,7 +141,7 @@ function ofPayment(payment: Payment, from: PaymentStatus, to: PaymentStatus, at:
   return { change: { from, to }, data: { ...view, requestKey } };
 }
 
-function ofDispute(type: DisputeEventType, operationId: string, at: number): Sample {
+function ofDispute(type: DisputeEventType, operationId: string, at: number): Sample & { data: DisputeView } {
   const status = type === 'dispute.opened' ? 'open' : (type.slice('dispute.'.length) as DisputeStatus);
   const isFree = status === 'rejected' || status === 'cancelled';
   const dispute: Dispute = {

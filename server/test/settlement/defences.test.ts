@@ -1,7 +1,9 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { statusOf } from '@vintem/testkit/settlement.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAlerts } from '../../src/accounts/alerts.ts';
 import { countSealed, sealAgain } from '../../src/db/sealed-columns.ts';
+import type { Letter, Mail } from '../../src/ground/mail.ts';
 import { createSecrets } from '../../src/ground/secrets.ts';
 import type { DefenceInstruction, DefenceOutcome, Provider } from '../../src/provider/provider.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
@@ -90,6 +92,38 @@ async function row({ id }: Disputed): Promise<Record<string, unknown>> {
   );
   if (!found) throw new Error('no defence');
   return found;
+}
+
+/** Of the defence of a dispute that failed. */
+async function eventsOf({ id }: Disputed): Promise<Record<string, unknown>[]> {
+  const rows = await service.database.admin<{ body: string }>(
+    `SELECT body FROM event WHERE type = 'dispute.defence_failed' AND body::jsonb #>> '{data,id}' = $1 ORDER BY id`,
+    [id],
+  );
+  return rows.map(({ body }) => JSON.parse(body));
+}
+
+async function someone(accountId: string): Promise<string> {
+  const id = service.runtime.ids.uuid();
+  const email = `finance-${id.slice(-6)}@loja.example`;
+  await service.database.admin(
+    `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at) VALUES ($1, 'Ana', $2, true, now(), now())`,
+    [id, email],
+  );
+  await service.database.admin(
+    `INSERT INTO panel_member (account_id, user_id, role, created_at) VALUES ($1, $2, 'finance', now())`,
+    [accountId, id],
+  );
+  return email;
+}
+
+/** One round of the mails: those to somebody about a defence. */
+async function mailed(to: string): Promise<Letter[]> {
+  const letters: Letter[] = [];
+  const mail: Mail = { send: async (letter) => void letters.push(letter) };
+  const { sql, clock, log } = service.runtime;
+  await createAlerts({ sql, clock, mail, log }).step();
+  return letters.filter((letter) => letter.to === to && letter.en.subject.includes('defence'));
 }
 
 const really = (): Defend => {
@@ -363,6 +397,65 @@ describe('the sending', () => {
     expect((await defend(one, 'Outro texto.')).body).toMatchObject({ status: 'pending' });
     await send();
     expect((await truth(one)).defence).toBe('Outro texto.');
+  });
+
+  test('that failed is told: an event with the reason, and one mail to the people of the account', async () => {
+    const one = await disputed();
+    const email = await someone(one.merchant.ownerId);
+    await defend(one);
+    await send(async () => ({ outcome: 'refused', reason: 'provider_refused', detail: '400' }));
+    const [told, ...more] = await eventsOf(one);
+    expect(more).toEqual([]);
+    expect(told).toMatchObject({
+      type: 'dispute.defence_failed',
+      change: { from: 'open', to: 'open' },
+      data: {
+        id: one.id,
+        operationId: one.merchant.operationId,
+        status: 'open',
+        heldCents: 1000,
+        defence: { status: 'failed', reasonCode: 'provider_refused' },
+      },
+    });
+    const letters = await mailed(email);
+    expect(letters).toHaveLength(1);
+    expect(letters[0]?.en.text).toContain('another one can be sent');
+    expect(letters[0]?.['pt-BR'].text).toContain(one.id);
+    expect(letters[0]?.en.text).not.toContain('entregue em 20/11');
+    expect(await mailed(email)).toEqual([]);
+  });
+
+  test('that failed is not told by a mail once another text is on its way, nor twice by two processes', async () => {
+    const one = await disputed();
+    const email = await someone(one.merchant.ownerId);
+    await defend(one);
+    const refused: Defend = async () => ({ outcome: 'refused', reason: 'provider_refused', detail: '400' });
+    await send(refused);
+    await defend(one, 'Outro texto.');
+    expect(await mailed(email)).toEqual([]);
+    await send(refused);
+    expect((await Promise.all([mailed(email), mailed(email)])).flat()).toHaveLength(1);
+    expect(await eventsOf(one)).toHaveLength(2);
+  });
+
+  test('that may have arrived is told by no event', async () => {
+    const one = await disputed();
+    await defend(one);
+    await send(async () => lost);
+    await send(async () => ({ outcome: 'refused', reason: 'provider_refused', detail: '400' }));
+    expect(await eventsOf(one)).toEqual([]);
+  });
+
+  test('of a deleted operation fails without an event', async () => {
+    const one = await disputed();
+    await defend(one);
+    await service.database.admin(
+      `UPDATE operation SET deleted_at = now(), main = NULL, slot = NULL WHERE id = $1`,
+      [one.merchant.operationId],
+    );
+    await send(async () => ({ outcome: 'refused', reason: 'provider_refused', detail: '400' }));
+    expect(await row(one)).toMatchObject({ status: 'failed' });
+    expect(await eventsOf(one)).toEqual([]);
   });
 
   test('that could not go out does not count as an attempt', async () => {

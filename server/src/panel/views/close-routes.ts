@@ -8,13 +8,13 @@ import {
   FileParams,
   fileViewOf,
 } from '../../disputes/schema.ts';
-import { viewsOf } from '../../disputes/views.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { IdParams } from '../../http/schema.ts';
 import { type Defences, defencesOf, defencesOfPage } from '../../settlement/disputes/defend.ts';
 import { findDisputePage } from '../../settlement/disputes/disputes.sql.ts';
 import { fileMostBytes, fileTypes } from '../../settlement/disputes/evidence.ts';
 import { givenFileOf, requireSomething } from '../../settlement/disputes/given.ts';
+import { viewsOf } from '../../settlement/disputes/held-views.ts';
 import { note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import {

@@ -173,11 +173,7 @@ function admitted(
  * @throws ApiError `payment_not_found`, `payment_not_refundable`, `refund_window_closed`, `refund_exceeds`; `refund_already_booked` for one
  * that a restore has lost: its return was found at the provider and is posted as a debit, so to begin it again would post it twice
  */
-function refundable(
-  view: View,
-  { caller, order, offered, refundId }: RefundAdmissionInput,
-  now: number,
-) {
+function refundable(view: View, { caller, order, offered, refundId }: RefundAdmissionInput, now: number) {
   const { accountId, operationId } = caller;
   const key = paymentKey(accountId, order.paymentId);
   const charge = view.get(payments, key);

@@ -37,7 +37,7 @@ const insert: Statement = {
       updated_at)
     VALUES ($1, $2, $3, $4, 'pending', $5, $6::uuid[], 0, $7, $7, $7)
     ON CONFLICT (account_id, dispute_id) DO UPDATE SET status = 'pending', reason = NULL, body = excluded.body,
-      file_ids = excluded.file_ids, attempts = 0, fence = NULL, due_at = excluded.due_at, created_at = excluded.created_at, updated_at = excluded.updated_at
+      file_ids = excluded.file_ids, attempts = 0, fence = NULL, due_at = excluded.due_at, mail_due_at = NULL, created_at = excluded.created_at, updated_at = excluded.updated_at
       WHERE f.status = 'failed' AND f.reason = 'provider_refused'
     RETURNING ${columns}`,
 };
@@ -111,11 +111,11 @@ export const beginAttempt = async (
 
 const turn: Statement = {
   name: 'defence_turn',
-  text: `UPDATE dispute_defence SET status = $4, reason = $5, attempts = $6, due_at = $7, sent_at = $8, updated_at = $9, fence = NULL
+  text: `UPDATE dispute_defence SET status = $4, reason = $5, attempts = $6, due_at = $7, sent_at = $8, updated_at = $9, mail_due_at = $10, fence = NULL
     WHERE account_id = $1 AND dispute_id = $2 AND fence = $3 RETURNING status`,
 };
 
-/** @returns false: another process has the defence, and nothing was written */
+/** The people of the account are told of one that failed. @returns false: another process has the defence, and nothing was written */
 export async function turnDefence(
   sql: Queries,
   { accountId, disputeId, fence }: Owned,
@@ -134,6 +134,7 @@ export async function turnDefence(
     dueAt,
     turned.status === 'sent' ? at : null,
     at,
+    turned.status === 'failed' ? at : null,
   ]);
   return rows.length > 0;
 }

@@ -3,6 +3,7 @@ import { resultOf } from '../dispatch/send.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { type TrackingDeps, takeAllowedQuery } from '../tracking/follow-up.ts';
 import { afterAttempt, beforeAttempt, type DefenceTurn } from './defence.ts';
+import { writeFailedDefence } from './defence-event.ts';
 import { beginAttempt, type ClaimedDefence, claimDefence, turnDefence } from './defences.sql.ts';
 import { makeDisputesDue } from './disputes.sql.ts';
 import type { DisputeFile } from './evidence.ts';
@@ -22,7 +23,7 @@ export async function stepDefences(deps: TrackingDeps, provider: Provider): Prom
   const claimed = await claimDefence(sql, connection, { now, fence: ids.uuid(), untilMs: now + leaseMs });
   if (!claimed) return false;
   const turned = beforeAttempt(claimed, claimed.dispute, now);
-  if (turned) await turn(deps, claimed, { ...turned, attempts: claimed.attempts });
+  if (turned) await turn(deps, provider, claimed, { ...turned, attempts: claimed.attempts });
   else await attempt(deps, provider, claimed, leaseEndsMs);
   return true;
 }
@@ -39,7 +40,7 @@ async function attempt(
   if (content === null) {
     const dueAt = clock.now() + unreadableAgainMs;
     const status = claimed.attempts === 0 ? 'pending' : 'unknown';
-    return turn(deps, claimed, { status, dueAt, attempts: claimed.attempts });
+    return turn(deps, provider, claimed, { status, dueAt, attempts: claimed.attempts });
   }
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) return;
@@ -54,7 +55,7 @@ async function attempt(
       const { connection, disputeId } = claimed;
       deps.log.warn({ connection, disputeId, ...outcome }, 'the provider has not taken a defence');
     }
-    await turn(deps, claimed, afterAttempt(attempts, outcome, clock.now()));
+    await turn(deps, provider, claimed, afterAttempt(attempts, outcome, clock.now()));
   } finally {
     await slot.free();
   }
@@ -110,13 +111,25 @@ function opened(
   return openOrReport(deps, sealed, context, { accountId, paymentId, operationId, amountCents, need });
 }
 
-/** One that was sent is soon shown by the provider as being defended: its list is read at once. */
+/** One that failed is told. One that was sent is soon shown by the provider as being defended: its list is read at once. */
 async function turn(
-  { sql, clock }: TrackingDeps,
+  { sql, clock, ids, eventsWritten }: TrackingDeps,
+  { capabilities }: Provider,
   claimed: ClaimedDefence,
   turned: DefenceTurn & { attempts: number },
 ): Promise<void> {
-  const written = await turnDefence(sql, claimed, turned, clock.now());
+  const now = clock.now();
+  if (turned.status === 'failed') {
+    const failed = { ...claimed, reason: turned.reason, livemode: capabilities.movesMoney };
+    const written = await sql.tx(async (tx) => {
+      const isOurs = await turnDefence(tx, claimed, turned, now);
+      if (isOurs) await writeFailedDefence(tx, ids, failed, now);
+      return isOurs;
+    });
+    if (written) eventsWritten();
+    return;
+  }
+  const written = await turnDefence(sql, claimed, turned, now);
   if (written && turned.status === 'sent' && claimed.dispute.status === 'open')
-    await makeDisputesDue(sql, claimed.connection, clock.now());
+    await makeDisputesDue(sql, claimed.connection, now);
 }

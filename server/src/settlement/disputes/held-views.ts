@@ -1,8 +1,8 @@
-import type { Queries } from '../ports/sql.ts';
-import { type Dispute, heldOf } from '../settlement/disputes/dispute.ts';
-import { findDisputesOf, findOpenHolds, type Scope } from '../settlement/disputes/disputes.sql.ts';
-import { type DisputeView, viewOfDispute } from '../settlement/disputes/view.ts';
-import { sharesOf } from '../settlement/holds/holds.sql.ts';
+import type { Queries } from '../../ports/sql.ts';
+import { sharesOf } from '../holds/holds.sql.ts';
+import { type Dispute, heldOf } from './dispute.ts';
+import { findDisputesOf, findOpenHolds, type Scope } from './disputes.sql.ts';
+import { type DisputeView, viewOfDispute } from './view.ts';
 
 /** Disputes of an operation with what is held for each at this moment. */
 export async function viewsOf(
