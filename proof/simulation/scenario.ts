@@ -343,7 +343,7 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
       if (life) return life;
       say('a process died at its birth');
       // Where the database is away it would be born and die without any time going by.
-      if (run.people) await world.run(() => false, world.now() + 1_000);
+      if (world.faults.lost === 1) await world.run(() => false, world.now() + 1_000);
     }
   };
   const examined: Examined = new Map();

@@ -61,6 +61,7 @@ afterAll(async () => {
 describe('the company page', () => {
   test('sets name, CNPJ, colour and logo, which payers and receipts show', async () => {
     await open('/empresa', 'Empresa');
+    await look('empresa-sem-dados');
     await page.getByLabel('Nome').fill('Padaria São João');
     await page.getByLabel('CNPJ').fill('12.ABC.345/01DE-36');
     await page.getByLabel('Cor', { exact: true }).fill('#14467c');
