@@ -359,6 +359,7 @@ await rig(
       return await simulate(stage, {
         from: seed,
         seeds: 1_000_000,
+        cells: 1,
         // The kept seeds and a few new ones in any case.
         budgetMs: Math.max(30_000, leftMs()),
         mostFailures: 5,

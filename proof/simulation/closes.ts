@@ -36,8 +36,8 @@ export function createCloses(parts: {
   let over = false;
 
   async function step(): Promise<void> {
-    const { process, runtime } = living();
-    if (process.alive) await stepCloses(runtime).catch(() => world.count('day not closed'));
+    const { process, home } = living();
+    if (process.alive) await stepCloses(home).catch(() => world.count('day not closed'));
   }
   const closed = (): Close[] =>
     db.run<Close>(

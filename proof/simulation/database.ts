@@ -1,10 +1,21 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { PGlite } from '@electric-sql/pglite';
+import type pg from 'pg';
+import { directoryTables, homeCell, makeCellWithin } from '../../server/src/db/cells.ts';
 import { parseTimestamp } from '../../server/src/db/pool.ts';
 import { openSession, type Session } from './wire.ts';
 
-/** PostgreSQL in this process, migrated, used under the service's own role. One session, held by one caller at a time. */
+/**
+ * PostgreSQL in this process, migrated, used under the service's own role. One session, held by one caller at a time. What the rig itself
+ * reads and writes is of the cell of the merchant, and of the directory.
+ */
 export interface Database extends Session {
+  /** Schemas with tables of accounts, the first one in front. */
+  readonly cells: readonly string[];
+  /** The one of the merchant. */
+  readonly cell: string;
+  /** The session as a connection to a cell has it. */
+  on(cell: string): Session;
   /** Runs `work` as the superuser, outside of any process's sight and between transactions. */
   admin<T>(work: () => T): T;
   /** Grows with every statement that writes to the table, and when what was written is taken back. */
@@ -26,18 +37,21 @@ export interface Database extends Session {
 
 const migrations = new URL('../../server/sql/', import.meta.url);
 
-/** @param change what to make of a migration's text: to leave out a constraint on purpose */
-export async function openDatabase(change: (text: string) => string = (text) => text): Promise<Database> {
-  const pg = await PGlite.create();
-  await pg.waitReady;
-  const bare = openSession(pg, parserOf);
+/** @param cells of more than one the merchant is in the second */
+export async function openDatabase({ cells: count = 1 } = {}): Promise<Database> {
+  const lite = await PGlite.create();
+  await lite.waitReady;
+  const bare = openSession(lite, parserOf);
   bare.exec(`CREATE ROLE vintem_owner NOLOGIN; CREATE ROLE vintem_app NOLOGIN;
     CREATE SCHEMA vintem AUTHORIZATION vintem_owner; SET search_path = vintem; SET TimeZone = 'UTC'; SET jit = off;
     SET bytea_output = 'hex'; SET synchronous_commit = off; SET plan_cache_mode = force_generic_plan;
-    SET ROLE vintem_owner;`);
+    SET ROLE vintem_owner; CREATE TABLE migration (name text PRIMARY KEY, applied_at timestamptz NOT NULL);`);
   for (const name of (await readdir(migrations)).filter((one) => one.endsWith('.sql')).sort())
-    bare.exec(change(await readFile(new URL(name, migrations), 'utf8')));
+    bare.exec(await readFile(new URL(name, migrations), 'utf8'));
   bare.exec('RESET ROLE');
+  const cells = [homeCell];
+  while (cells.length < count) cells.push(await makeCell(bare));
+  const cell = cells[1] ?? homeCell;
   const tables = bare
     .run<{ name: string }>(
       `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -51,7 +65,10 @@ export async function openDatabase(change: (text: string) => string = (text) => 
     ...tables.filter((name) => ![...last, 'publisher', 'migration', 'cell', 'cell_migration'].includes(name)),
     ...last,
   ];
-  const clearing = `RESET ROLE; ${order.map((name) => `DELETE FROM ${name}`).join('; ')}; SET ROLE vintem_app`;
+  const placesOf = (name: string): string[] =>
+    (directoryTables.includes(name) ? [homeCell] : cells.toReversed()).map((schema) => `${schema}.${name}`);
+  const places = order.flatMap(placesOf);
+  const clearing = `RESET ROLE; ${places.map((place) => `DELETE FROM ${place}`).join('; ')}; SET ROLE vintem_app`;
   bare.exec('SET ROLE vintem_app');
 
   const versions = new Map<string, number>();
@@ -62,20 +79,42 @@ export async function openDatabase(change: (text: string) => string = (text) => 
   };
   /** What the open transaction wrote to. */
   let written: string[] = [];
-  const session: Session = {
-    run: (text, values) => {
-      const names = writtenBy(text);
-      written.push(...names);
-      changed(names);
-      return bare.run(text, values);
-    },
-    exec: (text) => {
-      if (text === 'ROLLBACK') changed(written);
-      if (text === 'ROLLBACK' || text === 'BEGIN' || text === 'COMMIT') written = [];
-      else if (text === clearing) changed(order);
-      bare.exec(text);
-    },
+  /** Null: a transaction that was taken back may have changed it. */
+  let path: string | null = homeCell;
+  const look = (wanted: string): void => {
+    if (path === wanted) return;
+    bare.exec(`SET search_path = ${wanted}`);
+    path = wanted;
   };
+  const sessions = new Map<string, Session>();
+  const on = (cell: string): Session => sessions.get(cell) ?? connect(cell);
+  const connect = (cell: string): Session => {
+    const wanted = cell === homeCell ? homeCell : `${cell}, ${homeCell}`;
+    // Statements of its own: PostgreSQL plans one again whenever the path is another one than before.
+    const here = openSession(lite, parserOf, `${cell} `);
+    const session: Session = {
+      run: (text, values) => {
+        look(wanted);
+        const names = writtenBy(text);
+        written.push(...names);
+        changed(names);
+        return here.run(text, values);
+      },
+      exec: (text) => {
+        if (text === 'BEGIN') look(wanted);
+        if (text === 'ROLLBACK') {
+          changed(written);
+          path = null;
+        }
+        if (text === 'ROLLBACK' || text === 'BEGIN' || text === 'COMMIT') written = [];
+        else if (text === clearing) changed(order);
+        bare.exec(text);
+      },
+    };
+    sessions.set(cell, session);
+    return session;
+  };
+  const session = on(cell);
   let kept = new Map<string, number>();
   let restores = 0;
 
@@ -83,11 +122,14 @@ export async function openDatabase(change: (text: string) => string = (text) => 
   const waiting: (() => void)[] = [];
   return {
     ...session,
+    cells,
+    cell,
+    on,
     version: (table) => versions.get(table) ?? 0,
     changes: () => changes,
     keep: () => {
       bare.exec('RESET ROLE; DROP SCHEMA IF EXISTS kept CASCADE; CREATE SCHEMA kept');
-      for (const name of order) bare.exec(`CREATE TABLE kept.${name} AS TABLE ${name}`);
+      for (const place of places) bare.exec(`CREATE TABLE ${keptOf(place)} AS TABLE ${place}`);
       bare.exec('SET ROLE vintem_app');
       kept = new Map(versions);
     },
@@ -95,11 +137,11 @@ export async function openDatabase(change: (text: string) => string = (text) => 
       const dirty = order.filter((name) => versions.get(name) !== kept.get(name));
       // A vacuum now and then: every run leaves its rows behind.
       bare.exec('RESET ROLE');
-      if (++restores % 20 === 0) for (const name of order) bare.exec(`VACUUM ${name}`);
+      if (++restores % 20 === 0) for (const place of places) bare.exec(`VACUUM ${place}`);
       bare.exec('SET session_replication_role = replica; BEGIN');
-      for (const name of dirty) {
-        bare.run(`DELETE FROM ${name}`, []);
-        bare.run(`INSERT INTO ${name} SELECT * FROM kept.${name}`, []);
+      for (const place of dirty.flatMap(placesOf)) {
+        bare.run(`DELETE FROM ${place}`, []);
+        bare.run(`INSERT INTO ${place} SELECT * FROM ${keptOf(place)}`, []);
       }
       bare.exec('COMMIT; SET session_replication_role = origin; SET ROLE vintem_app');
       changed(dirty);
@@ -130,9 +172,22 @@ export async function openDatabase(change: (text: string) => string = (text) => 
         else take();
       }),
     clear: () => session.exec(clearing),
-    close: () => pg.close(),
+    close: () => lite.close(),
   };
 }
+
+const keptOf = (place: string): string => `kept."${place}"`;
+
+/** As `vintem cells add` makes one. */
+async function makeCell(bare: Session): Promise<string> {
+  const client = { query: async (text: string, values: unknown[] = []) => rowsOf(bare.run(text, values)) };
+  bare.exec('BEGIN');
+  const name = await makeCellWithin(client as unknown as pg.Client, 0);
+  bare.exec('COMMIT');
+  return name;
+}
+
+const rowsOf = (rows: unknown[]) => ({ rows, rowCount: rows.length });
 
 const writes = /(?:INSERT INTO|DELETE FROM|(?<!FOR |FOR NO KEY |DO )UPDATE)\s+(\w+)/g;
 const writers = new Map<string, readonly string[]>();

@@ -53,10 +53,10 @@ export function createDisputes(parts: {
     });
 
   async function read(): Promise<void> {
-    const { process, runtime } = living();
-    const provider = runtime.providers.get('simulator');
+    const { process, home } = living();
+    const provider = home.providers.get('simulator');
     if (!process.alive || !provider) return;
-    await stepDisputes(runtime, provider).catch(() => world.count('disputes not read'));
+    await stepDisputes(home, provider).catch(() => world.count('disputes not read'));
   }
 
   async function send(): Promise<void> {

@@ -141,7 +141,10 @@ async function prelude(db: Database, service: Service): Promise<Base> {
   };
   await finished(db.admin(() => prepareInstallation({ sql, clock, ids }, { live: false })));
   const { ownerId, operationId } = await finished(
-    createAccount({ sql, clock, ids }, { name: 'Loja', test: true, connection: 'simulator' }),
+    createAccount(
+      { sql: founder.openCell(db.cell), clock, ids },
+      { name: 'Loja', test: true, connection: 'simulator' },
+    ),
   );
   const own = secrets(ids);
   const { key } = await finished(

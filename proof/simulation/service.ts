@@ -26,6 +26,9 @@ import type { Process, World } from './world.ts';
  */
 export interface Life {
   process: Process;
+  /** Of the directory and the first cell. */
+  home: Runtime;
+  /** Of the merchant's cell. */
   runtime: Runtime;
   inbound: Inbound;
   /** A delivery came in: should it not be applied, it is looked at again. */
@@ -94,10 +97,10 @@ export function createService(db: Database): Service {
     { transferWaitMs = 6_000, delivers = true, handsOver = false, letters = null }: Partial<Habits> = {},
   ): Promise<Life | null> {
     const process = world.spawn(name);
-    const { sql, clock, ids, net } = process;
+    const { sql, openCell, clock, ids, net } = process;
     const own = secrets(ids);
     const opening = openRuntime(
-      { config, sql, clock, ids, net, secrets: own, log },
+      { config, sql, openCell, clock, ids, net, secrets: own, log },
       new AbortController().signal,
     );
     let runtime: Runtime | null = null;
@@ -113,9 +116,14 @@ export function createService(db: Database): Service {
     await world.run(() => runtime !== null || failed !== undefined || !process.alive, world.now() + 60_000);
     const opened = runtime as Runtime | null;
     if (!opened || !process.alive) return null;
-    opened.settings = { ...opened.settings, transferWaitMs, chargeExpirySeconds: 1_800 };
-    const life: Life = { process, runtime: opened, inbound: createInbound(opened), delivered: () => {} };
-    if (letters) opened.mail = letters.mailOf(life);
+    const cells = opened.cells.all();
+    const merchants = cells.find(({ cell }) => cell === db.cell) ?? opened;
+    const inbound = createInbound(opened);
+    const life: Life = { process, home: opened, runtime: merchants, inbound, delivered: () => {} };
+    for (const one of cells) {
+      one.settings = { ...one.settings, transferWaitMs, chargeExpirySeconds: 1_800 };
+      if (letters) one.mail = letters.mailOf(life);
+    }
     service.current = life;
     service.providerSecret = own.derive('simulator client').toString('hex');
     server ??= edge(own);

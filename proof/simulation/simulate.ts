@@ -128,6 +128,8 @@ export interface SimulationOptions {
   /** First seed; the others follow. */
   from: number;
   seeds: number;
+  /** Of the stage, for the line that repeats a run. */
+  cells: number;
   /**
    * Null: a death at every call of every seed's short story, and some chains of deaths. Otherwise half of the time goes to deaths one
    * by one, spread over the stories as far as it reaches, half to chains; the first fifty seeds are run in any case.
@@ -174,7 +176,7 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
       figures.examined[number] = (figures.examined[number] ?? 0) + times;
     if (outcome.findings.length > 0) {
       figures.failures.push({ run, findings: outcome.findings, story: outcome.story });
-      options.say(told(run, outcome));
+      options.say(told(run, outcome, options.cells));
       if (options.keepIn) {
         const name = `${flagsOf(run)
           .slice('--seed '.length)
@@ -253,10 +255,10 @@ const flagsOf = ({ seed, short, people, refunds, disputes, closes, deaths, crash
   `--seed ${seed}${short ? ' --short' : ''}${people ? ' --people' : ''}${refunds ? ' --refunds' : ''}${disputes ? ' --disputes' : ''}${closes ? ' --closes' : ''}${deaths ? ` --deaths ${deaths}` : ''}` +
   (crash ? ` --crash ${crash.point} --when ${crash.when}` : '');
 
-export function told(run: Run, outcome: Outcome): string {
+export function told(run: Run, outcome: Outcome, cells: number): string {
   const found = outcome.findings.map(({ invariant, what }) => `  invariant ${invariant}: ${what}`);
   return [
-    `FAILED, replay with: node proof/simulation/simulate.ts ${flagsOf(run)}`,
+    `FAILED, replay with: node proof/simulation/simulate.ts ${flagsOf(run)}${cells > 1 ? ` --cells ${cells}` : ''}`,
     ...found,
     ...outcome.story.map((line) => `    ${line}`),
   ].join('\n');
@@ -294,10 +296,12 @@ if (import.meta.main) {
       first: { type: 'boolean', default: false },
       keep: { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
+      cells: { type: 'string', default: '1' },
     },
   });
   const counted = countCatches();
-  const stage = await openStage(await openDatabase());
+  const cells = Number(given.cells);
+  const stage = await openStage(await openDatabase({ cells }));
   if (given.seed !== undefined) {
     const when = given.when === 'after' ? 'after' : 'before';
     const run: Run = {
@@ -311,12 +315,13 @@ if (import.meta.main) {
       closes: given.closes,
     };
     const outcome = await stage.play(run);
-    console.log(outcome.findings.length > 0 ? told(run, outcome) : outcome.story.join('\n'));
+    console.log(outcome.findings.length > 0 ? told(run, outcome, cells) : outcome.story.join('\n'));
     process.exitCode = outcome.findings.length > 0 ? 1 : 0;
   } else {
     const figures = await simulate(stage, {
       from: Number(given.from),
       seeds: Number(given.seeds),
+      cells,
       budgetMs: given.seconds === undefined ? null : Number(given.seconds) * 1000,
       say: console.log,
       mostFailures: given.first ? 1 : 5,

@@ -32,7 +32,8 @@ interface Prepared {
   columns: { name: string; parse: Parse }[];
 }
 
-export function openSession(pg: PGlite, parserOf: (oid: number) => Parse): Session {
+/** @param prefix of the names of its prepared statements, which all sessions on one database share */
+export function openSession(pg: PGlite, parserOf: (oid: number) => Parse, prefix = 's'): Session {
   const known = new Map<string, Prepared>();
   // The call that streams works at once as well, and is the one that does not read every answer itself besides.
   const call = (message: Buffer): Buffer => {
@@ -48,7 +49,7 @@ export function openSession(pg: PGlite, parserOf: (oid: number) => Parse): Sessi
   function prepare(text: string): Prepared {
     const found = known.get(text);
     if (found) return found;
-    const name = `s${known.size}`;
+    const name = `${prefix}${known.size}`;
     const parse = message('P', [cstring(name), cstring(text), int16(0)]);
     const describe = message('D', [Buffer.from('S'), cstring(name)]);
     const prepared: Prepared = { name, parameters: [], columns: [] };

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { homeCell } from '../../server/src/db/cells.ts';
 import type { Clock } from '../../server/src/ports/clock.ts';
 import type { Ids } from '../../server/src/ports/ids.ts';
 import {
@@ -71,7 +72,9 @@ export interface Process {
   frozenUntil: number;
   /** By how much its wall clock is wrong. */
   clockOffsetMs: number;
+  /** To the directory and the first cell. */
   readonly sql: Sql;
+  openCell(cell: string): Sql & { close(): Promise<void> };
   readonly clock: Clock;
   readonly ids: Ids;
   readonly net: Net;
@@ -238,7 +241,8 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
       alive: true,
       frozenUntil: 0,
       clockOffsetMs: 0,
-      sql: sqlOf(),
+      sql: sqlOf(homeCell),
+      openCell: (cell) => ({ ...sqlOf(cell), close: () => Promise.resolve() }),
       clock: {
         now: () => time + process.clockOffsetMs,
         machineMs: () => time + process.clockOffsetMs,
@@ -317,7 +321,8 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
       };
     }
 
-    function sqlOf(): Sql {
+    function sqlOf(cell: string): Sql {
+      const session = db.on(cell);
       const statement = <Row>(what: Statement, values: readonly unknown[] = []): Row[] => {
         const { lost, contention } = world.faults;
         if (random.chance(lost)) {
@@ -329,7 +334,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
           world.count(`sql ${code}`);
           throw new DatabaseError('planted', code);
         }
-        return inNoOrder(db.run<Row>(what.text, values), what.text);
+        return inNoOrder(session.run<Row>(what.text, values), what.text);
       };
 
       async function begin(): Promise<Transaction> {
@@ -348,7 +353,7 @@ export function createWorld(db: Database, random: Random, startMs: number): Worl
           release();
         };
         open.add(giveUp);
-        db.exec('BEGIN');
+        session.exec('BEGIN');
         return {
           run: (what, values) => {
             if (ended || failure) {
