@@ -1,9 +1,10 @@
 // Builds docs/ into a site: `node site/build.js [--base /docs/] [--out DIR]`. The service serves `dist` at /docs; with another base the same
 // pages are static files for any server. Runs in `npm ci` (the root's `prepare`). Plain JavaScript: `npm ci` may run it under an older Node.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { basename, dirname, join, posix } from 'node:path';
+import { basename, dirname, join, posix, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import MarkdownIt from 'markdown-it';
@@ -239,6 +240,18 @@ for (const page of pages.values()) {
   pages.get(english).translation = page.file;
 }
 
+/** One hash of all files below a folder; null where there is none. */
+async function contentsOf(folder) {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => null);
+  if (!entries) return null;
+  const hash = createHash('sha256');
+  const files = entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+  for (const file of files.sort()) hash.update(`${relative(folder, file)}\0`).update(await readFile(file));
+  return hash.digest('hex');
+}
+
 const fresh = `${values.out}.${process.pid}`;
 await mkdir(fresh, { recursive: true });
 const documents = [];
@@ -276,9 +289,14 @@ for (const name of await readdir(join(root, 'docs/images')))
   await copyFile(join(root, 'docs/images', name), join(fresh, 'images', name));
 await copyFile(join(root, 'contract/openapi.json'), join(fresh, 'openapi.json'));
 packInto(fresh);
-await rm(values.out, { recursive: true, force: true });
-// Two builds at once: the other one was faster, with the same pages.
-await rename(fresh, values.out).catch(async (error) => {
-  await rm(fresh, { recursive: true, force: true });
-  if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
-});
+if ((await contentsOf(fresh)) === (await contentsOf(values.out))) {
+  // Whoever reads the pages meanwhile finds them.
+  await rm(fresh, { recursive: true });
+} else {
+  await rm(values.out, { recursive: true, force: true });
+  // Two builds at once: the other one was faster, with the same pages.
+  await rename(fresh, values.out).catch(async (error) => {
+    await rm(fresh, { recursive: true, force: true });
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+}
