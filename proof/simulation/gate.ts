@@ -51,7 +51,7 @@ async function runPart({ from, seeds, cells = 1 }: Seeds): Promise<Part> {
   await new Promise((ended) => child.once('close', ended));
   const lines = printed.trimEnd().split('\n');
   process.stderr.write(
-    `${lines.filter((line) => /^(simulation|catches|FAILED|invariant)/.test(line)).join('\n')}\n`,
+    `${lines.filter((line) => /^(simulation|catches|FAILED|invariant|came out)/.test(line)).join('\n')}\n`,
   );
   return JSON.parse(lines.at(-1) ?? '') as Part;
 }

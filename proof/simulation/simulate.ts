@@ -149,98 +149,124 @@ const seedsFolder = new URL('../seeds/', import.meta.url);
 export async function simulate(stage: Stage, options: SimulationOptions): Promise<SimulationFigures> {
   const began = performance.now();
   const cpu = process.cpuUsage();
-  const figures: SimulationFigures = {
-    seeds: 0,
-    swept: 0,
-    runs: 0,
-    deaths: 0,
-    chained: 0,
-    points: 0,
-    seconds: 0,
-    cpuSeconds: 0,
-    undetermined: 0,
-    failures: [],
-    sometimes: {},
-    examined: {},
-    never: [],
-  };
+  const figures = noFigures();
   const play = async (run: Run): Promise<Outcome> => {
     const outcome = await stage.play(run);
-    figures.runs++;
-    figures.deaths += outcome.deaths;
-    if (run.deaths) figures.chained += outcome.deaths;
-    figures.points += outcome.points;
-    for (const [what, times] of outcome.seen)
-      figures.sometimes[what] = (figures.sometimes[what] ?? 0) + times;
-    for (const [number, times] of outcome.examined)
-      figures.examined[number] = (figures.examined[number] ?? 0) + times;
-    if (outcome.findings.length > 0) {
-      figures.failures.push({ run, findings: outcome.findings, story: outcome.story });
-      options.say(told(run, outcome, options.cells));
-      if (options.keepIn) {
-        const name = `${flagsOf(run)
-          .slice('--seed '.length)
-          .replaceAll(/ (?:--)?/g, '-')}.json`;
-        await writeFile(new URL(name, options.keepIn), `${JSON.stringify(run)}\n`);
-      }
-    }
+    add(figures, run, outcome);
+    if (outcome.findings.length > 0) await report(options, run, outcome);
     return outcome;
   };
+  const isOver = (): boolean => figures.failures.length >= options.mostFailures;
+  const leftMs = (): number =>
+    options.budgetMs === null ? Number.POSITIVE_INFINITY : options.budgetMs - (performance.now() - began);
   if (options.kept) for (const run of await keptRuns()) await play(run);
-  for (let seed = options.from; seed < options.from + options.seeds; seed++) {
-    if (figures.failures.length >= options.mostFailures) break;
-    const leftMs =
-      options.budgetMs === null ? Number.POSITIVE_INFINITY : options.budgetMs - (performance.now() - began);
-    if (figures.seeds >= 50 && leftMs < 0) break;
-    // A long story for what takes time, and a short one of which every call is a death once.
-    const people = seed % 2 === 0;
-    const refunds = seed % 3 === 0;
-    const disputes = seed % 6 === 3 || seed % 6 === 4;
-    const closes = seed % 5 === 2;
-    const kinds = { people, refunds, disputes, closes };
-    const long: Run = { seed, crash: null, ...kinds };
-    const short: Run = { seed, crash: null, short: true, ...kinds };
-    const first = await play(short);
-    const chain = (at: number): Run => ({
-      seed: seed + at * chainSeeds,
-      crash: null,
-      deaths: deathsInChain,
-      short: at % 2 === 0,
-      ...kinds,
-    });
-    const once = [
-      [long, (await play(long)).digest],
-      [short, first.digest],
-      [chain(0), (await play(chain(0))).digest],
-    ] as const;
-    figures.seeds++;
-    // The same again is the same: of all seeds of a gate, later of a sample.
-    for (const [run, digest] of seed % 10 === 0 || figures.seeds <= 50 ? once : []) {
-      if ((await play(run)).digest === digest) continue;
-      figures.undetermined++;
-      options.say(`came out differently the second time: ${flagsOf(run)}`);
-    }
+  for (let seed = options.from; seed < options.from + options.seeds && !isOver(); seed++) {
+    const left = leftMs();
+    if (figures.seeds >= 50 && left < 0) break;
+    const first = await playWhole(seed, { play, figures, say: options.say });
     const seedsLeft = Math.max(1, Math.min(options.seeds, plannedSeeds) - figures.seeds + 1);
-    const halfMs = leftMs / seedsLeft / 2;
+    const halfMs = left / seedsLeft / 2;
     const perRun = (performance.now() - began) / figures.runs;
-    const affordable = Math.max(deathsAtLeast, Math.floor(halfMs / perRun));
-    const stride = Math.max(1, Math.ceil(first.points / affordable));
-    for (let point = seed % stride; point < first.points; point += stride) {
-      await play({ ...short, crash: { point, when: (point + seed) % 2 === 0 ? 'before' : 'after' } });
-      if (figures.failures.length >= options.mostFailures) break;
-    }
+    const stride = Math.max(
+      1,
+      Math.ceil(first.points / Math.max(deathsAtLeast, Math.floor(halfMs / perRun))),
+    );
+    for (let point = seed % stride; point < first.points && !isOver(); point += stride)
+      await play({ ...shortOf(seed), crash: { point, when: (point + seed) % 2 === 0 ? 'before' : 'after' } });
     if (stride === 1) figures.swept++;
     const chained = performance.now();
     const goesOn = (at: number): boolean =>
       options.budgetMs === null ? at < chainsWithoutBudget : at < 2 || performance.now() - chained < halfMs;
-    for (let at = 1; goesOn(at) && figures.failures.length < options.mostFailures; at++)
-      await play(chain(at));
+    for (let at = 1; goesOn(at) && !isOver(); at++) await play(chainOf(seed, at));
   }
   const used = process.cpuUsage(cpu);
   figures.cpuSeconds = (used.user + used.system) / 1e6;
   figures.seconds = (performance.now() - began) / 1000;
   figures.never = mustHappen.filter((what) => !figures.sometimes[what]);
   return figures;
+}
+
+const noFigures = (): SimulationFigures => ({
+  seeds: 0,
+  swept: 0,
+  runs: 0,
+  deaths: 0,
+  chained: 0,
+  points: 0,
+  seconds: 0,
+  cpuSeconds: 0,
+  undetermined: 0,
+  failures: [],
+  sometimes: {},
+  examined: {},
+  never: [],
+});
+
+function add(
+  figures: SimulationFigures,
+  run: Run,
+  { deaths, points, seen, examined, ...rest }: Outcome,
+): void {
+  figures.runs++;
+  figures.deaths += deaths;
+  if (run.deaths) figures.chained += deaths;
+  figures.points += points;
+  for (const [what, times] of seen) figures.sometimes[what] = (figures.sometimes[what] ?? 0) + times;
+  for (const [number, times] of examined) figures.examined[number] = (figures.examined[number] ?? 0) + times;
+  if (rest.findings.length > 0) figures.failures.push({ run, findings: rest.findings, story: rest.story });
+}
+
+async function report({ say, cells, keepIn }: SimulationOptions, run: Run, outcome: Outcome): Promise<void> {
+  say(told(run, outcome, cells));
+  if (!keepIn) return;
+  const flags = flagsOf(run).slice('--seed '.length);
+  await writeFile(new URL(`${flags.replaceAll(/ (?:--)?/g, '-')}.json`, keepIn), `${JSON.stringify(run)}\n`);
+}
+
+/** What there is in the stories of a seed beside payments. */
+const kindsOf = (seed: number) => ({
+  people: seed % 2 === 0,
+  refunds: seed % 3 === 0,
+  disputes: seed % 6 === 3 || seed % 6 === 4,
+  closes: seed % 5 === 2,
+});
+
+/** A long story for what takes time, and a short one of which every call is a death once. */
+const longOf = (seed: number): Run => ({ seed, crash: null, ...kindsOf(seed) });
+const shortOf = (seed: number): Run => ({ ...longOf(seed), short: true });
+
+const chainOf = (seed: number, at: number): Run => ({
+  seed: seed + at * chainSeeds,
+  crash: null,
+  deaths: deathsInChain,
+  short: at % 2 === 0,
+  ...kindsOf(seed),
+});
+
+interface Playing {
+  play(run: Run): Promise<Outcome>;
+  figures: SimulationFigures;
+  say(line: string): void;
+}
+
+/**
+ * The stories of a seed, without planned deaths and with a chain of them. The same again is the same: of all seeds of a gate, later of a sample.
+ * @returns of the short one
+ */
+async function playWhole(seed: number, { play, figures, say }: Playing): Promise<Outcome> {
+  const first = await play(shortOf(seed));
+  const once = [
+    [longOf(seed), (await play(longOf(seed))).digest],
+    [shortOf(seed), first.digest],
+    [chainOf(seed, 0), (await play(chainOf(seed, 0))).digest],
+  ] as const;
+  figures.seeds++;
+  for (const [run, digest] of seed % 10 === 0 || figures.seeds <= 50 ? once : []) {
+    if ((await play(run)).digest === digest) continue;
+    figures.undetermined++;
+    say(`came out differently the second time: ${flagsOf(run)}`);
+  }
+  return first;
 }
 
 async function keptRuns(): Promise<Run[]> {

@@ -1,0 +1,228 @@
+import type { Bank } from '../../simulator/src/bank.ts';
+import { bankWorldOf, caller, post, uuidOf } from './calls.ts';
+import { checkStep, type Examined, type Finding } from './checks.ts';
+import { beforeClose, type Closes, createCloses } from './closes.ts';
+import type { Database } from './database.ts';
+import { createDisputes, type Disputes } from './disputes.ts';
+import type { Mirror } from './evidence.ts';
+import { createMerchant, type Merchant } from './merchant.ts';
+import { createLetters, createPeople, type People } from './people.ts';
+import type { Base } from './prelude.ts';
+import { createProvider, type Provider } from './provider.ts';
+import { type Random, random } from './random.ts';
+import { createReceiver, type Receiver, receiverUrl } from './receiver.ts';
+import { createRefunds, type Refunds } from './refunds.ts';
+import type { Run } from './scenario.ts';
+import type { Life, Service } from './service.ts';
+import {
+  type Absences,
+  createAbsences,
+  planAbsence,
+  planHold,
+  planOutage,
+  type Scene,
+  weather,
+} from './troubles.ts';
+import { createWorld } from './world.ts';
+
+/** Everything that plays a part in one run. Each draws from a generator of its own, so that what one draws leaves the others as they were. */
+export interface Cast {
+  db: Database;
+  scene: Scene;
+  bank: Bank;
+  provider: Provider;
+  receiver: Receiver;
+  merchant: Merchant;
+  people: People | null;
+  refunds: Refunds | null;
+  disputes: Disputes | null;
+  closes: Closes | null;
+  absences: Absences;
+  chance: Random;
+  /** Events are published and delivered. */
+  delivers: boolean;
+  /** After a death: another process, and what was not answered is asked for again. */
+  rebirth(): Promise<void>;
+  story: string[];
+  findings: Finding[];
+  examined: Examined;
+  /** Examinations after single steps; they end on their own. */
+  looks: readonly Promise<void>[];
+}
+
+export async function createCast(
+  db: Database,
+  service: Service,
+  mirror: Mirror,
+  base: Base,
+  run: Run,
+): Promise<Cast> {
+  const chance = random(run.seed);
+  const extra = random(run.seed ^ 0x3a3a);
+  const bank = structuredClone(base.bank);
+  const began = run.closes ? beforeClose(base.at) : base.at;
+  const world = createWorld(db, random(run.seed ^ 0x5eed), began);
+  if (run.traced) world.trace.lines = [];
+  const letters = createLetters();
+  const habits = { delivers: run.seed % 4 === 0, handsOver: extra.chance(0.5), letters };
+  const { faults, sql, refusals, transferWaitMs } = weather(chance);
+  const story = [
+    `faults ${JSON.stringify(Object.fromEntries(Object.entries(faults).filter(([, p]) => p > 0)))} sql ${JSON.stringify(sql)} refusals ${refusals} wait ${transferWaitMs}`,
+  ];
+  const say = (line: string): void =>
+    void story.push(`+${((world.now() - began) / 1000).toFixed(3)} ${line}`);
+  const absences = createAbsences({ world, say }, sql);
+  const provider = createProvider(
+    world,
+    random(run.seed ^ 0x9a9a),
+    bank,
+    (body, signature) => post(service, base.token, body, signature).finally(() => absences.told('delivery')),
+    random(run.seed ^ 0x7e7e),
+  );
+  const receiver = createReceiver(world, random(run.seed ^ 0xe7e7), base.webhookSecret);
+  listen(world, receiver, absences);
+
+  const born = async (): Promise<Life> => {
+    for (;;) {
+      const life = await service.start(world, 'service', { transferWaitMs, ...habits });
+      if (life) return life;
+      say('a process died at its birth');
+      // Where the database is away it would be born and die without any time going by.
+      if (world.faults.lost === 1) await world.run(() => false, world.now() + 1_000);
+    }
+  };
+  const findings: Finding[] = [];
+  const examined: Examined = new Map();
+  const looks = examineEveryStep({ db, mirror, world, bank, began, findings, examined });
+  service.current = null;
+  const call = caller(service, base.key);
+  const merchant = createMerchant({ world, service, base, provider, chance, say, findings });
+  let life = await born();
+  provider.faults = faults;
+  provider.refusals = refusals;
+  world.faults = sql;
+  receiver.trouble = extra.pick([0.1, 0.3, 0.6]);
+  const living = (): Life => life;
+  const scene: Scene = { world, began, living, say };
+  if (extra.chance(0.3)) planHold(scene, extra, base);
+
+  const { operations } = base;
+  const own = random(run.seed ^ 0x1d1d);
+  const people = run.people
+    ? createPeople({
+        world,
+        living,
+        letters,
+        chance: own,
+        operations,
+        requestKey: () => uuidOf(own),
+        call,
+        say,
+        findings,
+        returns: run.refunds === true,
+      })
+    : null;
+  people?.plan();
+  const giving = random(run.seed ^ 0x4b4b);
+  const refunds = run.refunds
+    ? createRefunds({
+        world,
+        chance: giving,
+        operations,
+        requestKey: () => uuidOf(giving),
+        call,
+        say,
+        findings,
+      })
+    : null;
+  refunds?.plan();
+  const contesting = random(run.seed ^ 0x6c6c);
+  const disputes = run.disputes
+    ? createDisputes({
+        world,
+        db,
+        living,
+        chance: contesting,
+        bank,
+        bankWorld: bankWorldOf(world, contesting),
+        operations,
+        call,
+        wake: () => provider.wake(),
+        say,
+      })
+    : null;
+  disputes?.plan();
+  const closes = run.closes ? createCloses({ world, db, living, say }) : null;
+  closes?.plan();
+
+  if (people && own.chance(0.5)) planAbsence(scene, absences, own);
+  // While a caller still waits for what became of his unclear transfer.
+  if (extra.chance(0.3)) absences.beginAt('unclear', 3_000);
+  if (refunds && giving.chance(0.5)) absences.beginAt('refund', giving.pick([3_000, 12_000, 25_000]));
+  if (extra.chance(0.3)) planOutage(scene, db, extra);
+
+  const rebirth = async (): Promise<void> => {
+    life = await born();
+    say('another process was born');
+    merchant.again();
+    refunds?.again();
+  };
+  return {
+    db,
+    scene,
+    bank,
+    provider,
+    receiver,
+    merchant,
+    people,
+    refunds,
+    disputes,
+    closes,
+    absences,
+    chance,
+    delivers: habits.delivers,
+    rebirth,
+    story,
+    findings,
+    examined,
+    looks,
+  };
+}
+
+/** Requests to the merchant's endpoint reach it; what goes to the provider is told to what waits for it. */
+function listen(world: Scene['world'], receiver: Receiver, { told }: Absences): void {
+  const toProvider = world.outside;
+  world.outside = (request, answered) => {
+    if (request.url === receiverUrl) return receiver.handle(request, answered);
+    const sends = request.method === 'PUT';
+    told(sends ? 'send' : 'query');
+    if (sends && request.url.includes('/devolucao/')) told('refund');
+    return toProvider(request, (answer) => {
+      if (sends && answer instanceof Error) told('unclear');
+      answered(answer);
+    });
+  };
+}
+
+/** Safety, after every step; once something is wrong it is wrong ever after. */
+function examineEveryStep({
+  db,
+  mirror,
+  world,
+  bank,
+  began,
+  findings,
+  examined,
+}: Pick<Cast, 'db' | 'bank' | 'findings' | 'examined'> &
+  Pick<Scene, 'world' | 'began'> & { mirror: Mirror }) {
+  const looks: Promise<void>[] = [];
+  world.changed = () => {
+    const at = `+${((world.now() - began) / 1000).toFixed(3)}`;
+    const look = checkStep(db, mirror, world.now(), bank, examined).then((found) => {
+      if (findings.length === 0)
+        for (const finding of found) findings.push({ ...finding, what: `${finding.what} (${at})` });
+    });
+    looks.push(look);
+  };
+  return looks;
+}

@@ -1,0 +1,166 @@
+import { createHash } from 'node:crypto';
+import type { Bank } from '../../simulator/src/bank.ts';
+import { notify } from '../../simulator/src/outbox.ts';
+import type { Cast } from './cast.ts';
+import {
+  checkAtEnd,
+  checkEnd,
+  checkEvents,
+  checkStep,
+  type Finding,
+  isUnposted,
+  type Rows,
+  readRows,
+} from './checks.ts';
+import type { Database } from './database.ts';
+import type { Mirror } from './evidence.ts';
+import { pixKey } from './prelude.ts';
+import { noFaults } from './provider.ts';
+import type { Outcome, Run } from './scenario.ts';
+
+const hour = 3_600_000;
+
+/** Liveness: the sky clears, and within two days everything that the provider decided is known here. */
+export async function settleAll(cast: Cast): Promise<void> {
+  const { db, bank, provider, receiver, merchant, people, refunds, disputes, closes, findings } = cast;
+  const { world, living } = cast.scene;
+  cast.absences.end();
+  world.crashAt(Number.POSITIVE_INFINITY, 'before', () => {});
+  provider.faults = noFaults;
+  provider.refusals = 0;
+  receiver.trouble = 0;
+  world.faults = { lost: 0, contention: 0, commitUnknown: 0 };
+  living().process.clockOffsetMs = 0;
+  provider.settleAll();
+  tellAgain(db, bank, world.now());
+  provider.wake();
+  merchant.again();
+  refunds?.again();
+  await settled(cast);
+  if (disputes) {
+    await disputes.settle();
+    await settled(cast);
+  }
+  if (people) {
+    let looked = false;
+    void people.resolveAll().then(() => {
+      looked = true;
+    });
+    if (!(await world.run(() => looked, world.now() + hour)))
+      findings.push({ invariant: 46, what: 'the incidents cannot be resolved' });
+    await settled(cast);
+  }
+  await closes?.settle();
+}
+
+/** Two days at most. A charge with an open incident waits until the incident is resolved, and then has its own time limit. */
+function settled({ db, bank, delivers, scene: { world } }: Cast): Promise<boolean> {
+  const end = world.now() + 48 * hour;
+  let nextLook = world.now();
+  return world.run(() => {
+    if (world.now() < nextLook) return false;
+    nextLook = world.now() + 60_000;
+    return (
+      db.run('SELECT 1 FROM intent UNION ALL SELECT 1 FROM draft LIMIT 1', []).length === 0 &&
+      bank.outbox.waiting.size === 0 &&
+      bank.due.items.length === 0 &&
+      // What looks at the end has transactions of its own.
+      !db.isBusy() &&
+      (!delivers || db.run(waitingEvents, []).length === 0)
+    );
+  }, end);
+}
+
+const waitingEvents = `SELECT 1 FROM event_fresh UNION ALL
+  SELECT 1 FROM webhook_delivery WHERE status = 'pending' LIMIT 1`;
+
+/**
+ * Of money that moved after a payment had ended the provider tells by webhook alone, and gives up after an hour; what it
+ * never tells only a reconciliation finds. Here it tells once more.
+ */
+function tellAgain(db: Database, bank: Bank, now: number): void {
+  const ended = new Set(
+    db
+      .run<{ id: string }>(
+        'SELECT p.id FROM payment p WHERE NOT EXISTS (SELECT FROM intent i WHERE i.payment_id = p.id)',
+        [],
+      )
+      .map(({ id }) => id.replaceAll('-', '')),
+  );
+  for (const { txid, endToEnd, returns } of bank.payments.values())
+    if (ended.has(txid))
+      notify(bank.outbox, bank.behaviour, now, {
+        key: pixKey,
+        kind: 'payment',
+        id: endToEnd,
+        returns: returns.length,
+      });
+  for (const { idEnvio, returns } of bank.payoutList)
+    if (ended.has(idEnvio) && returns.length > 0)
+      notify(bank.outbox, bank.behaviour, now, {
+        key: pixKey,
+        kind: 'payout',
+        id: idEnvio,
+        returns: returns.length,
+      });
+}
+
+/** What the service says, compared with what the provider knows and with what the endpoint got. The process ends. */
+export async function outcomeOf(
+  cast: Cast,
+  mirror: Mirror,
+  run: Run,
+): Promise<Omit<Outcome, 'points' | 'deaths'>> {
+  const { db, bank, examined, story, scene } = cast;
+  const { world, living, say } = scene;
+  const rows = readRows(db);
+  await Promise.all(cast.looks);
+  // `verify` reads with fifty statements what the mirror has at hand: often enough is enough.
+  const byItself = run.closes || (run.crash?.point ?? 0) % 10 === 0;
+  const found = await (byItself
+    ? checkAtEnd(db, world.now(), bank, examined)
+    : checkStep(db, mirror, world.now(), bank, examined, true));
+  const findings = [...cast.findings, ...found, ...findingsOf(cast, rows)];
+  if (findings.length > 0) for (const intent of rows.intents) say(`left: ${JSON.stringify(intent)}`);
+  countSteps(cast, rows);
+  living().process.kill();
+  const digest = createHash('sha256').update(world.trace.hash()).update(digestOf(rows, bank)).digest('hex');
+  return { findings, seen: world.seen, examined, story, digest, trace: world.trace.lines };
+}
+
+function findingsOf(cast: Cast, rows: Rows): Finding[] {
+  const { db, bank, receiver, merchant, people, refunds, disputes, closes, delivers } = cast;
+  const lost = merchant.acknowledged().filter((id) => !rows.payments.some((payment) => payment.id === id));
+  return [
+    ...checkEnd(rows, bank),
+    ...receiver.findings,
+    ...(people?.check(rows) ?? []),
+    ...(refunds?.check(rows) ?? []),
+    ...(disputes?.check() ?? []),
+    ...(closes?.check({ unposted: rows.incidents.some(isUnposted) }) ?? []),
+    ...(delivers ? checkEvents(db, receiver) : []),
+    ...lost.map((id) => ({ invariant: 18, what: `${id} was answered and is not there` })),
+  ];
+}
+
+/** Which steps the state machines took. */
+function countSteps({ scene: { world } }: Cast, rows: Rows): void {
+  for (const { history, kind } of rows.payments)
+    for (const [at, step] of history.entries())
+      world.count(`${kind} ${history[at - 1]?.status ?? 'new'} -> ${step.status} by ${step.cause.by}`);
+  for (const { history, reason } of rows.refunds)
+    for (const [at, step] of history.entries())
+      world.count(
+        `refund ${reason} ${history[at - 1]?.status ?? 'new'} -> ${step.status} by ${step.cause.by}`,
+      );
+  for (const { kind } of rows.incidents) world.count(`incident ${kind}`);
+}
+
+function digestOf(rows: Rows, bank: Bank): string {
+  const payouts = [...bank.payouts.values()].map(
+    (one) => `${one.idEnvio} ${one.status} ${one.timesReceived}`,
+  );
+  return JSON.stringify([rows, payouts], (_, value) =>
+    value?.type === 'Buffer' ? Buffer.from(value.data).toString('hex') : value,
+  );
+}

@@ -1,0 +1,135 @@
+import { createAccount } from '../../server/src/accounts/directory.ts';
+import { prepareInstallation } from '../../server/src/db/migrate.ts';
+import { permissions } from '../../server/src/ground/permissions.ts';
+import { createKey } from '../../server/src/keys/keys.ts';
+import {
+  type Bank,
+  emptyBank,
+  payCharge,
+  registerWebhook,
+  rememberClient,
+} from '../../simulator/src/bank.ts';
+import { bankWorldOf, caller, post, type Reply, uuidOf } from './calls.ts';
+import { checkEnd, readRows } from './checks.ts';
+import type { Database } from './database.ts';
+import { createProvider } from './provider.ts';
+import { random } from './random.ts';
+import { receiverUrl } from './receiver.ts';
+import { type Service, secrets } from './service.ts';
+import { createWorld } from './world.ts';
+
+/** Long past: some rules ask the database for the time as well, and its clock is the real one. */
+const startMs = Date.UTC(2026, 9, 20, 12);
+const hour = 3_600_000;
+/** The company's receiving key. */
+export const pixKey = 'vintem@simulator.example';
+
+/** What every run begins with. */
+export interface Base {
+  bank: Bank;
+  key: string;
+  operations: readonly string[];
+  token: string;
+  /** Of the merchant's endpoint. */
+  webhookSecret: string;
+  at: number;
+}
+
+/** An account with two operations that have some money, as the service itself makes them on a good day. */
+export async function prelude(db: Database, service: Service): Promise<Base> {
+  db.clear();
+  const world = createWorld(db, random(1), startMs);
+  const founder = world.spawn('founder');
+  const { sql, clock, ids } = founder;
+  const finished = async <T>(work: Promise<T>): Promise<T> => {
+    let result: { value: T } | { error: unknown } | null = null;
+    work.then(
+      (value) => {
+        result = { value };
+      },
+      (error: unknown) => {
+        result = { error };
+      },
+    );
+    await world.run(() => result !== null, world.now() + hour);
+    const ended = result as { value: T } | { error: unknown } | null;
+    if (!ended) throw new Error('the prelude does not end');
+    if ('error' in ended) throw ended.error;
+    return ended.value;
+  };
+  await finished(db.admin(() => prepareInstallation({ sql, clock, ids }, { live: false })));
+  const { ownerId, operationId } = await finished(
+    createAccount(
+      { sql: founder.openCell(db.cell), clock, ids },
+      { name: 'Loja', test: true, connection: 'simulator' },
+    ),
+  );
+  const own = secrets(ids);
+  const { key } = await finished(
+    createKey({ sql, clock, ids, secrets: own }, { accountId: ownerId, name: 'all', permissions }),
+  );
+  const bank = emptyBank();
+  bank.tokenSecret = 'token secret';
+  const { token } = {
+    token:
+      db.run<{ webhook_token: string }>('SELECT webhook_token FROM connection', [])[0]?.webhook_token ?? '',
+  };
+  const bankWorld = bankWorldOf(world, random(4));
+  registerWebhook(bank, bankWorld, { key: pixKey, url: 'http://service.example/', clientId: 'vintem' });
+  const provider = createProvider(world, random(2), bank, (body, signature) =>
+    post(service, token, body, signature),
+  );
+  const life = await service.start(world, 'first', { delivers: false });
+  if (!life) throw new Error('the service does not start');
+  rememberClient(bank, { id: 'vintem', secret: service.providerSecret });
+  const call = caller(service, key);
+  const made = await finished(
+    call('POST', '/operations', { name: 'Segunda', requestKey: uuidOf(random(3)) }),
+  );
+  const second = idOf(made);
+  // Empty, so that it can be deleted under a charge of it.
+  const empty = await finished(
+    call('POST', '/operations', { name: 'Terceira', requestKey: uuidOf(random(5)) }),
+  );
+  const third = idOf(empty);
+  const endpoint = await finished(
+    call('POST', '/webhooks', { url: receiverUrl, events: ['*'], requestKey: uuidOf(random(6)) }),
+  );
+  idOf(endpoint);
+  for (const [operation, amountCents] of [
+    [operationId, 5_000],
+    [second, 1_500],
+  ] as const) {
+    const body = {
+      amountCents,
+      payerName: 'Maria',
+      description: '',
+      requestKey: uuidOf(random(amountCents)),
+    };
+    const charge = await finished(call('POST', '/pix/charges', body, operation));
+    payCharge(bank, bankWorld, idOf(charge).replaceAll('-', ''));
+    provider.wake();
+    await world.run(() => false, world.now() + 30_000);
+  }
+  life.process.kill();
+  const rows = readRows(db);
+  const findings = checkEnd(rows, bank);
+  if (findings.length > 0 || rows.payments.some(({ status }) => status !== 'paid'))
+    throw new Error(
+      `a good day goes wrong: ${JSON.stringify(findings)} ${rows.payments.map(({ status }) => status)}`,
+    );
+  db.keep();
+  return {
+    bank,
+    key,
+    operations: [operationId, second, third],
+    token,
+    webhookSecret: (endpoint as unknown as { body: { secret: string } }).body.secret,
+    at: world.now() + hour,
+  };
+}
+
+function idOf(reply: Reply | null): string {
+  if (reply?.status !== 201) throw new Error(`no answer for a good day: ${JSON.stringify(reply)}`);
+  return (reply.body as { id: string }).id;
+}
