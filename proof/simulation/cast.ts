@@ -152,13 +152,15 @@ export async function createCast(
       })
     : null;
   disputes?.plan();
-  const closes = run.closes ? createCloses({ world, db, living, say }) : null;
+  const closes = run.closes
+    ? createCloses({ world, db, bank, living, chance: random(run.seed ^ 0x2c2c), say })
+    : null;
   closes?.plan();
 
   if (people && own.chance(0.5)) planAbsence(scene, absences, own);
-  // While a caller still waits for what became of his unclear transfer.
-  if (extra.chance(0.3)) absences.beginAt('unclear', 3_000);
-  if (refunds && giving.chance(0.5)) absences.beginAt('refund', giving.pick([3_000, 12_000, 25_000]));
+  // While a caller still waits for what became of his unclear transfer, and longer than it is tried to write that down.
+  if (extra.chance(0.3)) absences.beginAt('unclear', extra.pick([3_000, 12_000]));
+  if (refunds && giving.chance(0.5)) absences.beginAt('refund', giving.pick([12_000, 25_000]));
   if (extra.chance(0.3)) planOutage(scene, db, extra);
 
   const rebirth = async (): Promise<void> => {

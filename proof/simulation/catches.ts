@@ -27,6 +27,8 @@ const tooRare: Readonly<Record<string, string>> = {
     'a stored value that cannot be opened: no story loses a secret, the rotations do',
   'settlement/tracking/outcome-command.ts': 'the same of the Pix key that a report is compared with',
   'settlement/disputes/defend.ts': 'the same of a defence that is shown',
+  'awaited outcomes could not be read':
+    'a caller waits for what a worker sends: only where a connection limits parallel sends, as this one does not',
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 

@@ -1,6 +1,9 @@
 import { stepCloses } from '../../server/src/closes/step.ts';
+import type { Bank } from '../../simulator/src/bank.ts';
 import type { Finding } from './checks.ts';
 import type { Database } from './database.ts';
+import { pixKey } from './prelude.ts';
+import type { Random } from './random.ts';
 import type { Life } from './service.ts';
 import type { World } from './world.ts';
 
@@ -29,16 +32,24 @@ export const beforeClose = (now: number): number =>
 export function createCloses(parts: {
   world: World;
   db: Database;
+  bank: Bank;
   living(): Life;
+  chance: Random;
   say(line: string): void;
 }): Closes {
-  const { world, db, living, say } = parts;
+  const { world, db, bank, living, chance, say } = parts;
   let over = false;
+  /** Of which the books know nothing: the provider has it while the first days are closed. */
+  const plantedCents = chance.pick([0, 1, -1]);
 
   async function step(): Promise<void> {
     const { process, home } = living();
     if (process.alive) await stepCloses(home).catch(() => world.count('day not closed'));
   }
+  const give = (cents: number): void => {
+    const account = bank.accounts.get(pixKey);
+    if (account) account.balanceCents += cents;
+  };
   const closed = (): Close[] =>
     db.run<Close>(
       `SELECT to_char(day, 'YYYY-MM-DD') AS day, difference_cents AS difference, provider_cents AS provided
@@ -48,6 +59,7 @@ export function createCloses(parts: {
 
   return {
     plan() {
+      give(plantedCents);
       for (let at = 0; at < stormMs; at += stepEveryMs)
         world.at(world.now() + 30_500 + at, () => {
           if (!over) void step();
@@ -55,6 +67,7 @@ export function createCloses(parts: {
     },
     async settle() {
       over = true;
+      give(-plantedCents);
       const next = beforeClose(world.now()) + 30_000;
       const last = new Date(next - day).toISOString().slice(0, 10);
       await world.run(() => false, next);
@@ -73,7 +86,7 @@ export function createCloses(parts: {
     check({ unposted }) {
       const days = closed();
       world.count(days.length > 1 ? 'days closed' : 'one day closed');
-      if (days.some(({ difference }) => difference !== 0)) world.count('a close found a difference');
+      if (days.some(({ difference }) => (difference ?? 0) !== 0)) world.count('a close found a difference');
       const last = days.at(-1);
       if (last?.provided == null) return [{ invariant: 58, what: 'the last day was not compared' }];
       if (last.difference === 0 || unposted) return [];

@@ -5,9 +5,11 @@ import type { DefenceReason } from '../settlement/disputes/defence.ts';
 
 const claimUnknown: Statement = {
   name: 'alert_claim_unknown',
-  text: `UPDATE unknown_told t SET mail_due_at = $2
-    FROM (SELECT account_id, payment_id FROM unknown_told WHERE mail_due_at <= $1
-      ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+  text: `WITH due AS (
+      SELECT account_id, payment_id FROM unknown_told WHERE mail_due_at <= $1
+      ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    UPDATE unknown_told t SET mail_due_at = $2
+    FROM due
       JOIN payment p ON p.account_id = due.account_id AND p.id = due.payment_id
       JOIN account a ON a.id = due.account_id
       JOIN operation o ON o.account_id = due.account_id AND o.id = p.operation_id
@@ -49,8 +51,10 @@ export const endUnknownAlerts = (
 
 const claimDisputes: Statement = {
   name: 'alert_claim_disputes',
-  text: `UPDATE dispute d SET mail_due_at = $2
-    FROM (SELECT account_id, id FROM dispute WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+  text: `WITH due AS (
+      SELECT account_id, id FROM dispute WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    UPDATE dispute d SET mail_due_at = $2
+    FROM due
       JOIN account a ON a.id = due.account_id
     WHERE d.account_id = due.account_id AND d.id = due.id
     RETURNING d.account_id AS "accountId", a.name AS "accountName", d.id, d.payment_id AS "paymentId",
@@ -92,8 +96,10 @@ export const endDisputeAlerts = (sql: Queries, told: readonly DisputeAlert[]): P
 
 const claimDefences: Statement = {
   name: 'alert_claim_defences',
-  text: `UPDATE dispute_defence f SET mail_due_at = $2
-    FROM (SELECT account_id, dispute_id FROM dispute_defence WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+  text: `WITH due AS (
+      SELECT account_id, dispute_id FROM dispute_defence WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    UPDATE dispute_defence f SET mail_due_at = $2
+    FROM due
       JOIN account a ON a.id = due.account_id
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
     WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
@@ -133,8 +139,10 @@ export const endDefenceAlerts = (sql: Queries, told: readonly DefenceAlert[]): P
 
 const claimIncidents: Statement = {
   name: 'alert_claim_incidents',
-  text: `UPDATE incident i SET mail_due_at = $2
-    FROM (SELECT account_id, id FROM incident WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED) AS due
+  text: `WITH due AS (
+      SELECT account_id, id FROM incident WHERE mail_due_at <= $1 ORDER BY mail_due_at LIMIT $3 FOR UPDATE SKIP LOCKED)
+    UPDATE incident i SET mail_due_at = $2
+    FROM due
       LEFT JOIN account a ON a.id = due.account_id
     WHERE i.account_id = due.account_id AND i.id = due.id
     RETURNING i.account_id AS "accountId", a.name AS "accountName", i.id, i.kind, i.payment_id AS "paymentId",

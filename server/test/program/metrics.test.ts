@@ -6,6 +6,7 @@ import { createMetrics } from '../../src/compose/metrics.ts';
 import { serveMonitoring } from '../../src/compose/monitoring.ts';
 import { createReadiness } from '../../src/compose/readiness.ts';
 import { createLog } from '../../src/ground/log.ts';
+import type { Sql } from '../../src/ports/sql.ts';
 
 let service: Service;
 let metrics: { stop(): Promise<void> };
@@ -69,6 +70,47 @@ test('the metrics show the process, the work and what needs a person, and name n
   expect(text).not.toMatch(/[0-9a-f]{8}-[0-9a-f]{4}-/);
   expect(text).not.toContain(merchant.key);
   expect((await fetch(`${url}/`)).status).toBe(404);
+});
+
+test('a gauge whose reading takes long is read less often, at the latest after two minutes', async () => {
+  let now = 0;
+  const asked: string[] = [];
+  const tookMs: Record<string, number> = { metric_open_payments: 100, metric_open_payout_cents: 5_000 };
+  const sql = {
+    run: async ({ name }: { name: string }) => {
+      asked.push(name);
+      // The others have their answers first, and the slower one comes last.
+      for (let turns = tookMs[name] ?? 0; turns > 0; turns--) await null;
+      now += tookMs[name] ?? 0;
+      return [];
+    },
+  } as unknown as Sql;
+  const { runtime } = service;
+  const gauges = await createMetrics({
+    ...runtime,
+    sql,
+    cells: { all: () => [{ sql }] },
+    clock: { monotonicMs: () => now },
+    readiness: async () => [],
+    clockOffset: { offsetMs: () => null },
+    pool: service.database.sql.load,
+    databaseStandbys: null,
+  });
+  const askedAt = async (ms: number): Promise<string[]> => {
+    now = ms;
+    asked.length = 0;
+    await gauges.getMetricsAsJSON();
+    return [...asked];
+  };
+  const slow = (names: readonly string[]): string[] => names.filter((name) => name in tookMs).sort();
+  const first = await askedAt(0);
+  expect(slow(first)).toEqual(Object.keys(tookMs));
+  expect(await askedAt(9_000)).toEqual([]);
+  const second = await askedAt(16_000);
+  expect(slow(second)).toEqual([]);
+  expect(second.length).toBe(first.length - 2);
+  expect(slow(await askedAt(45_000))).toEqual(['metric_open_payments']);
+  expect(slow(await askedAt(135_000))).toContain('metric_open_payout_cents');
 });
 
 test('docs/operators/metrics.md lists every metric of the program, with its labels, and no other', async () => {

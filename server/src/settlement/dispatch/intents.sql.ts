@@ -126,12 +126,18 @@ export const intents: Table<Intent> = {
   },
 };
 
+/**
+ * What is claimed is chosen in a WITH, here and everywhere. A subquery of FROM may be read again for each row that it is joined to, and
+ * then locks rows beyond its LIMIT, since it skips those that the statement has changed already: two were claimed where one was asked for.
+ */
 const claim: Statement = {
   name: 'intent_claim',
-  text: `UPDATE intent i SET due_at = $4
-    FROM (SELECT account_id, payment_id FROM intent
+  text: `WITH due AS (
+      SELECT account_id, payment_id FROM intent
       WHERE connection = $1 AND priority = $2 AND due_at <= $3
-      ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED) AS due
+      ORDER BY due_at LIMIT $5 FOR UPDATE SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM due
     WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
     RETURNING ${columns}`,
 };
@@ -159,29 +165,35 @@ const claimSendsOf: Record<SendClass, Statement> = {
   // An index of its own: behind a slow slot a hundred thousand transfers may be due, and charges and refunds are never limited.
   unlimited: {
     name: 'intent_claim_unlimited_sends',
-    text: `UPDATE intent i SET due_at = $3
-      FROM (SELECT account_id, payment_id FROM intent
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
         WHERE connection = $1 AND priority = ${sendPriority} AND kind IN ('deposit', 'refund') AND due_at <= $2
-        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
       WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
       RETURNING ${columns}`,
   },
   abandoned: {
     name: 'intent_claim_abandoned_sends',
-    text: `UPDATE intent i SET due_at = $3
-      FROM (SELECT account_id, payment_id FROM intent
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
         WHERE connection = $1 AND state = 'sending' AND kind = 'transfer' AND due_at <= $2
-        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
       WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
       RETURNING ${columns}`,
   },
   // Reads past due charges and refunds, which never wait for a slot and are claimed before.
   limited: {
     name: 'intent_claim_transfer_sends',
-    text: `UPDATE intent i SET due_at = $3
-      FROM (SELECT account_id, payment_id FROM intent
+    text: `WITH due AS (
+        SELECT account_id, payment_id FROM intent
         WHERE connection = $1 AND priority = ${sendPriority} AND kind = 'transfer' AND due_at <= $2
-        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED) AS due
+        ORDER BY due_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+      UPDATE intent i SET due_at = $3
+      FROM due
       WHERE i.account_id = due.account_id AND i.payment_id = due.payment_id
       RETURNING ${columns}`,
   },
@@ -199,13 +211,15 @@ export const claimDueSends = (
 
 const claimNeighbours: Statement = {
   name: 'intent_claim_neighbours',
-  text: `UPDATE intent i SET due_at = $4
-    FROM (SELECT i.account_id, i.payment_id
+  text: `WITH taken AS (
+      SELECT i.account_id, i.payment_id
       FROM (SELECT account_id, payment_id FROM (SELECT account_id, payment_id, created_at FROM intent
           WHERE connection = $1 AND priority = $2 AND due_at <= $3 ORDER BY due_at LIMIT $6) AS due
         ORDER BY created_at LIMIT $5) AS oldest
       JOIN intent i USING (account_id, payment_id)
-      WHERE i.due_at <= $3 FOR UPDATE OF i SKIP LOCKED) AS taken
+      WHERE i.due_at <= $3 FOR UPDATE OF i SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM taken
     WHERE i.account_id = taken.account_id AND i.payment_id = taken.payment_id
     RETURNING ${columns}`,
 };
@@ -229,13 +243,15 @@ export const claimDueNeighbours = (
 
 const claimThese: Statement = {
   name: 'intent_claim_mentioned',
-  text: `UPDATE intent i SET due_at = $4
-    FROM (SELECT i.account_id, i.payment_id
+  text: `WITH mentioned AS (
+      SELECT i.account_id, i.payment_id
       FROM unnest($5::bigint[], $6::uuid[]) AS k (number, payment_id) JOIN account a USING (number)
         JOIN intent i ON i.account_id = a.id AND i.payment_id = k.payment_id
       WHERE i.connection = $1 AND i.kind = $2 AND i.state = 'awaiting' AND (i.due_at <= $3 OR i.due_at > $4)
         AND (i.known OR i.kind = 'transfer')
-      LIMIT $7 FOR UPDATE OF i SKIP LOCKED) AS mentioned
+      LIMIT $7 FOR UPDATE OF i SKIP LOCKED)
+    UPDATE intent i SET due_at = $4
+    FROM mentioned
     WHERE i.account_id = mentioned.account_id AND i.payment_id = mentioned.payment_id
     RETURNING ${columns}`,
 };

@@ -61,10 +61,12 @@ export interface ClaimedDefence extends Defence {
 
 const claim: Statement = {
   name: 'defence_claim',
-  text: `UPDATE dispute_defence f SET fence = $3, due_at = $4
-    FROM (SELECT account_id, dispute_id FROM dispute_defence
+  text: `WITH due AS (
+      SELECT account_id, dispute_id FROM dispute_defence
         WHERE connection = $1 AND due_at <= $2
-        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED) AS due
+        ORDER BY due_at LIMIT 1 FOR UPDATE SKIP LOCKED)
+    UPDATE dispute_defence f SET fence = $3, due_at = $4
+    FROM due
       JOIN dispute d ON d.account_id = due.account_id AND d.id = due.dispute_id
     WHERE f.account_id = due.account_id AND f.dispute_id = due.dispute_id
     RETURNING ${columns}, f.fence, d.status AS "disputeStatus", d.deadline_at AS "deadlineAt", d.provider_id AS "providerId",

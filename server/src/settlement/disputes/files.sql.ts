@@ -75,10 +75,12 @@ export const findContents = async (
 
 const prune: Statement = {
   name: 'dispute_files_prune',
-  text: `UPDATE dispute_file f SET body = NULL
-    FROM (SELECT o.account_id, o.id FROM dispute_file o JOIN dispute d ON d.account_id = o.account_id AND d.id = o.dispute_id
+  text: `WITH old AS (
+      SELECT o.account_id, o.id FROM dispute_file o JOIN dispute d ON d.account_id = o.account_id AND d.id = o.dispute_id
         WHERE o.id < $1 AND o.body IS NOT NULL AND d.ended_at IS NOT NULL
-        ORDER BY o.id LIMIT $2 FOR UPDATE OF o SKIP LOCKED) AS old
+        ORDER BY o.id LIMIT $2 FOR UPDATE OF o SKIP LOCKED)
+    UPDATE dispute_file f SET body = NULL
+    FROM old
     WHERE f.account_id = old.account_id AND f.id = old.id RETURNING f.id`,
 };
 

@@ -14,10 +14,11 @@ const rowsPerStep = 500;
 
 const prune: Statement = {
   name: 'inbound_prune',
-  text: `DELETE FROM inbound WHERE id IN (
+  text: `WITH old AS (
       SELECT id FROM inbound WHERE id < $1 AND (applied_at IS NOT NULL OR NOT authentic)
       ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED)
-    RETURNING id`,
+    DELETE FROM inbound i USING old WHERE i.id = old.id
+    RETURNING i.id`,
 };
 
 /** @returns whether there is more to remove at once */

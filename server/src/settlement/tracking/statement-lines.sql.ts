@@ -32,11 +32,13 @@ const columns = `l.kind, l.reference AS id, l.rtr_id AS "rtrId", l.amount_cents 
 
 const claim: Statement = {
   name: 'statement_line_claim',
-  text: `UPDATE statement_line l SET next_at = $3
-    FROM (SELECT connection, kind, reference FROM statement_line
+  text: `WITH k AS (
+      SELECT connection, kind, reference FROM statement_line
       WHERE connection = $1 AND next_at <= $2
         AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
-      ORDER BY next_at LIMIT $4 FOR UPDATE SKIP LOCKED) k
+      ORDER BY next_at LIMIT $4 FOR UPDATE SKIP LOCKED)
+    UPDATE statement_line l SET next_at = $3
+    FROM k
     WHERE l.connection = k.connection AND l.kind = k.kind AND l.reference = k.reference
     RETURNING ${columns}, l.tries`,
 };
