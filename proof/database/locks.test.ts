@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
+  claimDefenceAlerts,
   claimDisputeAlerts,
   claimIncidentAlerts,
   claimUnknownAlerts,
@@ -594,6 +595,22 @@ const laws: Record<string, [law: string, Law]> = {
           [account, first, operation, at(0)],
         ),
       (tx, { now }) => claimDisputeAlerts(tx, now, now + 5_000, 10),
+    ),
+  ],
+  'accounts/alerts.sql.ts alert_claim_defences': [
+    'two processes do not mail of the same defence, and neither waits',
+    shared(
+      ({ db, account, operation }) =>
+        db.admin(
+          `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
+                status, opened_at, debited_cents, created_at, updated_at)
+              VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))
+            INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts,
+                mail_due_at, created_at, updated_at)
+              VALUES ($1, $2, $3, 'simulator', 'failed', 'provider_refused', 1, $4, now(), now())`,
+          [account, first, operation, at(0)],
+        ),
+      (tx, { now }) => claimDefenceAlerts(tx, now, now + 5_000, 10),
     ),
   ],
   'settlement/disputes/defences.sql.ts defence_claim': [

@@ -17,7 +17,8 @@ import { createDeliverer } from '../../server/src/webhooks/deliver.ts';
 import { fanOutTo } from '../../server/src/webhooks/fan-out.ts';
 import type { Database } from './database.ts';
 import type { Letters } from './people.ts';
-import type { Process, World } from './world.ts';
+import type { Process } from './process.ts';
+import type { World } from './world.ts';
 
 /**
  * The service as one process after the other: its use cases, its till, its follow-up and its inbound side over the ports of

@@ -38,7 +38,7 @@ const signature = 'server/src/webhooks/sign.test.ts';
 const schedule = 'server/src/settlement/dispatch/intent.test.ts';
 const state = 'server/src/payments/state.test.ts';
 const sends = 'server/test/settlement/settlement-sends.test.ts';
-const docs = 'server/test/http/docs.test.ts';
+const docs = 'server/test/http/docs-browser.test.ts';
 const errors = 'server/src/ground/errors.test.ts';
 
 export const interfaceTable: readonly Sentence[] = [
