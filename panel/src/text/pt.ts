@@ -804,7 +804,7 @@ export const pt = {
       disputes: 'Contestações',
     } as Record<string, string>,
     transfersWarning:
-      'Quem tiver esta chave pode esvaziar o saldo. Conceda só a integrações que precisam sacar.',
+      'Quem tiver esta chave pode esvaziar o saldo. Conceda só a integrações que precisam transferir.',
     onceTitle: 'Guarde sua chave agora',
     onceLead: 'Ela aparece só desta vez. Depois de fechar esta janela, não pode ser mostrada de novo.',
     stored: 'Guardei a chave em um lugar seguro',

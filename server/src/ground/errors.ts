@@ -99,7 +99,7 @@ export const catalogue = {
   refund_already_booked: {
     status: 400,
     en: 'The Pix went back under this requestKey before the database was restored. The statement shows it.',
-    pt: 'O Pix foi devolvido com esta requestKey antes da restauração do banco de dados. O extrato mostra a devolução.',
+    pt: 'O Pix foi reembolsado com esta requestKey antes da restauração do banco de dados. O extrato mostra o reembolso.',
   },
   dispute_ended: {
     status: 400,
@@ -154,7 +154,7 @@ export const catalogue = {
   operation_has_unfinished_payments: {
     status: 400,
     en: 'The business operation has unfinished payments or withdrawals.',
-    pt: 'A operação tem pagamentos ou saques não concluídos.',
+    pt: 'A operação tem cobranças ou transferências não concluídas.',
   },
   balance_not_confirmed: {
     status: 400,
@@ -245,7 +245,7 @@ export const catalogue = {
   withdrawals_blocked: {
     status: 403,
     en: 'Withdrawals are blocked.',
-    pt: 'Os saques estão bloqueados.',
+    pt: 'As transferências estão bloqueadas.',
   },
   test_account_required: {
     status: 403,
@@ -345,7 +345,7 @@ export const catalogue = {
   withdrawals_paused: {
     status: 503,
     en: 'Withdrawals are paused on this platform.',
-    pt: 'Os saques estão pausados nesta plataforma.',
+    pt: 'As transferências estão pausadas nesta plataforma.',
   },
   ledger_divergence: {
     status: 503,

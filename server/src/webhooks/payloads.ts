@@ -45,9 +45,9 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'dispute.rejected': 'Uma contestação foi rejeitada; o que estava bloqueado por ela está livre de novo.',
   'dispute.cancelled': 'Uma contestação foi cancelada; o que estava bloqueado por ela está livre de novo.',
   'charge.refunded':
-    'Uma devolução de uma cobrança foi concluída; `refundedCents` diz quanto ela já devolveu ao todo.',
-  'refund.completed': 'Uma devolução chegou ao pagador.',
-  'refund.failed': 'Uma devolução foi recusada; o valor inteiro voltou ao saldo.',
+    'Um reembolso de uma cobrança foi concluído; `refundedCents` diz quanto dela já voltou ao todo.',
+  'refund.completed': 'Um reembolso chegou ao pagador.',
+  'refund.failed': 'Um reembolso foi recusado; o valor inteiro voltou ao saldo.',
   'operation.created': 'Uma operação foi criada.',
   'operation.updated': 'Uma operação mudou de nome ou se tornou a principal.',
   'operation.deleted': 'Uma operação foi excluída.',
