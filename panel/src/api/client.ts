@@ -91,7 +91,10 @@ export const onReauthentication = (ask: () => Promise<boolean>): void => {
 };
 
 /** The answer of a call, or a Problem. A call that wants a fresh password is made again once it was given. */
-export async function ask<Data>(call: () => Promise<Answered<Data>>): Promise<Data> {
+export const ask = <Data>(call: () => Promise<Answered<Data>>): Promise<Data> =>
+  answerOf(() => withSession(call));
+
+async function answerOf<Data>(call: () => Promise<Answered<Data>>): Promise<Data> {
   const first = await attempt(call);
   if (!(first instanceof Problem)) return first.data;
   if (first.code === 'reauthentication_required' && (await gate.ask())) {
@@ -100,6 +103,36 @@ export async function ask<Data>(call: () => Promise<Answered<Data>>): Promise<Da
     throw second;
   }
   throw first;
+}
+
+/** Calls of better-auth that have begun, and the latest one that is under way: each may end the session and begin another. */
+const renewals: { begun: number; latest: Promise<void> | null } = { begun: 0, latest: null };
+
+/**
+ * A call that such a one overtakes arrives with a session that has ended, and is made again with the new one. Otherwise a list that is read
+ * while somebody sets up a second factor sent them to the gate, before they saw their backup codes.
+ */
+async function withSession<Data>(call: () => Promise<Answered<Data>>): Promise<Answered<Data>> {
+  const sentAfter = renewals.latest === null ? renewals.begun : null;
+  const answer = await call();
+  if (answer.response.status !== 401 || sentAfter === renewals.begun) return answer;
+  await renewals.latest;
+  return call();
+}
+
+async function renewing<Data>(call: () => Promise<Answered<Data>>): Promise<Answered<Data>> {
+  const answer = call();
+  const ended = answer.then(
+    () => {},
+    () => {},
+  );
+  renewals.begun++;
+  renewals.latest = ended;
+  try {
+    return await answer;
+  } finally {
+    if (renewals.latest === ended) renewals.latest = null;
+  }
 }
 
 async function attempt<Data>(call: () => Promise<Answered<Data>>): Promise<{ data: Data } | Problem> {
@@ -118,7 +151,7 @@ export async function authCall<Data = Record<string, unknown>>(
   path: string,
   body?: object,
 ): Promise<Data> {
-  return ask<Data>(async () => {
+  const call = async (): Promise<Answered<Data>> => {
     const response = await fetch(`/panel/api/auth${path}`, {
       method,
       headers: { ...changeHeaders(), ...(method === 'POST' && { 'content-type': 'application/json' }) },
@@ -127,5 +160,6 @@ export async function authCall<Data = Record<string, unknown>>(
     const text = await response.text();
     const data = text === '' ? undefined : JSON.parse(text);
     return response.ok ? { data, response } : { error: data, response };
-  });
+  };
+  return answerOf(() => (method === 'POST' ? renewing(call) : withSession(call)));
 }

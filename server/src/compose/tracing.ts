@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import {
   type Context,
+  createContextKey,
   type Link,
   ROOT_CONTEXT,
   type Span,
@@ -25,6 +26,9 @@ import { systemClock } from '../ports/clock.ts';
 
 const flushName = 'till flush';
 
+/** Where a trace that is not kept runs: one for all, so that nothing is made for what happens below. */
+const notKept: Context = ROOT_CONTEXT.setValue(createContextKey('a trace that is not kept'), true);
+
 /**
  * Traces over OTLP, by the official packages. Read only where `OTEL_EXPORTER_OTLP_ENDPOINT` is set. Spans wait in memory, 2,048 at most, and are sent
  * every five seconds; a collector that does not answer costs spans and nothing else.
@@ -45,7 +49,7 @@ export function createTraces({ endpoint, share }: Tracing): Traces {
     request: (traceparent) => {
       const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, parentOf(traceparent));
       return {
-        run: (next) => running.run(trace.setSpan(ROOT_CONTEXT, span), next),
+        run: (next) => running.run(isSampled(span) ? trace.setSpan(ROOT_CONTEXT, span) : notKept, next),
         end: ({ route, status, requestId }) => {
           span.updateName(route);
           span.setAttributes({
@@ -61,6 +65,7 @@ export function createTraces({ endpoint, share }: Tracing): Traces {
 
     around: async (name, attributes, work, outcome) => {
       const below = now();
+      if (below === notKept) return work();
       const span = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, below);
       try {
         const answer = await running.run(trace.setSpan(below, span), work);

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
 import { newPerson, password, totpOf } from '@vintem/testkit/panel.ts';
-import { openService, type Service, until } from '@vintem/testkit/service.ts';
-import type { Browser, Page } from 'playwright-core';
+import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
+import type { Browser, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { mailboxLink } from '../../src/panel/site/mailbox.ts';
@@ -22,6 +22,15 @@ const newShop = (name: string) =>
 const signIn = (on: Page, email: string) => signInAt(on, service.url, email);
 
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
+
+/** Something that the panel is told of and that changes no page: an operation has another name for a moment. */
+async function makeNews({ ownerId, operationId }: typeof shop): Promise<void> {
+  const call = callWith(`${service.url}/api/v1/public`, await service.newKey(ownerId));
+  const { body } = await call('GET', '/operations');
+  const { name } = body.operations.find((one: { id: string }) => one.id === operationId);
+  for (const one of ['Quiosque', name])
+    expect((await call('PATCH', `/operations/${operationId}`, { name: one })).status).toBe(200);
+}
 
 /** The newest mail that says it, as a person finds it. */
 async function newestMail(): Promise<string> {
@@ -229,6 +238,27 @@ describe('a second factor', () => {
     await dialog.getByRole('button', { name: 'Continuar' }).click();
     const secret = (await page.getByTestId('totp-secret').textContent()) ?? '';
     await dialog.getByLabel('Digite o código que o aplicativo mostra').fill(totpOf(secret, Date.now()));
+    // News make the panel read; the reading arrives after the code was accepted, with the session that ended there.
+    const held = Promise.withResolvers<Route>();
+    await page.route('**/overview*', (route) => held.resolve(route), { times: 1 });
+    await makeNews(shop);
+    const overtaken = await held.promise;
+    const { cookie = '' } = await overtaken.request().allHeaders();
+    await page.route(
+      '**/two-factor/verify-totp',
+      async (route) => {
+        const accepted = await route.fetch();
+        const late = await fetch(overtaken.request().url(), { headers: { cookie } });
+        expect(late.status).toBe(401);
+        await overtaken.fulfill({
+          status: 401,
+          contentType: 'application/json',
+          body: await late.text(),
+        });
+        await route.fulfill({ response: accepted });
+      },
+      { times: 1 },
+    );
     await dialog.getByRole('button', { name: 'Ativar' }).click();
     await page.getByTestId('backup-codes').waitFor();
     await dialog.getByRole('button', { name: 'Concluir' }).click();
