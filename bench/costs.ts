@@ -4,12 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
-import pg from 'pg';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
-import { memoryOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { memoryOf, postmasterIn, startPart, startProgram, stopAll, withoutAutovacuum } from './processes.ts';
 import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -142,15 +141,6 @@ async function measureCosts(): Promise<Cost[]> {
   await world.close();
   await server.stop();
   return [metrics, traces];
-}
-
-/** It comes when it likes, and took up to half of a transfer's CPU in one turn of a pair and nothing in the other. */
-async function withoutAutovacuum(url: string): Promise<void> {
-  const client = new pg.Client(url);
-  await client.connect();
-  await client.query('ALTER SYSTEM SET autovacuum = off');
-  await client.query('SELECT pg_reload_conf()');
-  await client.end();
 }
 
 /** Asks for the metrics at once, and then as a Prometheus would, until the returned function is called. */

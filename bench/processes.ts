@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endPrograms, run } from '@vintem/testkit/command.ts';
+import pg from 'pg';
 
 export interface Running {
   pid: number;
@@ -118,4 +119,13 @@ export function cpuSecondsOf(pid: number): number {
 export function memoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** Autovacuum comes when it likes, and took up to half of a transfer's CPU in one turn of a pair and nothing in the other. */
+export async function withoutAutovacuum(url: string): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  await client.query('ALTER SYSTEM SET autovacuum = off');
+  await client.query('SELECT pg_reload_conf()');
+  await client.end();
 }

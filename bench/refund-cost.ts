@@ -9,7 +9,7 @@ import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
 import type { Plan } from './load.ts';
-import { postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { postmasterIn, startPart, startProgram, stopAll, withoutAutovacuum } from './processes.ts';
 import { median } from './report.ts';
 import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -52,6 +52,7 @@ chmodSync(dataDir, 0o711);
 async function startDatabase() {
   const open = () => startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
   const server = await open();
+  await withoutAutovacuum(server.url);
   if (!values.statements) return server;
   await ask(server.url, "ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'");
   await server.stop();

@@ -226,6 +226,8 @@ export class Memory {
             } as Row;
           case 'breaker':
           case 'request_key':
+          // Nobody moves the clock of the account.
+          case 'test_clock':
           // Disputes have a search of their own (`settlement/disputes/dispute.test.ts`).
           case 'dispute':
           case 'hold_open':
