@@ -1,4 +1,4 @@
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
@@ -9,6 +9,8 @@ export default defineConfig({
       'sdk/**/*.test.ts',
       'cli/**/*.test.ts',
     ],
+    // The Chromium that npm brings has builds for Linux alone.
+    exclude: [...configDefaults.exclude, ...(process.platform === 'linux' ? [] : ['**/*-browser.test.ts'])],
     // One PostgreSQL for the run; `testkit/src/database.ts` clones a database from it for each file.
     globalSetup: ['testkit/src/global-setup.ts'],
     // A process for each file cost a quarter more processor time than a thread: 30 s against 22 s for four files of the edge.

@@ -48,7 +48,8 @@ export interface Outcome {
 }
 
 export interface Stage {
-  play(run: Run): Promise<Outcome>;
+  /** @param how `afresh`: on tables as they are on disk when nothing was played yet, for what shall come out the same again */
+  play(run: Run, how?: { afresh: boolean }): Promise<Outcome>;
   close(): Promise<void>;
 }
 
@@ -59,9 +60,13 @@ export async function openStage(db: Database): Promise<Stage> {
   const base = await prelude(db, service);
   // What is made at first use (prepared statements, compiled schemas) shall make no run unlike the next.
   const mirror = createMirror(db);
+  db.restore();
   await play(db, service, mirror, base, { seed: 0, crash: null, people: true });
   return {
-    play: (run) => play(db, service, mirror, base, run),
+    play: (run, how) => {
+      db.restore(how);
+      return play(db, service, mirror, base, run);
+    },
     close: () => {
       scryptBack();
       return db.close();
@@ -72,7 +77,6 @@ export async function openStage(db: Database): Promise<Stage> {
 const hour = 3_600_000;
 
 async function play(db: Database, service: Service, mirror: Mirror, base: Base, run: Run): Promise<Outcome> {
-  db.restore();
   const cast = await createCast(db, service, mirror, base, run);
   const deaths = planDeaths(cast.scene, run);
   const lastAt = planActs(cast, run);
