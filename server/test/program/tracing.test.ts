@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createTraces } from '../../src/compose/tracing.ts';
 
 /** What a collector gets: real OTLP over HTTP, of the real service. */
 
@@ -17,6 +18,7 @@ interface Seen {
 const spans: Seen[] = [];
 let collector: Server;
 let service: Service;
+let endpoint: string;
 
 beforeAll(async () => {
   collector = createServer(async (request, answer) => {
@@ -28,7 +30,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => collector.listen(0, '127.0.0.1', resolve));
   const { port } = collector.address() as AddressInfo;
-  const endpoint = `http://127.0.0.1:${port}`;
+  endpoint = `http://127.0.0.1:${port}`;
   service = await openService({
     env: { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_TRACES_SAMPLER_ARG: '1' },
   });
@@ -80,4 +82,33 @@ test('a transfer is one trace: request, wait for the till, call to the provider;
   const text = JSON.stringify(spans);
   for (const secret of [merchant.key, merchant.ownerId, 'maria', 'aluguel', '"1000"'])
     expect(text).not.toContain(secret);
+});
+
+test('a trace is kept whole or not at all', async () => {
+  const traces = createTraces({ endpoint, share: 0.5 });
+  const ids = Array.from({ length: 64 }, () => crypto.randomUUID().replaceAll('-', ''));
+  const waited = { ms: 1, commands: 1 };
+  const below = async (): Promise<void> => {
+    await traces.around(
+      'provider call',
+      {},
+      async () => 'taken',
+      (outcome) => outcome,
+    );
+    const span = traces.current();
+    traces.flushed(waited, span === null ? [] : [{ span, ms: 1 }]);
+  };
+  for (const id of ids) {
+    const request = traces.request(`00-${id}-00f067aa0ba902b7-01`);
+    await new Promise<void>((resolve) => request.run(() => void below().then(resolve)));
+    request.end({ route: 'GET /kept', status: 200, requestId: id });
+  }
+  await traces.stop();
+  const namesOf = (id: string) => spans.flatMap(({ traceId, name }) => (traceId === id ? [name] : [])).sort();
+  const kept = ids.filter((id) => namesOf(id).length > 0);
+  expect(kept.length).toBeGreaterThan(0);
+  expect(kept.length).toBeLessThan(ids.length);
+  for (const id of kept) expect(namesOf(id)).toEqual(['GET /kept', 'provider call', 'till wait']);
+  const flushes = spans.filter(({ links }) => links?.some(({ traceId }) => kept.includes(traceId)));
+  expect(flushes.filter(({ name }) => name === 'till flush')).toHaveLength(kept.length);
 });
