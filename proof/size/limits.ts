@@ -24,7 +24,9 @@ export const mostOf: Readonly<Record<string, number>> = {
   intent_claim_neighbours: 55_000,
   // Ids of one listing, each with its account, payment and intent.
   intent_claim_mentioned: 50_000,
-  payment_owners: 2_000,
+  payment_owners: 12_000,
+  // Lines of one listing.
+  statement_unknown: 12_000,
   payment_read: 2_000,
   intent_read: 2_000,
   intent_update: 2_000,

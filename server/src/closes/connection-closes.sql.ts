@@ -229,9 +229,11 @@ export const findInTransit = (sql: Queries, connection: string): Promise<InTrans
 const ofAmount: Statement = {
   name: 'close_journals_of',
   text: `SELECT j.account_id AS "accountId", j.subject, j.template, j.reference, -j.clearing AS cents, j.effective_at AS at
-    FROM (SELECT * FROM day_close WHERE day = $1::date AND closing_seq > opening_seq ORDER BY account_id, chain_id LIMIT 500) c
-      CROSS JOIN LATERAL (SELECT * FROM journal j WHERE j.account_id = c.account_id AND j.chain_id = c.chain_id
-        AND j.seq > c.opening_seq ORDER BY j.seq LIMIT 10000) j
+    FROM (SELECT j.* FROM (SELECT * FROM day_close WHERE day = $1::date AND closing_seq > opening_seq
+          ORDER BY account_id, chain_id LIMIT 500) c
+        CROSS JOIN LATERAL (SELECT * FROM journal j WHERE j.account_id = c.account_id AND j.chain_id = c.chain_id
+          AND j.seq > c.opening_seq ORDER BY j.seq LIMIT 10000) j
+      LIMIT 20000) j
     WHERE abs(j.clearing) = $2 ORDER BY j.posted_at DESC LIMIT 10`,
 };
 
@@ -244,7 +246,7 @@ export interface JournalOfAmount {
   at: number;
 }
 
-/** Journals of the day, and since, that moved just this amount at the provider. */
+/** Journals of the day, and since, that moved just this amount at the provider: hints, from among 20,000 at most. */
 export const findJournalsOf = (sql: Queries, day: string, amountCents: number): Promise<JournalOfAmount[]> =>
   sql.run<JournalOfAmount>(ofAmount, [day, amountCents]);
 
