@@ -8,7 +8,17 @@ import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
-import { memoryOf, postmasterIn, startPart, startProgram, stopAll, withoutAutovacuum } from './processes.ts';
+import {
+  allOf,
+  type CpuEach,
+  memoryOf,
+  postmasterIn,
+  startPart,
+  startProgram,
+  stopAll,
+  textOf,
+  withoutAutovacuum,
+} from './processes.ts';
 import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -53,15 +63,6 @@ interface Api {
   metricsPort: string | null;
 }
 
-/** CPU microseconds of one transfer. */
-interface Each {
-  service: number;
-  postgres: number;
-}
-
-const allOf = ({ service, postgres }: Each): number => service + postgres;
-const textOf = ({ service, postgres }: Each): string => `${service.toFixed(1)} + ${postgres.toFixed(1)}`;
-
 interface Cost {
   what: string;
   measured: number;
@@ -102,7 +103,7 @@ async function measureCosts(): Promise<Cost[]> {
       );
       return { pid, stop, origin: `http://127.0.0.1:${port}`, metricsPort: more.METRICS_PORT ?? null };
     };
-    const run = async (api: Api, forMs: number): Promise<Each> => {
+    const run = async (api: Api, forMs: number): Promise<CpuEach> => {
       const stopScraping = scrape(api);
       const calls = { kind: 'transfers' as const, targets: targetsOf([merchant]), amountCents: 1_000 };
       const sent = { origin: api.origin, calls, callers: 64, connections: 64, answeredFile: null };
@@ -117,12 +118,12 @@ async function measureCosts(): Promise<Cost[]> {
     for (const api of [without, observed]) await run(api, warmupMs);
     const overheads: number[] = [];
     for (let pair = 0; pair < pairs; pair++) {
-      const costs = new Map<Api, Each>();
+      const costs = new Map<Api, CpuEach>();
       for (const api of pair % 2 === 0 ? [without, observed] : [observed, without])
         costs.set(api, await run(api, measuredMs));
-      const [off, on] = [costs.get(without) as Each, costs.get(observed) as Each];
+      const [off, on] = [costs.get(without) as CpuEach, costs.get(observed) as CpuEach];
       overheads.push((allOf(on) / allOf(off) - 1) * 100);
-      console.log(`${name}, pair ${pair + 1}: ${textOf(off)} and ${textOf(on)} µs a transfer`);
+      console.log(`${name}, pair ${pair + 1}: ${textOf(off)} and ${textOf(on)} a transfer`);
     }
     for (const api of [without, observed]) await api.stop();
     return {

@@ -115,6 +115,16 @@ export function cpuSecondsOf(pid: number): number {
   return total(pid) / ticksPerSecond;
 }
 
+/** CPU of one operation, in microseconds. */
+export interface CpuEach {
+  service: number;
+  postgres: number;
+}
+
+export const allOf = ({ service, postgres }: CpuEach): number => service + postgres;
+export const textOf = ({ service, postgres }: CpuEach): string =>
+  `${service.toFixed(0)} + ${postgres.toFixed(0)} µs`;
+
 /** Resident memory, in bytes. */
 export function memoryOf(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');

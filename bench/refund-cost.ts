@@ -9,7 +9,16 @@ import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { driveLoad } from './drive.ts';
 import type { Plan } from './load.ts';
-import { postmasterIn, startPart, startProgram, stopAll, withoutAutovacuum } from './processes.ts';
+import {
+  allOf,
+  type CpuEach,
+  postmasterIn,
+  startPart,
+  startProgram,
+  stopAll,
+  textOf,
+  withoutAutovacuum,
+} from './processes.ts';
 import { median } from './report.ts';
 import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -39,12 +48,6 @@ const limit = 1.1;
 const kinds = ['transfers', 'refunds'] as const;
 type Kind = (typeof kinds)[number];
 
-interface Turn {
-  service: number;
-  postgres: number;
-}
-
-const allOf = ({ service, postgres }: Turn): number => service + postgres;
 const dataDir = mkdtempSync(join(tmpdir(), 'vintem-refund-cost-'));
 // As root the server of the database runs as another user, who has to pass through.
 chmodSync(dataDir, 0o711);
@@ -104,7 +107,7 @@ async function measure(): Promise<boolean> {
     transfers: { kind: 'transfers', targets: targetsOf([merchant]), amountCents: 1_000 },
     refunds: { kind: 'refunds', targets: charged.targets },
   };
-  const turn = async (kind: Kind, forMs: number): Promise<Turn> => {
+  const turn = async (kind: Kind, forMs: number): Promise<CpuEach> => {
     const origin = `http://127.0.0.1:${port}`;
     const sent = { origin, calls: calls[kind], callers: 64, connections: 64, answeredFile: null };
     if (values.statements) await ask(server.url, 'SELECT pg_stat_statements_reset()');
@@ -117,11 +120,11 @@ async function measure(): Promise<boolean> {
   };
   for (const kind of kinds) await turn(kind, warmupMs);
   const ratios: number[] = [];
-  const parts: Record<Kind, Turn[]> = { transfers: [], refunds: [] };
+  const parts: Record<Kind, CpuEach[]> = { transfers: [], refunds: [] };
   for (let pair = 0; pair < pairs; pair++) {
     for (const kind of pair % 2 === 0 ? kinds : kinds.toReversed())
       parts[kind].push(await turn(kind, measuredMs));
-    const [transfer, refund] = [parts.transfers.at(-1), parts.refunds.at(-1)] as [Turn, Turn];
+    const [transfer, refund] = [parts.transfers.at(-1), parts.refunds.at(-1)] as [CpuEach, CpuEach];
     ratios.push(allOf(refund) / allOf(transfer));
     console.log(
       `pair ${pair + 1}: a transfer ${textOf(transfer)}, a refund ${textOf(refund)}: ${ratios.at(-1)?.toFixed(3)}`,
@@ -130,7 +133,7 @@ async function measure(): Promise<boolean> {
   await api.stop();
   await world.close();
   await server.stop();
-  const middle = (kind: Kind, part: keyof Turn): string =>
+  const middle = (kind: Kind, part: keyof CpuEach): string =>
     median(parts[kind].map((one) => one[part])).toFixed(0);
   for (const kind of kinds)
     console.log(`${kind}: service ${middle(kind, 'service')} µs, PostgreSQL ${middle(kind, 'postgres')} µs`);
@@ -139,8 +142,6 @@ async function measure(): Promise<boolean> {
   );
   return median(ratios) <= limit;
 }
-
-const textOf = ({ service, postgres }: Turn): string => `${service.toFixed(0)} + ${postgres.toFixed(0)} µs`;
 
 try {
   process.exitCode = (await measure()) ? 0 : 1;

@@ -265,6 +265,11 @@ const adapter = ({ sql }: World) =>
   )({ plugins: [secondFactor] });
 
 /** By the file and the statement's name, each with the law that only it keeps. */
+/** SQL in front of the defence of a dispute: account, both ids and the operation are `$1` to `$3`. */
+const withDispute = `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
+    status, opened_at, debited_cents, created_at, updated_at)
+  VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))`;
+
 const laws: Record<string, [law: string, Law]> = {
   'settlement/dispatch/intents.sql.ts intent_claim': [
     'two workers take different payments, and neither waits',
@@ -602,10 +607,7 @@ const laws: Record<string, [law: string, Law]> = {
     shared(
       ({ db, account, operation }) =>
         db.admin(
-          `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
-                status, opened_at, debited_cents, created_at, updated_at)
-              VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))
-            INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts,
+          `${withDispute} INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, reason, attempts,
                 mail_due_at, created_at, updated_at)
               VALUES ($1, $2, $3, 'simulator', 'failed', 'provider_refused', 1, $4, now(), now())`,
           [account, first, operation, at(0)],
@@ -618,10 +620,7 @@ const laws: Record<string, [law: string, Law]> = {
     shared(
       ({ db, account, operation }) =>
         db.admin(
-          `WITH d AS (INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents,
-                status, opened_at, debited_cents, created_at, updated_at)
-              VALUES ($1, $2, $2, $3, 'simulator', 'x', 'E1', 1, 'open', now(), 0, now(), now()))
-            INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at, updated_at)
+          `${withDispute} INSERT INTO dispute_defence (account_id, dispute_id, operation_id, connection, status, attempts, due_at, created_at, updated_at)
               VALUES ($1, $2, $3, 'simulator', 'pending', 0, $4, now(), now())`,
           [account, first, operation, at(0)],
         ),

@@ -226,7 +226,7 @@ export class Memory {
             } as Row;
           case 'breaker':
           case 'request_key':
-          // Nobody moves the clock of the account.
+          // The search moves no test clock.
           case 'test_clock':
           // Disputes have a search of their own (`settlement/disputes/dispute.test.ts`).
           case 'dispute':

@@ -26,7 +26,7 @@ export interface Database extends Session {
   keep(): void;
   /**
    * Brings the tables that were written to since then back to how they were kept. Afresh: all of them, without what earlier rows left behind
-   * on disk, on which the order of equal rows and the choice of an index depend; ten times as slow.
+   * on disk, on which the order of equal rows and the choice of an index depend; 0.1 s more.
    */
   restore(how?: { afresh: boolean }): void;
   /** Waits for the session; the answer gives it on. */

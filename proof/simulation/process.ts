@@ -5,6 +5,7 @@ import { type Net, type NetAnswer, NetFailure } from '../../server/src/ports/net
 import {
   CommitUnknown,
   ConnectionLost,
+  committed,
   type Sql,
   type Statement,
   type Transaction,
@@ -240,17 +241,7 @@ function sqlOf(kernel: Kernel, body: Body, cell: string): Sql {
         release();
       }
     },
-    tx: async (work) => {
-      const tx = await begin();
-      try {
-        const result = await work(tx);
-        await tx.commit();
-        return result;
-      } catch (error) {
-        await tx.rollback();
-        throw error;
-      }
-    },
+    tx: async (work) => committed(await begin(), work),
   };
 }
 

@@ -150,7 +150,7 @@ export async function simulate(stage: Stage, options: SimulationOptions): Promis
   const began = performance.now();
   const cpu = process.cpuUsage();
   const figures = noFigures();
-  const play = async (run: Run, how?: { afresh: boolean }): Promise<Outcome> => {
+  const play: Stage['play'] = async (run, how) => {
     const outcome = await stage.play(run, how);
     add(figures, run, outcome);
     if (outcome.findings.length > 0) await report(options, run, outcome);
@@ -244,7 +244,7 @@ const chainOf = (seed: number, at: number): Run => ({
 });
 
 interface Playing {
-  play(run: Run, how?: { afresh: boolean }): Promise<Outcome>;
+  play: Stage['play'];
   figures: SimulationFigures;
   say(line: string): void;
 }

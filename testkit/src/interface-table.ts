@@ -38,7 +38,7 @@ const signature = 'server/src/webhooks/sign.test.ts';
 const schedule = 'server/src/settlement/dispatch/intent.test.ts';
 const state = 'server/src/payments/state.test.ts';
 const sends = 'server/test/settlement/settlement-sends.test.ts';
-const docs = 'server/test/http/docs-browser.test.ts';
+const docsBrowser = 'server/test/http/docs-browser.test.ts';
 const errors = 'server/src/ground/errors.test.ts';
 
 export const interfaceTable: readonly Sentence[] = [
@@ -780,7 +780,7 @@ export const interfaceTable: readonly Sentence[] = [
     says: 'The published interface description is at version 1.1.0.',
     shownBy: {
       [document]: ['the document is version 1.1.0 in OpenAPI 3.1 and needs no key'],
-      [docs]: ['a browser shows every call and event'],
+      [docsBrowser]: ['a browser shows every call and event'],
     },
   },
   {

@@ -1,6 +1,13 @@
 import pg from 'pg';
 import type { Log } from '../ground/log.ts';
-import { CommitUnknown, ConnectionLost, type Sql, type Statement, type Transaction } from '../ports/sql.ts';
+import {
+  CommitUnknown,
+  ConnectionLost,
+  committed,
+  type Sql,
+  type Statement,
+  type Transaction,
+} from '../ports/sql.ts';
 import { arrayWritersOf, binaryArray } from './arrays.ts';
 import {
   type BudgetLoad,
@@ -110,17 +117,7 @@ export function openPool(options: PoolOptions): Pool {
       }
     },
 
-    tx: async (work) => {
-      const tx = await begin();
-      try {
-        const result = await work(tx);
-        await tx.commit();
-        return result;
-      } catch (error) {
-        await tx.rollback();
-        throw error;
-      }
-    },
+    tx: async (work) => committed(await begin(), work),
 
     close: async () => {
       closing = true;
@@ -234,7 +231,6 @@ function connectionsOf(pool: pg.Pool, places: Places): Connections {
     issue: (client, statement, values = []) => {
       const { name, text } = statement;
       const sent = encoded(statement, values);
-      plans.moved(name, rowsGiven(statement, values));
       const answer = new Promise<Answer>((resolve, reject) => {
         const failed = (error: Error) => {
           if (!lost.has(client) && !endsConnection(error)) return reject(error);
@@ -242,7 +238,7 @@ function connectionsOf(pool: pg.Pool, places: Places): Connections {
           reject(connectionLost('the database connection was lost', error));
         };
         const answered = (one: Answer) => {
-          plans.moved(name, one.rows.length);
+          plans.moved(name, Math.max(rowsGiven(statement, values), one.rows.length));
           resolve(one);
         };
         const asked: Asked = { name, text, values: sent, answered, failed };
@@ -270,7 +266,7 @@ const growth = [64, 256, 1_024, 4_096, 16_384, 65_536];
 interface Plans {
   /** A connection was taken: its plans are made again at their next use, if tables have grown since it was taken the last time. */
   renew(client: pg.PoolClient): void;
-  /** A statement that was given or returned so many rows. */
+  /** A statement was given or returned so many rows. */
   moved(name: string, rows: number): void;
 }
 

@@ -32,6 +32,18 @@ export interface Sql extends Queries {
   tx<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
 }
 
+/** What `work` did is committed, or, where it throws, taken back: `tx` of every Sql. */
+export async function committed<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  try {
+    const result = await work(tx);
+    await tx.commit();
+    return result;
+  } catch (error) {
+    await tx.rollback();
+    throw error;
+  }
+}
+
 /** COMMIT failed or its answer was lost: the transaction may be on disk or not. */
 export class CommitUnknown extends Error {
   override name = 'CommitUnknown';

@@ -23,7 +23,7 @@ const signIn = (on: Page, email: string) => signInAt(on, service.url, email);
 
 const heading = (name: string | RegExp) => page.getByRole('heading', { level: 1, name });
 
-/** Something that the panel is told of and that changes no page: an operation has another name for a moment. */
+/** Renames an operation and back: the panel gets news, and its pages look as before. */
 async function makeNews({ ownerId, operationId }: typeof shop): Promise<void> {
   const call = callWith(`${service.url}/api/v1/public`, await service.newKey(ownerId));
   const { body } = await call('GET', '/operations');
