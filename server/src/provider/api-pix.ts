@@ -7,7 +7,7 @@ import { type ApiPixBank, banks } from './api-pix-banks.ts';
 import { type ApiPixForm, arrayIn, bacenCharges, readReceived } from './bacen.ts';
 import { clockFindings, keyFindings, tokenFindings } from './diagnosis.ts';
 import { linesOfReceived } from './efi-account.ts';
-import { createExchange, type Exchange, isSuccess, unclear } from './exchange.ts';
+import { createExchange, type Exchange, failureOf, isSuccess } from './exchange.ts';
 import type { TokenForm } from './oauth.ts';
 import type { Capabilities, Finding, Provider, WebhookNews } from './provider.ts';
 
@@ -155,8 +155,7 @@ export function receiptsOf(deps: ReceiptsDeps): Receipts {
         timeoutMs: registrationTimeoutMs,
       });
       if (reply.kind === 'answer' && isSuccess(reply.status)) return;
-      const { cause, detail } = unclear(reply, clock);
-      throw new Error(`the provider did not take our webhook address: ${cause} (${detail})`);
+      throw failureOf('the provider did not take our webhook address', reply, clock);
     },
     async diagnose({ webhookUrl }) {
       const reply = await exchange({ method: 'GET', path: webhookPath });

@@ -215,6 +215,12 @@ export function unclear(reply: Reply, clock: Clock): Unclear {
   };
 }
 
+/** For calls that move nothing: what went wrong with them, as an error for operators. */
+export function failureOf(what: string, reply: Reply, clock: Clock): Error {
+  const { cause, detail } = unclear(reply, clock);
+  return new Error(`${what}: ${cause} (${detail})`);
+}
+
 function causeOf(status: number): UnclearCause {
   if (status === 429) return 'rateLimited';
   if (status >= 500) return 'server';

@@ -5,7 +5,15 @@ import type { ClientCertificate, Net } from '../ports/net.ts';
 import { type Adapter, CredentialFault } from './adapter.ts';
 import { receiptsOf } from './api-pix.ts';
 import { balanceFinding } from './diagnosis.ts';
-import { createExchange, type Exchange, isSuccess, type Reply, traceOf, unclear } from './exchange.ts';
+import {
+  createExchange,
+  type Exchange,
+  failureOf,
+  isSuccess,
+  type Reply,
+  traceOf,
+  unclear,
+} from './exchange.ts';
 import { readBalance, readPayout, readSent, type Sent, saysNotFound, violationsOf } from './inter-bodies.ts';
 import type {
   Capabilities,
@@ -331,9 +339,6 @@ const balanceCall = { method: 'GET', path: '/banking/v2/saldo' } as const;
 async function balanceOf({ exchange, clock }: Deps): Promise<ProviderBalance> {
   const reply = await exchange(balanceCall);
   const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;
-  if (balance === null) {
-    const { cause, detail } = unclear(reply, clock);
-    throw new Error(`no balance: ${cause} (${detail})`);
-  }
+  if (balance === null) throw failureOf('no balance', reply, clock);
   return balance;
 }

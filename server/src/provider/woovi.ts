@@ -8,6 +8,7 @@ import {
   type Call,
   createExchange,
   type Exchange,
+  failureOf,
   isSuccess,
   missingScope,
   type Paging,
@@ -685,10 +686,7 @@ const accountCall = (accountId: string | undefined): Call => ({
 async function balanceOf({ exchange, clock }: Deps, accountId: string | undefined): Promise<ProviderBalance> {
   const reply = await exchange(accountCall(accountId));
   const balance = reply.kind === 'answer' && isSuccess(reply.status) ? readBalance(reply.body) : null;
-  if (balance === null) {
-    const { cause, detail } = unclear(reply, clock);
-    throw new Error(`no balance: ${cause} (${detail})`);
-  }
+  if (balance === null) throw failureOf('no balance', reply, clock);
   return balance;
 }
 

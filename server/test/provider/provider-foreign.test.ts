@@ -6,7 +6,8 @@ import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { createUndiciNet } from '../../src/ports/undici-net.ts';
 import { createEfiProvider } from '../../src/provider/efi.ts';
-import { readDispute, readReport } from '../../src/provider/efi-account.ts';
+import { readReport } from '../../src/provider/efi-account.ts';
+import { readDispute } from '../../src/provider/efi-disputes.ts';
 
 /** The adapter reads what providers really send: every body here comes from outside (`contract/provider-bodies`). */
 
