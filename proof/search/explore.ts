@@ -86,7 +86,9 @@ class Steps {
   readonly reserved: number[] = [];
   readonly names = new Set<string>();
   readonly #rules: Rules;
-  readonly #known = new Map<number, LocalStep[]>();
+  /** Without faults, and with them: what only a fault too many leads to is never looked at, which is two thirds of all. */
+  readonly #sound = new Map<number, LocalStep[]>();
+  readonly #all = new Map<number, LocalStep[]>();
 
   constructor(rules: Rules) {
     this.#rules = rules;
@@ -106,16 +108,25 @@ class Steps {
     return this.columns.of(keyOfColumns(columns), () => columns);
   }
 
-  known(local: number, columns: number): LocalStep[] | undefined {
-    return this.#known.get(local * 4096 + columns);
+  known(local: number, columns: number, withFaults: boolean): LocalStep[] | undefined {
+    return (withFaults ? this.#all : this.#sound).get(local * 4096 + columns);
   }
 
-  async of(localId: number, columnsId: number): Promise<LocalStep[]> {
-    const key = localId * 4096 + columnsId;
+  async of(local: number, columns: number, withFaults: boolean): Promise<LocalStep[]> {
+    const sound = this.known(local, columns, false) ?? (await this.#run(local, columns, false));
+    this.#sound.set(local * 4096 + columns, sound);
+    if (!withFaults) return sound;
+    const all = [...sound, ...(await this.#run(local, columns, true))];
+    this.#all.set(local * 4096 + columns, all);
+    return all;
+  }
+
+  async #run(localId: number, columnsId: number, faults: boolean): Promise<LocalStep[]> {
     const local = this.locals.values[localId] as Local;
     const columns = this.columns.values[columnsId] as Columns;
     const steps: LocalStep[] = [];
     for (const action of actionsOf(local, this.#rules)) {
+      if (action.fault !== faults) continue;
       this.names.add(action.name);
       const world: World = { local: copyOf(local), columns };
       let violation: string | null = null;
@@ -130,7 +141,6 @@ class Steps {
       if (violation === null && step.local === localId && step.columns === columnsId) continue;
       steps.push({ name: action.name, fault: action.fault, ...step, violation });
     }
-    this.#known.set(key, steps);
     return steps;
   }
 }
@@ -311,9 +321,9 @@ export async function explore(setting: Setting): Promise<Found> {
         // Two alike in the same state have the same future.
         if (local === previous && kindAt[at] === kindAt[at - 1]) continue;
         previous = local;
-        const known = steps.known(local, columns) ?? (await steps.of(local, columns));
+        const withFaults = !bounded || left > 0;
+        const known = steps.known(local, columns, withFaults) ?? (await steps.of(local, columns, withFaults));
         for (const step of known) {
-          if (bounded && step.fault && left === 0) continue;
           after.set(parts);
           after[at] = step.local;
           after[group.columns] = step.columns;
