@@ -1,7 +1,7 @@
 import type { Provider } from '../provider/provider.ts';
 import { everyCell } from '../settlement/tracking/cells-of.ts';
-import type { TrackingDeps } from '../settlement/tracking/follow-up.ts';
 import { askBalance } from '../settlement/tracking/provider-balance.ts';
+import type { TrackingDeps } from '../settlement/tracking/tracking-deps.ts';
 import { findInTransit } from './connection-closes.sql.ts';
 import { findSince, type Since } from './since.ts';
 

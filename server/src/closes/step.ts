@@ -2,7 +2,7 @@ import { type SubscribedTypes, subscribedBy } from '../events/subscribed-types.t
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import { type CellShare, movedInAll } from '../ledger/day-closes.ts';
 import { type CellsOf, everyCell } from '../settlement/tracking/cells-of.ts';
-import type { TrackingDeps } from '../settlement/tracking/follow-up.ts';
+import type { TrackingDeps } from '../settlement/tracking/tracking-deps.ts';
 import { dayOf } from '../statement/period.ts';
 import { findCandidates } from './candidates.ts';
 import { buildClose } from './close-chain.ts';

@@ -45,6 +45,13 @@ const reads: RouteFacts = { ...facts, policy: 'reads' };
 
 /** Endpoints belong to the account: every operation shares them, and X-Service-Operation is checked but means nothing here. */
 export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
+  listRoutes(api, deps);
+  endpointRoutes(api, deps);
+  endpointActionRoutes(api, deps);
+  deliveryRoutes(api, deps);
+}
+
+function listRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.get(
     '/webhooks',
     {
@@ -90,7 +97,9 @@ export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
       })),
     }),
   );
+}
 
+function endpointRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.get(
     '/webhooks/:id',
     {
@@ -138,7 +147,9 @@ export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
       return { ok: true as const };
     },
   );
+}
 
+function endpointActionRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.post(
     '/webhooks/:id/rotate-secret',
     {
@@ -176,7 +187,9 @@ export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
       return reply.code(202).send({ deliveryId });
     },
   );
+}
 
+function deliveryRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.get(
     '/webhooks/:id/deliveries',
     {

@@ -10,7 +10,7 @@ import type { Payment } from '../../src/payments/payment.ts';
 import { systemClock } from '../../src/ports/clock.ts';
 import { systemIds } from '../../src/ports/ids.ts';
 import type { Provider } from '../../src/provider/provider.ts';
-import { refreshIfOverdue } from '../../src/settlement/tracking/follow-up.ts';
+import { refreshIfOverdue } from '../../src/settlement/tracking/refresh.ts';
 
 /** Rules of the interface that need the whole service: who may have what said, and what is never done. */
 

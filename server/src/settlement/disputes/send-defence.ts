@@ -1,7 +1,8 @@
 import type { DefenceFile, DefenceInstruction, DefenceOutcome, Provider } from '../../provider/provider.ts';
 import { resultOf } from '../dispatch/send.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
-import { type TrackingDeps, takeAllowedQuery } from '../tracking/follow-up.ts';
+import { takeAllowedQuery } from '../tracking/query.ts';
+import type { TrackingDeps } from '../tracking/tracking-deps.ts';
 import { afterAttempt, beforeAttempt, type DefenceTurn } from './defence.ts';
 import { writeFailedDefence } from './defence-event.ts';
 import { beginAttempt, type ClaimedDefence, claimDefence, turnDefence } from './defences.sql.ts';

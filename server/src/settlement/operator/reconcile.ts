@@ -20,11 +20,11 @@ import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../in
 import { applyOutcome, ReturnUndecided } from '../tracking/apply-outcome.ts';
 import { everyCell } from '../tracking/cells-of.ts';
 import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
-import type { TrackingDeps } from '../tracking/follow-up.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
 import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../tracking/statement-lines.ts';
+import type { TrackingDeps } from '../tracking/tracking-deps.ts';
 import { audits, installationId } from './audit.sql.ts';
 import { type Operator, OperatorRefused } from './operator.ts';
 import { endRestore } from './pause.ts';

@@ -1,9 +1,9 @@
 import type { DayReportOutcome, Provider } from '../../provider/provider.ts';
-import type { TrackingDeps } from './follow-up.ts';
-import { takeAllowedQuery } from './follow-up.ts';
+import { takeAllowedQuery } from './query.ts';
 import { claimReport, noteReport, type ReportPlace } from './statement.sql.ts';
 import type { LineToAnswer } from './statement-lines.sql.ts';
 import { setLinesAside } from './statement-lines.sql.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * Reports of closed days. They name returns on the day they moved, which the lists of a provider may show only under the time of

@@ -1,5 +1,5 @@
 import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
-import type { TrackingDeps } from './follow-up.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /** `items` by the cell of their account. What names no account of ours stands with the first cell. */
 export async function byCell<Item extends { accountNumber: number }>(

@@ -18,8 +18,6 @@ import { openOrReport } from '../incidents/unreadable.ts';
 import { installationId } from '../operator/audit.sql.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { applyRefund } from './apply-refund.ts';
-import type { TrackingDeps } from './follow-up.ts';
-import { confirm, NoQueryLeft, nextQuery, queryWaitMs } from './follow-up.ts';
 import { byCell, findOwnersInCells, type OwnersOfCell } from './in-cells.ts';
 import {
   findLeft,
@@ -31,6 +29,8 @@ import {
   type StoredDelivery,
   type WebhookTokens,
 } from './inbound.sql.ts';
+import { confirm, NoQueryLeft, nextQuery, queryWaitMs } from './query.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * What a provider delivers at our address.

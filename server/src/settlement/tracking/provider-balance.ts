@@ -1,7 +1,8 @@
 import { timestamp } from '../../db/pool.ts';
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { Provider, ProviderBalance } from '../../provider/provider.ts';
-import { type TrackingDeps, takeAllowedQuery } from './follow-up.ts';
+import { takeAllowedQuery } from './query.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /** Out of an account that holds too little, payouts are refused: operators hear of it before. */
 const everyMs = 10 * 60_000;

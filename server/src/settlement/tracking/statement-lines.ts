@@ -6,9 +6,8 @@ import { postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
 import { everyCell } from './cells-of.ts';
-import type { TrackingDeps } from './follow-up.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { findOwnersInCells } from './in-cells.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
 import { findUnknown, findUnnamed } from './statement.sql.ts';
 import {
   claimLines,
@@ -20,6 +19,7 @@ import {
   removeLine,
   setLinesAside,
 } from './statement-lines.sql.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * Lines of a statement that could not be answered, each with retries of its own.

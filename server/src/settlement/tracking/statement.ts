@@ -9,12 +9,12 @@ import type {
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { resultOf } from '../dispatch/send.ts';
-import type { TrackingDeps } from './follow-up.ts';
-import { confirm, NoQueryLeft, takeAllowedQuery } from './follow-up.ts';
 import { byCell } from './in-cells.ts';
+import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
 import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
 import { setLinesAside } from './statement-lines.sql.ts';
 import { lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that

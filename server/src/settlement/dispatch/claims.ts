@@ -1,0 +1,43 @@
+import type { Intent } from './intent.ts';
+import { renewClaims } from './intents.sql.ts';
+import type { SendDeps } from './send.ts';
+
+/**
+ * How long claimed rows stay out of sight of the others: so much later does a payment get its query when the process that claimed it
+ * was paused or killed. Rejected: 30 s, enough for any call without a renewal.
+ */
+export const claimMs = 4_000;
+/** While claimed rows are worked on, their claims are renewed this often: a provider that answers slowly is not asked twice. */
+const renewEveryMs = 1_500;
+/**
+ * Renews the claims of rows while `work` is under way. A row that something else has given another time is left alone.
+ *
+ * @param claimedAt `now` of the claim
+ */
+export async function holding<Result>(
+  deps: Pick<SendDeps, 'sql' | 'clock' | 'log'>,
+  rows: readonly Intent[],
+  claimedAt: number,
+  work: Promise<Result>,
+): Promise<Result> {
+  const ended = new AbortController();
+  void (async () => {
+    let untilMs = claimedAt + claimMs;
+    for (;;) {
+      await deps.clock.sleep(renewEveryMs, ended.signal);
+      if (ended.signal.aborted) return;
+      const renewedMs = deps.clock.now() + claimMs;
+      try {
+        await renewClaims(deps.sql, rows, untilMs, renewedMs);
+        untilMs = renewedMs;
+      } catch (error) {
+        deps.log.warn({ err: error, rows: rows.length }, 'claims were not renewed');
+      }
+    }
+  })();
+  try {
+    return await work;
+  } finally {
+    ended.abort();
+  }
+}

@@ -1,0 +1,144 @@
+import { type PaymentKind, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
+import type {
+  ChargeReport,
+  ListOutcome,
+  ListWindow,
+  PayoutReport,
+  Provider,
+  QueryOutcome,
+} from '../../provider/provider.ts';
+import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { claimMs } from '../dispatch/claims.ts';
+import { type Intent, patience } from '../dispatch/intent.ts';
+import { claimMentioned, makeDue } from '../dispatch/intents.sql.ts';
+import { resultOf } from '../dispatch/send.ts';
+import { applyQuery } from './query.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+type Report = ChargeReport | PayoutReport;
+
+/** One listing of a provider answers for all due payments that its window covers. */
+export interface Listings {
+  /** How many payments the next one should answer for; null: they are asked for one by one for now. */
+  size(now: number): number | null;
+  /** Applies what one listing says of claimed payments. What it does not say makes them due again. */
+  read(due: readonly Intent[]): Promise<void>;
+}
+
+/** Payments that one listing answers for. */
+const listingMost = 1_000;
+/** Fewer due queries than this are made one by one: a window may hold a thousand payments that nobody asked for. */
+export const listingLeast = 4;
+/** After a listing of the fewest payments was still longer than the adapter reads, they are asked for one by one this long. */
+const listingRestMs = 60_000;
+/** After a listing that failed they are asked for one by one this long: each of those tells whether it was the listing. */
+const failedListingRestMs = 10_000;
+/** By how much the provider's clock may differ from ours. */
+const clockSkewMs = 2 * 60_000;
+
+export function createListings(deps: TrackingDeps, provider: Provider): Listings {
+  const { connection } = provider;
+  /** Halved when a listing was longer than the adapter reads, doubled when one was read whole. */
+  let size = listingMost;
+  let againAt = 0;
+
+  /** One that was cut off and still answered for most of them is no reason to ask for fewer. */
+  function learn(read: { startedAt: number; complete: boolean; asked: number; unseen: number }): void {
+    if (read.complete) size = Math.min(listingMost, size * 2);
+    else if (read.unseen * 2 > read.asked && size > listingLeast) size = Math.max(listingLeast, size >> 1);
+    else if (read.unseen === read.asked) againAt = read.startedAt + listingRestMs;
+  }
+
+  return {
+    size: (now) => (now >= againAt ? size : null),
+
+    async read(due) {
+      const startedAt = deps.clock.now();
+      const outcome = await list(provider, due, startedAt);
+      deps.breakers.record(connection, 'query', connection, resultOf(outcome));
+      if (outcome.outcome === 'unclear') {
+        // It says nothing of any one payment, so their own waits do not grow: a short outage would otherwise keep a thousand of
+        // them per listing from being queried for minutes.
+        const waitMs = patience(outcome.retryAfterMs);
+        againAt = startedAt + Math.max(waitMs, failedListingRestMs);
+        await makeDue(deps.sql, due, deps.clock.now() + waitMs);
+        return;
+      }
+      const { complete } = outcome;
+      const unseen = await applyListed(deps, connection, due, { ...outcome, startedAt });
+      learn({ startedAt, complete, asked: due.length, unseen: unseen.length });
+      if (unseen.length > 0) await makeDue(deps.sql, unseen, deps.clock.now());
+    },
+  };
+}
+
+const kindOf = (due: readonly Intent[]): PaymentKind => (due[0]?.kind === 'deposit' ? 'deposit' : 'transfer');
+
+function list(
+  provider: Provider,
+  due: readonly Intent[],
+  startedAt: number,
+): Promise<ListOutcome<ChargeReport> | ListOutcome<PayoutReport>> {
+  const lastEnded = Math.max(...due.map((intent) => intent.attemptEndedAt ?? startedAt));
+  const window: ListWindow = {
+    fromMs: Math.min(...due.map((intent) => intent.createdAt)) - clockSkewMs,
+    toMs: Math.min(startedAt, lastEnded + clockSkewMs),
+  };
+  if (kindOf(due) === 'transfer') return provider.listPayouts(window);
+  const asked = due.map((intent) => [providerIdOf(intent.paymentId), intent.createdAt] as const);
+  return provider.listCharges(window, new Map(asked));
+}
+
+/** @returns those that the listing does not speak of, where it was not whole */
+async function applyListed(
+  deps: TrackingDeps,
+  connection: string,
+  due: readonly Intent[],
+  listed: { reports: readonly Report[]; complete: boolean; startedAt: number },
+): Promise<Intent[]> {
+  const query = { id: deps.ids.uuid(), startedAt: listed.startedAt };
+  const apply = (intent: Intent, outcome: QueryOutcome<Report>) =>
+    applyQuery(deps, intent, { ...query, outcome });
+  const reports = new Map(listed.reports.map((report) => [idOf(report), report]));
+  const unseen: Intent[] = [];
+  await Promise.all(
+    due.map((intent) => {
+      const providerId = providerIdOf(intent.paymentId);
+      const report = reports.get(providerId);
+      reports.delete(providerId);
+      if (report) return apply(intent, { outcome: 'found', report });
+      if (listed.complete) return apply(intent, { outcome: 'notFound' });
+      unseen.push(intent);
+      return undefined;
+    }),
+  );
+  const others = await claimOthers(deps, connection, kindOf(due), reports);
+  await Promise.all(others.map(({ intent, report }) => apply(intent, { outcome: 'found', report })));
+  return unseen;
+}
+
+/**
+ * Payments whose end the same listing tells although nobody asked for them yet. After an outage what is due lies scattered over
+ * hours, and a window holds thousands of others that wait for their own time: without them and with the waits above, 100,000
+ * open payments came down to 70,000 in 30 s and then by 14 a second; with both, all were known after 51 s.
+ */
+async function claimOthers(
+  deps: TrackingDeps,
+  connection: string,
+  kind: PaymentKind,
+  reports: ReadonlyMap<string, Report>,
+): Promise<{ intent: Intent; report: Report }[]> {
+  const ids = [...reports.values()]
+    .filter(({ status }) => status !== 'open' && status !== 'pending')
+    .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
+    .map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  if (ids.length === 0) return [];
+  const now = deps.clock.now();
+  const claimed = await claimMentioned(deps.sql, connection, kind, now, now + claimMs, ids, listingMost);
+  return claimed.flatMap((intent) => {
+    const report = reports.get(providerIdOf(intent.paymentId));
+    return report ? [{ intent, report }] : [];
+  });
+}
+
+const idOf = (report: Report): string => ('providerId' in report ? report.providerId : report.txid);

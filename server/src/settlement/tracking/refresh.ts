@@ -1,0 +1,43 @@
+import { isTerminal, type Payment } from '../../payments/payment.ts';
+import { claimMs, holding } from '../dispatch/claims.ts';
+import { claimOverdue, makeDue } from '../dispatch/intents.sql.ts';
+import { queryOne, takeAllowedQuery } from './query.ts';
+import type { TrackingDeps } from './tracking-deps.ts';
+
+/** A lookup waits this long for a query of its own. */
+const refreshWaitMs = 2_000;
+
+/**
+ * The payment for a lookup: refreshed when its query is overdue and the shared limit has one left, else as it stands. A failure of
+ * the provider never becomes one of the lookup. The claim makes it one query, however many look at once.
+ */
+export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Promise<Payment> {
+  if (isTerminal(payment.status) || payment.status === 'draft') return payment;
+  const refreshed = refresh(deps, payment).catch((error: unknown) => {
+    deps.log.warn({ err: error, paymentId: payment.id }, 'a refresh failed');
+    return payment;
+  });
+  const cut = new AbortController();
+  const waited = deps.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, deps.draining]));
+  const latest = await Promise.race([refreshed, waited.then(() => payment)]);
+  cut.abort();
+  return latest;
+}
+
+async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
+  const { accountId, id } = payment;
+  const now = deps.clock.now();
+  const intent = await claimOverdue(deps.sql, accountId, id, now, now + claimMs);
+  const provider = intent && deps.providers.get(intent.connection);
+  if (!provider) return payment;
+  const slot = await takeAllowedQuery(deps, provider);
+  if (!slot) {
+    await makeDue(deps.sql, [intent], now);
+    return payment;
+  }
+  try {
+    return (await holding(deps, [intent], now, queryOne(deps, provider, intent))) ?? payment;
+  } finally {
+    await slot.free();
+  }
+}
