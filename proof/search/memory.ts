@@ -167,8 +167,12 @@ export class Memory {
     return [];
   }
 
+  /** No two commands of one path have the same: their times differ, or else the incidents that there are. */
   #uuid(): string {
-    return `0190a000-${this.now.toString(16).slice(-4).padStart(4, '0')}-7000-8000-${(++this.#ids).toString(16).padStart(12, '0')}`;
+    const time = this.now.toString(16).padStart(12, '0');
+    const there = this.stored.incidents.length.toString(16).padStart(4, '0');
+    const count = (++this.#ids).toString(16).padStart(8, '0');
+    return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${there}${count}`;
   }
 
   /** @throws ApiError, OperatorRefused: what refuses the command */
