@@ -255,7 +255,7 @@ export const bugs: Bug[] = [
   },
   {
     name: 'deliveries are believed unsigned',
-    file: 'server/src/provider/efi.ts',
+    file: 'server/src/provider/efi-webhooks.ts',
     line: "if (!matches) return 'the signature is not ours';",
     with: '',
     rig: 'simulation',
@@ -316,8 +316,7 @@ export const bugs: Bug[] = [
     file: `${settlement}/disputes/send-defence.ts`,
     line: 'const attempts = await beginAttempt(sql, claimed, clock.now());',
     with: 'const attempts = claimed.attempts + 1;',
-    rig: 'suite',
-    test: 'server/test/settlement/defences.test.ts',
+    rig: 'simulation',
   },
   {
     name: 'a refusal after an unclear attempt fails a defence that may have arrived',

@@ -146,6 +146,7 @@ export async function createCast(
         bank,
         bankWorld: bankWorldOf(world, contesting),
         operations,
+        short: run.short ?? false,
         call,
         wake: () => provider.wake(),
         say,

@@ -23,11 +23,15 @@ export interface Disputes {
 type Answer = { status: number; body: unknown } | null;
 
 const readEveryMs = 10 * 60_000 + 1_000;
+/** A short story is over before the first reading would come: here it comes at once, and the merchant's answer with it. */
+const soonMs = { open: 5_000, read: 15_000, answers: [20_000, 50_000], send: 5_000 };
 /** Longer than a reading that died keeps the next one away. */
 const lastReadings = 4;
 /** Those of one defence are seconds apart at first. */
 const sendEveryMs = 20_000;
 const stormMs = 4 * 3_600_000;
+/** Of a short story with disputes, whose answer must have time to leave. */
+export const shortStormMs = 120_000;
 
 export function createDisputes(parts: {
   world: World;
@@ -37,13 +41,17 @@ export function createDisputes(parts: {
   bank: Bank;
   bankWorld: { now(): number; letters(count: number): string };
   operations: readonly string[];
+  /** The storm takes two minutes. */
+  short: boolean;
   call(method: string, path: string, body?: object, operationId?: string): Promise<Answer>;
   wake(): void;
   say(line: string): void;
 }): Disputes {
-  const { world, db, living, chance, bank, bankWorld, operations, call, wake, say } = parts;
+  const { world, db, living, chance, bank, bankWorld, operations, short, call, wake, say } = parts;
   /** Texts that were answered 201, by their dispute. */
   const answered = new Map<string, string>();
+  /** Those that the provider says are being defended, whoever did it: our answer counts as sent then. */
+  const defended = new Set<string>();
 
   let over = false;
   /** During the storm alone. */
@@ -116,6 +124,7 @@ export function createDisputes(parts: {
     if (typeof answer === 'string') return;
     say(`${act} dispute ${id.slice(0, 8)}`);
     world.count(`dispute ${act}`);
+    if (act === 'defend') defended.add(id);
     if (act === 'accept' && chance.chance(0.7))
       world.at(world.now() + chance.pick([500, 60_000, 15 * 60_000]), () => {
         returnPayment(bank, bankWorld, answer.endToEnd, answer.amountCents, `med${chance.below(1_000_000)}`);
@@ -136,25 +145,36 @@ export function createDisputes(parts: {
       const mayHave = status === 'sent' || status === 'unknown';
       const holds =
         (text === undefined || mayHave) &&
+        (text !== undefined || status !== 'sent' || defended.has(provider_id)) &&
         (text === undefined || !answered.has(id) || text === answered.get(id)) &&
         (!answered.has(id) || status !== null);
       return holds ? [] : [{ invariant: 62, what: `a defence is ${status}, the provider has ${text}` }];
     });
   }
 
+  function planLong(): void {
+    const count = chance.pick([1, 2, 2]);
+    for (let one = 0; one < count; one++)
+      later(world.now() + chance.below(chance.pick([5_000, 60_000])), open);
+    for (let at = 1; at <= 18; at++) later(world.now() + at * readEveryMs, () => void read());
+    later(world.now() + chance.below(90_000), () => void read());
+    for (const at of [30_000, 100_000, 12 * 60_000])
+      later(world.now() + at + chance.below(60_000), () => {
+        if (chance.chance(0.6)) void answer();
+      });
+    for (let at = sendEveryMs; at < stormMs; at += sendEveryMs) later(world.now() + at, () => void send());
+  }
+
+  function planShort(): void {
+    later(world.now() + chance.below(soonMs.open), open);
+    later(world.now() + soonMs.open + chance.below(soonMs.read), () => void read());
+    for (const at of soonMs.answers) later(world.now() + at + chance.below(10_000), () => void answer());
+    for (let at = soonMs.send; at < shortStormMs; at += soonMs.send)
+      later(world.now() + at, () => void send());
+  }
+
   return {
-    plan() {
-      const count = chance.pick([1, 2, 2]);
-      for (let one = 0; one < count; one++)
-        later(world.now() + chance.below(chance.pick([5_000, 60_000])), open);
-      for (let at = 1; at <= 18; at++) later(world.now() + at * readEveryMs, () => void read());
-      later(world.now() + chance.below(90_000), () => void read());
-      for (const at of [30_000, 100_000, 12 * 60_000])
-        later(world.now() + at + chance.below(60_000), () => {
-          if (chance.chance(0.6)) void answer();
-        });
-      for (let at = sendEveryMs; at < stormMs; at += sendEveryMs) later(world.now() + at, () => void send());
-    },
+    plan: short ? planShort : planLong,
     async settle() {
       over = true;
       for (const { id, status } of bank.disputes.values())

@@ -1,6 +1,7 @@
 import { type Cast, createCast } from './cast.ts';
 import type { Examined, Finding } from './checks.ts';
 import type { Database } from './database.ts';
+import { shortStormMs } from './disputes.ts';
 import { outcomeOf, settleAll } from './ending.ts';
 import { createMirror, type Mirror } from './evidence.ts';
 import { type Base, prelude } from './prelude.ts';
@@ -80,14 +81,20 @@ async function play(db: Database, service: Service, mirror: Mirror, base: Base, 
   const cast = await createCast(db, service, mirror, base, run);
   const deaths = planDeaths(cast.scene, run);
   const lastAt = planActs(cast, run);
-  await storm(cast, lastAt + (run.deaths ? hour : cast.chance.pick(run.short ? shortStorms : longStorms)));
+  await storm(cast, lastAt + stormMsOf(cast, run));
   const points = cast.scene.world.points();
   await settleAll(cast);
   return { points, deaths: deaths(), ...(await outcomeOf(cast, mirror, run)) };
 }
 
-const shortStorms = [5_000, 20_000, 120_000];
+const shortStorms = [5_000, 20_000, shortStormMs];
 const longStorms = [20_000, 120_000, 3 * hour];
+
+function stormMsOf({ chance }: Cast, { deaths, short, disputes }: Run): number {
+  if (deaths) return hour;
+  if (!short) return chance.pick(longStorms);
+  return disputes ? shortStormMs : chance.pick(shortStorms);
+}
 
 /** What the merchant does, and what becomes of the process meanwhile. @returns when the last act is */
 function planActs({ scene, merchant, chance }: Cast, run: Run): number {
