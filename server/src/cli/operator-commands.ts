@@ -160,7 +160,7 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'provider address',
-    usage: '[--connection simulator|live]',
+    usage: '[--connection NAME]',
     about:
       'changes the secret address that the provider delivers to; the one before stays good until the next change',
     options: { connection: { type: 'string' } },
@@ -292,7 +292,7 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'statement dismiss',
-    usage: 'KIND ID --reason R [--connection simulator|live]',
+    usage: 'KIND ID --reason R [--connection NAME]',
     about: 'ends the look-ups of a line of `statement list` that a person has dealt with; it posts nothing',
     options: { reason: { type: 'string' }, connection: { type: 'string' } },
     operands: ['KIND', 'ID'],
@@ -308,7 +308,7 @@ export const operatorCommands: Command[] = [
   },
   {
     name: 'provider balance',
-    usage: '[--connection simulator|live]',
+    usage: '[--connection NAME]',
     about: "the provider's balance of its account, and what of it is blocked",
     options: { connection: { type: 'string' } },
     run: async (edge, { values }) => {

@@ -24,7 +24,7 @@ export function parseWords(command: Command, args: string[]): CommandInput {
 export function overview(): string {
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = commands.map(({ name, about }) => `  ${name.padEnd(width)}  ${about}`);
-  return `vintem COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\nSettings come from the environment; README.md lists them.\n`;
+  return `vintem COMMAND [--json] [--help]\n\n${lines.join('\n')}\n\nSettings come from the environment; docs/operators/settings.md lists them.\n`;
 }
 
 /** One line, with the commands that look most like what was written. */

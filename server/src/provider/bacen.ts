@@ -29,7 +29,7 @@ import { cut, timeOf } from './wire.ts';
 
 /**
  * Charges and their refunds over the Central Bank's API Pix 2.9.0. It ends there: sending is not standardised, every
- * provider adds calls of its own (see `efi.ts`).
+ * provider adds calls of its own (see `efi-payouts.ts`).
  */
 export interface BacenOptions {
   exchange: Exchange;

@@ -35,7 +35,7 @@ const needed = scopes.map(({ scope }) => scope);
  */
 const defenceScope = 'gn.infractions.write';
 
-export interface Access extends Pick<Provider, 'diagnose'> {
+export interface EfiAccess extends Pick<Provider, 'diagnose'> {
   exchange: Exchange;
   /** False where it is certain that the permission for defences is not granted. */
   mayDefend(): boolean;
@@ -52,7 +52,7 @@ export function efiAccess(options: {
   net: Net;
   clock: Clock;
   log: Log;
-}): Access {
+}): EfiAccess {
   const { connection, baseUrl, clientId, clientSecret, pixKey, callTimeoutMs, net, clock, log } = options;
   /** Those of the last token; null: there was none yet. */
   let granted: readonly string[] | null = null;

@@ -60,8 +60,8 @@ const hintEveryMs = 3_600_000;
 export type ReadPayout = (item: unknown, at: number) => PayoutReport | null;
 
 /**
- * Reads payouts, and hints at the one refusal for which Efí gives no reason: the account's daily limit for payouts by API is used up; in new
- * accounts it is below R$ 1.
+ * Reads payouts, and hints at the account's daily limit for payouts by API when one is refused without a reason: Efí gives no reason when the
+ * daily limit is used up. In new accounts it is below R$ 1.
  */
 export function payoutReader(options: {
   connection: string;

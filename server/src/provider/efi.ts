@@ -136,22 +136,22 @@ export function createEfiProvider(options: EfiOptions): EfiProvider {
     ...options.limits,
   };
   const { exchange, mayDefend, diagnose } = efiAccess({ ...options, callTimeoutMs: limits.callTimeoutMs });
-  const calls = { exchange, clock, log, pixKey, ...limits };
+  const deps = { exchange, clock, log, pixKey, ...limits };
   const payoutOf = payoutReader({ connection, pixKey, clock, log });
-  const { listReceived, queryReceived, ...charges } = bacenCharges(calls);
-  const { listSent, querySent, ...payouts } = efiPayouts({ ...calls, payoutOf });
+  const { listReceived, queryReceived, ...charges } = bacenCharges(deps);
+  const { listSent, querySent, ...payouts } = efiPayouts({ ...deps, payoutOf });
 
   return {
     connection,
     capabilities: capabilitiesOf(options, limits, mayDefend),
     ...charges,
     ...payouts,
-    ...efiWebhooks({ ...calls, trust: options.webhook, payoutOf }),
+    ...efiWebhooks({ ...deps, trust: options.webhook, payoutOf }),
     ...dayReports(exchange, clock),
     diagnose,
     balance: () => balanceOf(exchange, clock),
     statement: (window) => statementOf(window, { listReceived, listSent: (one) => listSent(one, true) }),
-    disputes: efiDisputes(calls),
+    disputes: efiDisputes(deps),
     findPix: (endToEnd) => findPix(endToEnd, { queryReceived, querySent }),
   };
 }

@@ -661,10 +661,8 @@ function missingEvents(body: unknown, url: string): readonly string[] {
 }
 
 async function registerWebhook({ exchange, clock }: Deps, url: string): Promise<void> {
-  const failed = (reply: Reply): Error => {
-    const { cause, detail } = unclear(reply, clock);
-    return new Error(`the provider did not take our webhook address: ${cause} (${detail})`);
-  };
+  const failed = (reply: Reply): Error =>
+    failureOf('the provider did not take our webhook address', reply, clock);
   const there = await exchange({ method: 'GET', path: webhooksOf(url) });
   if (there.kind !== 'answer' || !isSuccess(there.status)) throw failed(there);
   for (const event of missingEvents(there.body, url)) {

@@ -45,13 +45,13 @@ const reads: RouteFacts = { ...facts, policy: 'reads' };
 
 /** Endpoints belong to the account: every operation shares them, and X-Service-Operation is checked but means nothing here. */
 export function webhookRoutes(api: ApiScope, deps: WebhooksDeps): void {
-  listRoutes(api, deps);
+  collectionRoutes(api, deps);
   endpointRoutes(api, deps);
   endpointActionRoutes(api, deps);
   deliveryRoutes(api, deps);
 }
 
-function listRoutes(api: ApiScope, deps: WebhooksDeps): void {
+function collectionRoutes(api: ApiScope, deps: WebhooksDeps): void {
   api.get(
     '/webhooks',
     {

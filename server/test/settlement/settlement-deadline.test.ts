@@ -18,13 +18,14 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runApi } from '../../src/compose/api.ts';
 import { readConfig } from '../../src/ground/config.ts';
 import { createTill } from '../../src/ledger/till.ts';
+import type { Sql } from '../../src/ports/sql.ts';
 
 /** A caller is answered within the time of one request, whatever hangs, one after the other. */
 
 const answerWithinMs = 8_000;
 
-/** The same service at another address, whose time a test moves: a caller there is `merchant`. */
-async function timedApi(merchant: Merchant) {
+/** The same service at another address, whose time a test moves: a caller there is `merchant`. @param sql what it reads from, beside its till */
+async function timedApi(merchant: Merchant, sql: Sql = service.runtime.sql) {
   const clock = manualClock();
   const till = createTill({ ...service.runtime, clock });
   const config = readConfig({
@@ -35,7 +36,7 @@ async function timedApi(merchant: Merchant) {
   });
   // Deliveries go to the service itself.
   const connections = { ...service.runtime.connections, each: () => () => {} };
-  const api = await runApi({ ...service.runtime, clock, till, connections }, config);
+  const api = await runApi({ ...service.runtime, clock, till, sql, connections }, config);
   const call = callWith(`${api.url}/api/v1/public`, merchant.key);
   return { clock, api, timed: merchantOf({ ...merchant, call }, service.simulator) };
 }
@@ -99,6 +100,42 @@ test('a till, a provider and a read that hang in turn: 201 within the eight seco
   await api.stop();
   expect(await merchant.balanceCents()).toBe(9_000);
   expect((await service.simulator.payout(id))?.timesAccepted).toBe(1);
+  expect(await violations(service)).toEqual([]);
+});
+
+test('the same for a refund, whose read never ends: 201 within the eight seconds, as it was committed', async () => {
+  const merchant = await service.newMerchant();
+  const charge = await merchant.paidCharge({ amountCents: 10_000 });
+  const till = await holder();
+  await till.query('BEGIN');
+  await till.query('SELECT FROM balance WHERE operation_id = $1 FOR UPDATE', [merchant.operationId]);
+  // A lock on the table would not do: the database ends a statement that waits for it, after two seconds of its own time.
+  const { sql } = service.runtime;
+  const hanging: Sql = {
+    ...sql,
+    run: (statement, values) =>
+      statement.name === 'refund_read' ? new Promise<never>(() => {}) : sql.run(statement, values),
+  };
+  const { clock, api, timed } = await timedApi(merchant, hanging);
+  const asked = timed.call('POST', `/payments/${charge}/refunds`, {
+    description: 'hang@simulator.example',
+    requestKey: crypto.randomUUID(),
+  });
+  await waitsForALock(asked);
+  clock.advance(answerWithinMs / 2);
+  await till.query('ROLLBACK');
+  await till.end();
+  const committed = () =>
+    service.database.admin<{ id: string }>('SELECT id FROM refund WHERE payment_id = $1', [charge]);
+  await until(async () => (await committed()).length > 0);
+  clock.advance(answerWithinMs / 2);
+  const { status, body } = await asked;
+  const [{ id } = { id: '' }] = await committed();
+  expect({ status, id: body.id, state: body.status }).toEqual({ status: 201, id, state: 'unknown' });
+  // The provider had it: its webhook ends what was left unclear.
+  await until(async () => (await merchant.call('GET', `/refunds/${id}`)).body.status === 'completed');
+  await api.stop();
+  expect(await merchant.balanceCents()).toBe(0);
   expect(await violations(service)).toEqual([]);
 });
 

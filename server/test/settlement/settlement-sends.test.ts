@@ -24,6 +24,7 @@ import { createBreakers } from '../../src/settlement/dispatch/breaker.ts';
 import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
 import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
+import { takeAllowedQuery } from '../../src/settlement/tracking/query.ts';
 import { createTransfer } from '../../src/transfers/create.ts';
 
 /** How payments go out and are followed when owners die, freeze, hang or meet each other. Each step is made by hand here. */
@@ -84,6 +85,19 @@ function atCommit(sql: Sql, once: (commit: () => Promise<void>) => Promise<void>
           return once(() => tx.commit());
         },
       };
+    },
+  };
+}
+/** A Sql that fails once at the statement of this name, and then also at those named in `after`. */
+function failingAt(sql: Sql, name: string, after: readonly string[] = []): Sql {
+  let armed = true;
+  return {
+    ...sql,
+    run: (statement, values) => {
+      const fails = armed ? statement.name === name : after.includes(statement.name);
+      if (!fails) return sql.run(statement, values);
+      armed = false;
+      return Promise.reject(new Error(`${statement.name} failed`));
     },
   };
 }
@@ -302,6 +316,50 @@ describe('sends that the adapter limits', () => {
       text: `UPDATE send_slot SET lease_until = now() - interval '1 s'`,
     });
     await work();
+  });
+});
+
+describe('a slot of a shared limit whose next statement fails', () => {
+  const taken = async (table: string): Promise<number> =>
+    (await service.database.admin(`SELECT FROM ${table} WHERE lease_until > now()`)).length;
+
+  test('is free again when it is one for sends: the next step sends', async () => {
+    const merchant = await withMoney();
+    const id = await leave(service, merchant, 'complete');
+    const provider: Provider = {
+      ...simulator,
+      capabilities: { ...simulator.capabilities, maxParallelSends: 1 },
+    };
+    await prepareLimits(cell.sql, 'simulator', 1);
+    const sql = failingAt(cell.sql, 'intent_claim_transfer_sends');
+    const followUp = createFollowUp(withProvider({ ...cell, sql }, provider), provider);
+    await expect(followUp.stepSends()).rejects.toThrow('intent_claim_transfer_sends failed');
+    expect(await taken('send_slot')).toBe(0);
+    expect(await followUp.stepSends()).toBe(true);
+    await followUp.idle();
+    expect(await seen(id)).toBe(1);
+    await until(async () => (await statusOf(service, id)) === 'completed');
+  });
+
+  test.each(['query_token', 'breaker_read'])(
+    'is free again when it is one for queries and %s fails',
+    async (name) => {
+      const sql = failingAt(service.runtime.sql, name);
+      const runtime = { ...service.runtime, sql, breakers: createBreakers({ ...service.runtime, sql }) };
+      await expect(takeAllowedQuery(runtime, simulator)).rejects.toThrow(`${name} failed`);
+      expect(await taken('query_slot')).toBe(0);
+      const slot = await takeAllowedQuery(runtime, simulator);
+      expect(slot).not.toBeNull();
+      await slot?.free();
+    },
+  );
+
+  test('and cannot be given back is left to its lease: the first failure is the one that is thrown', async () => {
+    const sql = failingAt(service.runtime.sql, 'query_token', ['query_slot_free']);
+    await expect(takeAllowedQuery({ ...service.runtime, sql }, simulator)).rejects.toThrow(
+      'query_token failed',
+    );
+    expect(await taken('query_slot')).toBe(1);
   });
 });
 

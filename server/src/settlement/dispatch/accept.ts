@@ -21,9 +21,9 @@ export interface Accepted {
 
 /**
  * Accepts a payment on the account's connection. A charge goes to the next connection of the account's list where this one's breaker is open: it was
- * refused before anything was committed, so its creation was certainly not sent. What was committed moves on only while nothing of it was
- * sent (`send.ts`), and a repeat of its request key finds it where it is. A payout has one connection.
- * @throws ApiError as `acceptOn` does; where no connection takes the charge, what the first one said
+ * refused before anything was committed, so its creation was certainly not sent. A committed charge moves on only while nothing of it was
+ * sent (`send.ts`), and a repeat of its request key finds it on the connection that it is on. A payout has one connection.
+ * @throws ApiError as `acceptOn` does; where no connection takes the charge, the error of the first one
  */
 export async function acceptPayment(deps: AcceptDeps, caller: Caller, order: Order): Promise<Accepted> {
   const fallback = order.kind === 'deposit' ? (caller.chargeFallback ?? []) : [];

@@ -61,11 +61,11 @@ export interface AdmissionInput {
   /** Also the fence of a send by this process. */
   token: string;
   paymentId: string;
-  /** Of everything that a repeat must have in common. */
+  /** A hash of everything that a repeat must have in common with the first request. */
   fingerprint: Buffer;
   /** The receiver's Pix key, sealed for this payment. */
   sealedKey: Buffer | null;
-  /** It has the probe of an open breaker. */
+  /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
 }
 
@@ -73,7 +73,7 @@ export interface Admitted {
   payment: Payment;
   /** An earlier request with this key made the payment. */
   replayed: boolean;
-  /** For a send by this process; null: a worker sends. */
+  /** The fence of the send by this process; null: a worker sends. */
   fence: string | null;
   breakerOpen: boolean;
 }
@@ -286,7 +286,7 @@ export function newIntent(
   now: number,
 ): Intent {
   const { leaseMs } = plan;
-  // After a restore the same id may have been sent in the lost time: this send is then not the first.
+  // After a restore the same id may have been sent in the time that was lost: this send then does not count as the first.
   const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
   return {
     accountId,

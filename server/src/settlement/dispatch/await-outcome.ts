@@ -2,7 +2,7 @@ import { before } from '../../ground/deadline.ts';
 import type { Signal } from '../../ground/signal.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
-import { type DispatchPlan, lastReadMs } from './dispatch-plan.ts';
+import { type DispatchPlan, waitLeftMs } from './dispatch-plan.ts';
 import { type Attempt, type SendDeps, type Sender, send } from './send.ts';
 
 /** What sending a committed payment and waiting for its outcome needs. */
@@ -62,10 +62,6 @@ async function answered(
   cut.abort();
   return payment ?? (await stored(deps, asCommitted, plan));
 }
-
-/** The time left to wait for the provider: shorter than planned when the commit took long. */
-const waitLeftMs = (deps: AwaitDeps, { waitMs, answerByMs }: DispatchPlan): number =>
-  Math.max(0, Math.min(waitMs, answerByMs - lastReadMs - deps.clock.monotonicMs()));
 
 /** A worker sends, perhaps in another process: the outcome when it comes in time, else the stored state. */
 async function watched(deps: AwaitDeps, payment: Payment, plan: DispatchPlan): Promise<Payment> {

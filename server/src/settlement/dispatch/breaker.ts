@@ -4,13 +4,13 @@ import type { Clock } from '../../ports/clock.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
 
 /**
- * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one caller or
- * worker in thirty seconds tries it.
+ * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one call in thirty
+ * seconds goes out as a probe.
  *
- * Its state is a row per connection and kind of call, written on change by whoever calls and read by every flush, so that all
- * processes agree. What leads to it is counted in each process: ten connection failures or timeouts in a row by themselves;
- * 5xx and unreadable answers only as a rate, and over several accounts where several are seen, so that one merchant's bad
- * payload closes nothing for the others.
+ * Its state is a row per connection and kind of call, written by the process that sees the change and read by every flush, so that all
+ * processes agree. Each process counts its own calls. Ten connection failures or timeouts in a row open the breaker. 5xx and unreadable
+ * answers open it only as a rate, and only over several accounts where several are seen, so that one merchant's bad payload stops no
+ * other merchant.
  */
 export type CallKind = 'charge' | 'payout' | 'refund' | 'query';
 
@@ -51,7 +51,7 @@ export interface Probe {
   nextAt: number;
 }
 
-/** Ten in a row, whatever else. */
+/** So many `network` results in a row open the breaker, at any rate of failures. */
 const networkFailuresToOpen = 10;
 /** A rate over fewer calls than this says nothing. */
 const callsForARate = 20;
@@ -113,7 +113,7 @@ interface Counted {
 
 export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; log: Log }): Breakers {
   const windows = new Map<string, Counted[]>();
-  /** What this process last knew; the row decides. */
+  /** Whether each breaker was open when this process last read or wrote it; the row decides. */
   const known = new Map<string, boolean>();
 
   function isDown(calls: readonly Counted[]): boolean {

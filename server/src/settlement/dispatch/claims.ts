@@ -3,14 +3,15 @@ import { renewClaims } from './intents.sql.ts';
 import type { SendDeps } from './send.ts';
 
 /**
- * How long claimed rows stay out of sight of the others: so much later does a payment get its query when the process that claimed it
- * was paused or killed. Rejected: 30 s, enough for any call without a renewal.
+ * How long other processes leave claimed rows alone. When the process that claimed a row was paused or killed, the query of its payment is
+ * late by so much. Rejected: 30 s, enough for any call without a renewal.
  */
-export const claimMs = 4_000;
-/** While claimed rows are worked on, their claims are renewed this often: a provider that answers slowly is not asked twice. */
+export const intentClaimMs = 4_000;
+/** While claimed rows are worked on, their claims are renewed this often: a provider that answers slowly gets no second query. */
 const renewEveryMs = 1_500;
+
 /**
- * Renews the claims of rows while `work` is under way. A row that something else has given another time is left alone.
+ * Renews the claims of rows while `work` is under way. A row whose time has been changed otherwise is left alone.
  *
  * @param claimedAt `now` of the claim
  */
@@ -22,11 +23,11 @@ export async function holding<Result>(
 ): Promise<Result> {
   const ended = new AbortController();
   void (async () => {
-    let untilMs = claimedAt + claimMs;
+    let untilMs = claimedAt + intentClaimMs;
     for (;;) {
       await deps.clock.sleep(renewEveryMs, ended.signal);
       if (ended.signal.aborted) return;
-      const renewedMs = deps.clock.now() + claimMs;
+      const renewedMs = deps.clock.now() + intentClaimMs;
       try {
         await renewClaims(deps.sql, rows, untilMs, renewedMs);
         untilMs = renewedMs;

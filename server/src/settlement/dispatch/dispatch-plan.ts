@@ -7,10 +7,10 @@ import { leaseMarginMs, type SentKind } from './intent.ts';
 import type { Sender } from './send.ts';
 import { callOf } from './send-commands.ts';
 
-/** Time reserved at the end of the wait for a final read of the payment. */
-export const lastReadMs = 1_000;
+/** Time reserved at the end of the wait for a final read of the payment or refund. */
+const lastReadMs = 1_000;
 
-/** How a new payment is sent, and how long its caller waits. It is made before the commit and changes nothing. */
+/** How a new payment is sent, and how long its caller waits. The plan is made before the commit; making it changes nothing. */
 export interface DispatchPlan {
   connection: string;
   call: CallKind;
@@ -69,13 +69,19 @@ export function planDispatch(
   };
 }
 
-/** Whether a connection gives charges back is looked at with the charge (`refund-admission.ts`): it may be of another connection. */
+/** Whether a connection can refund is decided with the charge (`refund-admission.ts`): the charge may be on another connection. */
 function offers(can: Capabilities, kind: SentKind): boolean {
   if (kind === 'refund') return true;
   return kind === 'deposit' ? can.charges : can.payouts;
 }
 
-/** The probe that its command may need (`withProbe`). */
+/** The time left to wait for the provider: shorter than planned when the commit took long. */
+export const waitLeftMs = (
+  { clock }: { clock: Clock },
+  { waitMs, answerByMs }: Pick<DispatchPlan, 'waitMs' | 'answerByMs'>,
+): number => Math.max(0, Math.min(waitMs, answerByMs - lastReadMs - clock.monotonicMs()));
+
+/** The probe that the plan's command may need (`withProbe`). */
 export const probeOf = ({ connection, call, acceptByMs }: DispatchPlan) => ({
   connection,
   call,

@@ -1,9 +1,9 @@
 import type { Provider } from '../../provider/provider.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
-import { claimMs, holding } from './claims.ts';
+import { holding, intentClaimMs } from './claims.ts';
 import { type Intent, leaseMarginMs, patience, sendPriority } from './intent.ts';
 import { claimDue, claimDueSends, type SendClass } from './intents.sql.ts';
-import { takeSend } from './limit.ts';
+import { freedOnFailure, takeSend } from './limit.ts';
 import {
   type Attempt,
   applyDeferred,
@@ -20,13 +20,13 @@ import { createUnderWay } from './under-way.ts';
 /** Sends that are under way at once in one process. */
 const sendsMost = 256;
 
-/** Sends that are due on a connection, begun by whichever process claims them. */
+/** The sends that are due on a connection. The process that claims one begins it. */
 export interface DueSends {
   /** Begins due sends; true when there may be more at once. */
   step(): Promise<boolean>;
-  /** Takes over what callers of this process committed and do not wait for. */
+  /** Sends what callers of this process committed as `sending` and do not wait for. */
   sender: Sender;
-  /** Resolves when everything begun has ended. */
+  /** Resolves when everything begun has ended; nothing may be begun meanwhile. */
   idle(): Promise<void>;
 }
 
@@ -53,7 +53,7 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
     return attempt ? sendDeferred(attempt) : 0;
   }
 
-  /** The place is free again with the provider's answer. @returns as `sendOne` */
+  /** Ends with the provider's answer; the outcome is applied beside it, so that the next send can begin. @returns as `sendOne` */
   async function sendDeferred(attempt: Attempt): Promise<number> {
     const observed = await callProvider(deps, attempt);
     applying.begin('the outcome of a send', applyDeferred(deps, observed));
@@ -69,33 +69,30 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
     }
     const now = deps.clock.now();
     const limit = capabilities.maxParallelSends;
-    const claimed = (of: SendClass) => claimDueSends(deps.sql, connection, of, now, now + claimMs, room);
+    const claimed = (of: SendClass) =>
+      claimDueSends(deps.sql, connection, of, now, now + intentClaimMs, room);
     const due =
       limit === null
-        ? await claimDue(deps.sql, connection, sendPriority, now, now + claimMs, room)
+        ? await claimDue(deps.sql, connection, sendPriority, now, now + intentClaimMs, room)
         : (await Promise.all([claimed('unlimited'), claimed('abandoned')])).flat();
     for (const intent of due) sending.begin('a send', holding(deps, [intent], now, sendOne(intent)));
     if (limit === null) return due.length === room;
     return (await beginLimited(limit)) || due.length >= room;
   }
 
-  /** One transfer where the adapter limits them: only who holds a slot claims one. */
+  /** Begins one transfer where the adapter limits parallel sends: the slot is taken before a transfer is claimed. */
   async function beginLimited(limit: number): Promise<boolean> {
     // The slot outlives everything that its holder may still do: commit, call, and the outcome.
     const slotMs = 2 * applyWithinMs + provider.capabilities.sendTimeoutMs + leaseMarginMs;
     const slot = await takeSend(deps, connection, limit, slotMs);
     if (!slot) return false;
     const now = deps.clock.now();
-    const [intent] = await claimDueSends(deps.sql, connection, 'limited', now, now + claimMs, 1);
+    const claiming = claimDueSends(deps.sql, connection, 'limited', now, now + intentClaimMs, 1);
+    const [intent] = await freedOnFailure(slot, claiming);
+    const work = intent ? holding(deps, [intent], now, sendOne(intent)) : Promise.resolve(0);
     sending.begin(
       'a send',
-      (intent ? holding(deps, [intent], now, sendOne(intent)) : Promise.resolve(0)).then(
-        (restMs) => slot.free(restMs),
-        async (error: unknown) => {
-          await slot.free();
-          throw error;
-        },
-      ),
+      freedOnFailure(slot, work).then((restMs) => slot.free(restMs)),
     );
     return intent !== undefined;
   }
@@ -112,7 +109,10 @@ export function createDueSends(deps: SendDeps, provider: Provider): DueSends {
   };
 }
 
-/** A slot that rests keeps the sends of all processes back: the next one would only be answered 429, and then queried. */
+/**
+ * How long the slot stays taken after a send, in milliseconds. A slot that rests holds back the sends of all processes: the next one would
+ * only be answered 429, and then queried.
+ */
 function restAfter({ observation }: Observed): number {
   if (observation.from !== 'send') return 0;
   const { outcome } = observation;

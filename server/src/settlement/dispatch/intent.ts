@@ -5,12 +5,13 @@ import type { Capabilities, UnclearCause } from '../../provider/provider.ts';
 export type SentKind = PaymentKind | 'refund';
 
 /**
- * What is still to be done for a payment at its provider. The row is written with the payment and goes with its terminal
- * state; every write of it happens in the till, under the lock of the operation's balance.
+ * What is still to be done for a payment at its provider. The row is written with the payment and deleted with its terminal
+ * state. The till makes every write of it, under the lock of the operation's balance, except for `dueAt`, which claims move as well
+ * (`intents.sql.ts`).
  *
- * **ready**: no byte of it ever left; it is never queried. **sending**: its owner (who knows the fence) may be writing to the
- * provider until the lease ends. When the lease has ended, somebody else may take it over, and may only ask. **awaiting**: at
- * least one attempt was made and nobody is sending: it is queried on a schedule until the provider's word ends it.
+ * **ready**: no byte of it ever left; it is never queried. **sending**: its owner (the process that knows the fence) may be writing to the
+ * provider until the lease ends. When the lease has ended, another process may take it over, and may only query. **awaiting**: at
+ * least one attempt was made and none is under way: it is queried on a schedule until the provider's report ends it.
  *
  * A repeat goes out under the same id, and only where the adapter declares that safe, after two queries at least ten seconds
  * apart, both begun after the last attempt ended, that did not find it. "Not found" alone releases nothing, ever: the
@@ -28,17 +29,24 @@ export interface Intent {
   fence: string;
   attempt: number;
   leaseUntil: number | null;
+  /** When the next send or query is due; a claim moves it on. */
   dueAt: number;
+  /** The waits between queries count from it: the last news of the payment, at first its creation. */
   newsAt: number;
   attemptEndedAt: number | null;
+  /** Failed queries, or sends that did not leave, in a row. */
   failures: number;
+  /** Queries that did not find it and count for a repeat. */
   absences: number;
+  /** When the last of them began. */
   absentAt: number | null;
-  /** Since when the provider has answered queries without another state of the payment. */
+  /** Since when the provider has answered queries without another state of the payment. The column is `absent_since`. */
   undecidedSince: number | null;
   /** The last query that the provider answered so. */
   answeredAt: number | null;
+  /** The provider has shown that it knows the id: it is never sent again. */
   known: boolean;
+  /** A repeat was refused. */
   refused: boolean;
   createdAt: number;
   /** What the provider's first answer named the payout, where its queries need that. */
@@ -59,13 +67,16 @@ export const leaseMarginMs = 10 * second;
 /** Two absences count as two only when they are this far apart. */
 const absenceGapMs = 10 * second;
 
-/** A provider may ask for patience, but not for more than this. */
+/** A provider's Retry-After counts up to this. */
 export const retryAfterMostMs = hour;
 
-/** After this long of answered queries that do not end a payment, a person has to look. */
-export const undecidedAfterMs = day;
+/** After this long of answered queries that do not end a payment, an incident is opened. */
+const undecidedAfterMs = day;
 
-/** Ends of the waits for transfers and unknown charges, counted from the last news; afterwards every 30 min, 1 h, 6 h. */
+/**
+ * When transfers, refunds and unknown charges are queried, counted from the last news; afterwards every 30 min on the first day, every hour in
+ * the first week, then every 6 h.
+ */
 const transferOffsets = [5, 10, 20, 40, 80, 160, 320, 600, 1200].map((seconds) => seconds * second);
 /**
  * The same for charges that wait for a payer; afterwards every 10 min in the first hour, every 30 min in the first six, then hourly until the
@@ -127,16 +138,19 @@ export function waitAfterFailure(failures: number, jitter: number, retryAfterMs:
 export const patience = (retryAfterMs: number | null): number =>
   Math.min(retryAfterMs ?? 0, retryAfterMostMs);
 
-/** What is due for sending comes first: first sends, ended leases, repeats. They need no query of the shared limit. */
+/** The priority of what is due for sending, before all queries: first sends, ended leases, repeats. They need no query of the shared limit. */
 export const sendPriority = 0;
 
-/** Refunds are asked for one by one: no listing answers for them. */
+/** Refunds are queried one by one: no listing answers for them. */
 export const refundPriority = 3;
 
 /** Of transfers and refunds. Charges share the first of them alone, while they are sent. */
 export const outgoingPriorities = [sendPriority, 1, 2, refundPriority] as const;
 
-/** In which order awaiting payments are queried. Refreshes on demand claim their row themselves. */
+/**
+ * In which order awaiting payments are queried: unknown transfers, pending transfers, refunds, unknown charges, pending charges. A refresh on
+ * demand claims its row itself.
+ */
 export const queryPriorities = [1, 2, refundPriority, 4, 5] as const;
 
 function priorityOf(kind: SentKind, status: PaymentStatus): (typeof queryPriorities)[number] {
@@ -197,9 +211,9 @@ export const takeOver = (intent: Intent, fence: string, status: PaymentStatus, n
 export type Ending =
   /** The owner's send was accepted. */
   | { type: 'answered' }
-  /** A webhook or a query told something new of the id. */
+  /** A webhook or a query reported something new of the id. */
   | { type: 'news' }
-  /** It told what was known. */
+  /** It reported what was known. */
   | { type: 'unchanged' }
   /** A repeat was refused. */
   | { type: 'refused' }
@@ -253,7 +267,7 @@ export function afterEnding(
         undecidedSince: null,
         answeredAt: null,
       };
-      // While its owner is still sending, only the schedule takes note.
+      // While its owner is still sending, state and lease stay as they are.
       if (ending.type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
       const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
       return { ...ended, ...heard, ...attempted, dueAt: schedule(now) };

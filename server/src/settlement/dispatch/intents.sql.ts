@@ -58,7 +58,7 @@ export const intents: Table<Intent> = {
   name: 'intent',
   rank: 20,
   keyOf: (intent) => intent.accountId + intent.paymentId,
-  // An owner's fence is the token of the command that made it one.
+  // The fence of an owner is the token of the command that began its attempt.
   tokenOf: (intent) => intent.fence,
   read: (tx, keys) =>
     tx.run<Intent>(select, [keys.map((key) => key.slice(0, 36)), keys.map((key) => key.slice(36))]),
@@ -199,7 +199,7 @@ const claimSendsOf: Record<SendClass, Statement> = {
   },
 };
 
-/** The same for due sends of one class, where the adapter limits parallel sends. */
+/** Claims due sends of one class as `claimDue` does, where the adapter limits parallel sends. */
 export const claimDueSends = (
   sql: Queries,
   connection: string,
@@ -228,8 +228,8 @@ const claimNeighbours: Statement = {
 const neighboursAmong = 50_000;
 
 /**
- * The same for one listing: of what is due, those that were created one after the other. After an outage jittered waits have
- * shuffled what is due, and a thousand taken in that order would lie in a window that no adapter reads to its end.
+ * Claims as `claimDue` does, for one listing: of what is due, the payments that were created one after the other. After an outage jittered
+ * waits have shuffled what is due, and a thousand taken in that order would lie in a window that no adapter reads to its end.
  */
 export const claimDueNeighbours = (
   sql: Queries,
@@ -257,9 +257,9 @@ const claimThese: Statement = {
 };
 
 /**
- * The same for payments that a listing mentions and that nobody asked it for. Those due between now and `untilMs` are left: they
- * are claimed by somebody, or will be queried at once; and charges that the provider never told us of, since a listing reads
- * their deadlines rightly only for those that it was asked for.
+ * Claims as `claimDue` does, for payments that a listing mentions and that were not among those it was made for. It leaves out payments that
+ * are due between now and `untilMs`, since another process has claimed them or queries them soon, and charges that the provider has not
+ * confirmed to know, since a listing reads deadlines rightly only for the charges that it was made for.
  */
 export const claimMentioned = (
   sql: Queries,
@@ -289,7 +289,7 @@ const claimOne: Statement = {
     RETURNING ${columns}`,
 };
 
-/** The same for one payment, when its query is overdue. */
+/** Claims as `claimDue` does, for one awaiting payment whose query is due. */
 export const claimOverdue = async (
   sql: Queries,
   accountId: string,
@@ -307,7 +307,7 @@ const giveBack: Statement = {
     WHERE i.account_id = mine.account_id AND i.payment_id = mine.payment_id`,
 };
 
-/** Makes rows due again that were claimed and not worked on, or that something has made urgent. */
+/** Sets when rows are due: those that were claimed and not worked on, or that have become urgent. */
 export const makeDue = (
   sql: Queries,
   rows: readonly { accountId: string; paymentId: string }[],

@@ -12,7 +12,7 @@ const queriesAtOnce = 5;
 
 const intervalMs = 1000 / queriesPerSecond;
 
-/** No process writes a bucket or a lease that ends later than it should by more than this: what does was written with a wrong clock. */
+/** A bucket or a lease that ends later than it should by more than this was written by a process with a wrong clock. */
 const wrongByMs = 2_000;
 
 /**
@@ -84,6 +84,19 @@ export interface Slot {
   free(restMs?: number): Promise<void>;
 }
 
+/**
+ * What `work` brings. When it fails, the slot is given back at once: until the end of its lease no process could take it. Where that fails too, the
+ * slot is left to its lease, and what is thrown is the failure of `work`.
+ */
+export async function freedOnFailure<Result>(slot: Slot, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    await slot.free().catch(() => {});
+    throw error;
+  }
+}
+
 /** @param farthestMs no slot is leased or rests for longer than this */
 async function takeSlot(
   { sql, clock }: { sql: Sql; clock: Clock },
@@ -120,14 +133,15 @@ export async function takeQuery(
   if (!slot) return null;
   const now = deps.clock.now();
   const emptied = now - (queryBurst - 1) * intervalMs;
-  // A bucket left alone is full: its time lies a whole burst in the past at most.
-  const [token] = await deps.sql.run(takeToken, [
+  // A bucket that was not used is full: its time counts as one burst in the past, however old it is.
+  const taking = deps.sql.run(takeToken, [
     connection,
     time(emptied),
     intervalMs,
     time(now),
     time(now + intervalMs + wrongByMs),
   ]);
+  const [token] = await freedOnFailure(slot, taking);
   if (token) return slot;
   await slot.free();
   return null;

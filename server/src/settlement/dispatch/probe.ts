@@ -9,7 +9,7 @@ import { type Breakers, type CallKind, probeEveryMs } from './breaker.ts';
  * The breaker's rows belong to all processes and all accounts, so no payment's transaction writes them: it would hold that row until its
  * commit, and every batch of every process would wait there. A command that meets an open breaker whose probe is due says so and changes
  * nothing. The probe is then taken by a statement of its own, and the command runs again with it. A probe that was not used after all (the
- * command was refused for another reason) is given back at once, so that a request that can never be accepted keeps nobody else out.
+ * command was refused for another reason) is given back at once, so that a request that can never be accepted keeps no other call out.
  */
 
 /** Thrown by `decide`: only a command with the probe may begin this send. Uncaught, it is the refusal of an open breaker. */
@@ -27,7 +27,7 @@ interface ProbeDeps {
 /**
  * @param submit runs the command; `hasProbe`: it may begin a send although the breaker is open
  * @param begins whether the command began a send
- * @throws ProbeDue when somebody else has the probe; what `submit` throws
+ * @throws ProbeDue when another call has the probe; what `submit` throws
  */
 export async function withProbe<Answer>(
   { breakers, clock }: ProbeDeps,
@@ -41,7 +41,7 @@ export async function withProbe<Answer>(
     if (!(error instanceof ProbeDue)) throw error;
   }
   const probe = await before(clock, deadlineMs, breakers.takeProbe(connection, call));
-  // With the row as whoever has the probe left it: the refusal says until when.
+  // Another call has taken the probe and set when the next one is due: the refusal names that time.
   if (!probe) return submit(false);
   let used = false;
   try {

@@ -39,9 +39,9 @@ export interface RefundAdmissionInput {
   /** Also the fence of a send by this process. */
   token: string;
   refundId: string;
-  /** Of everything that a repeat must have in common. */
+  /** A hash of everything that a repeat must have in common with the first request. */
   fingerprint: Buffer;
-  /** It has the probe of an open breaker. */
+  /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
 }
 
@@ -49,12 +49,12 @@ export interface RefundAdmitted {
   refund: Refund;
   /** An earlier request with this key made it. */
   replayed: boolean;
-  /** For a send by this process; null: a worker sends. */
+  /** The fence of the send by this process; null: a worker sends. */
   fence: string | null;
   breakerOpen: boolean;
 }
 
-/** The Pix came in over another connection, and goes back over that one: the plan is to be made again. */
+/** The Pix came in over another connection and goes back over it: the caller makes the plan again, for that connection. */
 export interface RefundElsewhere {
   elsewhere: string;
 }

@@ -37,7 +37,7 @@ export const callOf = ({ kind }: { kind: SentKind }): CallKind => calls[kind];
 
 export type StartInput = SendInput & {
   capabilities: Capabilities;
-  /** It has the probe of an open breaker. */
+  /** This run of the command has the probe of an open breaker (`probe.ts`). */
   hasProbe: boolean;
 };
 
@@ -48,8 +48,8 @@ export const buildRefundStart = (input: StartInput): Command<SendStarted<Refund>
 /**
  * Makes a `ready` intent, or one whose repeat is due, `sending`.
  *
- * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets the one through
- * that has its probe.
+ * A pause or a withdrawal block stops first sends: they wait with their reserve. An open breaker lets only the command with its probe
+ * through.
  */
 function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStarted<Row>> {
   const { intent, capabilities, token, deadlineMs, hasProbe } = input;
@@ -149,8 +149,8 @@ export interface MoveInput {
 
 /**
  * Moves a charge whose creation was certainly not sent to the first candidate whose breaker is closed. Nothing else of it changes, and nothing is
- * posted: only a payment posts, and none is known. After a restore nothing is certain, since the id may have gone out in the time that was lost.
- * @returns the intent as it stands with its new connection; null: it stays
+ * posted: a charge posts only when it is paid. After a restore nothing is certain, since the id may have gone out in the time that was lost.
+ * @returns the intent with its new connection; null: the charge stays where it is
  */
 export function buildMove({ moving, candidates, token, deadlineMs }: MoveInput): Command<Intent | null> {
   const { accountId, paymentId } = moving;

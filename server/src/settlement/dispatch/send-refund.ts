@@ -1,3 +1,4 @@
+import { before } from '../../ground/deadline.ts';
 import type { Caller } from '../../http/auth.ts';
 import { providerIdOf } from '../../payments/payment.ts';
 import { isRefundOpen, type Refund } from '../../payments/refund.ts';
@@ -8,7 +9,7 @@ import { claimOn, findClaims } from '../incidents/pix-claims.ts';
 import { applyRefund } from '../tracking/apply-refund.ts';
 import type { ObservedRefund } from '../tracking/refund-outcome.ts';
 import type { AcceptDeps } from './accept.ts';
-import { planDispatch, probeOf } from './dispatch-plan.ts';
+import { type DispatchPlan, planDispatch, probeOf, waitLeftMs } from './dispatch-plan.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { withProbe } from './probe.ts';
 import { buildRefundAdmission, type RefundOrder } from './refund-admission.ts';
@@ -64,7 +65,7 @@ export async function acceptRefund(
   }
   const leaseEndsMs = plan.startedMs + plan.leaseMs;
   const attempt = { refund, connection, fence, leaseEndsMs, repeat: false, traceparent: plan.traceparent };
-  // Nobody waits for the answer: "pending" may be kept back for the end.
+  // No caller waits for the answer: `pending` may be deferred, since the final state may follow soon.
   const apply = plan.waitMs > 0 ? applyNow : applyRefundDeferred;
   const sending = callRefund(deps, attempt).then((observed) => apply(deps, observed));
   return { refund: await answered(deps, sending, refund, plan), replayed };
@@ -75,19 +76,28 @@ async function answered(
   deps: AcceptDeps,
   sending: Promise<unknown>,
   asCommitted: Refund,
-  { waitMs, answerByMs }: { waitMs: number; answerByMs: number },
+  plan: DispatchPlan,
 ): Promise<Refund> {
   const outcome = sending.catch((error: unknown) => {
     // The outcome could not be stored: the lease runs out and the follow-up queries the provider.
     deps.log.error({ err: error, refundId: asCommitted.id }, 'the outcome of a refund was not applied');
   });
-  if (waitMs === 0) return asCommitted;
+  if (plan.waitMs === 0) return asCommitted;
   const cut = new AbortController();
-  const leftMs = Math.max(0, Math.min(waitMs, answerByMs - 1_000 - deps.clock.monotonicMs()));
-  const waited = deps.clock.sleep(leftMs, AbortSignal.any([cut.signal, deps.draining]));
+  const waited = deps.clock.sleep(waitLeftMs(deps, plan), AbortSignal.any([cut.signal, deps.draining]));
   await Promise.race([outcome, waited]);
   cut.abort();
-  return (await storedRefund(deps, asCommitted).catch(() => undefined)) ?? asCommitted;
+  return latest(deps, asCommitted, plan);
+}
+
+/** The refund as stored now, or as committed when it cannot be read in time: an accepted refund never becomes an error. */
+async function latest(deps: AcceptDeps, asCommitted: Refund, { answerByMs }: DispatchPlan): Promise<Refund> {
+  try {
+    return (await before(deps.clock, answerByMs, storedRefund(deps, asCommitted))) ?? asCommitted;
+  } catch (error) {
+    deps.log.warn({ err: error, refundId: asCommitted.id }, 'the latest state of a refund could not be read');
+    return asCommitted;
+  }
 }
 
 const storedRefund = async (
@@ -113,7 +123,7 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
     deps.log.warn({ refundId: refund.id, claim }, 'a return to the payer is not sent');
     outcome = { outcome: 'refused', reason: 'provider_refused', detail: claim };
   } else if (!provider.capabilities.canRefund) {
-    // A return may be decided where nobody knows what the connection can do.
+    // A return to the payer may be decided by a process that does not know what the connection can do.
     outcome = { outcome: 'refused', reason: 'provider_refused', detail: 'the connection cannot refund' };
   } else {
     const { endToEnd, amountCents, description, accountId, id } = refund;
@@ -131,8 +141,8 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
 }
 
 /**
- * What has claimed the Pix of a return to the payer since that was decided: it may wait for hours while withdrawals are paused or the
- * provider is down, and the provider may have taken the money back in the meantime.
+ * What has claimed the Pix of a return to the payer since that return was decided. The return may wait for hours while withdrawals are paused
+ * or the provider is down, and the provider may have taken the money back in the meantime. @returns null when nothing has
  */
 async function claimSince(
   { sql }: Pick<SendDeps, 'sql'>,
@@ -149,10 +159,10 @@ const observedOf = (
   observation: ObservedRefund['observation'],
 ): ObservedRefund => ({ accountId, refundId, paymentId, operationId, reason, connection, observation });
 
-/** How long the provider's "I have it" is kept back for the end that may be near, as for transfers. */
+/** How long `pending` in the answer is deferred, since the final state may follow soon; as for transfers (`send.ts`). */
 const settlesWithinMs = 200;
 
-/** Applies what an attempt ended with; `pending` is kept back for a moment, since most refunds end soon after their answer. */
+/** Applies what an attempt ended with; `pending` is deferred for a moment, since most refunds end soon after their answer. */
 export async function applyRefundDeferred(deps: SendDeps, observed: ObservedRefund): Promise<void> {
   const { refundId, observation } = observed;
   if (observation.from === 'send' && observation.outcome.outcome === 'accepted') {
@@ -184,7 +194,7 @@ export async function startRefund(deps: SendDeps, intent: Intent): Promise<Refun
   return { refund, fence, repeat, connection: intent.connection, leaseEndsMs };
 }
 
-/** Asks the provider after a refund. @returns null when there is nothing to ask */
+/** Queries a refund. @returns null when the refund is not open and there is nothing to query */
 export async function queryRefund(
   deps: SendDeps,
   provider: Provider,

@@ -46,14 +46,14 @@ export interface Attempt {
   leaseEndsMs: number;
   /** An earlier attempt was made. */
   repeat: boolean;
-  /** The trace of whoever waits for it. */
+  /** The trace of the request that waits for it. */
   traceparent?: string | undefined;
 }
 
-/** Sends beside the callers: a worker, for the connection that it works on. */
+/** Sends for callers that do not wait: the worker of this process, for one connection. */
 export interface Sender {
   hasRoom(): boolean;
-  /** Goes on with what was committed as `sending`; nobody waits for it. */
+  /** Continues an attempt that was committed as `sending`; no caller waits for it. */
   begin(attempt: Attempt): void;
 }
 
@@ -99,7 +99,7 @@ async function moveOn(deps: SendDeps, unsent: Moving): Promise<Intent | null> {
  * Makes the call of an attempt.
  *
  * The lease is checked by monotonic time right before the write: an owner that was frozen past it (a stopped process, a paused
- * machine) sends nothing, since somebody else may own the payment by now.
+ * machine) sends nothing, since another process may own the payment by now.
  */
 export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Observed> {
   const { payment, connection, fence } = attempt;
@@ -108,7 +108,7 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
   const callEndsMs = deps.clock.monotonicMs() + provider.capabilities.sendTimeoutMs;
   let outcome: SendOutcome<ChargeReport | PayoutReport>;
   if (callEndsMs + leaseMarginMs / 2 > attempt.leaseEndsMs) {
-    // Said under the fence: whoever owns the payment by now hears nothing of it.
+    // It is stored under this attempt's fence: where another process owns the payment by now, it changes nothing.
     outcome = { outcome: 'notSent', detail: 'too late for its lease' };
   } else {
     const pixKey = await pixKeyOf(deps, payment);
@@ -121,7 +121,7 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
     outcome = await instruct(deps, provider, attempt, pixKey);
     const result = resultOf(outcome);
     // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
-    // than of the provider, and a dozen of those that never go through would keep everybody else out. One that succeeds counts.
+    // than of the provider, and a dozen that never go through would stop all other payments. A repeat that succeeds counts.
     if (result === 'ok' || !attempt.repeat) {
       deps.breakers.record(connection, callOf(payment), payment.accountId, result);
     }
@@ -130,13 +130,13 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
   return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
 }
 
-/** How long the provider's "I have it" is kept back for the end that may be near. */
+/** How long `pending` in the answer is deferred, since the final state may follow soon. */
 const settlesWithinMs = 200;
 
 /**
- * Applies what an attempt ended with when nobody waits for it. Most payouts end within a moment of their answer, so `pending` is
- * kept back that long, unless somebody subscribes to it: a quarter of all that is written for a transfer. A process that ends meanwhile
- * leaves the lease to run out, as if the answer had been lost.
+ * Applies what an attempt ended with when no caller waits for it. Most payouts end within a moment of their answer, so `pending` is
+ * deferred that long, unless an endpoint of the account subscribes to `transfer.created`: that saves a quarter of all that is written for a
+ * transfer. When the process ends meanwhile the lease runs out, as if the answer had been lost.
  */
 export async function applyDeferred(deps: SendDeps, observed: Observed): Promise<void> {
   const { accountId, paymentId } = observed;
@@ -227,7 +227,7 @@ export async function startSend(deps: SendDeps, intent: Intent): Promise<Attempt
   return { payment, fence, repeat, connection: intent.connection, leaseEndsMs };
 }
 
-/** Submits the start of a send; where somebody else has the probe of an open breaker, there is nothing to send now. */
+/** Submits the start of a send; where another call has the probe of an open breaker, there is nothing to send now. */
 export async function startWithProbe<Row>(
   deps: Pick<SendDeps, 'breakers' | 'clock' | 'ids' | 'till'>,
   input: Omit<StartInput, 'token' | 'hasProbe'>,

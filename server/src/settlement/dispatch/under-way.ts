@@ -1,6 +1,6 @@
 import type { Log } from '../../ground/log.ts';
 
-/** Work that goes on beside its caller. What fails is logged; the rows that it had claimed are due again by themselves. */
+/** Work that continues beside its caller. A failure is logged; the rows that the work had claimed are due again when the claim runs out. */
 export interface UnderWay {
   readonly size: number;
   begin(what: string, work: Promise<unknown>): void;

@@ -43,7 +43,7 @@ export async function applyOutcome(
 }
 
 /**
- * A return that may be a refund that is still under way, under a name that the refund does not have yet. Nothing is posted for it: the
+ * A reported return may be a refund that is still under way, under a name that the refund does not have yet. Nothing is posted for it: the
  * refund is queried, and the report is applied again later.
  */
 export class ReturnUndecided extends Error {
@@ -53,7 +53,7 @@ export class ReturnUndecided extends Error {
   }
 }
 
-/** What a report of a charge says of its refunds. @throws ReturnUndecided */
+/** Applies what a report of a charge says of its refunds. @throws ReturnUndecided */
 async function applyRefundLines(
   deps: OutcomeDeps,
   { accountId, operationId, connection, observation }: Observed,

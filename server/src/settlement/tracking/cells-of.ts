@@ -3,15 +3,15 @@
  * number of its account, and the directory knows the account's cell: nothing is searched.
  */
 export interface CellsOf<Deps> {
-  /** Those of this process, the first one in front. */
+  /** The cells of this process, the first cell in front. */
   all(): readonly Deps[];
-  /** Where accounts live; a number that no account has is not in it. */
+  /** The cell of each account number; numbers without an account are left out. */
   ofNumbers(numbers: readonly number[]): Promise<ReadonlyMap<number, Deps>>;
-  /** Takes up those that were made since. */
+  /** Takes up the cells that were made since. */
   refresh(): Promise<void>;
 }
 
-/** The first cell as the caller has it, and the others. */
+/** `home`, which stands for the first cell, and the other cells. */
 export const everyCell = <Deps extends { cells: CellsOf<Deps> }>(home: Deps): readonly Deps[] => [
   home,
   ...home.cells.all().slice(1),

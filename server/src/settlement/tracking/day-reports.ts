@@ -13,14 +13,14 @@ import type { TrackingDeps } from './tracking-deps.ts';
  * (`statement-lines.ts`) before the next day begins. A day whose report does not come becomes a line for a person, and the next begins.
  */
 const dayMs = 24 * 3_600_000;
-/** A day is asked for when it has been over this long: movements of its last moments are then in it. */
+/** The report of a day is requested when the day has been over this long: it then has the movements of the last moments. */
 const settledAfterMs = 3_600_000;
-/** Efí takes about 30 s to make one. */
+/** Efí takes about 30 s to make a report. */
 const lookAgainMs = 30_000;
 const afterFailureMs = 10 * 60_000;
-/** One that is still being made after this long is requested again. */
+/** A report that is still being made after this long is requested again. */
 const requestAgainAfterMs = 3_600_000;
-/** A day is set aside when its report was asked for in vain for this long. */
+/** A day is set aside when its report did not come for this long. */
 const setAsideAfterMs = 24 * 3_600_000;
 const claimMs = 5 * 60_000;
 
@@ -51,7 +51,7 @@ type Answer = DayReportOutcome | Awaited<ReturnType<Provider['requestDayReport']
 
 const startOf = (day: string): ReportPlace => ({ day, reportId: null, since: null, requestedAt: null });
 
-/** Where the reading goes on after an answer. `unread`: the day is given up, and why. */
+/** Where the reading continues after an answer. `unread`: why the day is set aside; null: it is not. */
 export function nextPlace(
   place: ReportPlace,
   answer: Answer,
@@ -108,7 +108,7 @@ const lineOfUnread = (day: string, utcOffsetMs: number): LineToAnswer => ({
   amountCents: null,
 });
 
-/** One step of the report that is due. @returns false: the next one has its time */
+/** One step of the report that is due. @returns false always: the loop waits its usual time before the next step */
 export async function stepDayReport(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   const offer = provider.capabilities.statement.dayReports;
   if (!offer) return false;

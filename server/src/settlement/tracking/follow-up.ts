@@ -1,8 +1,9 @@
 import type { Provider } from '../../provider/provider.ts';
-import { claimMs, holding } from '../dispatch/claims.ts';
-import { createDueSends, type DueSends } from '../dispatch/due-sends.ts';
+import { holding, intentClaimMs } from '../dispatch/claims.ts';
+import { createDueSends } from '../dispatch/due-sends.ts';
 import { queryPriorities, refundPriority } from '../dispatch/intent.ts';
 import { claimDue, claimDueNeighbours, countDue, makeDue } from '../dispatch/intents.sql.ts';
+import type { Sender } from '../dispatch/send.ts';
 import { createUnderWay } from '../dispatch/under-way.ts';
 import { createListings, type Listings, listingLeast } from './listing.ts';
 import { queryOne, takeAllowedQuery } from './query.ts';
@@ -10,11 +11,11 @@ import type { TrackingDeps } from './tracking-deps.ts';
 
 /**
  * What happens with no client active: due sends go out, ended leases are taken over, and payments without news are queried
- * until the provider's word ends them, for ever, within the query limit that all processes share.
+ * until the provider's report ends them, without a last try, within the query limit that all processes share.
  *
- * Any number of processes run this over one database. A row is claimed by moving its time on (and by no lock), so a process
- * that dies with claimed rows loses nothing: they are due again when that time has passed. One row that fails or hangs holds up
- * no other: calls are under way side by side, and a step only begins what there is room for.
+ * Any number of processes run this over one database. A claim moves the time at which a row is due and holds no lock, so a process
+ * that dies with claimed rows loses nothing: they are due again when that time has passed. One row that fails or hangs delays
+ * no other: calls are under way side by side, and a step begins only what there is room for.
  *
  * Where the adapter can list and several queries are due, one listing answers for all that its window covers.
  */
@@ -24,9 +25,9 @@ export interface FollowUp {
   stepSends(): Promise<boolean>;
   /** Begins one query or listing; true when there may be more at once. */
   stepQueries(): Promise<boolean>;
-  /** Takes over what callers of this process committed and do not wait for. */
-  sender: DueSends['sender'];
-  /** Resolves when everything begun has ended. */
+  /** Sends what callers of this process committed as `sending` and do not wait for. */
+  sender: Sender;
+  /** Resolves when everything begun has ended; nothing may be begun meanwhile. */
   idle(): Promise<void>;
 }
 
@@ -79,7 +80,7 @@ async function queryDue(
 ): Promise<void> {
   const now = deps.clock.now();
   const claim = most > 1 ? claimDueNeighbours : claimDue;
-  const due = await claim(deps.sql, provider.connection, priority, now, now + claimMs, most);
+  const due = await claim(deps.sql, provider.connection, priority, now, now + intentClaimMs, most);
   if (due.length >= listingLeast) return holding(deps, due, now, listings.read(due));
   const [one, ...others] = due;
   if (others.length > 0) await makeDue(deps.sql, others, now);

@@ -1,7 +1,7 @@
 import { findOwners, type PaymentOwner } from '../../payments/payments.sql.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** `items` by the cell of their account. What names no account of ours stands with the first cell. */
+/** `items` by the cell of their account. Items that name no account of ours are with the first cell. */
 export async function byCell<Item extends { accountNumber: number }>(
   deps: TrackingDeps,
   items: readonly Item[],

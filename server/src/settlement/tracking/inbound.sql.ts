@@ -9,7 +9,7 @@ export interface StoredDelivery {
   authentic: boolean;
   /** Tries that failed. */
   tries: number;
-  /** When somebody else may apply it. */
+  /** From when on any process may apply it. */
   nextAt: number;
 }
 
@@ -51,7 +51,7 @@ const leave: Statement = {
   text: `UPDATE inbound SET next_at = $2 WHERE id = $1 AND applied_at IS NULL`,
 };
 
-/** It waits longer, and this was no try. */
+/** Applies it later, without counting a try. */
 export const leaveDelivery = (sql: Queries, id: string, nextAt: number): Promise<unknown> =>
   sql.run(leave, [id, new Date(nextAt).toISOString()]);
 
@@ -61,7 +61,7 @@ const left: Statement = {
     FROM inbound WHERE applied_at IS NULL AND authentic AND connection = $1 AND next_at <= $2 ORDER BY next_at LIMIT $3`,
 };
 
-/** Authentic deliveries that nobody has applied: their process ended first, or it could not be done. */
+/** Authentic deliveries that are not applied yet: their process ended before, or applying them failed. */
 export const findLeft = (
   sql: Queries,
   connection: string,

@@ -35,13 +35,13 @@ import type { TrackingDeps } from './tracking-deps.ts';
 /**
  * What a provider delivers at our address.
  *
- * It is stored, sealed, before anything else is made of it, and answered then; many deliveries share one insert. What it says
- * is applied afterwards, at our own pace: a delivery whose process dies in between is found by the next one. Duplicates, other
+ * A delivery is stored, sealed, before anything else is done with it, and then answered; many deliveries share one insert. What it reports
+ * is applied afterwards: when its process dies in between, another process finds the delivery. Duplicates, other
  * orders, early arrivals and unknown ids change nothing wrongly, because the state machine and the event references decide, not the
  * delivery.
  *
- * How far it is believed is the adapter's declaration: signed or from a pinned peer, it applies directly; protected by its
- * secret address alone, it only wakes a query.
+ * The adapter declares how far a delivery is believed: signed or from a verified peer, it applies directly; protected by its
+ * secret address alone, it only causes a query.
  */
 export interface Inbound {
   /** Whether an address of ours with this connection and secret exists. */
@@ -54,16 +54,16 @@ export interface Inbound {
   idle(): Promise<void>;
 }
 
-/** A stored delivery that nobody has marked after this long belongs to a process that is gone. */
+/** A stored delivery that is not marked after this long belongs to a process that has ended. */
 const leftAfterMs = 20_000;
 
-/** Nobody waits for a mark: those of this long share a write. */
+/** No caller waits for a mark: all marks of this time share a write. */
 const markEveryMs = 100;
 
-/** How long a delivery that could not be applied waits, by the tries that failed: one that never can holds up no other. */
+/** How long a delivery that could not be applied waits, by the tries that failed: one that can never be applied delays no other. */
 const retryAfterMs = (tries: number): number => Math.min(3_600_000, 5_000 * 2 ** Math.min(tries, 10));
 
-/** Without a query of the shared limit nothing was tried: its turn comes again soon, however often that was so. */
+/** How long a delivery waits that found no query of the shared limit left: that is no failed try, so the wait does not grow. */
 const busyMs = 5_000;
 
 /** What is applied at once in a process; a flood beyond it is stored and applied by the worker, a hundred at a time. */
@@ -121,7 +121,7 @@ export function createInbound(deps: TrackingDeps): Inbound {
     marking = false;
   }
 
-  /** It was authentic when it came; its signature's time has passed since, so only the content is read again. */
+  /** The delivery was authentic when it came; its signature may have expired since, so only the content is read again. */
   async function applyLeft(row: StoredDelivery, provider: Provider): Promise<boolean> {
     const { id, connection, receivedAt, tries } = row;
     const accountId = installationId;
@@ -130,7 +130,7 @@ export function createInbound(deps: TrackingDeps): Inbound {
       const body = await openOrReport(deps, row.body, id, { ...unreadable, need: `delivery:${id}` });
       if (body === null) throw new Error('it cannot be opened');
       const news = provider.readWebhook(body, receivedAt);
-      // They come one after the other: one that waits would hold up the others.
+      // Deliveries are applied here one after the other: one that waits for a query would delay the others.
       if (news) await applyNews(deps, id, connection, news, deps.clock.monotonicMs());
       await markApplied(deps.sql, [id], deps.clock.now());
       return true;
@@ -201,8 +201,8 @@ export function createInbound(deps: TrackingDeps): Inbound {
 }
 
 /**
- * The tokens of a connection, read once for all who ask while a read is under way: a flood of strangers costs one query at a time. Whoever
- * comes during a read waits for the next one, since that one may have begun before the address was changed.
+ * The tokens of a connection. All callers that come while a read is under way share the next read: a flood of strangers costs one statement at a
+ * time. They do not share the read under way, since it may have begun before the address was changed.
  */
 function tokenReader(deps: TrackingDeps): (connection: string) => Promise<WebhookTokens | undefined> {
   const reads = new Map<string, { now: Promise<unknown>; next: Promise<WebhookTokens | undefined> | null }>();
@@ -293,8 +293,8 @@ async function applyNews(
 }
 
 /**
- * The same news; a return that names its Pix alone stands in the report of the payment that the Pix belongs to, as the provider gives it now.
- * `lines`: returns of Pix under no id at all.
+ * The news with every return that names only its Pix put into the report of the payment that the Pix belongs to; that report is queried now.
+ * `lines`: returns of Pix that have no id of a payment.
  * @throws Error when the provider does not answer: the delivery is not applied yet
  */
 async function withReturned(
@@ -340,7 +340,7 @@ async function addReturned(
   news.received.push({ ...pix, returns: [...pix.returns, back] });
 }
 
-/** Refunds of ours that a delivery names by their ids, by these ids: one read for all. */
+/** The refunds of ours that a delivery names, by their ids: one read for all. */
 async function refundsNamedIn(
   deps: TrackingDeps,
   connection: string,
@@ -357,8 +357,8 @@ async function refundsNamedIn(
 }
 
 /**
- * Lines about refunds go to their refunds at once. Of a charge that is paid with this very Pix nothing else is then left to say, and its
- * own command is saved: a refund costs one command for its end, as a transfer does.
+ * Applies lines about refunds to their refunds directly. Where the charge is already paid with this Pix and nothing else is reported, the
+ * charge's own command is left out: the end of a refund then costs one command, as that of a transfer does.
  */
 async function applyOwned(
   deps: TrackingDeps,

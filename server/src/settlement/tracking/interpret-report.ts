@@ -87,7 +87,7 @@ function readObservation(
       if (outcome.outcome === 'unclear') {
         return nothingOf({ type: 'queryFailed', retryAfterMs: outcome.retryAfterMs });
       }
-      // A charge whose repeat was refused and that is then not found holds no money, and nobody has its code.
+      // A charge whose repeat was refused and that is then not found holds no money, and no payer has its code.
       const refusedForGood =
         payment.kind === 'deposit' && payment.status === 'unknown' && intent?.refused === true;
       return {
@@ -110,8 +110,8 @@ function readSend(
 ): Reading | null {
   const { intent } = onRecord;
   if (intent?.state !== 'sending' || intent.fence !== fence) {
-    // The fence guards the intent, not the provider's word: "completed" after a release must not be swallowed. What an owner that
-    // was overtaken may not do is end or judge an attempt.
+    // The fence guards the intent, not the provider's report: "completed" after a release must not be lost. An owner whose lease another
+    // process took over may not end an attempt or change the intent by its outcome.
     if (outcome.outcome !== 'accepted') return null;
     const told = reported(read.report(outcome.report, null), onRecord, capabilities);
     return { ...told, returns: read.returns() };
@@ -176,7 +176,7 @@ interface Reader {
   returns(): KnownReturn[];
 }
 
-/** Reads reports of one payment, one after the other: what one tells of a return is known when the next is read. */
+/** Reads reports of one payment, one after the other: what one report names of a return is known when the next is read. */
 function createReader({ payment, returns }: OnRecord): Reader {
   let known: readonly KnownReturn[] = returns;
   const told = new Map<string, KnownReturn>();
@@ -263,7 +263,7 @@ function payoutsIn({ outcome }: Exclude<Observation, { from: 'webhook' }>): Payo
   return 'report' in outcome && 'providerId' in outcome.report ? [outcome.report] : [];
 }
 
-/** Every event on the state that the one before it left: what one books or opens, the next ones find booked and open. */
+/** Applies each event to the state that the event before it left: what one posts or opens, the next ones find posted and open. */
 export function runEvents(payment: Payment, observed: readonly PaymentEvent[], facts: Facts): Step[] {
   const booked = new Set<string>();
   const posted = (event: EventKind, reference: string) =>

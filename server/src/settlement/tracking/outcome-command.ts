@@ -62,7 +62,7 @@ export interface OutcomeInput {
   deadlineMs: number;
 }
 
-/** What the command locks and reads in rare cases. They show only once the rows were read: then the command runs once more. */
+/** What the command locks and reads in rare cases. A run finds such a case only in the rows that it reads: then the command runs once more. */
 export interface OutcomeScope {
   /** The operation was deleted: the account's own chain is locked as well. */
   operationDeleted: boolean;

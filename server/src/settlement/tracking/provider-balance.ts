@@ -4,11 +4,11 @@ import type { Provider, ProviderBalance } from '../../provider/provider.ts';
 import { takeAllowedQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** Out of an account that holds too little, payouts are refused: operators hear of it before. */
+/** How often the balance is read. The provider refuses payouts from an account that holds too little: the metrics warn before. */
 const everyMs = 10 * 60_000;
 const claimMs = 2 * 60_000;
 
-/** A new connection is claimed and not asked: what it has to do first goes before. */
+/** A new connection is claimed without a query, so that its other first calls come before. */
 const claim: Statement = {
   name: 'balance_claim',
   text: `WITH before AS (SELECT id, balance_due_at FROM connection
@@ -24,7 +24,7 @@ const note: Statement = {
     WHERE id = $1 AND balance_due_at = $5`,
 };
 
-/** Takes the turn to ask a connection; empty: another process has it, or it is not time. `due`: false for a new connection. */
+/** Claims the reading of a connection's balance; empty: another process has it, or it is not due. `due`: false for a new connection. */
 export const claimBalance = (
   sql: Queries,
   connection: string,
@@ -32,7 +32,7 @@ export const claimBalance = (
   untilMs: number,
 ): Promise<{ due: boolean }[]> => sql.run(claim, [connection, timestamp(now), timestamp(untilMs)]);
 
-/** Keeps what the provider says of its account, for the metrics. @returns false: the next reading has its time */
+/** Stores the balance at the provider, for the metrics. @returns false always: the loop waits its usual time before the next step */
 export async function stepProviderBalance(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   if (!provider.capabilities.hasBalance) return false;
   const { connection } = provider;
@@ -52,7 +52,7 @@ export async function stepProviderBalance(deps: TrackingDeps, provider: Provider
   return false;
 }
 
-/** @returns null: the provider did not say it, or no query of the shared limit was left */
+/** @returns null: the provider did not answer, or no query of the shared limit was left */
 export async function askBalance(deps: TrackingDeps, provider: Provider): Promise<ProviderBalance | null> {
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) return null;

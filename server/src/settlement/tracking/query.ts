@@ -3,13 +3,13 @@ import type { PaymentOwner } from '../../payments/payments.sql.ts';
 import type { ChargeReport, PayoutReport, Provider, QueryOutcome } from '../../provider/provider.ts';
 import type { Intent } from '../dispatch/intent.ts';
 import { makeDue } from '../dispatch/intents.sql.ts';
-import { type Slot, takeQuery } from '../dispatch/limit.ts';
+import { freedOnFailure, type Slot, takeQuery } from '../dispatch/limit.ts';
 import { applyWithinMs, resultOf } from '../dispatch/send.ts';
 import { queryRefund } from '../dispatch/send-refund.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
-/** What of a payment is needed to ask after it. */
+/** What of a payment is needed to query it. */
 type Asked = Pick<
   Intent,
   'accountId' | 'paymentId' | 'operationId' | 'connection' | 'kind' | 'createdAt' | 'providerRef'
@@ -70,12 +70,12 @@ export async function applyQuery(
 export async function takeAllowedQuery(deps: TrackingDeps, provider: Provider): Promise<Slot | null> {
   const { connection, capabilities } = provider;
   const slot = await takeQuery(deps, connection, capabilities.callTimeoutMs * 2);
-  if (!slot || (await deps.breakers.allows(connection, 'query'))) return slot;
+  if (!slot || (await freedOnFailure(slot, deps.breakers.allows(connection, 'query')))) return slot;
   await slot.free();
   return null;
 }
 
-/** The limit that all processes share had no query left in time: it says nothing of the payment. */
+/** The limit that all processes share had no query left in time; nothing is known of the payment by this. */
 export class NoQueryLeft extends Error {
   override name = 'NoQueryLeft';
   constructor() {
@@ -97,7 +97,7 @@ export async function nextQuery(deps: TrackingDeps, provider: Provider, untilMs:
 }
 
 /**
- * What a delivery does that is not believed by itself: its payments are queried, as soon as the limit allows. One that is
+ * Confirms a delivery that is not believed by itself: its payments are queried, as soon as the limit allows. A payment that is
  * followed is only made due, so that a listing may answer for many; one that has ended is queried here.
  * @throws NoQueryLeft, or Error when one could not be queried: the delivery is not applied yet
  */

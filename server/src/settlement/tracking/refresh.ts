@@ -1,5 +1,5 @@
 import { isTerminal, type Payment } from '../../payments/payment.ts';
-import { claimMs, holding } from '../dispatch/claims.ts';
+import { holding, intentClaimMs } from '../dispatch/claims.ts';
 import { claimOverdue, makeDue } from '../dispatch/intents.sql.ts';
 import { queryOne, takeAllowedQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -8,8 +8,8 @@ import type { TrackingDeps } from './tracking-deps.ts';
 const refreshWaitMs = 2_000;
 
 /**
- * The payment for a lookup: refreshed when its query is overdue and the shared limit has one left, else as it stands. A failure of
- * the provider never becomes one of the lookup. The claim makes it one query, however many look at once.
+ * The payment for a lookup: refreshed when its query is due and the shared limit has one left, else as it is stored. A failure of
+ * the provider never makes the lookup fail. The claim makes it one query for any number of lookups at once.
  */
 export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Promise<Payment> {
   if (isTerminal(payment.status) || payment.status === 'draft') return payment;
@@ -27,7 +27,7 @@ export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Pr
 async function refresh(deps: TrackingDeps, payment: Payment): Promise<Payment> {
   const { accountId, id } = payment;
   const now = deps.clock.now();
-  const intent = await claimOverdue(deps.sql, accountId, id, now, now + claimMs);
+  const intent = await claimOverdue(deps.sql, accountId, id, now, now + intentClaimMs);
   const provider = intent && deps.providers.get(intent.connection);
   if (!provider) return payment;
   const slot = await takeAllowedQuery(deps, provider);

@@ -9,9 +9,10 @@ import type { Observation } from './interpret-report.ts';
  * Returns of a received Pix that are refunds of ours. A report of the charge lists them beside what the provider took back by itself, and
  * they must never be posted as such. Pure.
  *
- * A refund is known by its own id, or by the `rtrId` that the provider has named before. What is known as a return is none. A settled line with an `rtrId` alone is the
- * completed refund of its amount that has none yet. While a refund of its amount is unfinished, nobody can say which of them it is, also
- * not that it is the completed one: then nothing is decided, and the unfinished refund's own query names its `rtrId`.
+ * A line is a refund of ours when it has the refund's own id, or the `rtrId` (the return's id in the payment system) that the provider has named
+ * for that refund before. A line whose `rtrId` is that of a known return is no refund. A settled line with an `rtrId` alone is the completed refund
+ * of its amount that has no `rtrId` yet. While another refund of that amount is unfinished, the line may be either of them: then nothing is
+ * decided, and the query of the unfinished refund names its `rtrId`.
  */
 export interface RefundLine {
   refund: Refund;

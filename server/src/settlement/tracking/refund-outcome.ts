@@ -59,7 +59,7 @@ interface Reading {
  * send was the only attempt ever started; "not found" never releases; a duplicate proves that the provider knows the id and no more.
  * @returns null when it says nothing of this refund
  */
-export function readRefundObservation(
+function readRefundObservation(
   observation: RefundObservation,
   refund: Refund,
   intent: Intent | undefined,
@@ -91,7 +91,7 @@ function readSend(
   refusalCounts: boolean,
 ): Reading | null {
   if (intent?.state !== 'sending' || intent.fence !== fence) {
-    // The fence guards the intent, not the provider's word.
+    // The fence guards the intent, not the provider's report.
     return outcome.outcome === 'accepted'
       ? reported(eventOfReport(outcome.report), refund, refusalCounts, { type: 'news' })
       : null;
@@ -159,7 +159,7 @@ export function buildRefundOutcome(input: RefundOutcomeInput): Command<RefundAns
   return {
     token,
     deadlineMs,
-    // The operation's as well where the account's own is the refund's: its withdrawals may have to be frozen.
+    // A return to the payer is posted on the account's own chain. The operation's is locked as well: its withdrawals may have to be frozen.
     chains: reason === 'odd_money' ? [{ accountId, chainId: accountId }, operation] : [operation],
     reads: [
       read(refunds, key),
@@ -237,12 +237,12 @@ function decisionOf(
     answer: { refund: after, opened },
     writes: [...writes, ...(freed?.writes ?? []), ...opened.map((one) => put(incidents, one))],
     freeze: !isDeleted && opened.some(({ freezes }) => freezes) ? [operation] : [],
-    // The hold was counted as it stands before a fee that comes back fills it.
+    // What the hold frees is posted first: it was computed before a returned fee could fill the hold.
     postings: [...(freed?.postings ?? []), ...ended],
   };
 }
 
-/** What was refunded cannot be taken again: the hold of a disputed Pix wants no more than what is left. */
+/** What was refunded cannot be taken again: the hold of a disputed Pix shrinks to what is left of the Pix. */
 export function heldLess(view: View, charge: Payment, token: string, now: number): Adjusted | null {
   const { accountId, id: paymentId, operationId, endToEnd } = charge;
   if (endToEnd === null) return null;

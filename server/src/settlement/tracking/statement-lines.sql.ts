@@ -1,7 +1,7 @@
 import type { Queries, Statement } from '../../ports/sql.ts';
 import type { StatementLine } from '../../provider/provider.ts';
 
-/** Of the table `statement_line`. */
+/** A line that is kept until it is answered (table `statement_line`). `reported`: the report of a closed day names it. */
 export interface LineToAnswer extends Omit<StatementLine, 'kind' | 'amountCents'> {
   kind: StatementLine['kind'] | 'reported';
   amountCents: number | null;
@@ -60,7 +60,7 @@ const remove: Statement = {
     RETURNING amount_cents AS "amountCents"`,
 };
 
-/** What waits for its first try is no concern of operators yet. */
+/** Lines that wait for their first look-up are not shown to operators. */
 const open: Statement = {
   name: 'statement_line_open',
   text: `SELECT l.connection, ${columns}, l.first_seen_at AS "firstSeenAt", l.tries, l.next_at AS "nextAt", l.problem
@@ -72,7 +72,8 @@ const time = (ms: number): string => new Date(ms).toISOString();
 /**
  * Keeps lines until they are answered. A return stands under its `rtrId`, which is unique: the `id` of another Pix's return may be the
  * same, and its line would not be kept.
- * @param problem why they have none; null: they were not looked up yet */
+ * @param problem why they have no answer; null: they were not looked up yet
+ */
 export async function setLinesAside(
   sql: Queries,
   connection: string,
@@ -113,7 +114,7 @@ export const noteLineFailed = (
   problem: string,
 ): Promise<unknown> => sql.run(failed, [connection, kind, id, time(nextAt), problem]);
 
-/** It is looked up again at `nextAt`, and this was no try. */
+/** Looks the line up at `nextAt`, without counting a try. */
 export const postponeLine = (
   sql: Queries,
   connection: string,
@@ -121,7 +122,7 @@ export const postponeLine = (
   nextAt: number,
 ): Promise<unknown> => sql.run(postpone, [connection, kind, id, time(nextAt)]);
 
-/** @returns whether it was there */
+/** @returns whether the line existed */
 export const removeLine = async (
   sql: Queries,
   connection: string,

@@ -48,7 +48,7 @@ export async function setAside(
   await setLinesAside(deps.sql, connection, [line], { now, nextAt: now + retryAfterMs(0), problem });
 }
 
-/** Of returns whose list names no Pix, those that no books have: not of any account in any cell, and not as a refund. */
+/** Of returns that are listed without their Pix, those that the books lack: no account in any cell has them, and no refund is one of them. */
 export async function withoutName<Return extends { rtrId: string }>(
   deps: TrackingDeps,
   returns: readonly Return[],
@@ -149,11 +149,11 @@ async function ownerOf(
   return cells.flatMap(({ deps: cell, owners }) => owners.map((owner) => ({ cell, owner })))[0];
 }
 
-/** What operators have to look at. */
+/** The lines that operators have to look at. */
 export const listOpenLines = (deps: Pick<TrackingDeps, 'sql'>): Promise<OpenLine[]> =>
   findOpenLines(deps.sql);
 
-/** A person has looked at the line: it is not looked up again. @throws OperatorRefused no such line */
+/** A person has dealt with the line: it is not looked up again. @throws OperatorRefused no such line */
 export async function dismissLine(
   operator: Operator,
   connection: string,

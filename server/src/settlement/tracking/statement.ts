@@ -19,13 +19,13 @@ import type { TrackingDeps } from './tracking-deps.ts';
 /**
  * Reads what moved at the provider, a little at a time, for money that moved after a payment had ended here: an expired charge that
  * was paid after all, a completed transfer that came back. The provider reports these by webhook alone, and an ended payment is not
- * followed, so a lost webhook would leave the money with the provider until somebody reconciles. Where a return stands under the time
+ * followed, so a lost webhook would leave the money with the provider until the next `vintem reconcile`. Where a return stands under the time
  * of its Pix and comes later than this reading, the report of its day names it (`day-reports.ts`).
  *
  * Rejected: to query every ended payment for days; the shared limit is five queries a second, and ten thousand lines of a listing cost
  * one. Lines that name no payment of ours are left to `reconcile`: the company moves money of its own over the same account.
  *
- * A line proves nothing by itself: the payment it names is queried, by its id. One that has no answer is set aside with retries of
+ * A line proves nothing by itself: the payment that it names is queried. A line without an answer is set aside with retries of
  * its own, and the reading continues. So is a return that a provider lists without its Pix, unless the books have it: nothing can be posted
  * for it until its delivery comes, and a person has to have that sent again.
  */
@@ -35,8 +35,8 @@ const soonMs = 30_000;
 /** Lines of the last minutes are read again by the next pass: providers write their lists late. */
 const settlingMs = 10 * 60_000;
 /**
- * Of a turn; the shared limit is there for payments under way. With ten thousand lines of each, and a turn every ten seconds, a pass
- * gets through seven thousand lines a second, and every line is read by two passes.
+ * Listings of one turn, so that queries of the shared limit are left for payments under way. With ten thousand lines a listing, and a turn every
+ * ten seconds, a pass gets through seven thousand lines a second, and every line is read by two passes.
  */
 const listingsMost = 20;
 const widthLeastMs = 1_000;
@@ -44,7 +44,7 @@ const widthLeastMs = 1_000;
 /**
  * One turn of one connection. A pass reads up to the moment at which it began, in as many turns as that takes, and the next one begins
  * where lines may have been written late since.
- * @returns false: the next one has its time
+ * @returns false always: the loop waits its usual time before the next turn
  */
 export async function stepStatement(deps: TrackingDeps, provider: Provider): Promise<boolean> {
   if (!provider.capabilities.statement.lists) return false;
@@ -102,7 +102,7 @@ async function readOn(
 
 type Listed<Report> = Extract<ListOutcome<Report>, { outcome: 'listed' }>;
 
-/** Null: the provider did not answer, or no query of the shared limit was left. */
+/** @returns null: the provider did not answer, or no query of the shared limit was left */
 async function returnsOf(
   deps: TrackingDeps,
   provider: Provider,
@@ -116,7 +116,7 @@ async function returnsOf(
   return outcome.outcome === 'listed' ? outcome : null;
 }
 
-/** A delivery may still be under way: a person hears of a line only when the books lack it at its first look-up. */
+/** Stores lines whose delivery may still be under way: a line is shown to operators only when the books lack it at its first look-up. */
 async function waitForDeliveries(
   deps: TrackingDeps,
   { connection }: Provider,

@@ -61,7 +61,7 @@ const unknownTold: Table<Told> = {
   ],
 };
 
-/** Unknown transfers have the first two priorities of the intents: the others are not read. */
+/** An unknown transfer has one of the first two priorities of intents: rows of the others are not read. */
 const selectDue: Statement = {
   name: 'unknown_due',
   text: `SELECT i.account_id AS "accountId", i.payment_id AS "paymentId", i.operation_id AS "operationId",
@@ -105,7 +105,7 @@ function tell(deps: AlertDeps, due: Due): Promise<void> {
 }
 
 /** Writes the event, unless the transfer has left `unknown` or the event was written before. Pure. */
-export function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: number }): Command<void> {
+function buildUnknownAlert(input: { due: Due; token: string; deadlineMs: number }): Command<void> {
   const { due, token, deadlineMs } = input;
   const { accountId, paymentId, operationId, livemode } = due;
   const key = paymentKey(accountId, paymentId);
