@@ -11,12 +11,20 @@ interface Text {
 
 const TextContext = createContext<Text>({ language: 'pt-BR', words: pt, choose: () => {} });
 
-const keptLanguage = (): Language => (localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR');
+/** Read before the first render where that is the language: what is at hand then needs no second one. */
+const atHand: { en: Words | null } = { en: null };
+
+export async function readKeptWords(): Promise<void> {
+  if (keptLanguage() === 'en') atHand.en = (await english()).en;
+}
+
+export const keptLanguage = (): Language =>
+  localStorage.getItem(keptUnder.language) === 'en' ? 'en' : 'pt-BR';
 
 /** Portuguese is at hand; English is read when it is wanted. */
 export function TextProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState<Language>(keptLanguage);
-  const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : null);
+  const [words, setWords] = useState<Words | null>(language === 'pt-BR' ? pt : atHand.en);
   useEffect(() => {
     let left = false;
     setRequestLanguage(language);

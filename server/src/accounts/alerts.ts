@@ -106,8 +106,8 @@ function unknownLetter(alerts: readonly UnknownAlert[]): Omit<Letter, 'to'> {
       subject: `${alerts.length} ${one ? 'transferência' : 'transferências'} a confirmar há 15 minutos`,
       text: `Conta: ${first.accountName}
 
-O provedor ainda não confirmou estas transferências. O Pix pode ter sido enviado:
-não repita. O serviço consulta sozinho, e cada uma termina concluída ou cancelada.
+O provedor ainda não confirmou ${one ? 'esta transferência' : 'estas transferências'}. O Pix pode ter sido enviado: não repita.
+O serviço consulta o provedor sozinho, e ${one ? 'ela' : 'cada uma'} termina concluída ou cancelada.
 
 ${lines('Valor      ', 'Operação   ', 'Desde      ', 'Pagamento  ')}
 `,
@@ -116,8 +116,8 @@ ${lines('Valor      ', 'Operação   ', 'Desde      ', 'Pagamento  ')}
       subject: `${alerts.length} ${one ? 'transfer' : 'transfers'} unconfirmed for 15 minutes`,
       text: `Account: ${first.accountName}
 
-The provider has not confirmed these transfers. The Pix may have been sent: do not repeat them.
-The service queries the provider by itself, and each transfer ends completed or cancelled.
+The provider has not confirmed ${one ? 'this transfer' : 'these transfers'} yet. The Pix may have been sent: do not repeat ${one ? 'it' : 'them'}.
+The service queries the provider by itself, and ${one ? 'the transfer' : 'each transfer'} ends completed or cancelled.
 
 ${lines('Amount     ', 'Operation  ', 'Since      ', 'Payment    ')}
 `,
@@ -128,14 +128,14 @@ ${lines('Amount     ', 'Operation  ', 'Since      ', 'Payment    ')}
 const disputeWords: Record<Language, Record<DisputeAlert['status'], string>> = {
   'pt-BR': {
     open: 'aberta: o valor está bloqueado',
-    defending: 'em defesa: o provedor decide',
+    defending: 'em defesa: aguarda a decisão do provedor',
     accepted: 'aceita: o valor será debitado',
     rejected: 'rejeitada: o valor foi liberado',
     cancelled: 'cancelada: o valor foi liberado',
   },
   en: {
     open: 'open: the amount is held',
-    defending: 'defended: the provider decides',
+    defending: 'defended: the provider has not decided yet',
     accepted: 'accepted: the amount will be debited',
     rejected: 'rejected: the amount is available again',
     cancelled: 'cancelled: the amount is available again',
@@ -185,7 +185,7 @@ function disputeLetter(alerts: readonly DisputeAlert[]): Omit<Letter, 'to'> {
 
 ${lines('pt-BR')}
 
-Só o provedor decide uma contestação. A defesa é enviada a ele dentro do prazo.
+Só o provedor decide uma contestação. A defesa precisa chegar a ele dentro do prazo.
 `,
     },
     en: {
@@ -194,7 +194,7 @@ Só o provedor decide uma contestação. A defesa é enviada a ele dentro do pra
 
 ${lines('en')}
 
-The provider alone decides a dispute. The defence goes to it before the deadline.
+Only the provider decides a dispute. The defence must reach it before the deadline.
 `,
     },
   };
@@ -209,8 +209,8 @@ const defenceWords: Record<Language, Record<DefenceReason, string>> = {
   },
   en: {
     deadline_over: 'the deadline passed before it was sent',
-    already_defended: 'the provider has another defence already',
-    provider_refused: 'the provider did not take it; another one can be sent',
+    already_defended: 'the provider already has another defence',
+    provider_refused: 'the provider did not accept it; another one can be sent',
     dispute_ended: 'the dispute ended before it was sent',
   },
 };
@@ -235,7 +235,7 @@ function defenceLetter(alerts: readonly DefenceAlert[]): Omit<Letter, 'to'> {
   return {
     'pt-BR': {
       subject: one
-        ? 'Uma defesa não foi entregue (MED)'
+        ? 'uma defesa não foi entregue (MED)'
         : `${alerts.length} defesas não foram entregues (MED)`,
       text: `Conta: ${first.accountName}
 
@@ -246,7 +246,7 @@ ${lines('pt-BR')}
     },
     en: {
       subject: one
-        ? 'A defence was not delivered (MED)'
+        ? 'a defence was not delivered (MED)'
         : `${alerts.length} defences were not delivered (MED)`,
       text: `Account: ${first.accountName}
 
@@ -265,17 +265,17 @@ const say = {
     installation: 'da instalação',
     account: 'conta',
     payment: 'pagamento',
-    freezes: 'transferências da operação aguardam até a resolução',
-    more: (money: string) => `o provedor tem ${money} a mais que o livro`,
-    less: (money: string) => `o provedor tem ${money} a menos que o livro`,
+    freezes: 'transferências da operação suspensas até a resolução',
+    more: (money: string) => `o provedor tem ${money} a mais que os lançamentos`,
+    less: (money: string) => `o provedor tem ${money} a menos que os lançamentos`,
   },
   en: {
     installation: 'of the installation',
     account: 'account',
     payment: 'payment',
-    freezes: 'transfers of its operation wait until it is resolved',
-    more: (money: string) => `the provider has ${money} more than the books`,
-    less: (money: string) => `the provider has ${money} less than the books`,
+    freezes: 'transfers of its operation are suspended until it is resolved',
+    more: (money: string) => `the provider has ${money} more than the ledger`,
+    less: (money: string) => `the provider has ${money} less than the ledger`,
   },
 } as const;
 

@@ -81,16 +81,16 @@ export function createLargeTransfers({
         letterhead,
         'pt-BR': {
           subject: 'transferência de valor alto',
-          text: `Uma chave da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
+          text: `Uma chave de API da conta ${account.name} enviou ${priceOf(amountCents)} (pagamento ${id}).
 
-Se não foi um programa seu, revogue a chave no painel agora. Este aviso vem no máximo uma vez por hora.
+Se não foi um programa seu, revogue a chave no painel agora. Este aviso é enviado no máximo uma vez por hora.
 `,
         },
         en: {
           subject: 'large transfer',
-          text: `A key of the account ${account.name} has sent ${priceOf(amountCents)} (payment ${id}).
+          text: `An API key of the account ${account.name} sent ${priceOf(amountCents)} (payment ${id}).
 
-If it was not one of your programs, revoke the key in the panel now. This notice comes at most once an hour.
+If it was not one of your programs, revoke the key in the panel now. This notice is sent at most once an hour.
 `,
         },
       });

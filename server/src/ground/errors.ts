@@ -134,7 +134,7 @@ export const catalogue = {
   file_storage_full: {
     status: 400,
     en: 'The files of the account would take more than {most} MiB. They go 90 days after their upload, once their dispute has ended.',
-    pt: 'Os arquivos da conta passariam de {most} MiB. Eles saem 90 dias depois do envio, se a contestação já terminou.',
+    pt: 'Os arquivos da conta passariam de {most} MiB. Eles são apagados 90 dias depois do envio, se a contestação já terminou.',
   },
   operation_limit_reached: {
     status: 400,

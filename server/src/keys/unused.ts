@@ -1,6 +1,6 @@
 import { mailPeople } from '../accounts/mail-people.ts';
 import type { Log } from '../ground/log.ts';
-import type { Letter, Mail } from '../ground/mail.ts';
+import { brasiliaTime, type Letter, type Mail } from '../ground/mail.ts';
 import { permissionNames } from '../ground/permissions.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
@@ -53,8 +53,7 @@ export function createUnusedKeys(deps: { sql: Sql; clock: Clock; mail: Mail; log
 
 function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
   const { accountName, accountId, id, name, permissions, usedAt } = key;
-  const day = (at: number) => new Date(at).toISOString().slice(0, 10);
-  const [used, rests] = [usedAt, restsAt(usedAt)].map(day) as [string, string];
+  const [used, rests] = [usedAt, restsAt(usedAt)].map(brasiliaTime) as [string, string];
   const sends = permissions.some((one) => one === 'transfers' || one === 'refunds');
   return {
     'pt-BR': {
@@ -64,7 +63,7 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
         `Chave: ${name} (${id}), ${permissions.map((one) => permissionNames[one]).join(', ')}`,
         `Último uso, criação ou reativação: ${used}`,
         '',
-        'Se não é mais necessária, revogue-a: uma chave sem uso é um risco.',
+        'Se a chave não é mais necessária, revogue-a: uma chave sem uso é um risco.',
         ...(sends
           ? [`Ela pode enviar dinheiro, por isso fica suspensa a partir de ${rests}, até ser reativada.`]
           : []),
@@ -80,7 +79,7 @@ function letterOf(key: UnusedKey): Omit<Letter, 'to'> {
         '',
         'Revoke it if it is no longer needed: an unused key is a risk.',
         ...(sends
-          ? [`It may send money, so it is suspended from ${rests} on, until it is reactivated.`]
+          ? [`It can send money, so it is suspended from ${rests} on, until it is reactivated.`]
           : []),
         '',
       ].join('\n'),

@@ -36,8 +36,8 @@ const catalogue = {
   },
   field_unreadable: {
     status: 400,
-    en: 'A field holds characters that are not text.',
-    pt: 'Um campo contém caracteres que não são texto.',
+    en: 'A field contains invalid characters.',
+    pt: 'Um campo contém caracteres inválidos.',
   },
   field_too_long: {
     status: 400,
@@ -51,12 +51,12 @@ const catalogue = {
   },
   invitation_invalid: {
     status: 400,
-    en: 'This invitation has expired or was used. Ask for another one.',
+    en: 'This invitation has expired or was already used. Ask for another one.',
     pt: 'Este convite expirou ou já foi usado. Peça outro.',
   },
   link_invalid: {
     status: 400,
-    en: 'This link has expired or was used. Ask for another one.',
+    en: 'This link has expired or was already used. Ask for another one.',
     pt: 'Este link expirou ou já foi usado. Peça outro.',
   },
   receipt_not_yet: {
@@ -71,17 +71,17 @@ const catalogue = {
   },
   already_member: {
     status: 400,
-    en: 'This person belongs to the account already.',
+    en: 'This person already belongs to the account.',
     pt: 'Esta pessoa já pertence à conta.',
   },
   last_owner: {
     status: 400,
-    en: 'An account keeps at least one owner.',
-    pt: 'Uma conta mantém ao menos um proprietário.',
+    en: 'An account must keep at least one owner.',
+    pt: 'Uma conta precisa ter ao menos um proprietário.',
   },
   key_name_taken: {
     status: 400,
-    en: 'An active key has this name already.',
+    en: 'An active key already has this name.',
     pt: 'Uma chave ativa já tem este nome.',
   },
   key_limit_reached: {
@@ -91,8 +91,8 @@ const catalogue = {
   },
   cnpj_invalid: {
     status: 400,
-    en: 'This is not a CNPJ: check its 14 characters.',
-    pt: 'Isto não é um CNPJ: confira os 14 caracteres.',
+    en: 'Invalid CNPJ: check its 14 characters.',
+    pt: 'CNPJ inválido: confira os 14 caracteres.',
   },
   colour_too_light: {
     status: 400,
@@ -101,7 +101,7 @@ const catalogue = {
   },
   logo_refused: {
     status: 400,
-    en: 'The logo is no plain PNG of at most 480 × 160 pixels and 64 KiB.',
+    en: 'The logo is not a plain PNG of at most 480 × 160 pixels and 64 KiB.',
     pt: 'O logotipo não é um PNG simples de até 480 × 160 pixels e 64 KiB.',
   },
   receiver_limit_reached: {
@@ -109,11 +109,11 @@ const catalogue = {
     en: 'An account has at most 500 saved receivers.',
     pt: 'Uma conta tem no máximo 500 recebedores salvos.',
   },
-  not_found: { status: 404, en: 'There is nothing here.', pt: 'Não há nada aqui.' },
+  not_found: { status: 404, en: 'Not found.', pt: 'Não encontrado.' },
   too_many_attempts: {
     status: 429,
     en: 'Too many attempts. Wait a few minutes.',
-    pt: 'Muitas tentativas. Espere alguns minutos.',
+    pt: 'Tentativas demais. Espere alguns minutos.',
   },
 } as const;
 

@@ -82,9 +82,9 @@ function letterOf(endpoint: Unwell, wanted: number): Omit<Letter, 'to'> {
         ...(disabled
           ? [
               gone
-                ? 'Ele respondeu 410 Gone e por isso foi desativado na hora.'
-                : 'Ele não teve sucesso por cinco dias e por isso foi desativado.',
-              'A partir de agora os eventos são registrados como pulados. Ative-o de novo e reenvie desde a desativação: nada se perde por 90 dias.',
+                ? 'O endpoint respondeu 410 Gone e por isso foi desativado na hora.'
+                : 'O endpoint ficou cinco dias sem nenhuma entrega com sucesso e por isso foi desativado.',
+              'A partir de agora os eventos são registrados como pulados. Ative o endpoint de novo e reenvie os eventos desde a desativação: eles ficam guardados por 90 dias.',
             ]
           : [
               'Cada evento é tentado de novo por três dias. Sem nenhum sucesso em cinco dias, o endpoint é desativado.',
@@ -99,17 +99,17 @@ function letterOf(endpoint: Unwell, wanted: number): Omit<Letter, 'to'> {
         `Endpoint: ${id}`,
         `Address: ${url}`,
         `No success since: ${since}`,
-        `Failed attempts: ${failedAttempts}; deliveries given up: ${failedDeliveries}`,
+        `Failed attempts: ${failedAttempts}; deliveries abandoned: ${failedDeliveries}`,
         '',
         ...(disabled
           ? [
               gone
-                ? 'It answered 410 Gone, so it was disabled at once.'
-                : 'It had no success for five days, so it was disabled.',
-              'Events are recorded as skipped from now on. Enable it again, then replay since it was disabled: nothing is lost for 90 days.',
+                ? 'The endpoint answered 410 Gone, so it was disabled at once.'
+                : 'The endpoint had no successful delivery for five days, so it was disabled.',
+              'Events are recorded as skipped from now on. Enable the endpoint again, then replay the events since it was disabled: they are kept for 90 days.',
             ]
           : [
-              'Events are tried again for three days. Without one success for five days the endpoint is disabled.',
+              'Each event is tried again for three days. Without a success for five days, the endpoint is disabled.',
             ]),
         '',
       ].join('\n'),

@@ -26,11 +26,11 @@ export const pages = { en: 'webhooks.md', 'pt-BR': 'pt/webhooks.md' } as const s
 const inPortuguese: Readonly<Record<EventType, string>> = {
   'charge.created': 'O provedor respondeu pela primeira vez sobre uma cobrança.',
   'charge.paid': 'Uma cobrança foi paga.',
-  'charge.expired': 'Uma cobrança venceu sem ser paga.',
-  'charge.failed': 'O provedor se recusou a criar uma cobrança, ou a removeu.',
+  'charge.expired': 'Uma cobrança expirou sem ser paga.',
+  'charge.failed': 'O provedor recusou ou removeu uma cobrança.',
   'charge.unexpected_payment':
     'Uma cobrança foi paga pela segunda vez, com outro valor ou depois de ter falhado; o dinheiro aguarda análise.',
-  'transfer.created': 'O provedor tem uma transferência.',
+  'transfer.created': 'O provedor registrou uma transferência.',
   'transfer.completed': 'Uma transferência chegou ao recebedor.',
   'transfer.cancelled': 'Uma transferência foi recusada ou cancelada; o valor inteiro voltou ao saldo.',
   'transfer.returned': 'Uma transferência concluída voltou, no todo ou em parte; o valor está no saldo.',
@@ -41,18 +41,19 @@ const inPortuguese: Readonly<Record<EventType, string>> = {
   'dispute.defence_failed':
     'Uma defesa com certeza não chegou ao provedor; `defence.reasonCode` diz por quê.',
   'dispute.accepted':
-    'Uma contestação foi aceita: o provedor toma o dinheiro, que continua bloqueado até lá.',
-  'dispute.rejected': 'Uma contestação foi rejeitada; o que estava bloqueado por ela está livre de novo.',
-  'dispute.cancelled': 'Uma contestação foi cancelada; o que estava bloqueado por ela está livre de novo.',
+    'Uma contestação foi aceita: o provedor vai retirar o dinheiro, que continua bloqueado até lá.',
+  'dispute.rejected':
+    'Uma contestação foi rejeitada; o que estava bloqueado por ela está disponível de novo.',
+  'dispute.cancelled':
+    'Uma contestação foi cancelada; o que estava bloqueado por ela está disponível de novo.',
   'charge.refunded':
-    'Um reembolso de uma cobrança foi concluído; `refundedCents` diz quanto dela já voltou ao todo.',
+    'Um reembolso de uma cobrança foi concluído; `refundedCents` é o total já reembolsado dela.',
   'refund.completed': 'Um reembolso chegou ao pagador.',
   'refund.failed': 'Um reembolso foi recusado; o valor inteiro voltou ao saldo.',
   'operation.created': 'Uma operação foi criada.',
   'operation.updated': 'Uma operação mudou de nome ou se tornou a principal.',
   'operation.deleted': 'Uma operação foi excluída.',
-  'close.completed':
-    'Um dia de uma operação foi fechado: com quanto começou, o que se moveu, com quanto terminou.',
+  'close.completed': 'Um dia de uma operação foi fechado: o saldo inicial, os movimentos e o saldo final.',
   'webhook.test': 'Foi pedido um teste deste endpoint.',
 };
 

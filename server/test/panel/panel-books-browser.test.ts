@@ -140,7 +140,7 @@ describe('reconciliation', () => {
     await service.database.admin('DELETE FROM breaker');
     await unknown.getByRole('button', { name: 'Consultar agora' }).click();
     await page.getByText('O pagamento de R$ 17,77 está: Concluída.').waitFor();
-    await unknown.getByText('Nenhum pagamento espera confirmação.').waitFor();
+    await unknown.getByText('Nenhum pagamento a confirmar.').waitFor();
   });
 
   test('tells what was decided about an incident, and why', async () => {

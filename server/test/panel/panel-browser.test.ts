@@ -177,7 +177,7 @@ describe('a webhook endpoint', () => {
     await page.goto(`${service.url}/integracoes/webhooks`);
     await page.getByRole('button', { name: 'Novo endpoint' }).first().click();
     await page.getByLabel('Endereço').fill(`http://127.0.0.1:${port}/vintem`);
-    await page.getByLabel('Nome para você').fill('Loja');
+    await page.getByLabel('Descrição').fill('Loja');
     await page.getByRole('button', { name: 'Criar endpoint' }).click();
     expect(await page.getByTestId('new-secret').textContent()).toMatch(/^whsec_/);
     await page.getByLabel('Guardei o segredo em um lugar seguro').check();
@@ -316,7 +316,7 @@ test('the look that a person chooses holds at once, and after a reload', async (
   for (const [name, scheme] of [
     ['Escura', 'dark'],
     ['Clara', 'light'],
-    ['Como no sistema', 'light'],
+    ['Padrão do sistema', 'light'],
   ] as const) {
     await page.getByRole('button', { name: 'Ana Prado' }).click();
     await page.getByRole('button', { name, exact: true }).click();

@@ -234,7 +234,7 @@ describe('a webhook endpoint', () => {
     await keepsFocus(dialog, create);
     await keys.key('Enter');
     await keys.write(dialog.getByLabel('Endereço'), 'http://127.0.0.1:8090/vintem');
-    await keys.write(dialog.getByLabel('Nome para você'), 'Caixa');
+    await keys.write(dialog.getByLabel('Descrição'), 'Caixa');
     await keys.key('Enter');
     await page.getByTestId('new-secret').waitFor();
     await store('Guardei o segredo em um lugar seguro');

@@ -66,7 +66,7 @@ describe('the company page', () => {
     await page.getByLabel('CNPJ').fill('12.ABC.345/01DE-36');
     await page.getByLabel('Cor', { exact: true }).fill('#14467c');
     await page.getByRole('button', { name: 'Salvar' }).click();
-    await page.getByText('Isto não é um CNPJ').waitFor();
+    await page.getByText('CNPJ inválido').waitFor();
     await page.getByLabel('CNPJ').fill('12.ABC.345/01DE-35');
     await page.getByRole('button', { name: 'Salvar' }).click();
     const preview = page.getByRole('region', { name: 'Como fica' });
@@ -129,7 +129,7 @@ describe('a receiver', () => {
     await dialog.getByLabel('Nome').press('Enter');
     await page.getByText('Salvo como Moinho Novo').waitFor();
     await open('/transferencias/nova', 'Nova transferência');
-    await page.getByRole('combobox', { name: 'Para quem' }).click();
+    await page.getByRole('combobox', { name: 'Recebedor' }).click();
     await page.getByRole('option', { name: /Moinho Novo · 529\.982\.247-25/ }).click();
     expect(await page.getByLabel('Chave Pix').inputValue()).toBe('529.982.247-25');
     await page.getByText('Salvo como Moinho Novo').waitFor();

@@ -120,7 +120,7 @@ async function write(): Promise<void> {
 describe('a draft', () => {
   test('is given up, and nothing was sent', async () => {
     await write();
-    await page.getByRole('button', { name: 'Desistir' }).click();
+    await page.getByRole('button', { name: 'Cancelar transferência' }).click();
     await heading('Transferência cancelada').waitFor();
     await page.getByText('O rascunho foi cancelado antes de ser confirmado.').waitFor();
     await page.getByText('Nada foi enviado e o saldo não mudou.').waitFor();
@@ -136,7 +136,7 @@ describe('a draft', () => {
       await until(async () => (await codesSent()).length === before + sent);
     }
     await another.click();
-    await page.getByText('Já enviamos três códigos. Use o último, ou desista e comece de novo.').waitFor();
+    await page.getByText('Já enviamos três códigos. Use o último, ou cancele e comece de novo.').waitFor();
   });
 
   test('whose code has run out says so; whose time is over is cancelled', async () => {
@@ -209,7 +209,7 @@ describe('while lists are read again', () => {
   test('what became of a draft is shown, and its form is gone', async () => {
     await write();
     const letGo = await holdReads();
-    await page.getByRole('button', { name: 'Desistir' }).click();
+    await page.getByRole('button', { name: 'Cancelar transferência' }).click();
     await heading('Transferência cancelada').waitFor();
     await page.getByText('O rascunho foi cancelado antes de ser confirmado.').waitFor();
     letGo();
@@ -245,7 +245,7 @@ describe('an API key', () => {
     expect(await lives.inputValue()).toBe('0');
     await dialog.getByLabel('Transferências').check();
     expect(await lives.inputValue()).toBe('365');
-    await dialog.getByText('Quem tiver esta chave pode esvaziar o saldo.').waitFor();
+    await dialog.getByText('Qualquer pessoa com esta chave pode esvaziar o saldo.').waitFor();
     await dialog.getByLabel(/Endereços IP permitidos/).fill('lá de casa');
     await dialog.getByText('lá não é um endereço nem uma rede.').waitFor();
     await dialog.getByLabel(/Endereços IP permitidos/).fill('203.0.113.0/24\n198.51.100.7');

@@ -72,7 +72,7 @@ test('a member who is removed leaves keys that the owner decides about', async (
   await dialog.getByRole('button', { name: 'Remover' }).click();
   await page.getByText('Continuam ativas as chaves que esta pessoa criou: Site do Davi.').waitFor();
   await page.goto(`${service.url}/integracoes/chaves`);
-  await page.getByText('Quem criou esta chave saiu da conta').waitFor();
+  await page.getByText('A pessoa que criou esta chave saiu da conta').waitFor();
   await inspect(page, 'chaves-de-quem-saiu');
 });
 

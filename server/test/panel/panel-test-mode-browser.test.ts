@@ -57,7 +57,7 @@ test('the clock is started, and takes a charge to its expiry', { timeout: within
   const { id } = (await merchant.charge()).body;
   await keys.press(page.getByRole('link', { name: 'Modo de teste' }));
   await heading('Modo de teste').waitFor();
-  await page.getByText('Sem relógio próprio').waitFor();
+  await page.getByText('Sem relógio de teste').waitFor();
   await look('modo-de-teste');
   await keys.press(button('Ligar o relógio de teste'));
   await page.getByText('Parado nesta hora').waitFor();

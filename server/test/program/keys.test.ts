@@ -401,8 +401,10 @@ test('a mail reports a key without use for 90 days once, again only after it was
   clock.skip(601_000);
   await Promise.all([round(), round()]);
   expect(told()).toHaveLength(1);
-  expect(told()[0]?.en.text).toMatch(/It may send money, so it is suspended from \d{4}-\d\d-\d\d on/);
-  expect(told()[0]?.['pt-BR'].text).toMatch(/suspensa a partir de \d{4}-\d\d-\d\d/);
+  expect(told()[0]?.en.text).toMatch(
+    /It can send money, so it is suspended from \d\d\/\d\d\/\d{4} \d\d:\d\d \(Brasília\) on/,
+  );
+  expect(told()[0]?.['pt-BR'].text).toMatch(/suspensa a partir de \d\d\/\d\d\/\d{4} \d\d:\d\d \(Brasília\)/);
   expect(letters.some(({ en }) => en.text.includes(ended.id))).toBe(false);
   clock.skip(86_400_000);
   await round();

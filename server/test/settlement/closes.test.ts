@@ -227,8 +227,8 @@ describe('a difference', () => {
     await alerts.step();
     expect(letters).toMatchObject([{ to: null, en: { subject: '1 incident to decide' } }]);
     const named = `simulator, ${inDays(0)}: `;
-    expect(letters[0]?.en.text).toContain(`${named}the provider has R$ 0,01 more than the books`);
-    expect(letters[0]?.['pt-BR'].text).toContain(`${named}o provedor tem R$ 0,01 a mais que o livro`);
+    expect(letters[0]?.en.text).toContain(`${named}the provider has R$ 0,01 more than the ledger`);
+    expect(letters[0]?.['pt-BR'].text).toContain(`${named}o provedor tem R$ 0,01 a mais que os lançamentos`);
     expect(letters[0]?.en.text).toContain(incidents[0]?.id);
   });
 });

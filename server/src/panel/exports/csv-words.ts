@@ -73,7 +73,7 @@ export const headers = {
   state: 'Situação',
   status: 'Situação',
   subject: 'Assunto',
-  subjectName: 'A quem',
+  subjectName: 'Pessoa afetada',
   timestamp: 'Data',
   type: 'Tipo',
 } as const;
@@ -168,7 +168,7 @@ const activity: Record<SecurityEventKind, string> = {
   'factor.enrolled': 'Segundo fator adicionado',
   'factor.removed': 'Segundo fator removido',
   'factor.backup_codes': 'Novos códigos de recuperação',
-  'factor.grace': 'Prazo do segundo fator',
+  'factor.grace': 'Prazo do segundo fator alterado',
   'password.checked': 'Senha confirmada',
   'password.changed': 'Senha alterada',
   'password.reset_asked': 'Nova senha pedida',

@@ -49,7 +49,7 @@ Depois da troca, transferências e alterações de chaves, pessoas, webhooks e e
 ${config.publicUrl}/nova-senha#${token}
 
 If you did not ask for it, ignore this message: nothing changes.
-After the change, transfers and changes of keys, people, webhooks and e-mail wait for 24 hours.
+After the change, transfers and changes to keys, people, webhooks and e-mail are suspended for 24 hours.
 `,
         },
       }),
@@ -57,8 +57,8 @@ After the change, transfers and changes of keys, people, webhooks and e-mail wai
       mail.send({
         to,
         'pt-BR': {
-          subject: 'sua senha foi trocada',
-          text: `Sua senha do vintem foi trocada e todas as sessões foram encerradas.
+          subject: 'sua senha foi redefinida',
+          text: `Sua senha do vintem foi redefinida e todas as sessões foram encerradas.
 Transferências pelo painel ficam suspensas por 24 horas.
 
 Se não foi você, fale agora com o operador do serviço.
@@ -67,7 +67,7 @@ Se não foi você, fale agora com o operador do serviço.
         en: {
           subject: 'your password was reset',
           text: `Your vintem password was reset and all sessions were ended.
-Transfers from the panel wait for 24 hours.
+Transfers from the panel are suspended for 24 hours.
 
 If it was not you, contact the operator of the service now.
 `,
@@ -99,7 +99,7 @@ If it was not you, ask for a new password now at ${config.publicUrl}/senha and c
         to,
         'pt-BR': {
           subject: change.added ? 'segundo fator adicionado' : 'segundo fator removido',
-          text: `${change.added ? 'Adicionado' : 'Removido'} em sua conta: ${factorNames['pt-BR'][change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
+          text: `${change.added ? 'Segundo fator adicionado à' : 'Segundo fator removido da'} sua conta: ${factorNames['pt-BR'][change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
 ${
   change.added
     ? 'Por 24 horas, transferências e alterações de chaves, pessoas, webhooks e e-mail ficam suspensas.'
@@ -111,10 +111,10 @@ Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fal
         },
         en: {
           subject: change.added ? 'second factor added' : 'second factor removed',
-          text: `${change.added ? 'Added to' : 'Removed from'} your account: ${factorNames.en[change.factor]}${change.ip === null ? '' : ` (IP address ${change.ip})`}.
+          text: `Second factor ${change.added ? 'added to' : 'removed from'} your account: ${factorNames.en[change.factor]}${change.ip === null ? '' : ` (IP address ${change.ip})`}.
 ${
   change.added
-    ? 'For 24 hours, transfers and changes of keys, people, webhooks and e-mail wait.'
+    ? 'For 24 hours, transfers and changes to keys, people, webhooks and e-mail are suspended.'
     : 'The other sessions were ended.'
 }
 
@@ -151,17 +151,17 @@ ${invitationLink(config.publicUrl, invite.token)}
 
 ${config.publicUrl}/novo-email#${token}
 
-Todas as sessões serão encerradas e transferências pelo painel ficam suspensas por 24 horas.
+Todas as sessões serão encerradas, e transferências pelo painel ficarão suspensas por 24 horas.
 Se não foi você quem pediu, ignore esta mensagem: nada muda.
 `,
         },
         en: {
           subject: 'confirm your new e-mail',
-          text: `To use this address with vintem, open this link within one hour:
+          text: `To use this e-mail with vintem, open this link within one hour:
 
 ${config.publicUrl}/novo-email#${token}
 
-All sessions end and transfers from the panel wait for 24 hours.
+All sessions will end, and transfers from the panel will be suspended for 24 hours.
 If you did not ask for it, ignore this message: nothing changes.
 `,
         },
@@ -171,7 +171,7 @@ If you did not ask for it, ignore this message: nothing changes.
         to,
         'pt-BR': {
           subject: 'pedido de troca de e-mail',
-          text: `Foi pedida a troca do e-mail com que você entra no vintem para ${masked(newEmail)}.
+          text: `Foi pedida a troca do seu e-mail de acesso ao vintem para ${masked(newEmail)}.
 A troca acontece quando o link enviado ao novo endereço for aberto, em até 1 hora.
 
 Se não foi você, cancele aqui e troque sua senha:
@@ -181,7 +181,7 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
         },
         en: {
           subject: 'request to change your e-mail',
-          text: `A change of the address with which you sign in to vintem to ${masked(newEmail)} was requested.
+          text: `A change of your vintem sign-in e-mail to ${masked(newEmail)} was requested.
 It takes effect when the link sent to the new address is opened, within one hour.
 
 If it was not you, cancel it here and change your password:
@@ -199,8 +199,8 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
 `,
         },
         en: {
-          subject: 'this e-mail has access already',
-          text: `There was a request to use this address with vintem, but it already belongs to a person with access. Nothing has changed.
+          subject: 'this e-mail already has access',
+          text: `There was a request to use this e-mail with vintem, but it already belongs to a person with access. Nothing has changed.
 `,
         },
       }),
@@ -209,7 +209,7 @@ ${config.publicUrl}/cancelar-email#${cancelToken}
         to,
         'pt-BR': {
           subject: 'seu e-mail foi trocado',
-          text: `O e-mail com que você entra no vintem passou a ser ${masked(newEmail)}.
+          text: `Seu e-mail de acesso ao vintem passou a ser ${masked(newEmail)}.
 Todas as sessões foram encerradas. Transferências pelo painel ficam suspensas por 24 horas.
 
 Se não foi você, fale agora com o operador do serviço.
@@ -217,8 +217,8 @@ Se não foi você, fale agora com o operador do serviço.
         },
         en: {
           subject: 'your e-mail was changed',
-          text: `The address with which you sign in to vintem is now ${masked(newEmail)}.
-All sessions were ended. Transfers from the panel wait for 24 hours.
+          text: `Your vintem sign-in e-mail is now ${masked(newEmail)}.
+All sessions were ended. Transfers from the panel are suspended for 24 hours.
 
 If it was not you, contact the operator of the service now.
 `,
@@ -229,7 +229,7 @@ If it was not you, contact the operator of the service now.
         to,
         'pt-BR': {
           subject: 'novo acesso à sua conta',
-          text: `Houve um acesso ao vintem com seu e-mail, de um lugar que ainda não conhecíamos:
+          text: `Houve um acesso ao vintem com seu e-mail, de um endereço IP ou navegador novo:
 
   Quando       ${brasiliaTime(seen.at)}
   Endereço IP  ${seen.ip}
@@ -240,7 +240,7 @@ Se não foi você, troque sua senha e encerre as sessões em Segurança: ${confi
         },
         en: {
           subject: 'new sign-in to your account',
-          text: `Your address was used to sign in to vintem from a place that is new to us:
+          text: `Your e-mail was used to sign in to vintem from a new IP address or browser:
 
   When         ${brasiliaTime(seen.at)}
   IP address   ${seen.ip}
@@ -269,7 +269,7 @@ Se a sua equipe não criou esta chave, revogue-a em Integrações, Chaves de API
         en: {
           subject: `new API key in ${key.accountName}`,
           text: `${key.by} created the API key "${key.name}" in the account ${key.accountName}.
-Permissions: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (may send Pix without a code)' : ''}.
+Permissions: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (can send Pix without a code)' : ''}.
 
 If your team did not create this key, revoke it under Integrations, API keys.
 `,
