@@ -34,9 +34,15 @@ export default defineConfig({
     rolldownOptions: {
       output: {
         codeSplitting: {
-          // The program as one file, whatever of it other pages share: as two dozen small ones each would cost a request before the first look.
+          // The program as two files, whatever of it other pages share: as two dozen small ones each would cost a request before the first look.
+          // As one it was evaluated in one piece, in which a slow telephone answers no touch for 200 ms.
           groups: [
-            { name: 'early', test: /\/src\/early\.ts$|preload-helper/, priority: 2 },
+            { name: 'early', test: /\/src\/early\.ts$|preload-helper/, priority: 3 },
+            {
+              name: 'libraries',
+              test: /\/node_modules\/(react|react-dom|scheduler|@tanstack)\//,
+              priority: 2,
+            },
             { name: 'program', test: /\/src\/main\.tsx$/, priority: 1 },
           ],
         },

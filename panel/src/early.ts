@@ -45,7 +45,8 @@ async function askForFigures(): Promise<void> {
   void askEarly(`/panel/api/accounts/${account.id}/overview?days=${overviewDays}`);
 }
 
-void import('./main.tsx');
+// In two pieces, between which the browser gets its turn.
+void import('react-dom/client').then(() => import('./main.tsx'));
 if (localStorage.getItem(keptUnder.language) === 'en') void english();
 // The pages that people open first. Without a sign-in there is no session to ask for.
 if (['/', '/cobrancas', '/transferencias', '/extrato'].includes(window.location.pathname))

@@ -3,39 +3,48 @@ import type { Language } from './text/pt.ts';
 /** Everything that people read of money and time, as Brazilians write it; in English only the words change. */
 const zone = 'America/Sao_Paulo';
 
-const reais = new Intl.NumberFormat('pt-BR', { style: 'currency', currency: 'BRL' });
+/**
+ * Made at first use and then kept: the first format of a page reads the tables of its language, 12 ms on a fast machine, and none is needed
+ * before there is something to show.
+ */
+function keeper<Options, Format>(make: (locale: string, options: Options) => Format) {
+  const kept = new Map<string, Format>();
+  return (locale: string, options: Options): Format => {
+    const key = locale + JSON.stringify(options);
+    const found = kept.get(key) ?? make(locale, options);
+    kept.set(key, found);
+    return found;
+  };
+}
+
+const numbers = keeper((locale, options: Intl.NumberFormatOptions) => new Intl.NumberFormat(locale, options));
+const instants = keeper(
+  (locale, options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(locale, { timeZone: zone, ...options }),
+);
 
 /** `R$ 1.234,56`; below zero with the minus sign of typography, which is as wide as a plus. */
-export const money = (cents: number): string => reais.format(cents / 100).replace('-', '−');
-
-const roughly = {
-  'pt-BR': compact('pt-BR'),
-  en: compact('en'),
-};
+export const money = (cents: number): string =>
+  numbers('pt-BR', { style: 'currency', currency: 'BRL' })
+    .format(cents / 100)
+    .replace('-', '−');
 
 /** `R$ 5 mil`, in English `R$ 5K`: for the marks of a chart. */
 export const roughMoney = (cents: number, language: Language): string =>
-  `R$ ${roughly[language].format(cents / 100)}`;
+  `R$ ${numbers(language, { notation: 'compact', maximumFractionDigits: 1 }).format(cents / 100)}`;
 
-function compact(locale: string): Intl.NumberFormat {
-  return new Intl.NumberFormat(locale, { notation: 'compact', maximumFractionDigits: 1 });
-}
-
-const sizes = { 'pt-BR': decimal('pt-BR'), en: decimal('en') };
-
-function decimal(locale: string): Intl.NumberFormat {
-  return new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
-}
+const size = (units: number, language: Language): string =>
+  numbers(language, { maximumFractionDigits: 1 }).format(units);
 
 /** `2,4 MB`, `312 KB`: in units of 1,024, as people's machines show files. */
 export const fileSize = (bytes: number, language: Language): string =>
   bytes >= 1024 * 1024
-    ? `${sizes[language].format(bytes / 1024 / 1024)} MB`
-    : `${sizes[language].format(Math.max(1, Math.round(bytes / 1024)))} KB`;
+    ? `${size(bytes / 1024 / 1024, language)} MB`
+    : `${size(Math.max(1, Math.round(bytes / 1024)), language)} KB`;
 
 /** `1.234,56` for an input. */
 export const plainMoney = (cents: number): string =>
-  new Intl.NumberFormat('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
+  numbers('pt-BR', { minimumFractionDigits: 2 }).format(cents / 100);
 
 /**
  * Cents of what somebody types who looks for an amount: `12,34`, `1.234,56`, `12.34`, `R$ 12`. Null for anything else: a bare `12`
@@ -52,17 +61,8 @@ export function amountOf(text: string): number | null {
   return cents === null || cents > 100_000_000 ? null : cents;
 }
 
-const formats = new Map<string, Intl.DateTimeFormat>();
-
-function format(language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
-  const key = language + JSON.stringify(options);
-  let found = formats.get(key);
-  if (!found) {
-    found = new Intl.DateTimeFormat(language === 'en' ? 'en-GB' : 'pt-BR', { timeZone: zone, ...options });
-    formats.set(key, found);
-  }
-  return found;
-}
+const format = (language: Language, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat =>
+  instants(language === 'en' ? 'en-GB' : 'pt-BR', options);
 
 /** `20/11/2026 17:43` */
 export const dateTime = (iso: string, language: Language): string =>
@@ -101,7 +101,18 @@ export const time = (iso: string, language: Language): string =>
 
 /** The day in São Paulo, `2026-11-20`. */
 export const dayOf = (date: Date): string =>
-  new Intl.DateTimeFormat('sv-SE', { timeZone: zone, dateStyle: 'short' }).format(date);
+  format('pt-BR', { day: '2-digit', month: '2-digit', year: 'numeric' })
+    .format(date)
+    .split('/')
+    .reverse()
+    .join('-');
+
+/** What makes the formats that every page has. Each reads tables of its own. */
+export const formatsOfPages = (language: Language): readonly (() => string)[] => [
+  () => money(0),
+  () => dayOf(new Date()),
+  () => time(new Date().toISOString(), language),
+];
 
 // São Paulo has had no summer time since 2019.
 

@@ -3,8 +3,9 @@ import './styles.css';
 import { MantineProvider } from '@mantine/core';
 import { QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
-import { StrictMode } from 'react';
+import { StrictMode, startTransition } from 'react';
 import { createRoot } from 'react-dom/client';
+import { firstLook } from './first-look.ts';
 import { queries } from './queries.ts';
 import { router } from './router.tsx';
 import { TextProvider } from './text/text.tsx';
@@ -14,17 +15,21 @@ const nonce = document.querySelector<HTMLMetaElement>('meta[name="csp-nonce"]')?
 // Where libraries put a style into the page at run time, they look for the nonce here.
 Object.assign(globalThis, { __webpack_nonce__: nonce });
 
+const program = (
+  <StrictMode>
+    <MantineProvider theme={theme} getStyleNonce={() => nonce} defaultColorScheme="auto">
+      <QueryClientProvider client={queries}>
+        <TextProvider>
+          <RouterProvider router={router} />
+        </TextProvider>
+      </QueryClientProvider>
+    </MantineProvider>
+  </StrictMode>
+);
+
 const place = document.getElementById('panel');
 if (place) {
-  createRoot(place).render(
-    <StrictMode>
-      <MantineProvider theme={theme} getStyleNonce={() => nonce} defaultColorScheme="auto">
-        <QueryClientProvider client={queries}>
-          <TextProvider>
-            <RouterProvider router={router} />
-          </TextProvider>
-        </QueryClientProvider>
-      </MantineProvider>
-    </StrictMode>,
-  );
+  const root = createRoot(place);
+  // In a task of its own, and the first render as a transition: the browser gets its turn between pieces.
+  setTimeout(() => void firstLook().then(() => startTransition(() => root.render(program))));
 }

@@ -1,10 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { createContext, type ReactNode, useContext, useEffect, useMemo, useState } from 'react';
 import { accountClient, ask, Problem, person, type Session, setCsrf } from './api/client.ts';
 import { keptUnder, overviewDays } from './early.ts';
 import { queries } from './queries.ts';
 
-const sessionQuery = {
+const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: async (): Promise<Session | null> => {
     try {
@@ -17,7 +17,7 @@ const sessionQuery = {
     }
   },
   staleTime: 60_000,
-};
+});
 
 /** The current session, or null without one. */
 export const useSession = () => useQuery(sessionQuery);
@@ -25,40 +25,61 @@ export const useSession = () => useQuery(sessionQuery);
 /** Asks for it while the page's own code is still on its way. */
 export const expectSession = (): void => void queries.prefetchQuery(sessionQuery);
 
+/** As `useSession`, for what is read before the first render. @throws Problem */
+export const readSession = (): Promise<Session | null> => queries.fetchQuery(sessionQuery);
+
 type Account = Session['accounts'][number];
 
-/** Who looks, at which account, and at which of its operations. */
-export interface Scope {
-  session: Session;
+/** Which account is looked at, and which of its operations. */
+export interface View {
   account: Account;
   api: ReturnType<typeof accountClient>;
-  may: (ability: string) => boolean;
   /** Null: all of them. */
   operationId: string | null;
+}
+
+/** Who looks, and at what. */
+export interface Scope extends View {
+  session: Session;
+  may: (ability: string) => boolean;
   chooseOperation: (id: string | null) => void;
   chooseAccount: (id: string) => void;
 }
 
 const ScopeContext = createContext<Scope | null>(null);
 
-export function ScopeProvider({ session, children }: { session: Session; children: ReactNode }) {
-  const [accountId, setAccountId] = useState(() => localStorage.getItem(keptUnder.account));
-  const [operationId, setOperationId] = useState(() => localStorage.getItem(keptUnder.operation));
+const keptAccount = () => localStorage.getItem(keptUnder.account);
+const keptOperation = () => localStorage.getItem(keptUnder.operation);
+
+/** What this browser looked at last; null: the person has no account. */
+export function viewOf(
+  session: Session,
+  accountId = keptAccount(),
+  operation = keptOperation(),
+): View | null {
   const account = session.accounts.find((one) => one.id === accountId) ?? session.accounts[0];
+  if (!account) return null;
+  const [ofAccount, ofOperation] = (operation ?? '').split('/');
+  const operationId = ofAccount === account.id && ofOperation ? ofOperation : null;
+  return { account, api: accountClient(account.id), operationId };
+}
+
+export function ScopeProvider({ session, children }: { session: Session; children: ReactNode }) {
+  const [accountId, setAccountId] = useState(keptAccount);
+  const [operation, setOperation] = useState(keptOperation);
 
   const scope = useMemo((): Scope | null => {
-    if (!account) return null;
-    const [ofAccount, ofOperation] = (operationId ?? '').split('/');
+    const view = viewOf(session, accountId, operation);
+    if (!view) return null;
+    const { account } = view;
     return {
+      ...view,
       session,
-      account,
-      api: accountClient(account.id),
       may: (ability) => account.abilities.includes(ability),
-      operationId: ofAccount === account.id && ofOperation ? ofOperation : null,
       chooseOperation: (id) => {
         const kept = id === null ? '' : `${account.id}/${id}`;
         localStorage.setItem(keptUnder.operation, kept);
-        setOperationId(kept);
+        setOperation(kept);
       },
       chooseAccount: (id) => {
         localStorage.setItem(keptUnder.account, id);
@@ -66,7 +87,8 @@ export function ScopeProvider({ session, children }: { session: Session; childre
         queries.removeQueries({ predicate: (query) => query.queryKey[0] !== 'session' });
       },
     };
-  }, [session, account, operationId]);
+  }, [session, accountId, operation]);
+  const account = scope?.account;
 
   // News of the account: what is shown is asked for again.
   useEffect(() => {
@@ -96,10 +118,9 @@ export function useScope(): Scope {
 }
 
 /** Home's figures, which half of the pages want: balances and the operations' names. */
-export function useOverview(all = false, days = overviewDays) {
-  const { api, account, operationId } = useScope();
+export function overviewQuery({ api, account, operationId }: View, all = false, days = overviewDays) {
   const selected = all ? null : operationId;
-  return useQuery({
+  return queryOptions({
     queryKey: [account.id, 'overview', selected, days],
     queryFn: () =>
       ask(() =>
@@ -111,3 +132,6 @@ export function useOverview(all = false, days = overviewDays) {
     refetchInterval: (query) => (query.state.data?.daysComplete === false ? 1_000 : false),
   });
 }
+
+export const useOverview = (all = false, days = overviewDays) =>
+  useQuery(overviewQuery(useScope(), all, days));

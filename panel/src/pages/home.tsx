@@ -1,21 +1,25 @@
 import { Alert, Button, Skeleton } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { queryOptions, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask, type Overview, type RecordView } from '../api/client.ts';
 import { money, shortDateTime, time } from '../format.ts';
-import { useOverview, useScope } from '../session.tsx';
+import { useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { DayChart, periods } from '../ui/chart.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { PaymentName, partyOf } from '../ui/names.tsx';
 import { Empty, endedWithoutMoney, Money, PageHead, Rows, Status, Trouble, When } from '../ui/parts.tsx';
 
+/** Days that the address asks for. */
+export const dayCount = (dias: string | undefined): number =>
+  periods.find((one) => String(one) === dias) ?? 30;
+
 export function Home() {
   const { words, language } = useText();
   const { account, operationId, may } = useScope();
   const { dias } = useSearch({ strict: false }) as { dias?: string };
   const navigate = useNavigate();
-  const count = periods.find((one) => String(one) === dias) ?? 30;
+  const count = dayCount(dias);
   const { data, error, refetch } = useOverview(false, 2 * count);
   // Shown below the figures, and asked for beside them.
   useRecent();
@@ -267,7 +271,7 @@ function Attention({ data }: { data: Overview }) {
 function ByOperation({ operations }: { operations: Operation[] }) {
   const words = useWords();
   return (
-    <section className="card" aria-labelledby="by-operation">
+    <section className="card later" aria-labelledby="by-operation">
       <h2 id="by-operation">{words.home.byOperation}</h2>
       <table className="table folding">
         <thead>
@@ -305,23 +309,23 @@ function ByOperation({ operations }: { operations: Operation[] }) {
   );
 }
 
-function useRecent() {
-  const { api, account, operationId } = useScope();
-  return useQuery({
+export const recentQuery = ({ api, account, operationId }: View) =>
+  queryOptions({
     queryKey: [account.id, 'recent', operationId],
     queryFn: () =>
       ask(() =>
         api.GET('/records', { params: { query: { limit: 8, ...(operationId && { operationId }) } } }),
       ),
   });
-}
+
+const useRecent = () => useQuery(recentQuery(useScope()));
 
 function Recent() {
   const words = useWords();
   const { may } = useScope();
   const { data, error } = useRecent();
   return (
-    <section className="card" aria-labelledby="recent">
+    <section className="card later" aria-labelledby="recent">
       <div className="cardhead">
         <h2 id="recent">{words.home.recent}</h2>
         <span className="end" style={{ display: 'flex', gap: 14 }}>

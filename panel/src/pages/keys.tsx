@@ -1,13 +1,4 @@
-import {
-  Alert,
-  Button,
-  Checkbox,
-  NativeSelect,
-  SegmentedControl,
-  Switch,
-  Textarea,
-  TextInput,
-} from '@mantine/core';
+import { Alert, Button, Checkbox, NativeSelect, Switch, Textarea, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
@@ -19,6 +10,7 @@ import { Dialog, OnceDialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { ListFoot } from '../ui/listed.tsx';
 import { Empty, FormError, PageHead, Rows, Trouble, When } from '../ui/parts.tsx';
+import { Segments } from '../ui/segments.tsx';
 
 const permissions = [
   'read',
@@ -369,13 +361,12 @@ function RollDialog({ of, close, made }: { of: Key; close: () => void; made: (ke
     <Dialog title={words.keys.rollTitle(of.name)} close={close}>
       <div className="stack">
         <p style={{ margin: 0 }}>{words.keys.rollLead}</p>
-        <SegmentedControl
-          fullWidth
-          orientation="vertical"
-          aria-label={words.keys.rollLead}
+        <Segments
+          vertical
+          label={words.keys.rollLead}
           data={Object.entries(words.keys.overlaps).map(([value, label]) => ({ value, label }))}
           value={hours}
-          onChange={setHours}
+          onChoice={setHours}
         />
         <FormError error={roll.error} />
         <Button loading={roll.busy} onClick={() => roll.run()}>

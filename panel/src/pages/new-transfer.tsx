@@ -1,4 +1,4 @@
-import { Alert, Button, PinInput, SegmentedControl, TextInput } from '@mantine/core';
+import { Alert, Button, PinInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { type FormEvent, useRef, useState } from 'react';
@@ -14,6 +14,7 @@ import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
 import { ChooseReceiver, type Receiver, SaveReceiver, useSavedName } from '../ui/receivers.tsx';
+import { Segments } from '../ui/segments.tsx';
 import { useDetail } from './payment.tsx';
 
 /** A new transfer; `?repetir=` begins with what another one was made of. */
@@ -205,16 +206,14 @@ function TransferForm({ like }: { like?: RecordView }) {
           value={description}
           onChange={(event) => setDescription(event.currentTarget.value)}
         />
-        <SegmentedControl
-          aria-label={words.transfers.amountMode}
-          fullWidth
-          size="xs"
+        <Segments
+          label={words.transfers.amountMode}
           data={[
             { value: 'gross', label: words.transfers.debited },
             { value: 'net', label: words.transfers.exact },
           ]}
           value={exact ? 'net' : 'gross'}
-          onChange={(mode) => setExact(mode === 'net')}
+          onChoice={(mode) => setExact(mode === 'net')}
         />
         <dl className="sum" aria-live="polite">
           <dt>{words.transfers.gross}</dt>

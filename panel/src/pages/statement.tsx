@@ -1,9 +1,9 @@
 import { Button } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { ask } from '../api/client.ts';
 import { money, plainDay } from '../format.ts';
-import { useScope } from '../session.tsx';
+import { useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { FileLink, Listed, MoreButton, MoreFoot } from '../ui/listed.tsx';
 import { type Names, PaymentLines } from '../ui/names.tsx';
@@ -11,22 +11,15 @@ import { ShownOperation, useShownOperation } from '../ui/operation-field.tsx';
 import { Empty, Money, PageHead, SignedMoney, When } from '../ui/parts.tsx';
 import { daysOf, PeriodField, type PeriodSearch } from '../ui/period.tsx';
 
-/** What changed the balance in a period, as people who do the books read it. */
-export function Statement() {
-  const words = useWords();
-  const { api, account } = useScope();
-  const search = useSearch({ strict: false }) as PeriodSearch;
-  const navigate = useNavigate();
-  const operation = useShownOperation();
+function filterOf(operationId: string, search: PeriodSearch) {
   const { de, ate } = daysOf(search, 'mes');
-  const query = {
-    operationId: operation?.id ?? '',
-    ...(de && { from: de }),
-    ...(ate && { to: ate }),
-  };
-  const pages = useInfiniteQuery({
+  return { operationId, ...(de && { from: de }), ...(ate && { to: ate }) };
+}
+
+export function statementQuery({ api, account }: View, operationId: string, search: PeriodSearch) {
+  const query = filterOf(operationId, search);
+  return infiniteQueryOptions({
     queryKey: [account.id, 'statement', query],
-    enabled: operation !== undefined,
     queryFn: ({ pageParam }) =>
       ask(() =>
         api.GET('/statement', {
@@ -35,6 +28,21 @@ export function Statement() {
       ),
     initialPageParam: null as number | null,
     getNextPageParam: (last) => last.nextBelow,
+  });
+}
+
+/** What changed the balance in a period, as people who do the books read it. */
+export function Statement() {
+  const words = useWords();
+  const scope = useScope();
+  const search = useSearch({ strict: false }) as PeriodSearch;
+  const navigate = useNavigate();
+  const operation = useShownOperation();
+  const { de, ate } = daysOf(search, 'mes');
+  const query = filterOf(operation?.id ?? '', search);
+  const pages = useInfiniteQuery({
+    ...statementQuery(scope, operation?.id ?? '', search),
+    enabled: operation !== undefined,
   });
   const first = pages.data?.pages[0];
   const lines = pages.data?.pages.flatMap((page) => page.lines) ?? [];

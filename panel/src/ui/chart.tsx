@@ -1,10 +1,11 @@
-import { Button, SegmentedControl } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Overview } from '../api/client.ts';
 import { dayOf, money, roughMoney, shortDay } from '../format.ts';
 import { useText } from '../text/text.tsx';
 import { Money } from './parts.tsx';
 import { addDays } from './period.tsx';
+import { Segments } from './segments.tsx';
 
 type Day = Overview['days'][number];
 
@@ -46,17 +47,16 @@ export function DayChart({
   const step = (width - left) / all.length;
   const empty = days.length === 0;
   return (
-    <section className="card" aria-labelledby="by-day">
+    <section className="card later" aria-labelledby="by-day">
       <div className="cardhead">
         <h2 id="by-day">{words.home.chartTitle}</h2>
         <span className="soft">{complete ? words.home.chartAbout : words.home.chartPartial}</span>
-        <SegmentedControl
+        <Segments
           className="end"
-          size="xs"
-          aria-label={words.period.label}
+          label={words.period.label}
           data={periods.map((value) => ({ value: String(value), label: words.home.lastDays(value) }))}
           value={String(count)}
-          onChange={(value) => choose(Number(value))}
+          onChoice={(value) => choose(Number(value))}
         />
         {!empty && (
           <Button variant="subtle" size="compact-sm" onClick={() => setTable(!table)}>

@@ -44,12 +44,23 @@ export function useShownOperation() {
   const { operacao } = useSearch({ strict: false }) as { operacao?: string };
   const operations = useOverview(true).data?.operations ?? [];
   const named = operations.find((one) => one.id === operacao);
+  const shown = shownAmong(operations, operationId, operacao);
   const isNamed = named !== undefined && named.id !== operationId;
   useEffect(() => {
     if (isNamed) chooseOperation(named.id);
   }, [isNamed, named, chooseOperation]);
-  return named ?? operations.find((one) => one.id === operationId) ?? operations.find((one) => one.isDefault);
+  return shown;
 }
+
+/** The one that the address names, the one chosen at the top, or the main one. */
+export const shownAmong = (
+  operations: Overview['operations'],
+  chosen: string | null,
+  named: string | undefined,
+) =>
+  operations.find((one) => one.id === named) ??
+  operations.find((one) => one.id === chosen) ??
+  operations.find((one) => one.isDefault);
 
 /** Pages of what belongs to the operation shown: each is asked for by the place at which the one before it ended. */
 export function useOperationPages<Page, Place extends string | number>(

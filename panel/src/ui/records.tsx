@@ -1,11 +1,11 @@
 import { Button, TextInput } from '@mantine/core';
 import { useDebouncedCallback } from '@mantine/hooks';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useState } from 'react';
 import { ask, type RecordView } from '../api/client.ts';
 import { amountOf, dateTime, endOfDay, money, startOfDay } from '../format.ts';
-import { useOverview, useScope } from '../session.tsx';
+import { useOverview, useScope, type View } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
 import { Choice } from './choice.tsx';
 import { Icon } from './icons.tsx';
@@ -24,6 +24,37 @@ const lastFilters: { [Kind in 'deposit' | 'transfer']?: Filters } = {};
 export const lastFiltersOf = (kind: 'deposit' | 'transfer'): Filters => lastFilters[kind] ?? {};
 
 type State = RecordView['status'];
+
+/** What the service is asked for, for the list and for its file. */
+function filterOf({ operationId }: View, kind: 'deposit' | 'transfer', filters: Filters) {
+  const cents = amountOf(filters.q ?? '');
+  const days = daysOf(filters, null);
+  return {
+    kind,
+    ...(operationId && { operationId }),
+    ...(cents !== null ? { minimumCents: cents, maximumCents: cents } : filters.q && { search: filters.q }),
+    ...(filters.status && { status: [filters.status as State] }),
+    ...(days.de && { from: startOfDay(days.de) }),
+    ...(days.ate && { to: endOfDay(days.ate) }),
+  };
+}
+
+export function recordsQuery(view: View, kind: 'deposit' | 'transfer', filters: Filters) {
+  const { api, account } = view;
+  const query = filterOf(view, kind, filters);
+  return infiniteQueryOptions({
+    queryKey: [account.id, 'records', query],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/records', {
+          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
+          querySerializer: { array: { style: 'form', explode: false } },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+  });
+}
 
 /** The charges or transfers of the account: filters, pages, export. What is asked for stands in the address. */
 export function RecordList({
@@ -44,33 +75,14 @@ export function RecordList({
   noMatch: string;
 }) {
   const { words, language } = useText();
-  const { api, account, operationId } = useScope();
-  const cents = amountOf(filters.q ?? '');
-  const days = daysOf(filters, null);
+  const scope = useScope();
+  const { operationId } = scope;
   const [open, setOpen] = useState(false);
   useEffect(() => {
     lastFilters[kind] = filters;
   }, [kind, filters]);
-  const query = {
-    kind,
-    ...(operationId && { operationId }),
-    ...(cents !== null ? { minimumCents: cents, maximumCents: cents } : filters.q && { search: filters.q }),
-    ...(filters.status && { status: [filters.status as State] }),
-    ...(days.de && { from: startOfDay(days.de) }),
-    ...(days.ate && { to: endOfDay(days.ate) }),
-  };
-  const pages = useInfiniteQuery({
-    queryKey: [account.id, 'records', query],
-    queryFn: ({ pageParam }) =>
-      ask(() =>
-        api.GET('/records', {
-          params: { query: { ...query, limit: 30, ...(pageParam && { cursor: pageParam }) } },
-          querySerializer: { array: { style: 'form', explode: false } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.nextCursor,
-  });
+  const query = filterOf(scope, kind, filters);
+  const pages = useInfiniteQuery(recordsQuery(scope, kind, filters));
   const searchedTo = pages.data?.pages.at(-1)?.searchedTo ?? null;
   const records = pages.data?.pages.flatMap((page) => page.records) ?? [];
   const folded = [filters.status, filters.periodo ?? filters.de ?? filters.ate].filter(Boolean).length;
