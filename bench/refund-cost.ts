@@ -26,8 +26,10 @@ import { createCharged, createMerchant, openWorld, targetsOf } from './world.ts'
  * What a refund costs of a transfer: the CPU time of `refunds 64` (service and PostgreSQL) against that of `hot 64`, in one process and on one
  * database, in pairs whose order alternates. CPU time and not seconds, so that other work on the machine counts for little.
  *
- *   node bench/refund-cost.ts [--pairs 9] [--seconds 5] [--statements]
+ *   node bench/refund-cost.ts [--pairs 9] [--seconds 5] [--charges 100000] [--statements]
  *
+ * With as many charges as this a charge has one refund or two at the end, as charges have; with few of them a refund adds up all those that its
+ * charge got in the turns before.
  * `--statements` adds PostgreSQL's execution time of each statement for one refund and one transfer (`pg_stat_statements`, which has a cost of its
  * own: such a run gives no ratio to quote). Takes some two minutes. Exit code 1 when the median is above the limit.
  */
@@ -35,6 +37,7 @@ const { values } = parseArgs({
   options: {
     pairs: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '5' },
+    charges: { type: 'string', default: '100000' },
     statements: { type: 'boolean', default: false },
   },
 });
@@ -99,7 +102,7 @@ async function measure(): Promise<boolean> {
   };
   const world = await openWorld(readConfig(settings), server.url);
   const merchant = await createMerchant(world, 'Hot', 1, 1_000_000_000_000);
-  const charged = await createCharged(world, 'Charged', 20_000, 1_000);
+  const charged = await createCharged(world, 'Charged', Number(values.charges), 1_000);
   const load = await startPart<{ url: string }>('./load.ts');
   const api = await startProgram(['api'], settings, 'vintem api ready');
   const postgres = postmasterIn(dataDir);

