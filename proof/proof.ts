@@ -308,11 +308,12 @@ await script(
   mayMount ? null : 'mounting a small disk needs Linux and root',
 );
 await script('clocks', ['proof/chaos/clocks.ts'], null);
-await script(
-  'bad days in another protocol',
-  ['proof/chaos/run.ts', '--minutes', '2', '--dialect', 'woovi', '--seed', String(seed)],
-  isLong ? null : leftOut,
-);
+for (const dialect of ['woovi', 'inter'])
+  await script(
+    `bad days in another protocol: ${dialect}`,
+    ['proof/chaos/run.ts', '--minutes', '2', '--dialect', dialect, '--seed', String(seed)],
+    isLong ? null : leftOut,
+  );
 
 // By itself at full size; among the others with what tells a plan that reads history from one that reads a page.
 const sizes =

@@ -94,6 +94,12 @@ export interface Untold {
   partOfDispute: boolean;
   /** That a refund was refused in the answer to it: no refusal is documented, so it proves nothing. */
   refusedRefund: boolean;
+  /** That a receiver gave a payout back: the books lack it, and the daily close shows it. */
+  returnedPayout: boolean;
+  /** That a payout was refused in an answer that was lost: no query names it, and the refusal of a repeat releases nothing. */
+  lostRefusal: boolean;
+  /** Disputes. */
+  disputes: boolean;
 }
 
 /** Under such a message the provider never accepts a refund: its reserve stays, until a person looks. */
@@ -176,7 +182,7 @@ export function createGivingBack(around: Surroundings) {
 
   /** Opened, perhaps defended, and ended by the provider; what it accepted it takes, not always at once. */
   async function dispute(merchant: Merchant, paymentId: string, paidCents: number): Promise<void> {
-    if (++disputed > disputesMost) return;
+    if (around.untold.disputes || ++disputed > disputesMost) return;
     const whole = chance() < 0.5 || around.untold.partOfDispute;
     const amountCents = whole ? paidCents : Math.ceil(paidCents / 3);
     const opened = await test(merchant, `/payments/${paymentId}/dispute`, { amountCents });
@@ -391,6 +397,17 @@ function leftOf(charge: ChargeTruth | undefined, endToEnd: string | undefined): 
   if (!charge) return 0;
   const pix = charge.payments?.find((one) => one.endToEnd === (endToEnd ?? charge.endToEnd));
   return (pix?.amountCents ?? charge.amountCents) - sum(charge.returns ?? []);
+}
+
+/** What the provider can say of what it holds true: without the payouts that were given back, where it has no word for these. */
+export function sayable(truth: Truth, { returnedPayout }: Pick<Untold, 'returnedPayout'>): Truth {
+  if (!returnedPayout) return truth;
+  const backCents = truth.payouts.reduce((cents, { returnedCents = 0 }) => cents + returnedCents, 0);
+  const payouts = truth.payouts.map(({ returnedCents, returns, ...one }) => ({
+    ...one,
+    ...(one.status === 'returned' ? { status: 'completed' } : {}),
+  }));
+  return { ...truth, payouts, balanceCents: truth.balanceCents - backCents };
 }
 
 /** What the provider holds of each owner, from its own records alone; without an owner under `''`. */

@@ -16,6 +16,7 @@ import {
   createGivingBack,
   heldByOwner,
   type Merchant,
+  sayable,
   type Truth,
   type Untold,
 } from './giving-back.ts';
@@ -59,9 +60,17 @@ const killEveryMs = 10_000;
 const dialect = values.dialect;
 if (!isAdapter(dialect)) throw new Error(`--dialect takes ${adapterNames.join(', ')}`);
 
-/** See `docs/operators/woovi.md` and the table in `docs/developers/adapters.md`. */
+/** See `docs/operators/woovi.md`, `docs/operators/inter.md` and the table in `docs/developers/adapters.md`. */
 const isWoovi = dialect === 'woovi';
-const untold: Untold = { deletedCharge: isWoovi, partOfDispute: isWoovi, refusedRefund: isWoovi };
+const isInter = dialect === 'inter';
+const untold: Untold = {
+  deletedCharge: isWoovi,
+  partOfDispute: isWoovi,
+  refusedRefund: isWoovi,
+  returnedPayout: isInter,
+  lostRefusal: isInter,
+  disputes: isInter,
+};
 
 /** Mulberry32: the faults of a seed come in the same order. */
 function dice(seed: number): () => number {
@@ -540,7 +549,8 @@ for (let at = 0; at < asked.length; at += 50)
       .map(ask),
   );
 
-const truthNow = async (): Promise<Truth> => (await http('GET', `${simulatorUrl}/control/state`)).body;
+const truthNow = async (): Promise<Truth> =>
+  sayable((await http('GET', `${simulatorUrl}/control/state`)).body, untold);
 const settled = new Set(['completed', 'cancelled', 'paid', 'failed', 'expired']);
 const states = new Map<string, { status: string; amountCents: number; feeCents: number; notice?: string }>();
 async function look(ones: Asked[]): Promise<void> {
@@ -574,7 +584,7 @@ function disagreement(
       row?.status === 'completed' || row?.status === 'returned'
         ? ['completed']
         : row?.status === 'refused'
-          ? ['cancelled']
+          ? ['cancelled', ...(isLostRefusal(row) ? ['unknown'] : [])]
           : ['unknown', 'pending'];
     return expected.includes(state.status)
       ? null
@@ -597,6 +607,9 @@ function disagreement(
     ? null
     : `is ${state.status}, the provider says ${row.status}`;
 }
+/** Refused to a repeat as well: a person decides. */
+const isLostRefusal = (row: Truth['payouts'][number] | undefined): boolean =>
+  untold.lostRefusal && row?.status === 'refused' && row.timesAccepted === 0 && row.timesReceived > 1;
 /** To these keys the provider never accepts anything: their reserve stays, for ever. */
 const never = /^(lose-request|error-500)@/;
 let wrong: [Asked, string][] = [];
@@ -623,13 +636,16 @@ for (;;) {
       .filter(({ status }) => untold.deletedCharge && status === 'removed')
       .map(({ txid }) => txid),
   );
+  const lostRefusals = new Set(truth.payouts.filter(isLostRefusal).map(({ idEnvio }) => idEnvio));
   const left = made.filter((one) => !settled.has(states.get(one.id as string)?.status ?? ''));
   await Promise.all([look(left), givingBack.look()]);
   wrong = disagreements();
   const undecided = made.filter((one) => {
     const status = states.get(one.id as string)?.status ?? '';
     return one.kind === 'transfer'
-      ? !settled.has(status) && !never.test(String(one.body.pixKey))
+      ? !settled.has(status) &&
+          !never.test(String(one.body.pixKey)) &&
+          !lostRefusals.has(providerId(one.id as string))
       : status === 'unknown' &&
           !odd.has(providerId(one.id as string)) &&
           !deleted.has(providerId(one.id as string));
