@@ -11,9 +11,11 @@ function keeper<Options, Format>(make: (locale: string, options: Options) => For
   const kept = new Map<string, Format>();
   return (locale: string, options: Options): Format => {
     const key = locale + JSON.stringify(options);
-    const found = kept.get(key) ?? make(locale, options);
-    kept.set(key, found);
-    return found;
+    const found = kept.get(key);
+    if (found) return found;
+    const made = make(locale, options);
+    kept.set(key, made);
+    return made;
   };
 }
 

@@ -50,7 +50,7 @@ export function createDisputes(parts: {
   const { world, db, living, chance, bank, bankWorld, operations, short, call, wake, say } = parts;
   /** Texts that were answered 201, by their dispute. */
   const answered = new Map<string, string>();
-  /** Those that the provider says are being defended, whoever did it: our answer counts as sent then. */
+  /** Disputes that the provider reports as defended, by us or by a person at the provider: our answer counts as sent then. */
   const defended = new Set<string>();
 
   let over = false;

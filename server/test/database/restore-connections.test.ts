@@ -159,7 +159,7 @@ const movedBy = (asked: readonly Asked[]): number =>
     0,
   );
 
-/** What the books say stands at each connection, and what of it is nobody's yet. */
+/** What the books have at each connection, and how much of it is in suspense. */
 async function booksOf(program: Program): Promise<Record<string, { cents: number; suspense: number }>> {
   const rows = await look<{ connection: string; cents: number; suspense: number }>(
     program,

@@ -120,7 +120,7 @@ async function applyListed(
 /**
  * Payments that are not due yet and whose end the same listing reports. After an outage what is due lies scattered over
  * hours, and a window holds thousands of others that wait for their own time. Without these payments, and with waits that grew after a failed
- * listing, 100,000 open payments came down to 70,000 in 30 s and then by 14 a second; with both mended, all were known after 51 s.
+ * listing, 100,000 open payments came down to 70,000 in 30 s and then by 14 a second; with both changes, all were known after 51 s.
  */
 async function claimOthers(
   deps: TrackingDeps,
