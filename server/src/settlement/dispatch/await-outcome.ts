@@ -60,7 +60,7 @@ async function answered(
     .then(() => null);
   const payment = await Promise.race([outcome, waited]);
   cut.abort();
-  return payment ?? (await stored(deps, asCommitted, plan));
+  return payment ?? (await storedPayment(deps, asCommitted, plan));
 }
 
 /** A worker sends, perhaps in another process: the outcome when it comes in time, else the stored state. */
@@ -71,17 +71,24 @@ async function watched(deps: AwaitDeps, payment: Payment, plan: DispatchPlan): P
   void deps.clock.sleep(waitLeftMs(deps, plan), ended).then(() => over.abort());
   const known = await outcome;
   over.abort();
-  return known ?? (await stored(deps, payment, plan));
+  return known ?? (await storedPayment(deps, payment, plan));
 }
 
-/** The payment as stored now, or as committed when it cannot be read: an accepted payment never becomes an error. */
-async function stored(deps: AwaitDeps, payment: Payment, plan: DispatchPlan): Promise<Payment> {
+const storedPayment = (deps: AwaitDeps, payment: Payment, plan: DispatchPlan): Promise<Payment> =>
+  storedOr(deps, plan, payment, payments.read(deps.sql, [paymentKey(payment.accountId, payment.id)]));
+
+/** What is stored now, or what was committed when that cannot be read in time: what was accepted never becomes an error. */
+export async function storedOr<Accepted extends { id: string }>(
+  { clock, log }: Pick<AwaitDeps, 'clock' | 'log'>,
+  { answerByMs }: DispatchPlan,
+  committed: Accepted,
+  look: Promise<Accepted[]>,
+): Promise<Accepted> {
   try {
-    const look = payments.read(deps.sql, [paymentKey(payment.accountId, payment.id)]);
-    const [row] = await before(deps.clock, plan.answerByMs, look);
-    return row ?? payment;
+    const [row] = await before(clock, answerByMs, look);
+    return row ?? committed;
   } catch (error) {
-    deps.log.warn({ err: error, paymentId: payment.id }, 'the latest state could not be read');
-    return payment;
+    log.warn({ err: error, id: committed.id }, 'the latest state could not be read');
+    return committed;
   }
 }

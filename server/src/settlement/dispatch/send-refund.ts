@@ -1,4 +1,3 @@
-import { before } from '../../ground/deadline.ts';
 import type { Caller } from '../../http/auth.ts';
 import { providerIdOf } from '../../payments/payment.ts';
 import { isRefundOpen, type Refund } from '../../payments/refund.ts';
@@ -9,6 +8,7 @@ import { claimOn, findClaims } from '../incidents/pix-claims.ts';
 import { applyRefund } from '../tracking/apply-refund.ts';
 import type { ObservedRefund } from '../tracking/refund-outcome.ts';
 import type { AcceptDeps } from './accept.ts';
+import { storedOr } from './await-outcome.ts';
 import { type DispatchPlan, planDispatch, probeOf, waitLeftMs } from './dispatch-plan.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { withProbe } from './probe.ts';
@@ -87,23 +87,13 @@ async function answered(
   const waited = deps.clock.sleep(waitLeftMs(deps, plan), AbortSignal.any([cut.signal, deps.draining]));
   await Promise.race([outcome, waited]);
   cut.abort();
-  return latest(deps, asCommitted, plan);
+  return storedOr(deps, plan, asCommitted, readRefund(deps, asCommitted));
 }
 
-/** The refund as stored now, or as committed when it cannot be read in time: an accepted refund never becomes an error. */
-async function latest(deps: AcceptDeps, asCommitted: Refund, { answerByMs }: DispatchPlan): Promise<Refund> {
-  try {
-    return (await before(deps.clock, answerByMs, storedRefund(deps, asCommitted))) ?? asCommitted;
-  } catch (error) {
-    deps.log.warn({ err: error, refundId: asCommitted.id }, 'the latest state of a refund could not be read');
-    return asCommitted;
-  }
-}
-
-const storedRefund = async (
+const readRefund = (
   { sql }: Pick<SendDeps, 'sql'>,
   { accountId, id }: { accountId: string; id: string },
-): Promise<Refund | undefined> => (await refunds.read(sql, [refundKey(accountId, id)]))[0];
+): Promise<Refund[]> => refunds.read(sql, [refundKey(accountId, id)]);
 
 const applyNow = async (deps: SendDeps, observed: ObservedRefund): Promise<void> => {
   await applyRefund(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
@@ -200,7 +190,7 @@ export async function queryRefund(
   provider: Provider,
   { accountId, paymentId: id }: Pick<Intent, 'accountId' | 'paymentId'>,
 ): Promise<Refund | null> {
-  const refund = await storedRefund(deps, { accountId, id });
+  const [refund] = await readRefund(deps, { accountId, id });
   if (!refund || !isRefundOpen(refund)) return null;
   const startedAt = deps.clock.now();
   const outcome = await provider.queryRefund(refund.endToEnd, providerIdOf(id));
