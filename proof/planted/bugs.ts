@@ -312,6 +312,14 @@ export const bugs: Bug[] = [
     rig: 'history',
   },
   {
+    name: 'after a restore a refusal counts although no list says what was paid out',
+    file: 'server/src/admission/conditions.sql.ts',
+    line: "|| (kind === 'transfer' && installation.uncompared.includes(connection))",
+    with: '',
+    rig: 'suite',
+    test: 'server/test/settlement/reconcile.test.ts',
+  },
+  {
     name: 'a defence is sent before its attempt is committed',
     file: `${settlement}/disputes/send-defence.ts`,
     line: 'const attempts = await beginAttempt(sql, claimed, clock.now());',

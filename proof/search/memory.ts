@@ -219,7 +219,7 @@ export class Memory {
           case 'conditions':
             return this.#conditions as Row;
           case 'platform':
-            return { withdrawalsPausedAt: null, restoredAt: null } as Row;
+            return { withdrawalsPausedAt: null, restoredAt: null, uncompared: [] as string[] } as Row;
           case 'key_state':
             return {
               accountId,

@@ -65,11 +65,14 @@ export interface Platform {
   withdrawalsPausedAt: number | null;
   /** Set by a restore until a reconciliation has ended. */
   restoredAt: number | null;
+  /** Connections whose payouts of a time that a restore lost were never compared: their providers list none. */
+  uncompared: string[];
 }
 
 const selectPlatform: Statement = {
   name: 'platform_read',
-  text: `SELECT withdrawals_paused_at AS "withdrawalsPausedAt", restored_at AS "restoredAt" FROM installation`,
+  text: `SELECT withdrawals_paused_at AS "withdrawalsPausedAt", restored_at AS "restoredAt",
+    uncompared_connections AS uncompared FROM installation`,
 };
 
 export const platformKey = 'installation';
@@ -80,6 +83,18 @@ export const platform: Readable<Platform> = {
   keyOf: () => platformKey,
   read: (tx) => tx.run<Platform>(selectPlatform),
 };
+
+/**
+ * How often an id may have been sent in a time that a restore lost, as far as a refusal is concerned: with 1, the refusal of its first send counts as
+ * that of a repeat, and releases nothing. Charges and refunds are listed by every provider, payouts are not.
+ */
+export const lostAttempts = (
+  installation: Platform | undefined,
+  { kind, connection }: { kind: 'deposit' | 'transfer' | 'refund'; connection: string },
+): 0 | 1 =>
+  installation?.restoredAt !== null || (kind === 'transfer' && installation.uncompared.includes(connection))
+    ? 1
+    : 0;
 
 /**
  * Whether a backup was restored and the provider's lists have not been compared since. A statement of its own, because this row stands in the

@@ -27,7 +27,12 @@ import { findIncident } from '../settlement/incidents/incidents.sql.ts';
 import { type InForceAgain, markRestored } from '../settlement/operator/after-restore.ts';
 import { noteVerified } from '../settlement/operator/monitored.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
-import { type PauseView, pauseWithdrawals, resumeWithdrawals } from '../settlement/operator/pause.ts';
+import {
+  markCompared,
+  type PauseView,
+  pauseWithdrawals,
+  resumeWithdrawals,
+} from '../settlement/operator/pause.ts';
 import { reconcile } from '../settlement/operator/reconcile.ts';
 import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
 import type { OpenLine } from '../settlement/tracking/statement-lines.sql.ts';
@@ -173,6 +178,19 @@ export const operatorCommands: Command[] = [
         json,
         text: `the address of ${connection} is changed; running services tell the provider within a minute`,
       };
+    },
+  },
+  {
+    name: 'provider compared',
+    usage: '--connection NAME --reason R',
+    about:
+      'after a restore, for a provider that lists no payouts: its statement of the lost time was compared by a person, and refusals are final again',
+    options: { connection: { type: 'string' }, reason: { type: 'string' } },
+    run: async (edge, { values }) => {
+      const connection = required(values, 'connection');
+      const reason = required(values, 'reason');
+      await asOperator(edge, 'provider compared', (operator) => markCompared(operator, connection, reason));
+      return { json: { connection, compared: true }, text: `payouts of ${connection} count as compared` };
     },
   },
   {

@@ -1,4 +1,5 @@
 import { type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { reservedCents } from '@vintem/testkit/settlement.ts';
 import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
@@ -6,7 +7,7 @@ import type { DayReportOutcome, Provider } from '../../src/provider/provider.ts'
 import { prepareLimits } from '../../src/settlement/dispatch/limit.ts';
 import { listIncidents, resolveIncident } from '../../src/settlement/incidents/incident.ts';
 import type { Operator } from '../../src/settlement/operator/operator.ts';
-import { pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
+import { markCompared, pauseAfterRestore, resumeWithdrawals } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { listOpenLines, stepStatementLines } from '../../src/settlement/tracking/statement-lines.ts';
 
@@ -305,6 +306,34 @@ test('a connection without a statement is compared by its lists', async () => {
     requestDayReport: never,
   });
   expect(compared).toMatchObject({ unreadReports: 0, setAside: 0 });
+});
+
+test('law 3: where a provider lists no payouts, a refusal of a first send releases nothing after a restore, until a person has compared', async () => {
+  const { runtime } = service;
+  const providers = runtime.providers as Map<string, Provider>;
+  const simulator = providers.get('simulator') as Provider;
+  const shop = await service.newMerchant();
+  await shop.receive(20_000);
+  const refused = () => shop.transfer({ pixKey: 'refuse-in-answer@simulator.example', pixKeyType: 'EMAIL' });
+
+  providers.set('simulator', {
+    ...simulator,
+    capabilities: { ...simulator.capabilities, canListPayouts: false },
+  });
+  await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
+  expect(await compare()).toMatchObject({ restoreEnded: true, unlisted: ['simulator'] });
+  await resumeWithdrawals(operator());
+  await refused();
+  expect(await reservedCents(shop)).toBe(1_000);
+  await expect(markCompared(operator(), 'live ', 'as the bank has it')).rejects.toThrow(
+    'no restore left payouts',
+  );
+  await markCompared(operator(), 'simulator', 'as the bank has it');
+  await refused();
+  // The second one is released, the first one is still open.
+  expect(await reservedCents(shop)).toBe(1_000);
+  await expect(markCompared(operator(), 'simulator', 'again')).rejects.toThrow('no restore left payouts');
+  providers.set('simulator', simulator);
 });
 
 test('after a restore the pause stays while a provider that accounts are bound to is not configured', async () => {

@@ -9,7 +9,7 @@ const accountId = '0190a000-0000-7000-8000-000000000001';
 const operationId = '0190a000-0000-7000-8000-00000000000a';
 const rows: Record<string, unknown> = {
   [conditions.name]: { accountId, enabled: true, withdrawalsBlocked: false },
-  [platform.name]: { withdrawalsPausedAt: null, restoredAt: null },
+  [platform.name]: { withdrawalsPausedAt: null, restoredAt: null, uncompared: [] },
   [breakerRows.name]: undefined,
 };
 const view = {

@@ -1,4 +1,10 @@
-import { type Conditions, conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
+import {
+  type Conditions,
+  conditions,
+  lostAttempts,
+  platform,
+  platformKey,
+} from '../../admission/conditions.sql.ts';
 import { keyStates } from '../../admission/key-states.sql.ts';
 import { refuse } from '../../ground/errors.ts';
 import { type Caller, requirePermission } from '../../http/auth.ts';
@@ -287,7 +293,10 @@ export function newIntent(
 ): Intent {
   const { leaseMs } = plan;
   // After a restore the same id may have been sent in the time that was lost: this send then does not count as the first.
-  const earlierAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
+  const earlierAttempts = lostAttempts(view.get(platform, platformKey), {
+    kind,
+    connection: plan.connection,
+  });
   return {
     accountId,
     paymentId,

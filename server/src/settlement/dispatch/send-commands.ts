@@ -1,4 +1,4 @@
-import { conditions, platform, platformKey } from '../../admission/conditions.sql.ts';
+import { conditions, lostAttempts, platform, platformKey } from '../../admission/conditions.sql.ts';
 import type { Readable } from '../../db/table.ts';
 import { type Command, put, read, type View } from '../../ledger/till.ts';
 import type { Payment, PaymentStatus } from '../../payments/payment.ts';
@@ -95,8 +95,8 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
         if (down.probeAt <= now) throw new ProbeDue();
         return wait(down.probeAt);
       }
-      const lostAttempts = view.get(platform, platformKey)?.restoredAt === null ? 0 : 1;
-      const started = startAttempt(stored, token, now, capabilities, lostAttempts);
+      const lost = lostAttempts(view.get(platform, platformKey), stored);
+      const started = startAttempt(stored, token, now, capabilities, lost);
       return { answer: answer(mine), writes: [put(intents, started)] };
     },
   };

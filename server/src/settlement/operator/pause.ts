@@ -20,35 +20,48 @@ export interface PauseView {
 
 const select: Statement = {
   name: 'pause_read',
-  text: `SELECT withdrawals_paused_at AS "pausedAt", withdrawals_paused_reason AS reason, restored_at AS "restoredAt"
+  text: `SELECT withdrawals_paused_at AS "pausedAt", withdrawals_paused_reason AS reason, restored_at AS "restoredAt",
+      uncompared_connections AS uncompared
     FROM installation FOR NO KEY UPDATE`,
 };
 
 const update: Statement = {
   name: 'pause_write',
-  text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3`,
+  text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3,
+    uncompared_connections = coalesce($4::text[], uncompared_connections)`,
 };
 
 interface Installation {
   pausedAt: number | null;
   reason: string | null;
   restoredAt: number | null;
+  /** Connections whose payouts of a lost time were never compared. */
+  uncompared: readonly string[];
 }
 
 const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-const write = (tx: Queries, state: Installation): Promise<unknown> =>
-  tx.run(update, [time(state.pausedAt), state.reason, time(state.restoredAt)]);
+/** @param uncompared null: as it is */
+const write = (
+  tx: Queries,
+  {
+    pausedAt,
+    reason,
+    restoredAt,
+    uncompared,
+  }: Omit<Installation, 'uncompared'> & { uncompared: readonly string[] | null },
+): Promise<unknown> => tx.run(update, [time(pausedAt), reason, time(restoredAt), uncompared]);
 
 /** A repeat keeps the time of the first and takes the new reason. */
 export function pauseWithdrawals(operator: Operator, text: string): Promise<PauseView> {
   const reason = reasonOf(text);
-  return change(operator, 'withdrawals.pause', reason, ({ pausedAt, restoredAt }) => {
+  return change(operator, 'withdrawals.pause', reason, (before) => {
+    const { pausedAt, restoredAt } = before;
     const now = operator.clock.now();
     // Not the restore's own any more, also within its millisecond: the comparison that ends that one leaves this one alone.
     if (pausedAt !== null && pausedAt === restoredAt)
-      return { pausedAt: Math.max(now, restoredAt + 1), reason, restoredAt };
-    return { pausedAt: pausedAt ?? now, reason, restoredAt };
+      return { ...before, pausedAt: Math.max(now, restoredAt + 1), reason };
+    return { ...before, pausedAt: pausedAt ?? now, reason };
   });
 }
 
@@ -74,17 +87,32 @@ export async function endRestore(operator: Operator, unlisted: readonly string[]
   await change(operator, 'restore.end', null, (before) => {
     ended = before.restoredAt !== null;
     const own = before.pausedAt !== null && before.pausedAt === before.restoredAt;
-    if (!own) return { ...before, restoredAt: null };
-    if (unlisted.length === 0) return { pausedAt: null, reason: null, restoredAt: null };
-    const reason = `restored from a backup: no list says what was paid out at ${unlisted.join(', ')}`;
-    return { ...before, reason, restoredAt: null };
+    const uncompared = ended ? [...new Set([...before.uncompared, ...unlisted])].sort() : before.uncompared;
+    const after = { ...before, restoredAt: null, uncompared };
+    if (!own) return after;
+    if (unlisted.length === 0) return { ...after, pausedAt: null, reason: null };
+    return {
+      ...after,
+      reason: `restored from a backup: no list says what was paid out at ${unlisted.join(', ')}`,
+    };
   });
   return ended;
 }
 
 /** What a restore writes, as one: both times are the same, and that says whose pause it is. */
 export const pauseAfterRestore = (tx: Queries, now: number): Promise<unknown> =>
-  write(tx, { pausedAt: now, reason: 'restored from a backup', restoredAt: now });
+  write(tx, { pausedAt: now, reason: 'restored from a backup', restoredAt: now, uncompared: null });
+
+/**
+ * A person has compared the provider's own statement of the lost time with the books, and nothing of that time will be asked for again: a refusal of
+ * a first send is final again on this connection. @throws OperatorRefused when it is not among those that were never compared
+ */
+export const markCompared = (operator: Operator, connection: string, text: string): Promise<PauseView> =>
+  change(operator, 'provider.compared', reasonOf(text), (before) => {
+    if (!before.uncompared.includes(connection))
+      throw new OperatorRefused(`no restore left payouts of ${connection} to be compared`);
+    return { ...before, uncompared: before.uncompared.filter((one) => one !== connection) };
+  });
 
 async function change(
   operator: Operator,
