@@ -28,7 +28,13 @@ const select: Statement = {
 const update: Statement = {
   name: 'pause_write',
   text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3,
-    uncompared_connections = coalesce($4::text[], uncompared_connections)`,
+    uncompared_connections = $4`,
+};
+
+/** Both times are the same, which says whose pause it is. It runs before an older copy is migrated on, so it names columns of every version. */
+const afterRestore: Statement = {
+  name: 'pause_restored',
+  text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = 'restored from a backup', restored_at = $1`,
 };
 
 interface Installation {
@@ -41,16 +47,8 @@ interface Installation {
 
 const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
-/** @param uncompared null: as it is */
-const write = (
-  tx: Queries,
-  {
-    pausedAt,
-    reason,
-    restoredAt,
-    uncompared,
-  }: Omit<Installation, 'uncompared'> & { uncompared: readonly string[] | null },
-): Promise<unknown> => tx.run(update, [time(pausedAt), reason, time(restoredAt), uncompared]);
+const write = (tx: Queries, { pausedAt, reason, restoredAt, uncompared }: Installation): Promise<unknown> =>
+  tx.run(update, [time(pausedAt), reason, time(restoredAt), uncompared]);
 
 /** A repeat keeps the time of the first and takes the new reason. */
 export function pauseWithdrawals(operator: Operator, text: string): Promise<PauseView> {
@@ -99,9 +97,9 @@ export async function endRestore(operator: Operator, unlisted: readonly string[]
   return ended;
 }
 
-/** What a restore writes, as one: both times are the same, and that says whose pause it is. */
+/** What a restore writes. */
 export const pauseAfterRestore = (tx: Queries, now: number): Promise<unknown> =>
-  write(tx, { pausedAt: now, reason: 'restored from a backup', restoredAt: now, uncompared: null });
+  tx.run(afterRestore, [time(now)]);
 
 /**
  * A person has compared the provider's own statement of the lost time with the books, and nothing of that time will be asked for again: a refusal of
