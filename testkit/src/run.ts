@@ -29,11 +29,13 @@ export function beginRun(): void {
   process.env[runFolder] = folder;
   process.env.TMPDIR = folder;
   process.once('exit', () => {
-    for (const pid of readdirSync(join(folder, 'programs'))) end(Number(pid));
+    const programs = readdirSync(join(folder, 'programs')).map(Number);
+    for (const pid of programs) end(pid);
+    waitForEnd(programs);
     try {
       rmSync(folder, { recursive: true, force: true });
     } catch {
-      // What is ending at this moment may still write there.
+      // What did not end in time still writes there.
     }
   });
 }
@@ -43,6 +45,24 @@ function end(pid: number): void {
     process.kill(pid, 'SIGTERM');
   } catch {
     // It has ended by itself, and its worker had no time left to say so.
+  }
+}
+
+/** Longer than a program has to stop its PostgreSQL. */
+const endsWithinMs = 12_000;
+
+/** Blocks, since a process that exits waits for nothing else. A program that still writes would leave the folder behind. */
+function waitForEnd(programs: readonly number[]): void {
+  const untilMs = performance.now() + endsWithinMs;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  while (programs.some(isAlive) && performance.now() < untilMs) Atomics.wait(pause, 0, 0, 50);
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
   }
 }
 

@@ -28,7 +28,7 @@ const select: Statement = {
 const update: Statement = {
   name: 'pause_write',
   text: `UPDATE installation SET withdrawals_paused_at = $1, withdrawals_paused_reason = $2, restored_at = $3,
-    uncompared_connections = $4`,
+    uncompared_connections = $4::text[]`,
 };
 
 /** Both times are the same, which says whose pause it is. It runs before an older copy is migrated on, so it names columns of every version. */
