@@ -1,10 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statfsSync,
   writeFileSync,
@@ -28,41 +30,58 @@ export function beginRun(): void {
   mkdirSync(join(folder, 'programs'));
   process.env[runFolder] = folder;
   process.env.TMPDIR = folder;
-  process.once('exit', () => {
-    const programs = readdirSync(join(folder, 'programs')).map(Number);
-    for (const pid of programs) end(pid);
-    waitForEnd(programs);
-    try {
-      rmSync(folder, { recursive: true, force: true });
-    } catch {
-      // What did not end in time still writes there.
-    }
-  });
+  process.once('exit', () => endRun(folder));
 }
 
-function end(pid: number): void {
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch {
-    // It has ended by itself, and its worker had no time left to say so.
+/**
+ * Blocks, since a process that exits waits for nothing else. The workers are threads that go on meanwhile: what they still start ends itself,
+ * and under its new name they no longer find the folder.
+ */
+function endRun(folder: string): void {
+  writeFileSync(join(folder, 'over'), '');
+  const untilMs = performance.now() + endsWithinMs;
+  const pause = new Int32Array(new SharedArrayBuffer(4));
+  const told = new Set<number>();
+  for (let alive = programsIn(folder); alive.length > 0 && performance.now() < untilMs; ) {
+    for (const pid of alive.filter((one) => !told.has(one))) {
+      end(pid, 'SIGTERM');
+      told.add(pid);
+    }
+    Atomics.wait(pause, 0, 0, 50);
+    alive = programsIn(folder);
   }
+  for (const pid of programsIn(folder)) end(pid, 'SIGKILL');
+  const over = `${folder}-over`;
+  renameSync(folder, over);
+  rmSync(over, { recursive: true, force: true, maxRetries: 5 });
 }
+
+const programsIn = (folder: string): number[] =>
+  readdirSync(join(folder, 'programs')).map(Number).filter(isAlive);
 
 /** Longer than a program has to stop its PostgreSQL. */
 const endsWithinMs = 12_000;
 
-/** Blocks, since a process that exits waits for nothing else. A program that still writes would leave the folder behind. */
-function waitForEnd(programs: readonly number[]): void {
-  const untilMs = performance.now() + endsWithinMs;
-  const pause = new Int32Array(new SharedArrayBuffer(4));
-  while (programs.some(isAlive) && performance.now() < untilMs) Atomics.wait(pause, 0, 0, 50);
-}
-
+/** What has ended and was not asked for its end yet (a zombie, in Linux's words) still has its id. */
 function isAlive(pid: number): boolean {
   try {
-    return process.kill(pid, 0);
+    process.kill(pid, 0);
   } catch {
     return false;
+  }
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // Not Linux.
+    return process.platform !== 'linux';
+  }
+}
+
+function end(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
+  try {
+    process.kill(pid, signal);
+  } catch {
+    // It has ended by itself, and its worker had no time left to say so.
   }
 }
 
@@ -71,8 +90,16 @@ export function endWithRun<Child extends ChildProcess>(child: Child): Child {
   const folder = process.env[runFolder];
   if (folder === undefined || child.pid === undefined) return child;
   const note = join(folder, 'programs', String(child.pid));
-  writeFileSync(note, '');
+  try {
+    writeFileSync(note, '');
+  } catch {
+    // The folder is gone with the run.
+    child.kill();
+    return child;
+  }
   child.once('exit', () => rmSync(note, { force: true }));
+  // The run saw the note, or this sees that it is over.
+  if (existsSync(join(folder, 'over'))) child.kill();
   return child;
 }
 
