@@ -26,8 +26,10 @@ import { type Cluster, type Node, prepareCluster } from './nodes.ts';
  *
  *   node proof/cluster/cluster.ts [--seed N] [--rounds N]
  *
- * A round has every fault once and takes some ten minutes. Needs Linux, root, and the Debian packages `postgresql`, `patroni`,
- * `etcd-server`, `haproxy` and `iproute2`; without them it says so and is not run.
+ * A round has every fault once and takes some ten minutes. Needs Linux, root, Patroni 4.0.6 or newer on PATH, and the Debian packages `postgresql`,
+ * `etcd-server`, `haproxy` and `iproute2`; without them it says so and is not run. Debian 12 has Patroni 3.0.2, so there:
+ *
+ *   python3 -m venv /opt/patroni && /opt/patroni/bin/pip install 'patroni[etcd3,psycopg3]' && PATH=/opt/patroni/bin:$PATH
  */
 export interface ClusterFigures {
   notRun: string | null;
@@ -120,7 +122,19 @@ function missingTools(): string | null {
     (program) => spawnSync(program, ['--version'], { stdio: 'ignore' }).error,
   );
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
+  const version = spawnSync('patroni', ['--version'], { encoding: 'utf8' }).stdout.trim();
+  if (isStale(version))
+    return `${version} may keep what a member of etcd said before it was cut off: 4.0.6 or newer is needed`;
   return binOf() === null ? "PostgreSQL's own programs are not installed" : null;
+}
+
+/**
+ * Before 4.0.6 a leader whose copy of etcd's keys is old names no synchronous replica any more, and nothing is acknowledged until its Patroni is
+ * started again: seen here with 3.0.2, as in Patroni's issues 2779 and 3359.
+ */
+function isStale(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = (/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '').split('.').map(Number);
+  return major < 4 || (major === 4 && minor === 0 && patch < 6);
 }
 
 /** `PG_BIN`, or the newest of the system's. */
@@ -247,6 +261,8 @@ async function createDatabase(host: string): Promise<void> {
 }
 
 if (import.meta.main) {
+  // The network is taken down on exit, which a signal by itself is none of.
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const figures = await tryCluster({ ...numbersGiven({ seed: 1, rounds: 1 }), say: console.log });
   console.log(JSON.stringify(figures, null, 2));
   process.exitCode = figures.faults.length > 0 ? 1 : 0;

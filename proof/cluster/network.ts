@@ -68,6 +68,7 @@ export function openNetwork(machines: number): Network {
       cable: (connected) => ip('link', 'set', cable, connected ? 'up' : 'down'),
     };
   };
+  process.once('exit', close);
   try {
     ip('link', 'add', bridge, 'type', 'bridge');
     ip('addr', 'add', `${net}.1/24`, 'dev', bridge);
