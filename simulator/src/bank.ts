@@ -7,6 +7,7 @@ import {
   refusalOfKey,
 } from './behaviour.ts';
 import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts';
+import type { LookUps } from './look-ups.ts';
 import {
   type Delivery,
   deliveryEnded,
@@ -66,6 +67,8 @@ export type Bank = {
   nextArrival: number;
   /** Reports of returns so far: they come in turns where the form changes. Not kept. */
   returnReports: number;
+  /** Look-ups of keys that each client has left. Not kept. */
+  lookUps: Map<string, LookUps>;
   /** Signs the access tokens; kept, so that they survive a restart. */
   tokenSecret: string;
   /** PEM. Signs deliveries where the protocol has a published key; made when it is first needed, and kept. */
@@ -263,6 +266,7 @@ export function emptyBank(): Bank {
     lastMoment: 0,
     nextArrival: 1,
     returnReports: 0,
+    lookUps: new Map(),
     tokenSecret: '',
     signingKey: '',
   };

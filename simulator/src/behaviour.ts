@@ -126,6 +126,9 @@ export function refusalOfKey(pixKey: string): { code: string; reason: string } |
   return reason === undefined ? undefined : { code, reason };
 }
 
+/** The directory has no such key. */
+export const isUnknownKey = (pixKey: string): boolean => behaviourOfKey(pixKey) === 'pix-key-not-found';
+
 /** A single payout is steered by its key `VALUE@simulator.example`, whatever the setting is. */
 export function behaviourOfKey(pixKey: string): PayoutBehaviour | 'pix-key-not-found' | undefined {
   if (!pixKey.endsWith('@simulator.example')) return undefined;

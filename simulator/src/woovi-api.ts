@@ -16,8 +16,10 @@ import {
   requestRefund,
   storeFile,
 } from './bank.ts';
+import { isUnknownKey } from './behaviour.ts';
 import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
 import { readForm } from './form.ts';
+import { costOf, lookUpsLeast, lookUpsMost, lookUpsOf, lookUpsPerMinute } from './look-ups.ts';
 import { isRecord } from './money.ts';
 import { pageOf } from './page-of-list.ts';
 import { type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
@@ -33,6 +35,7 @@ import {
   failure,
   fileUrl,
   fileView,
+  ownerView,
   paymentAnswer,
   paymentEvents,
   paymentNotFound,
@@ -122,7 +125,9 @@ export function wooviApi(anyone: Desk, request: Request): Outcome | undefined {
     case 'GET account/':
       return account(desk, one);
     case 'GET pix-keys/':
-      return one === 'tokens' ? json(200, fullBucket(desk.world.now())) : undefined;
+      return one === 'tokens' ? json(200, tokensView(desk)) : undefined;
+    case 'POST pix-keys/':
+      return one === 'check' ? checkKey(desk, body) : undefined;
     case 'POST webhook':
       return postWebhook(desk, client, body);
     case 'GET webhook':
@@ -238,6 +243,7 @@ function postPayment(desk: Desk, client: string, body: string): Outcome {
   const read = readPayment(client, given);
   const id = isRecord(given) && typeof given.correlationID === 'string' ? given.correlationID : '';
   if (id === '') return failure('correlationID is required');
+  if (lookUpsOf(desk.bank, client, desk.world.now()).left < lookUpsLeast) return noLookUpsLeft();
   const request = 'request' in read ? read.request : undefined;
   const { writes, ...fated } = requestPayout(desk.bank, desk.world, id, request);
   desk.commit(writes);
@@ -422,14 +428,37 @@ function account(desk: ClientDesk, id: string | undefined): Outcome {
   return queried(desk, answer, answer, serverError);
 }
 
-/** No look-up of a key costs anything here. */
-const fullBucket = (now: number) => ({
-  tokens: 500,
-  nextRefresh: new Date(now + 60_000).toISOString(),
-  maxTokens: 500,
-  tokensAfterRefresh: 500,
-  refreshRate: 20,
-});
+function tokensView(desk: ClientDesk) {
+  const { left, at } = lookUpsOf(desk.bank, desk.client, desk.world.now());
+  return {
+    tokens: left,
+    nextRefresh: new Date(at + 60_000).toISOString(),
+    maxTokens: lookUpsMost,
+    tokensAfterRefresh: Math.min(lookUpsMost, left + lookUpsPerMinute),
+    refreshRate: lookUpsPerMinute,
+  };
+}
+
+const noLookUpsLeft = (): Reply =>
+  failure('You tried to consult many Pix keys that do not exist.', 429, 'TOO_MANY_REQUESTS');
+
+/** Payouts cost none here: Woovi gives back what a look-up before them took. */
+function checkKey(desk: ClientDesk, body: string): Outcome {
+  const given = parsed(body);
+  const pixKey = isRecord(given) ? given.pixKey : undefined;
+  if (typeof pixKey !== 'string' || pixKey === '') return failure('Invalid Pix key format');
+  const lookUps = lookUpsOf(desk.bank, desk.client, desk.world.now());
+  if (lookUps.left < lookUpsLeast) return noLookUpsLeft();
+  const unknown = () => {
+    lookUps.left -= costOf.unknown;
+    return failure('Chave Pix informada não encontrada', 404);
+  };
+  const found = () => {
+    lookUps.left -= costOf.found;
+    return json(200, ownerView(pixKey));
+  };
+  return queried(desk, unknown, () => (isUnknownKey(pixKey) ? unknown() : found()), serverError);
+}
 
 // -------------------------------------------------------------------------------------------- webhooks
 

@@ -369,6 +369,27 @@ function transactionOf(payout: Payout, status: string) {
   };
 }
 
+/** Whose a key is; the answer to a look-up. */
+export const ownerView = (pixKey: string) => ({
+  pixKeyEndToEndId: 'E12345678202601011200abcdefghijk',
+  pixKey,
+  type: pixKeyTypeOf(pixKey),
+  owner: {
+    name: 'Fulano de Tal',
+    taxID: '000.***.***-91',
+    psp: '00000000',
+    branch: '****',
+    account: '********************',
+  },
+});
+
+function pixKeyTypeOf(pixKey: string): string {
+  if (pixKey.includes('@')) return 'EMAIL';
+  if (pixKey.startsWith('+')) return 'PHONE';
+  if (/^\d{11}$/.test(pixKey)) return 'CPF';
+  return /^\d{14}$/.test(pixKey) ? 'CNPJ' : 'RANDOM';
+}
+
 const destinationOf = ({ pixKey }: Payout) => ({
   name: 'Fulano de Tal',
   taxID: '***.456.789-**',

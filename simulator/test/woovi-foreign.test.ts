@@ -60,6 +60,13 @@ test('answers', async () => {
   };
   sentAs('woovi/payment-without-balance', (await call('POST', '/api/v1/payment', held)).body);
   sentAs('woovi/account-list', (await call('GET', '/api/v1/account/')).body);
+  const look = (pixKey: string) => call('POST', '/api/v1/pix-keys/check', { pixKey });
+  sentAs('woovi/look-up-answer', (await look('52998224725')).body);
+  const unknown = await look(missing.destinationAlias);
+  expect(unknown.status).toBe(404);
+  sentAs('woovi/look-up-unknown', unknown.body);
+  // 500, less one for the key that was found and twenty for the other.
+  expect((await call('GET', '/api/v1/pix-keys/tokens')).body.tokens).toBe(479);
   sentAs('woovi/tokens', (await call('GET', '/api/v1/pix-keys/tokens')).body);
   sentAs('woovi/public-keys', (await call('GET', '/api/v1/webhook/public-keys')).body);
   const stranger = await call('GET', '/api/v1/account/', undefined, 'nobody');

@@ -13,7 +13,13 @@ import { Choice } from '../ui/choice.tsx';
 import { Icon } from '../ui/icons.tsx';
 import { OperationField, useArrivedOperation, useStartOperation } from '../ui/operation-field.tsx';
 import { FormError, Money, MoneyInput, PageHead, Rows, Status, Trouble } from '../ui/parts.tsx';
-import { ChooseReceiver, type Receiver, SaveReceiver, useSavedName } from '../ui/receivers.tsx';
+import {
+  ChooseReceiver,
+  type Receiver,
+  ReceiverLines,
+  SaveReceiver,
+  useSavedName,
+} from '../ui/receivers.tsx';
 import { Segments } from '../ui/segments.tsx';
 import { useDetail } from './payment.tsx';
 
@@ -252,6 +258,7 @@ export function TransferCode() {
   const [code, setCode] = useState('');
   const [notice, setNotice] = useState<string | null>(null);
   const savedName = useSavedName(data?.record.pixKey);
+  const owner = useKeyOwner(data?.record);
   const doing = useAction(
     async (work: () => Promise<string | null>) => {
       setNotice(null);
@@ -310,7 +317,11 @@ export function TransferCode() {
         <dl className="facts">
           <dt>{words.transfers.recipient}</dt>
           <dd>
-            <strong>{pixKeyText(record.pixKeyType, record.pixKey ?? '')}</strong>
+            {owner.receiver && <ReceiverLines receiver={owner.receiver} />}
+            {owner.isAsked && <div className="soft">{words.transfers.askingOwner}</div>}
+            <div style={{ fontWeight: owner.receiver ? undefined : 700 }}>
+              {pixKeyText(record.pixKeyType, record.pixKey ?? '')}
+            </div>
             {savedName && <div className="soft">{words.receivers.savedAs(savedName)}</div>}
           </dd>
           <dt>{words.transfers.gross}</dt>
@@ -336,6 +347,11 @@ export function TransferCode() {
           <dt>{words.common.operation}</dt>
           <dd>{data.operationName}</dd>
         </dl>
+        {owner.isUnknown && (
+          <Alert color="yellow" variant="light" icon={<Icon name="warning" />} role="status">
+            {words.transfers.unknownKey}
+          </Alert>
+        )}
         <hr style={{ border: 0, borderTop: '1px solid var(--line)', width: '100%', margin: 0 }} />
         <p style={{ margin: 0 }}>{words.transfers.codeLead(session.email)}</p>
         <p className="soft" style={{ margin: 0 }}>
@@ -397,6 +413,31 @@ export function TransferCode() {
       </form>
     </>
   );
+}
+
+/** Whose key a draft pays, where the provider can tell it. It stops nobody: without an answer the page is as it was. */
+function useKeyOwner(draft: RecordView | undefined) {
+  const { api, account } = useScope();
+  const asked = useQuery({
+    queryKey: [account.id, 'key owner', draft?.id],
+    enabled: draft?.status === 'draft' && draft.receiver === null,
+    // Each question is counted by the provider.
+    staleTime: Number.POSITIVE_INFINITY,
+    retry: false,
+    queryFn: () =>
+      ask(() =>
+        api.POST('/drafts/{id}/receiver', {
+          params: { path: { id: draft?.id ?? '' } },
+          body: {},
+          headers: { 'x-service-operation': draft?.operationId ?? '' },
+        }),
+      ),
+  });
+  return {
+    receiver: draft?.receiver ?? asked.data?.receiver ?? null,
+    isAsked: asked.isFetching,
+    isUnknown: asked.data?.answer === 'unknown',
+  };
 }
 
 function Outcome({

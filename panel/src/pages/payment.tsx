@@ -20,6 +20,7 @@ import {
   Trouble,
   When,
 } from '../ui/parts.tsx';
+import { ReceiverLines } from '../ui/receivers.tsx';
 import { lastFiltersOf } from '../ui/records.tsx';
 import { RefundsOf } from '../ui/refunds.tsx';
 import { TestMode } from '../ui/test-mode.tsx';
@@ -174,6 +175,14 @@ function Facts({ data }: { data: Detail }) {
         <>
           <dt>{words.charges.payer}</dt>
           <dd>{record.payerName}</dd>
+        </>
+      )}
+      {record.receiver && (
+        <>
+          <dt>{words.detail.recipient}</dt>
+          <dd>
+            <ReceiverLines receiver={record.receiver} />
+          </dd>
         </>
       )}
       {record.pixKey && (

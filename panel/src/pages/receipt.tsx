@@ -33,7 +33,10 @@ export function Receipt() {
       rows={[
         [words.receipt.when, when && dateTimeSeconds(when, language)],
         [words.receipt.from, record.payerName],
-        [words.receipt.to, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
+        [words.receipt.to, record.receiver?.name],
+        [words.receipt.taxId, record.receiver?.taxId],
+        [words.receipt.bank, record.receiver?.bank],
+        [words.detail.recipientKey, record.pixKey && pixKeyText(record.pixKeyType, record.pixKey)],
         [words.common.description, record.description],
         [words.receipt.account, `${account.name} · ${data.operationName}`],
         [words.common.fee, transfer ? money(record.providerFeeCents ?? record.feeCents ?? 0) : null],

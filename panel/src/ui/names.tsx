@@ -8,12 +8,15 @@ export interface Names {
   payerName: string | null;
   pixKey: string | null;
   pixKeyType: string | null;
+  /** As the provider told it. */
+  receiver: { name: string } | null;
   description: string;
 }
 
-/** Who paid, or who was paid; null: the service does not know. */
-export const partyOf = ({ payerName, pixKey, pixKeyType }: Names): string | null =>
-  payerName ?? (pixKey && pixKeyText(pixKeyType, pixKey));
+/** Who paid, or who was paid: the name, where it is known, and the key. Null: the service knows neither. */
+export const partyOf = ({ payerName, receiver, pixKey, pixKeyType }: Names): string | null =>
+  payerName ??
+  ([receiver?.name, pixKey && pixKeyText(pixKeyType, pixKey)].filter(Boolean).join(' · ') || null);
 
 /** A payment by its names, with a link to it. Nothing for what has no payment. */
 export function PaymentName({ id, names }: { id: string | null; names: Names | null }) {

@@ -108,6 +108,27 @@ const Balance = Type.Object({
   updatedAt: Time('Last posting'),
 });
 
+const Receiver = Type.Object(
+  {
+    name: Type.String(),
+    taxId: NullableText('CPF with most digits masked, or CNPJ; null: not told'),
+    bank: NullableText('Name of the bank, or its code (ISPB); null: not told'),
+  },
+  { description: 'Who receives a transfer, as its provider told it' },
+);
+const NullableReceiver = Type.Unsafe<Static<typeof Receiver> | null>({
+  description: 'Who received a transfer; null: the provider has not told it',
+  anyOf: [{ type: 'null' }, Receiver],
+});
+
+export const KeyOwnerSchema = Type.Object({
+  answer: OneOf(
+    ['told', 'unknown', 'not_told'],
+    'Whether the provider told it. unknown: nobody has this key. not_told: it cannot tell, or not now',
+  ),
+  receiver: Type.Optional(Receiver),
+});
+
 const kinds = ['deposit', 'transfer'] as const;
 
 const paymentNames = {
@@ -115,6 +136,7 @@ const paymentNames = {
   payerName: NullableText('Payer of a charge'),
   pixKey: NullableText('Receiver of a transfer; masked for developers and viewers'),
   pixKeyType: NullableText('Type of the key'),
+  receiver: NullableReceiver,
   description: Type.String(),
 };
 
@@ -209,6 +231,7 @@ export const RecordSchema = Type.Object(
     payerName: NullableText('Payer of a charge'),
     pixKey: NullableText('Receiver of a transfer; masked for developers and viewers'),
     pixKeyType: NullableText('Type of the key'),
+    receiver: NullableReceiver,
     description: Type.String(),
     requestKey: Uuid('As the caller gave it'),
   },

@@ -1,4 +1,4 @@
-import type { PixKeyType, ReasonCode } from '../provider/provider.ts';
+import type { PixKeyType, ReasonCode, Receiver } from '../provider/provider.ts';
 import type { Metadata } from './metadata.ts';
 
 export const paymentKinds = ['deposit', 'transfer'] as const;
@@ -77,6 +77,8 @@ export interface Payment {
   /** Encrypted at rest: `secrets.ts` opens it right before a send. */
   pixKey: Buffer | null;
   pixKeyType: PixKeyType | null;
+  /** Who received a transfer, as far as the provider told it. */
+  receiver: Receiver | null;
   createdAt: number;
   updatedAt: number;
   settledAt: number | null;
@@ -127,6 +129,7 @@ export const newPayment = (
 ): Payment => ({
   ...begun,
   metadata: begun.metadata ?? null,
+  receiver: null,
   status,
   createdAt: now,
   updatedAt: now,

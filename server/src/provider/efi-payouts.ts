@@ -22,7 +22,9 @@ import type {
   Provider,
   QueryOutcome,
   ReasonCode,
+  Receiver,
 } from './provider.ts';
+import { receiverOf } from './receiver.ts';
 import { plain, timeOf } from './wire.ts';
 
 /** Payouts at Efí: what is sent, what is asked for, and how each answer is read. */
@@ -180,16 +182,21 @@ function payoutBody(instruction: PayoutInstruction, pixKey: string): unknown {
   };
 }
 
+type WireReceiver = {
+  chave?: unknown;
+  identificacao?: { nome?: unknown; cpf?: unknown; cnpj?: unknown } | null;
+} | null;
+
 interface WirePayout {
   idEnvio?: unknown;
   e2eId?: unknown;
   endToEndId?: unknown;
   valor?: unknown;
   chave?: unknown;
-  favorecido?: { chave?: unknown } | null;
+  favorecido?: WireReceiver;
   status?: unknown;
   horario?: unknown;
-  gnExtras?: { idEnvio?: unknown; erro?: { codigo?: unknown } | null } | null;
+  gnExtras?: { idEnvio?: unknown; erro?: { codigo?: unknown } | null; favorecido?: WireReceiver } | null;
   devolucoes?: unknown;
 }
 
@@ -249,7 +256,14 @@ function readPayout(item: unknown, pixKey: string, at: number): PayoutReport | n
     settledAt: status === 'completed' ? settledAt : null,
     reason: status === 'refused' ? reasonOf(payout.gnExtras?.erro?.codigo) : null,
     returns,
+    receiver: receiverIn(payout),
   };
+}
+
+/** Efí names no bank. In a delivery the receiver stands in `gnExtras`. */
+function receiverIn({ favorecido, gnExtras }: WirePayout): Receiver | null {
+  const { nome, cpf, cnpj } = (favorecido ?? gnExtras?.favorecido)?.identificacao ?? {};
+  return receiverOf({ name: nome, taxId: cpf ?? cnpj });
 }
 
 /** Only the two final words end a payout: one that is new to us must not release a reserve. */

@@ -1,6 +1,7 @@
 import { centsOf } from '../ground/money.ts';
 import { paymentSystemCodes } from './payment-system-codes.ts';
-import type { PayoutReport, ProviderBalance, ReasonCode } from './provider.ts';
+import type { PayoutReport, ProviderBalance, ReasonCode, Receiver } from './provider.ts';
+import { receiverOf } from './receiver.ts';
 
 /** What Inter's API Banking answers; its bodies are in `contract/provider-bodies/inter`. */
 
@@ -72,6 +73,7 @@ export function readPayout(
       settledAt: status === 'completed' ? localTimeOf(payout.dataHoraMovimento) : null,
       reason: status === 'refused' ? reasonOf(payout.erros) : null,
       returns: [],
+      receiver: receiverIn(payout.recebedor),
     },
     sent: {
       providerRef,
@@ -84,6 +86,11 @@ export function readPayout(
       wire,
     },
   };
+}
+
+function receiverIn(value: unknown): Receiver | null {
+  const { nome, cpfCnpj } = recordOf(value) ?? {};
+  return receiverOf({ name: nome, taxId: cpfCnpj });
 }
 
 /** Codes of the payment system stand in either field; Inter's own are not published. */

@@ -49,6 +49,9 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     requestDayReport: timed('request_day_report', provider.requestDayReport),
     readDayReport: timed('read_day_report', provider.readDayReport),
     findPix: timed('find_pix', provider.findPix),
+    ...(provider.lookUpReceiver && {
+      lookUpReceiver: timed('look_up_receiver', provider.lookUpReceiver),
+    }),
     ...(provider.disputes && {
       disputes: {
         list: timed('list_disputes', provider.disputes.list),

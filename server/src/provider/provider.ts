@@ -56,6 +56,11 @@ export interface Provider {
     /** Sends the merchant's defence of one; only where `capabilities.defence` is given. */
     defend?(defence: DefenceInstruction): Promise<DefenceOutcome>;
   };
+  /**
+   * Asks the central directory whose a key is, for a person who is about to send money to it; only where the provider offers it. It moves
+   * nothing, but look-ups are counted (`ReceiverOutcome`).
+   */
+  lookUpReceiver?(key: { pixKey: string; pixKeyType: PixKeyType }): Promise<ReceiverOutcome>;
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
@@ -187,7 +192,31 @@ export interface PayoutReport {
   settledAt: number | null;
   reason: ReasonCode | null;
   returns: PixReturn[];
+  /** Absent or null: it does not say who receives it. */
+  receiver?: Receiver | null;
 }
+
+/** Who receives money, as the provider tells it. */
+export interface Receiver {
+  name: string;
+  /** A CPF with most digits masked, a CNPJ, as the provider writes them; null: not told. */
+  taxId: string | null;
+  /** Name of the bank, or else its code (ISPB); null: not told. */
+  bank: string | null;
+}
+
+/**
+ * The directory counts look-ups against the payer's bank, unknown keys many times over, and a bank without any left pays nobody. So an
+ * adapter asks only while payments have enough left.
+ */
+export type ReceiverOutcome =
+  | { outcome: 'found'; receiver: Receiver }
+  /** Nobody has this key. */
+  | { outcome: 'notFound' }
+  /** Payments need the look-ups that are left, or the provider has not granted them to us. */
+  | { outcome: 'notAsked'; detail: string }
+  | Unclear
+  | { outcome: 'notSent'; detail: string };
 
 /** What the provider says of a refund. */
 export interface RefundReport {

@@ -8,9 +8,11 @@ import type {
   PixReturn,
   ReasonCode,
   ReceivedPix,
+  Receiver,
   RefundReport,
   UnnamedReturn,
 } from './provider.ts';
+import { receiverOf } from './receiver.ts';
 import { cut, timeOf } from './wire.ts';
 
 /**
@@ -192,7 +194,19 @@ export function readPayout(value: unknown): PayoutReport | null {
     settledAt: status === 'completed' ? timeOf(transaction?.time) : null,
     reason: status === 'refused' ? reasonOf(failureOf(body, transaction)) : null,
     returns: [],
+    receiver: receiverIn(body?.destination),
   };
+}
+
+function receiverIn(value: unknown): Receiver | null {
+  const { name, taxID, bank } = recordOf(value) ?? {};
+  return receiverOf({ name, taxId: taxID, bank });
+}
+
+/** `{owner}` of a look-up (docs/payment/check-pix-key.md): a whole name, a masked CPF or a CNPJ, and the code of the bank. */
+export function readOwner(value: unknown): Receiver | null {
+  const { name, taxID, psp } = recordOf(recordOf(value)?.owner) ?? {};
+  return receiverOf({ name, taxId: taxID, bank: psp });
 }
 
 function payoutStatusOf(status: string): PayoutReport['status'] {

@@ -36,6 +36,7 @@ import type {
   ProviderBalance,
   QueryOutcome,
   ReceivedPix,
+  ReceiverOutcome,
   RefundInstruction,
   RefundReport,
   SendOutcome,
@@ -54,6 +55,7 @@ import {
   readCharge,
   readDispute,
   readListedReturn,
+  readOwner,
   readPayout,
   readRefund,
   readTransaction,
@@ -242,6 +244,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     async readDayReport() {
       throw new Error('Woovi has no reports of days');
     },
+    lookUpReceiver: (key) => lookUpReceiver(deps, key),
     findPix: (endToEnd) => findPix(deps, endToEnd),
     disputes: {
       list: (window) => listDisputes(deps, window),
@@ -746,6 +749,33 @@ function readTokens(body: unknown): Bucket[] | null {
   if (typeof tokens !== 'number' || typeof maxTokens !== 'number' || typeof refreshRate !== 'number')
     return null;
   return [{ name: '', left: tokens, capacity: maxTokens, least: leastTokens, perMinute: refreshRate }];
+}
+
+/**
+ * A found key costs one token, an unknown one twenty. As long as half of the bucket is left, look-ups never take what payments need; and
+ * each found key may be billed, once a day (docs/payment/check-pix-key.md), so Woovi grants the call to each account.
+ *
+ * The id that the answer has for a payment is not used: whether a payment is refused once it is old is not documented.
+ */
+async function lookUpReceiver(
+  { exchange, clock }: Deps,
+  { pixKey }: { pixKey: string },
+): Promise<ReceiverOutcome> {
+  const bucket = await exchange({ method: 'GET', path: '/api/v1/pix-keys/tokens' });
+  const [tokens] = (bucket.kind === 'answer' && isSuccess(bucket.status) && readTokens(bucket.body)) || [];
+  if (tokens === undefined) return notRead(bucket) ?? unclear(bucket, clock);
+  if (tokens.left < tokens.capacity / 2) return { outcome: 'notAsked', detail: 'payments need the tokens' };
+  const reply = await exchange({ method: 'POST', path: '/api/v1/pix-keys/check', body: { pixKey } });
+  const unread = notRead(reply);
+  if (unread) return unread;
+  if (reply.kind === 'answer' && isSuccess(reply.status)) {
+    const receiver = readOwner(reply.body);
+    return receiver ? { outcome: 'found', receiver } : unclear(reply, clock);
+  }
+  const status = errorOf(reply)?.status;
+  // `PIX_KEY_CHECK_NOT_ALLOWED`; the answers to POST have a text alone.
+  if (status === 403) return { outcome: 'notAsked', detail: 'not granted to this account' };
+  return status === 404 ? { outcome: 'notFound' } : unclear(reply, clock);
 }
 
 /** Received Pix and completed payouts, from their lists: the lines of Woovi's own statement carry no end-to-end id and no id of ours. */

@@ -12,6 +12,7 @@ const payment = (feeCents: number) => ({
   payerName: null,
   pixKey: null,
   pixKeyType: null,
+  receiver: null,
   endToEnd: null,
   requestKey: 'k',
 });

@@ -1,7 +1,7 @@
 import type { Movement } from '../ledger/decide.ts';
 import type { Metadata } from '../payments/metadata.ts';
 import type { PaymentKind } from '../payments/payment.ts';
-import type { PixKeyType } from '../provider/provider.ts';
+import type { PixKeyType, Receiver } from '../provider/provider.ts';
 
 /**
  * The rule of the statement: what a journal of an operation's chain shows to people.
@@ -42,6 +42,8 @@ export interface LinePayment {
   /** Sealed; of a transfer. */
   pixKey: Buffer | null;
   pixKeyType: PixKeyType | null;
+  /** Who received a transfer, as far as the provider told it. */
+  receiver: Receiver | null;
   endToEnd: string | null;
   requestKey: string;
   metadata: Metadata | null;

@@ -72,7 +72,7 @@ const entriesIn = (order: 'ASC' | 'DESC'): Statement => ({
   text: `SELECT j.seq, j.template, j.posted_at AS "postedAt", j.available, j.held, j.receivable, j.fee_revenue AS "feeRevenue",
       j.available_after AS "availableAfter", j.receivable_after AS "receivableAfter",
       p.id, p.kind, p.fee_cents AS "feeCents", p.description, p.payer_name AS "payerName", p.pix_key AS "pixKey",
-      p.pix_key_type AS "pixKeyType", p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata
+      p.pix_key_type AS "pixKeyType", p.receiver, p.end_to_end AS "endToEnd", p.request_key AS "requestKey", p.metadata
     FROM journal j LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p
       ON p.operation_id = $2
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4
@@ -117,6 +117,7 @@ function entryOf(row: Row): Entry {
     payerName,
     pixKey,
     pixKeyType,
+    receiver,
     endToEnd,
     requestKey,
     metadata,
@@ -131,6 +132,7 @@ function entryOf(row: Row): Entry {
     payerName,
     pixKey,
     pixKeyType,
+    receiver,
     endToEnd,
     requestKey: requestKey ?? '',
     metadata,

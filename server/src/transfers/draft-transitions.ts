@@ -7,6 +7,7 @@ import { type Cause, causeOfCall, newPayment, type Payment } from '../payments/p
 import { paymentKey, payments } from '../payments/payments.sql.ts';
 import { factsOfDecision, next, type PaymentEvent, type Step } from '../payments/state.ts';
 import { type Ids, idsOf } from '../ports/ids.ts';
+import type { Receiver } from '../provider/provider.ts';
 import {
   type Admission,
   admissionReads,
@@ -144,6 +145,13 @@ export const buildCodeRenewal = (
       sendsLeft: draft.sendsLeft - 1,
     };
     return { answer: { payment, draft: renewed }, writes: [put(drafts, renewed)] };
+  });
+
+/** Keeps whom the draft pays. @throws ApiError from `decide`: `not_a_draft` when it has ended meanwhile */
+export const buildDraftReceiver = (input: DraftInput & { receiver: Receiver }): Command<Payment> =>
+  onDraft(input, ({ payment }) => {
+    const named = { ...payment, receiver: input.receiver };
+    return { answer: named, writes: [put(payments, named)] };
   });
 
 export const buildDraftCancellation = (input: DraftInput): Command<Payment> =>

@@ -158,6 +158,7 @@ describe('a payout', () => {
         settledAt: Date.parse('2023-09-30T20:34:00.663Z'),
         reason: null,
         returns: [],
+        receiver: { name: 'João da Silva', taxId: '01.123.456/0001-23', bank: null },
       },
     });
     answers = [saying('sent')];

@@ -216,8 +216,8 @@ describe('a payout', () => {
         })
         .find((payout) => payout.providerId === id),
     );
-    // Deliveries about payouts do not name the receiver's key.
-    expect(told).toEqual({ ...report, pixKey: null });
+    // Deliveries about payouts name neither the receiver's key nor the receiver.
+    expect(told).toEqual({ ...report, pixKey: null, receiver: null });
   });
 
   test('under an id that was used is a duplicate', async () => {

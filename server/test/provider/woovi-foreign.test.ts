@@ -57,6 +57,40 @@ const send = (providerId = 'payment-1', amountCents = 100) =>
     description: 'pagamento comentário',
   });
 
+describe('whose a key is', () => {
+  const look = () => create().lookUpReceiver?.({ pixKey: '00000000191', pixKeyType: 'CPF' });
+  const bucket = (tokens: number): NetAnswer => {
+    const full = saying('woovi/tokens');
+    return { ...full, text: JSON.stringify({ ...JSON.parse(full.text), tokens }) };
+  };
+
+  test('is asked for once there are enough look-ups left', async () => {
+    answers = [saying('woovi/tokens'), saying('woovi/look-up-answer')];
+    const receiver = { name: 'Fulano de Tal', taxId: '000.***.***-91', bank: 'ISPB 12345678' };
+    expect(await look()).toEqual({ outcome: 'found', receiver });
+    expect(JSON.parse(String(calls[1]?.body))).toEqual(foreign('woovi/look-up-request').body);
+    expect(calls.map(({ method, url }) => `${method} ${url}`)).toEqual([
+      'GET https://api.woovi.com/api/v1/pix-keys/tokens',
+      'POST https://api.woovi.com/api/v1/pix-keys/check',
+    ]);
+  });
+
+  test.each([
+    ['nobody’s', [bucket(250), saying('woovi/look-up-unknown')], 'notFound'],
+    ['not asked: payments need what is left', [bucket(249)], 'notAsked'],
+    ['not asked: Woovi has not granted it', [bucket(500), saying('woovi/look-up-not-granted')], 'notAsked'],
+    ['no answer about one under suspicion', [bucket(500), saying('woovi/look-up-suspected')], 'unclear'],
+    ['no answer without look-ups', [bucket(500), saying('woovi/bucket-empty')], 'unclear'],
+    ['no answer while the bucket cannot be read', [{ ...bucket(1), text: '{}' }], 'unclear'],
+    ['no answer that names nobody', [bucket(500), { ...bucket(1), text: '{"owner":{}}' }], 'unclear'],
+    ['not asked without the scope', [saying('woovi/scope-missing')], 'notSent'],
+  ])('%s', async (_, given, outcome) => {
+    answers = given;
+    expect(await look()).toMatchObject({ outcome });
+    expect(answers).toEqual([]);
+  });
+});
+
 describe('a refund', () => {
   const refund = foreign('woovi/refund-answer').body as { refund: { correlationID: string } };
   const providerId = refund.refund.correlationID;

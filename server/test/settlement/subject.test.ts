@@ -79,6 +79,21 @@ test('a receiver is found by the Pix key, which stands sealed in the database', 
   ]);
 });
 
+test('a receiver is found by the name that the provider told, which goes with the rest', async () => {
+  await service.simulator.behave({ webhook: 'drop' });
+  const { body } = await merchant.transfer({ pixKey: 'caio@loja.example' });
+  await ends(body.id, 'completed');
+  await service.simulator.behave({});
+  const told = { name: 'Fulano de Tal', taxId: '***.456.789-**', bank: null };
+  expect(await exportSubject(operator, byName('fulano de tal'))).toMatchObject([
+    { id: body.id, receiver: told },
+  ]);
+  const done = await anonymiseSubject(inYears(6), byName('Fulano de Tal'), { years: 5, reason: 'asked for' });
+  expect(done).toMatchObject({ anonymised: 1 });
+  expect(await exportSubject(operator, byName('Fulano de Tal'))).toEqual([]);
+  expect(await exportSubject(operator, byKey('caio@loja.example'))).toEqual([]);
+});
+
 test('what is older than its time names nobody any more; journals, hashes and amounts stay', async () => {
   const payments = [await paidCharge('Bia Reis'), await paidCharge('Bia Reis')];
   const journals = () => service.database.admin(`SELECT * FROM journal ORDER BY account_id, chain_id, seq`);

@@ -49,6 +49,9 @@ export const limits = {
   draftMailAccount: floods(200, hour),
   /** Each takes a query of the limit at the provider that all accounts share. */
   paymentQuery: guesses(30, 15 * minute),
+  /** Names of strangers by their keys, and look-ups that the provider counts, by person and by account. */
+  receiverLookUpPerson: guesses(30, hour),
+  receiverLookUpAccount: guesses(100, hour),
   /** Refusals that are recorded as security events, by person or address: a loop must not fill the table. */
   refusalRecord: guesses(30, 15 * minute),
 } as const satisfies Record<string, Limit>;

@@ -58,6 +58,7 @@ export const headers = {
   postedAt: 'Lançado em',
   reason: 'Motivo',
   receivable: 'A compensar (R$)',
+  receiver: 'Recebedor',
   receiverKey: 'Chave do recebedor',
   receiverKeyType: 'Tipo da chave',
   requestId: 'Id da requisição',

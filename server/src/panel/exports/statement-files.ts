@@ -11,7 +11,7 @@ import { mostJournals, openStretch, type Stretch } from '../../statement/stateme
 import { kindWords, type PartyOf } from '../../statement/words.ts';
 import type { PanelDeps } from '../deps.ts';
 import { StatementFileQuery } from '../schema.ts';
-import { pixKeyText, receiversFor } from '../views/receivers.ts';
+import { receiversFor, receiverText } from '../views/receivers.ts';
 import { fileName } from './file-name.ts';
 import { languageOf, type Pages, sendCsv } from './send-csv.ts';
 
@@ -64,10 +64,8 @@ async function open(deps: PanelDeps, request: FileRequest, ending: Ending) {
   // A file never speaks of the future, but one of a period that has not begun is still a period.
   const toMs = Math.max(Math.min(period.toMs ?? now, now), period.fromMs + 1);
   const receiverOf = receiversFor(deps.secrets, member.role);
-  const partyOf: PartyOf = (payment) => {
-    const key = receiverOf(payment);
-    return payment.payerName ?? (key === null ? null : pixKeyText(payment.pixKeyType, key));
-  };
+  const partyOf: PartyOf = (payment) =>
+    payment.payerName ?? receiverText(payment.receiver, payment.pixKeyType, receiverOf(payment));
   const { accountName, operationName } = names;
   const [from, to] = [period.fromMs, toMs].map((ms) => new Date(ms).toISOString());
   const name = fileName(

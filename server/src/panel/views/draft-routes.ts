@@ -6,12 +6,13 @@ import { PaymentSchema } from '../../payments/schema.ts';
 import { viewOf } from '../../payments/view.ts';
 import { cancelDraft, confirmDraft, createDraft, resendCode } from '../../transfers/draft.ts';
 import { existsInDict, normalisePixKey } from '../../transfers/pix-key.ts';
+import { keyOwnerOf } from '../../transfers/receiver.ts';
 import { TransferBody } from '../../transfers/schema.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { recordSecurityEvent } from '../auth/security-events.ts';
 import { actorOf, note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { Done, Nothing } from '../schema.ts';
+import { Done, KeyOwnerSchema, Nothing } from '../schema.ts';
 
 const Draft = IdParams('The draft');
 const config = {
@@ -66,6 +67,29 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
       await note(deps, request, 'draft.created', { paymentId: payment.id });
       return reply.code(201).send(viewOf(payment, request.language));
     },
+  );
+
+  api.post(
+    '/drafts/:id/receiver',
+    {
+      schema: {
+        tags,
+        summary: 'Ask the provider whose key a draft pays',
+        params: Draft,
+        body: Nothing,
+        response: { 200: KeyOwnerSchema },
+      },
+      config,
+    },
+    ({ member, caller, params }) =>
+      keyOwnerOf(
+        deps,
+        caller,
+        params.id,
+        async () =>
+          (await attempts.tryTake('receiverLookUpPerson', member.person.userId)) &&
+          (await attempts.tryTake('receiverLookUpAccount', member.accountId)),
+      ),
   );
 
   api.post(

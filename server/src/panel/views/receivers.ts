@@ -1,5 +1,6 @@
 import type { Secrets } from '../../ground/secrets.ts';
 import type { Payment } from '../../payments/payment.ts';
+import type { Receiver } from '../../provider/provider.ts';
 import { maskedPixKey } from '../../transfers/pix-key.ts';
 import { may, type Role } from '../members/roles.ts';
 
@@ -28,6 +29,14 @@ export function pixKeyText(type: string | null, key: string): string {
   if (type === 'PHONE') return key.replace(/^\+55(\d{2})(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3');
   return key;
 }
+
+/** Whom a transfer pays, in one line: the name, where the provider told it, and the key. Null: neither is known. */
+export const receiverText = (
+  receiver: Receiver | null,
+  type: string | null,
+  key: string | null,
+): string | null =>
+  [receiver?.name, key === null ? null : pixKeyText(type, key)].filter(Boolean).join(' · ') || null;
 
 /** One key that cannot be opened must not hide a whole list; the page of its payment reports it. */
 export function openedKey(

@@ -19,7 +19,7 @@ export interface RecordSearch {
   fromMs: number | null;
   toMs: number | null;
   below: Place | null;
-  /** In description, payer's name or a value of the metadata, in any case; null: everything. */
+  /** In description, the name of payer or receiver or a value of the metadata, in any case; null: everything. */
   text: string | null;
   minimumCents: number | null;
   maximumCents: number | null;
@@ -55,7 +55,7 @@ const selectRecords: Statement = {
         AND p.created_at < $4 AND (p.created_at, p.id) < ($5, $6) AND (p.created_at, p.id) >= ($7, $8)
       ORDER BY p.created_at DESC, p.id DESC OFFSET 0) p
     WHERE p.status = ANY ($10::text[])
-      AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, ''))) > 0
+      AND ($11::text IS NULL OR position($11 IN lower(p.description)) > 0 OR position($11 IN lower(coalesce(p.payer_name, p.receiver->>'name', ''))) > 0
         OR p.metadata IS NOT NULL AND EXISTS (SELECT FROM jsonb_each_text(p.metadata) AS m WHERE position($11 IN lower(m.value)) > 0))
       AND p.amount_cents >= $12 AND p.amount_cents <= $13
     ORDER BY p.created_at DESC, p.id DESC LIMIT $14`,
@@ -190,12 +190,15 @@ export const findLinesOf = (sql: Queries, accountId: string, paymentId: string):
 
 /** A line of the journal with the payment that it is about; null throughout: it is about none. */
 export interface JournalLine extends Line {
-  payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'description'> | null;
+  payment: Pick<
+    Payment,
+    'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'receiver' | 'description'
+  > | null;
 }
 
 const selectJournal: Statement = {
   name: 'panel_journal',
-  text: `SELECT j.*, p.id AS "paymentId", p.kind, p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.description
+  text: `SELECT j.*, p.id AS "paymentId", p.kind, p.payer_name AS "payerName", p.pix_key AS "pixKey", p.pix_key_type AS "pixKeyType", p.receiver, p.description
     FROM (SELECT ${lineColumns} FROM journal WHERE account_id = $1 AND chain_id = $2 AND seq < $3 ORDER BY seq DESC LIMIT $4) j
       LEFT JOIN LATERAL (SELECT p.* FROM payment p WHERE p.account_id = $1 AND p.id = ${paymentOfLine} OFFSET 0) p ON true
     ORDER BY j.seq DESC`,
@@ -210,6 +213,7 @@ interface JournalRow extends Line {
   payerName: string | null;
   pixKey: Buffer | null;
   pixKeyType: Payment['pixKeyType'];
+  receiver: Payment['receiver'];
   description: string;
 }
 
@@ -222,10 +226,15 @@ export const findJournal = async (
   limit: number,
 ): Promise<JournalLine[]> => {
   const rows = await sql.run<JournalRow>(selectJournal, [accountId, operationId, belowSeq, limit]);
-  return rows.map(({ paymentId: id, kind, payerName, pixKey, pixKeyType, description, ...line }) => ({
-    ...line,
-    payment: id === null || kind === null ? null : { id, kind, payerName, pixKey, pixKeyType, description },
-  }));
+  return rows.map(
+    ({ paymentId: id, kind, payerName, pixKey, pixKeyType, receiver, description, ...line }) => ({
+      ...line,
+      payment:
+        id === null || kind === null
+          ? null
+          : { id, kind, payerName, pixKey, pixKeyType, receiver, description },
+    }),
+  );
 };
 
 // ----------------------------------------------------------------------------------------------------------------- events

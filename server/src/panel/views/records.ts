@@ -197,13 +197,14 @@ async function findByKey(
 
 /** What people call a payment by: who paid or was paid, and what for. */
 export const namesOf = (
-  payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'description'>,
+  payment: Pick<Payment, 'id' | 'kind' | 'payerName' | 'pixKey' | 'pixKeyType' | 'receiver' | 'description'>,
   receiverOf: ReceiverOf,
 ) => ({
   kind: payment.kind,
   payerName: payment.payerName,
   pixKey: receiverOf(payment),
   pixKeyType: payment.pixKeyType,
+  receiver: payment.receiver,
   description: payment.description,
 });
 
@@ -226,6 +227,7 @@ export const viewOfRecord = (payment: Payment, language: Language, receiverOf: R
   payerName: payment.payerName,
   pixKey: receiverOf(payment),
   pixKeyType: payment.pixKeyType,
+  receiver: payment.receiver,
   description: payment.description,
   requestKey: payment.requestKey,
 });

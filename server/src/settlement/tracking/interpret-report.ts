@@ -255,11 +255,14 @@ function receivedIn(observation: Observation): ReceivedPix[] {
 }
 
 function hasReturns(observation: Observation): boolean {
-  const payouts = observation.from === 'webhook' ? observation.payouts : payoutsIn(observation);
-  return [...receivedIn(observation), ...payouts].some((one) => settledReturns(one).length > 0);
+  return [...receivedIn(observation), ...payoutsIn(observation)].some(
+    (one) => settledReturns(one).length > 0,
+  );
 }
 
-function payoutsIn({ outcome }: Exclude<Observation, { from: 'webhook' }>): PayoutReport[] {
+export function payoutsIn(observation: Observation): PayoutReport[] {
+  if (observation.from === 'webhook') return observation.payouts;
+  const { outcome } = observation;
   return 'report' in outcome && 'providerId' in outcome.report ? [outcome.report] : [];
 }
 

@@ -34,6 +34,7 @@ import {
   interpret,
   type Observation,
   type OnRecord,
+  payoutsIn,
   type Reading,
   runEvents,
 } from './interpret-report.ts';
@@ -246,7 +247,7 @@ function consequencesOf(
     },
   };
   const steps = runEvents(payment, reading.events, facts);
-  const last = steps.at(-1)?.payment ?? payment;
+  const last = withReceiver(steps.at(-1)?.payment ?? payment, payment, observation);
   const named = intent && { ...intent, providerRef: intent.providerRef ?? providerRefOf(observation) };
   const asBefore = named?.providerRef === intent?.providerRef ? intent : named;
   const followed = asBefore && followedOn(asBefore, reading.ending, payment, last, now, jitter);
@@ -296,16 +297,16 @@ const incidentOf = (
   openedAt: now,
 });
 
-/** What the provider names the payout in this observation. */
-function providerRefOf(observation: Observation): string | null {
-  const reports =
-    observation.from === 'webhook'
-      ? observation.payouts
-      : observation.outcome.outcome === 'accepted' || observation.outcome.outcome === 'found'
-        ? [observation.outcome.report]
-        : [];
-  return reports.map((report) => ('providerRef' in report ? report.providerRef : null)).find(Boolean) ?? null;
+/** Who received it is kept with whatever else changes, and is no change by itself. */
+function withReceiver(last: Payment, before: Payment, observation: Observation): Payment {
+  if (last === before || last.receiver !== null) return last;
+  const receiver = payoutsIn(observation).find((report) => report.receiver)?.receiver;
+  return receiver ? { ...last, receiver } : last;
 }
+
+/** What the provider names the payout in this observation. */
+const providerRefOf = (observation: Observation): string | null =>
+  payoutsIn(observation).find((report) => report.providerRef)?.providerRef ?? null;
 
 /** The intent after the observation; null when the payment has ended. */
 function followedOn(

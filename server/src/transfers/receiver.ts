@@ -1,0 +1,59 @@
+import { answerWithinMs, before } from '../ground/deadline.ts';
+import { refuse } from '../ground/errors.ts';
+import type { Caller } from '../http/auth.ts';
+import { paymentKey, payments } from '../payments/payments.sql.ts';
+import type { Provider, Receiver } from '../provider/provider.ts';
+import { openOrReport, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
+import type { DraftDeps } from './draft.ts';
+import { buildDraftReceiver } from './draft-transitions.ts';
+
+export interface ReceiverDeps extends DraftDeps {
+  /** By connection. */
+  providers: ReadonlyMap<string, Provider>;
+}
+
+/**
+ * Whose key it is. `unknown`: nobody's, so a payment would be refused. `not_told`: the connection cannot say it, or not now.
+ */
+export type KeyOwner = { answer: 'told'; receiver: Receiver } | { answer: 'unknown' | 'not_told' };
+
+/**
+ * Tells the person who is about to confirm a draft whom it pays. The provider is asked once; what it said is kept with the payment. A draft
+ * is needed, since each look-up is counted against us where it is not followed by a payment.
+ * @param mayAsk counts a look-up; false: too many
+ * @throws ApiError `payment_not_found`, `not_a_draft`, `processing_unavailable`
+ */
+export async function keyOwnerOf(
+  deps: ReceiverDeps,
+  caller: Caller,
+  paymentId: string,
+  mayAsk: () => Promise<boolean>,
+): Promise<KeyOwner> {
+  const { accountId, operationId } = caller;
+  const deadlineMs = deps.clock.monotonicMs() + answerWithinMs;
+  const [payment] = await payments.read(deps.sql, [paymentKey(accountId, paymentId)]);
+  if (payment?.operationId !== operationId || payment.kind !== 'transfer') throw refuse('payment_not_found');
+  if (payment.status !== 'draft') throw refuse('not_a_draft', { paymentId });
+  const { receiver, pixKey, pixKeyType, connection } = payment;
+  if (receiver !== null) return { answer: 'told', receiver };
+  const lookUp = deps.providers.get(connection ?? caller.connection)?.lookUpReceiver;
+  if (lookUp === undefined || pixKey === null || pixKeyType === null) return { answer: 'not_told' };
+  const key = await openOrReport(deps, pixKey, paymentId, unreadableKeyOf(payment, 'draft'));
+  if (key === null || !(await mayAsk())) return { answer: 'not_told' };
+  const asked = await before(deps.clock, deadlineMs, lookUp({ pixKey: key.toString(), pixKeyType }));
+  if (asked.outcome === 'notFound') return { answer: 'unknown' };
+  if (asked.outcome !== 'found') {
+    const { outcome, detail } = asked;
+    deps.log.info({ paymentId, outcome, detail }, 'the provider did not tell whose a key is');
+    return { answer: 'not_told' };
+  }
+  const command = buildDraftReceiver({
+    caller,
+    paymentId,
+    receiver: asked.receiver,
+    token: deps.ids.uuid(),
+    deadlineMs,
+  });
+  await deps.till.submit(command);
+  return { answer: 'told', receiver: asked.receiver };
+}
