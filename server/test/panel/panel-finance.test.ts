@@ -158,8 +158,8 @@ describe('files', () => {
       `/journal.csv?language=en&operationId=${merchant.operationId}`,
       pt,
     );
-    expect(body).toMatch(/^seq,postedAt,kind,payer,receiverKey,/);
-    expect(body).toContain(',complete,,52998224725,CPF,Farinha,');
+    expect(body).toMatch(/^seq,postedAt,kind,payer,receiver,receiverKey,/);
+    expect(body).toContain(',complete,,,52998224725,CPF,Farinha,');
   });
 
   test('keys in a file are masked for viewers', async () => {
