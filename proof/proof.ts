@@ -48,6 +48,8 @@ const fixedRigs = [
   'tests of the proof',
   'backup, restore, reconcile',
   'rotation',
+  'bad days',
+  'bad days over three cells',
 ];
 const minutes = given.fixed ? 1 : Number(given.minutes);
 const seed = given.fixed ? 1 : Number(given.seed);
@@ -307,6 +309,25 @@ await script(
   ['proof/chaos/disk-full.ts'],
   mayMount ? null : 'mounting a small disk needs Linux and root',
 );
+for (const [name, cells] of [
+  ['bad days', '1'],
+  ['bad days over three cells', '3'],
+] as const)
+  await script(
+    name,
+    [
+      'proof/chaos/run.ts',
+      '--minutes',
+      given.fixed ? '1' : '2',
+      '--merchants',
+      '3',
+      '--cells',
+      cells,
+      '--seed',
+      String(seed),
+    ],
+    null,
+  );
 await script('clocks', ['proof/chaos/clocks.ts'], null);
 for (const dialect of ['woovi', 'inter'])
   await script(
