@@ -11,11 +11,14 @@ export interface Measured extends LoadResult {
 export function driveLoad(
   load: { child: ChildProcess; pid: number },
   plan: Plan,
-  of: { service: number | null; postgres: number | null; simulator: number | null },
+  /** `service` may stand on several processes. */
+  of: { service: number | readonly number[] | null; postgres: number | null; simulator: number | null },
 ): Promise<Measured> {
-  const pids = Object.entries({ ...of, load: load.pid });
+  const parts = Object.entries({ ...of, load: load.pid });
   const cpu = (): Record<string, number> =>
-    Object.fromEntries(pids.flatMap(([name, pid]) => (pid === null ? [] : [[name, cpuSecondsOf(pid)]])));
+    Object.fromEntries(
+      parts.flatMap(([name, pids]) => (pids === null ? [] : [[name, sum([pids].flat().map(cpuSecondsOf))]])),
+    );
   return new Promise((resolve, reject) => {
     let before: Record<string, number> = {};
     let used: Record<string, number> = {};
@@ -51,6 +54,8 @@ export function driveLoad(
     load.child.send(plan);
   });
 }
+
+const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
 
 /** What was measured, as one line for the person who waits. */
 export function textOf({ perSecond, p50, p99, cost }: Measured): string {
