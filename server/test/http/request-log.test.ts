@@ -23,7 +23,9 @@ afterAll(() => service?.close());
 const listed = async (query = '', of = tab, accountId = merchant.ownerId) =>
   (await of.call('GET', `/accounts/${accountId}/requests${query}`)).body.requests;
 /** Rows are written once a second. */
-const logged = async (fits: (row: { errorCode: string | null; status: number }) => boolean) => {
+const logged = async (
+  fits: (row: { errorCode: string | null; status: number; requestId: string }) => boolean,
+) => {
   await until(async () => (await listed()).some(fits));
   return (await listed()).find(fits);
 };
@@ -93,8 +95,11 @@ test('nothing of what was sent as text is in the table', async () => {
 });
 
 test('pages follow each other without gap or repeat, and another account sees none of it', async () => {
-  for (let n = 0; n < 10; n++) await merchant.call('GET', '/account');
-  await until(async () => (await listed()).length >= 12);
+  let last = '';
+  for (let n = 0; n < 12; n++)
+    last = (await merchant.call('GET', '/account')).headers.get('x-request-id') ?? '';
+  // Rows are written behind the answers, in their order.
+  await logged(({ requestId }) => requestId === last);
   const all = (await listed('?limit=100')).map((row: { id: string }) => row.id);
   const seen: string[] = [];
   for (let cursor: string | null = ''; cursor !== null; ) {
@@ -115,8 +120,11 @@ test('pages follow each other without gap or repeat, and another account sees no
 });
 
 test('a flood is kept in part, and the last row tells how much is missing', async () => {
-  await Promise.all(Array.from({ length: 120 }, () => merchant.call('GET', '/account')));
-  await until(async () => (await listed('?limit=100')).some((row: { leftOut: number }) => row.leftOut > 0));
+  // On a slow machine one crowd may be spread over seconds, and all of it is kept.
+  await until(async () => {
+    await Promise.all(Array.from({ length: 120 }, () => merchant.call('GET', '/account')));
+    return (await listed('?limit=100')).some((row: { leftOut: number }) => row.leftOut > 0);
+  });
 });
 
 test('what is older than thirty days goes, and nothing younger', async () => {
