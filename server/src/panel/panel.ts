@@ -3,10 +3,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
+import type { ApiScope } from '../http/edge.ts';
 import { type DescribedRoute, openApiOf } from '../http/openapi.ts';
 import { rateLimiter } from '../http/rate-limit.ts';
 import type { UseCases } from '../http/server.ts';
-import { operationDirectory } from '../operations/operations.ts';
+import { type OperationDirectory, operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
 import { paymentRoutes } from '../payments/routes.ts';
 import type { TestCalls } from '../test-mode/routes.ts';
@@ -17,7 +18,7 @@ import { authRoutes } from './auth/auth-routes.ts';
 import { liveSessions } from './auth/live-sessions.ts';
 import { securityEventRoutes } from './auth/security-event-routes.ts';
 import { recordSecurityEvent } from './auth/security-events.ts';
-import { actorOf, sessions as createSessions } from './auth/session.ts';
+import { actorOf, sessions as createSessions, type Sessions } from './auth/session.ts';
 import { originsOf, type PanelDeps } from './deps.ts';
 import { PanelError, panelErrorBody } from './errors.ts';
 import { exportRoutes } from './exports/export-routes.ts';
@@ -45,6 +46,10 @@ import { statementViewRoutes } from './views/statement-routes.ts';
 
 export const panelPath = '/panel/api';
 
+type PanelUseCases = Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIfOverdue'> & {
+  testCalls: TestCalls;
+};
+
 /**
  * The panel: its pages at `/`, its back end under `/panel/api`. Below an account stand the very calls of the public API, on
  * the same schemas and use cases, admitted by the session and the role instead of a key, and beside them what only people
@@ -53,46 +58,24 @@ export const panelPath = '/panel/api';
 export function mountPanel(
   app: FastifyInstance,
   given: Omit<PanelDeps, 'origins'>,
-  useCases: Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIfOverdue'> & {
-    testCalls: TestCalls;
-  },
+  useCases: PanelUseCases,
 ): void {
   const deps: PanelDeps = { ...given, origins: originsOf(given.config.publicUrl) };
+  const { config } = deps;
   const counted = attempts(deps);
-  // Half a second of reading that neither a start nor the public API should wait for.
-  let auth: Promise<Auth> | undefined;
-  const loadAuth = (): Promise<Auth> => {
-    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted));
-    return auth;
-  };
+  const loadAuth = lateAuth(deps, counted);
 
   app.register(
     async (scope) => {
-      scope.setErrorHandler(async (error, request, reply) => {
-        if (!(error instanceof PanelError)) throw error;
-        await recordRefusal(deps, counted, request, error).catch((err: unknown) =>
-          deps.log.warn({ err }, 'a refusal was not recorded'),
-        );
-        return reply
-          .code(error.status)
-          .type('application/json; charset=utf-8')
-          .send(JSON.stringify(panelErrorBody(error, request.language, request.id)));
-      });
+      answerRefusals(scope, deps, counted);
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       const directory = operationDirectory(deps);
       const sessions = createSessions(deps, loadAuth, directory, liveSessions(deps));
       authRoutes(scope, deps, sessions, counted, loadAuth);
 
-      const described: DescribedRoute[] = [];
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
-      api.addHook('onRoute', (route) => {
-        const facts = route.config?.api;
-        if (!facts || typeof route.method !== 'string' || route.method === 'HEAD') return;
-        const path = route.url.slice(panelPath.length).replace('/accounts/:account', '');
-        described.push({ method: route.method, path, schema: route.schema ?? {}, facts });
-      });
-      const { config } = deps;
+      const described = describedRoutes(api);
       const simulatorUrl = config.simulatorPort === null ? null : config.simulatorUrl;
       personRoutes(api, deps, sessions, counted, { mailbox: hasMailbox(deps), simulatorUrl });
       sessionRoutes(api, deps, sessions);
@@ -103,62 +86,10 @@ export function mountPanel(
       api.register(
         async (inner) => {
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
-          const limiter = rateLimiter({
-            ...deps,
-            enabled: config.rateLimits,
-            quotas: config.rateQuotas,
-            behindProxy: config.trustedProxies.length > 0,
-          });
-          account.addHook('onRoute', (route) => {
-            // One of them is enough, and everybody here may read.
-            const held = route.config?.api?.permissions ?? ['read'];
-            const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
-            // Where events go is as good as a key: what changes it wants a fresh password.
-            const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
-            const facts = route.config?.panel ?? { needs, fresh, sensitive: fresh };
-            const policy = route.config?.api?.policy ?? 'reads';
-            const admit = sessions.admit(facts);
-            route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
-              await admit(request);
-              const { member } = request;
-              limiter.take({ id: member.person.id, accountId: member.accountId }, policy, reply);
-            };
-          });
+          admitMembers(account, deps, sessions);
           account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
-          chargeRoutes(account, { createCharge: useCases.createCharge, directory });
-          paymentRoutes(account, {
-            ...deps,
-            cursorKey: deps.secrets.derive('panel cursors'),
-            refreshIfOverdue: useCases.refreshIfOverdue,
-          });
-          accountRoutes(account, { sql: deps.sql, directory });
-          operationRoutes(account, { ...deps, directory });
-          webhookRoutes(account, { ...deps, directory });
-          eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
-          draftRoutes(account, deps, counted);
-          keyRoutes(account, deps);
-          refundViewRoutes(account, deps, useCases.createRefund);
-          receiptRoutes(account, deps);
-          merchantProfileRoutes(account, deps);
-          savedReceiverRoutes(account, deps);
-          accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
-          statementViewRoutes(account, deps);
-          closeViewRoutes(account, deps);
-          statementFileRoutes(account, deps);
-          memberRoutes(account, deps, counted);
-          securityEventRoutes(account, deps);
-          reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
-          requestRoutes(account, deps);
-          exportRoutes(account, { ...deps, directory });
-          account.register(
-            async (test) =>
-              testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), deps, useCases.testCalls),
-            { prefix: '/test' },
-          );
-          const updates = createUpdates(deps);
-          account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
-            updates.stream(request, reply);
-          });
+          publicCalls(account, deps, directory, useCases);
+          peopleCalls(account, deps, counted, directory, useCases);
         },
         { prefix: '/accounts/:account' },
       );
@@ -172,6 +103,117 @@ export function mountPanel(
     { prefix: panelPath },
   );
   pageRoutes(app, deps);
+}
+
+/** Half a second of reading that neither a start nor the public API should wait for. */
+function lateAuth(deps: PanelDeps, counted: Attempts): () => Promise<Auth> {
+  let auth: Promise<Auth> | undefined;
+  return () => {
+    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted));
+    return auth;
+  };
+}
+
+function answerRefusals(scope: FastifyInstance, deps: PanelDeps, counted: Attempts): void {
+  scope.setErrorHandler(async (error, request, reply) => {
+    if (!(error instanceof PanelError)) throw error;
+    await recordRefusal(deps, counted, request, error).catch((err: unknown) =>
+      deps.log.warn({ err }, 'a refusal was not recorded'),
+    );
+    return reply
+      .code(error.status)
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(panelErrorBody(error, request.language, request.id)));
+  });
+}
+
+/** What the document says of the routes of this scope that are registered from here on: each is added as it comes. */
+function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
+  const described: DescribedRoute[] = [];
+  api.addHook('onRoute', (route) => {
+    const facts = route.config?.api;
+    if (!facts || typeof route.method !== 'string' || route.method === 'HEAD') return;
+    const path = route.url.slice(panelPath.length).replace('/accounts/:account', '');
+    described.push({ method: route.method, path, schema: route.schema ?? {}, facts });
+  });
+  return described;
+}
+
+function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions): void {
+  const { config } = deps;
+  const limiter = rateLimiter({
+    ...deps,
+    enabled: config.rateLimits,
+    quotas: config.rateQuotas,
+    behindProxy: config.trustedProxies.length > 0,
+  });
+  account.addHook('onRoute', (route) => {
+    // One of them is enough, and everybody here may read.
+    const held = route.config?.api?.permissions ?? ['read'];
+    const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
+    // Where events go is as good as a key: what changes it wants a fresh password.
+    const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
+    const facts = route.config?.panel ?? { needs, fresh, sensitive: fresh };
+    const policy = route.config?.api?.policy ?? 'reads';
+    const admit = sessions.admit(facts);
+    route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      await admit(request);
+      const { member } = request;
+      limiter.take({ id: member.person.id, accountId: member.accountId }, policy, reply);
+    };
+  });
+}
+
+/** The very calls of the public API. */
+function publicCalls(
+  account: ApiScope,
+  deps: PanelDeps,
+  directory: OperationDirectory,
+  useCases: PanelUseCases,
+): void {
+  chargeRoutes(account, { createCharge: useCases.createCharge, directory });
+  paymentRoutes(account, {
+    ...deps,
+    cursorKey: deps.secrets.derive('panel cursors'),
+    refreshIfOverdue: useCases.refreshIfOverdue,
+  });
+  accountRoutes(account, { sql: deps.sql, directory });
+  operationRoutes(account, { ...deps, directory });
+  webhookRoutes(account, { ...deps, directory });
+  eventRoutes(account, { ...deps, cursorKey: deps.secrets.derive('panel cursors') });
+}
+
+/** What only people need. */
+function peopleCalls(
+  account: ApiScope,
+  deps: PanelDeps,
+  counted: Attempts,
+  directory: OperationDirectory,
+  useCases: PanelUseCases,
+): void {
+  draftRoutes(account, deps, counted);
+  keyRoutes(account, deps);
+  refundViewRoutes(account, deps, useCases.createRefund);
+  receiptRoutes(account, deps);
+  merchantProfileRoutes(account, deps);
+  savedReceiverRoutes(account, deps);
+  accountScopeRoutes(account, deps, useCases.refreshIfOverdue);
+  statementViewRoutes(account, deps);
+  closeViewRoutes(account, deps);
+  statementFileRoutes(account, deps);
+  memberRoutes(account, deps, counted);
+  securityEventRoutes(account, deps);
+  reconciliationRoutes(account, deps, counted, useCases.refreshIfOverdue);
+  requestRoutes(account, deps);
+  exportRoutes(account, { ...deps, directory });
+  account.register(
+    async (test) => testModeRoutes(test.withTypeProvider<TypeBoxTypeProvider>(), deps, useCases.testCalls),
+    { prefix: '/test' },
+  );
+  const updates = createUpdates(deps);
+  account.get('/updates', { config: { panel: { needs: 'read' } } }, (request, reply) => {
+    updates.stream(request, reply);
+  });
 }
 
 /** What the calls that the public API has as well do not record themselves: exports, and changes of webhooks and operations. */

@@ -3,19 +3,20 @@ import type { Static } from 'typebox';
 import { listEvents } from '../../events/log.ts';
 import type { Cell } from '../../ground/csv.ts';
 import type { ApiScope } from '../../http/edge.ts';
+import type { ListedKey } from '../../keys/keys.sql.ts';
 import { listKeys } from '../../keys/keys.ts';
 import { endedWithoutMoney, type PaymentKind, type PaymentStatus } from '../../payments/payment.ts';
 import { listRequests } from '../../request-log/list.ts';
 import type { ShownRequest } from '../../request-log/request-log.sql.ts';
-import { listIncidents } from '../../settlement/incidents/incident.ts';
+import { type IncidentView, listIncidents } from '../../settlement/incidents/incident.ts';
 import type { DeliveryRow } from '../../webhooks/deliveries.sql.ts';
 import { listDeliveries } from '../../webhooks/deliveries.ts';
 import type { WebhooksDeps } from '../../webhooks/endpoints.ts';
 import { WebhookParams } from '../../webhooks/schema.ts';
 import type { PanelDeps } from '../deps.ts';
-import { findMembers } from '../members/members.sql.ts';
+import { findMembers, type ListedMember } from '../members/members.sql.ts';
 import { CsvQuery, EventCsvQuery, JournalCsvQuery, RecordCsvQuery, RequestCsvQuery } from '../schema.ts';
-import { findBalances } from '../views/overview.sql.ts';
+import { type BalanceRow, findBalances } from '../views/overview.sql.ts';
 import { receiversFor } from '../views/receivers.ts';
 import { findJournal, highestSeq } from '../views/records.sql.ts';
 import { listRecords, operationsOf, viewOfJournalLine, viewOfRecord } from '../views/records.ts';
@@ -38,28 +39,18 @@ import { type FileKind, fileName } from './file-name.ts';
 import { languageOf, type Pages, type Row, sendCsv } from './send-csv.ts';
 
 const pageRows = 500;
+const reads = { panel: { needs: 'read' } } as const;
 
 /** Every list of the panel as a file for spreadsheets, with the filters of the page that it stands on. */
 export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
-  const { sql } = deps;
-  const reads = { panel: { needs: 'read' } } as const;
-  const file = (
-    request: FastifyRequest<{ Querystring: Static<typeof CsvQuery> }>,
-    kind: FileKind,
-    filters: { from?: string | undefined; to?: string | undefined; operationId?: string } = {},
-    names?: ReadonlyMap<string, string>,
-  ): string => {
-    const { from, to, operationId } = filters;
-    const operationName = (operationId !== undefined && names?.get(operationId)) || null;
-    const { accountName } = request.member;
-    return fileName(
-      { accountName, operationName, kind, from, to, now: deps.clock.now() },
-      languageOf(request),
-      'csv',
-    );
-  };
-  const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
+  moneyFiles(api, deps);
+  logFiles(api, deps);
+  deliveryFile(api, deps);
+  accountFiles(api, deps);
+}
 
+/** Payments, journals and balances. */
+function moneyFiles(api: ApiScope, deps: PanelDeps): void {
   api.get(
     '/records.csv',
     { schema: { querystring: RecordCsvQuery }, config: reads },
@@ -78,7 +69,7 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       return sendCsv(
         request,
         reply,
-        file(request, recordFile(filters.kind), filters, names),
+        nameOf(deps, request, recordFile(filters.kind), filters, names),
         recordColumns,
         pages,
       );
@@ -93,14 +84,14 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       const names = await operationsOf(deps, member.accountId, query.operationId);
       const receiverOf = receiversFor(deps.secrets, member.role);
       const lines = pagesOf<number>(async ({ limit, cursor: below = highestSeq }) => {
-        const page = await findJournal(sql, member.accountId, query.operationId, below, limit);
+        const page = await findJournal(deps.sql, member.accountId, query.operationId, below, limit);
         const last = page.length === limit ? page.at(-1) : undefined;
         return {
           rows: page.map((line) => rowOfLine(viewOfJournalLine(line, receiverOf))),
           nextCursor: last?.seq ?? null,
         };
       });
-      return sendCsv(request, reply, file(request, 'journal', query, names), lineColumns, lines);
+      return sendCsv(request, reply, nameOf(deps, request, 'journal', query, names), lineColumns, lines);
     },
   );
 
@@ -108,22 +99,16 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     sendCsv(
       request,
       reply,
-      file(request, 'operations'),
-      ['id', 'name', 'main', 'available', 'reserved', 'held', 'receivable', 'createdAt'],
-      onePage(
-        (await findBalances(sql, request.member.accountId)).map((one) => [
-          one.id,
-          one.name,
-          yesNoCell(one.main),
-          { cents: one.availableCents },
-          { cents: one.reservedCents },
-          { cents: one.heldCents },
-          { cents: one.receivableCents },
-          { at: one.createdAt },
-        ]),
-      ),
+      nameOf(deps, request, 'operations'),
+      operationColumns,
+      onePage((await findBalances(deps.sql, request.member.accountId)).map(rowOfOperation)),
     ),
   );
+}
+
+/** Events and requests. */
+function logFiles(api: ApiScope, deps: PanelDeps): void {
+  const log = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
 
   api.get(
     '/events.csv',
@@ -137,7 +122,7 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       return sendCsv(
         request,
         reply,
-        file(request, 'events', { from: filters.createdFrom, to: filters.createdTo }),
+        nameOf(deps, request, 'events', { from: filters.createdFrom, to: filters.createdTo }),
         eventColumns,
         pages,
       );
@@ -153,10 +138,12 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
         const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
         return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, file(request, 'requests'), requestColumns, pages);
+      return sendCsv(request, reply, nameOf(deps, request, 'requests'), requestColumns, pages);
     },
   );
+}
 
+function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
   api.get(
     '/webhooks/:id/deliveries.csv',
     {
@@ -168,28 +155,20 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
         const listed = await listDeliveries(deps, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, file(request, 'deliveries'), deliveryColumns, pages);
+      return sendCsv(request, reply, nameOf(deps, request, 'deliveries'), deliveryColumns, pages);
     },
   );
+}
 
+/** Keys, people and incidents: each list is one page. */
+function accountFiles(api: ApiScope, deps: PanelDeps): void {
   api.get('/keys.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
     sendCsv(
       request,
       reply,
-      file(request, 'keys'),
-      ['id', 'name', 'permissions', 'addresses', 'createdAt', 'expiresAt', 'revokedAt', 'lastUsedAt'],
-      onePage(
-        (await listKeys(deps, request.member.accountId)).map((key) => [
-          key.id,
-          key.name,
-          permissionsCell(key.permissions),
-          key.ips.join(' '),
-          { at: key.createdAt },
-          instant(key.expiresAt),
-          instant(key.revokedAt),
-          instant(key.lastUsedAt),
-        ]),
-      ),
+      nameOf(deps, request, 'keys'),
+      keyColumns,
+      onePage((await listKeys(deps, request.member.accountId)).map(rowOfKey)),
     ),
   );
 
@@ -200,17 +179,9 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
       sendCsv(
         request,
         reply,
-        file(request, 'people'),
-        ['name', 'email', 'role', 'secondFactor', 'createdAt'],
-        onePage(
-          (await findMembers(sql, request.member.accountId)).map((one) => [
-            one.name,
-            one.email,
-            roleCell(one.role),
-            yesNoCell(one.twoFactorEnabled || one.passkeys > 0),
-            { at: one.createdAt },
-          ]),
-        ),
+        nameOf(deps, request, 'people'),
+        memberColumns,
+        onePage((await findMembers(deps.sql, request.member.accountId)).map(rowOfMember)),
       ),
   );
 
@@ -218,34 +189,27 @@ export function exportRoutes(api: ApiScope, deps: PanelDeps & WebhooksDeps): voi
     sendCsv(
       request,
       reply,
-      file(request, 'incidents'),
-      [
-        'id',
-        'kind',
-        'state',
-        'amount',
-        'paymentId',
-        'operationId',
-        'openedAt',
-        'resolvedAt',
-        'action',
-        'reason',
-      ],
-      onePage(
-        (await listIncidents(deps, request.member.accountId)).map((one) => [
-          one.id,
-          incidentCell(one.kind),
-          stateCell(one.state),
-          { cents: one.amountCents },
-          one.paymentId,
-          one.operationId,
-          { at: one.openedAt },
-          instant(one.resolvedAt),
-          actionCell(one.resolution?.action ?? null),
-          one.resolution?.reason ?? null,
-        ]),
-      ),
+      nameOf(deps, request, 'incidents'),
+      incidentColumns,
+      onePage((await listIncidents(deps, request.member.accountId)).map(rowOfIncident)),
     ),
+  );
+}
+
+function nameOf(
+  deps: PanelDeps,
+  request: FastifyRequest<{ Querystring: Static<typeof CsvQuery> }>,
+  kind: FileKind,
+  filters: { from?: string | undefined; to?: string | undefined; operationId?: string } = {},
+  names?: ReadonlyMap<string, string>,
+): string {
+  const { from, to, operationId } = filters;
+  const operationName = (operationId !== undefined && names?.get(operationId)) || null;
+  const { accountName } = request.member;
+  return fileName(
+    { accountName, operationName, kind, from, to, now: deps.clock.now() },
+    languageOf(request),
+    'csv',
   );
 }
 
@@ -353,6 +317,28 @@ const rowOfLine = ({ payment, ...line }: ReturnType<typeof viewOfJournalLine>): 
   payment && line.paymentId,
 ];
 
+const operationColumns = [
+  'id',
+  'name',
+  'main',
+  'available',
+  'reserved',
+  'held',
+  'receivable',
+  'createdAt',
+] as const;
+
+const rowOfOperation = (one: BalanceRow): Row => [
+  one.id,
+  one.name,
+  yesNoCell(one.main),
+  { cents: one.availableCents },
+  { cents: one.reservedCents },
+  { cents: one.heldCents },
+  { cents: one.receivableCents },
+  { at: one.createdAt },
+];
+
 const eventColumns = ['id', 'type', 'timestamp', 'operationId', 'subject', 'status', 'amount'] as const;
 
 /** What every payload has, and what those of payments have besides. */
@@ -431,3 +417,61 @@ const rowOfDelivery = ({ eventId, type, status, attempts, createdAt }: DeliveryR
     { at: createdAt },
   ];
 };
+
+const keyColumns = [
+  'id',
+  'name',
+  'permissions',
+  'addresses',
+  'createdAt',
+  'expiresAt',
+  'revokedAt',
+  'lastUsedAt',
+] as const;
+
+const rowOfKey = (key: ListedKey): Row => [
+  key.id,
+  key.name,
+  permissionsCell(key.permissions),
+  key.ips.join(' '),
+  { at: key.createdAt },
+  instant(key.expiresAt),
+  instant(key.revokedAt),
+  instant(key.lastUsedAt),
+];
+
+const memberColumns = ['name', 'email', 'role', 'secondFactor', 'createdAt'] as const;
+
+const rowOfMember = (one: ListedMember): Row => [
+  one.name,
+  one.email,
+  roleCell(one.role),
+  yesNoCell(one.twoFactorEnabled || one.passkeys > 0),
+  { at: one.createdAt },
+];
+
+const incidentColumns = [
+  'id',
+  'kind',
+  'state',
+  'amount',
+  'paymentId',
+  'operationId',
+  'openedAt',
+  'resolvedAt',
+  'action',
+  'reason',
+] as const;
+
+const rowOfIncident = (one: IncidentView): Row => [
+  one.id,
+  incidentCell(one.kind),
+  stateCell(one.state),
+  { cents: one.amountCents },
+  one.paymentId,
+  one.operationId,
+  { at: one.openedAt },
+  instant(one.resolvedAt),
+  actionCell(one.resolution?.action ?? null),
+  one.resolution?.reason ?? null,
+];

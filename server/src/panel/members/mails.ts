@@ -1,6 +1,6 @@
 import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
-import { brasiliaTime } from '../../ground/mail.ts';
+import { brasiliaTime, type MailText } from '../../ground/mail.ts';
 import { type Permission, permissionNames } from '../../ground/permissions.ts';
 import type { PanelDeps } from '../deps.ts';
 import type { Role } from './roles.ts';
@@ -22,6 +22,34 @@ const roleNames: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
   },
 };
 
+interface FactorChange {
+  factor: 'app' | 'passkey' | 'backup codes' | 'all';
+  added: boolean;
+  ip: string | null;
+}
+
+interface Invite {
+  accountName: string;
+  role: Role;
+  token: string;
+}
+
+interface SeenSignIn {
+  ip: string;
+  browser: string;
+  at: number;
+}
+
+interface CreatedKey {
+  accountName: string;
+  name: string;
+  by: string;
+  permissions: readonly Permission[];
+}
+
+/** What a mail says, whoever it goes to. */
+type Texts = Readonly<Record<Language, MailText>>;
+
 /**
  * The panel's own mails. The address of a link is never taken from a request. What concerns a person (sign-in, password, e-mail) has our own
  * letterhead, because a person may belong to several accounts. An invitation too: it goes to strangers, whom a merchant could
@@ -30,253 +58,254 @@ const roleNames: Readonly<Record<Language, Readonly<Record<Role, string>>>> = {
 export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>) {
   return {
     passwordReset: (to: string, token: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'nova senha',
-          text: `Para escolher uma nova senha, abra este link em até 1 hora:
+      mail.send({ to, ...passwordResetText(config.publicUrl, token) }),
+    passwordWasReset: (to: string): Promise<void> => mail.send({ to, ...passwordWasResetText }),
+    passwordWasChanged: (to: string): Promise<void> =>
+      mail.send({ to, ...passwordWasChangedText(config.publicUrl) }),
+    factorChanged: (to: string, change: FactorChange): Promise<void> =>
+      mail.send({ to, ...factorChangedText(config.publicUrl, change) }),
+    invitation: (to: string, invite: Invite): Promise<void> =>
+      mail.send({ to, ...invitationText(config.publicUrl, invite) }),
+    confirmEmail: (to: string, token: string): Promise<void> =>
+      mail.send({ to, ...confirmEmailText(config.publicUrl, token) }),
+    emailChangeAsked: (to: string, newEmail: string, cancelToken: string): Promise<void> =>
+      mail.send({ to, ...emailChangeAskedText(config.publicUrl, newEmail, cancelToken) }),
+    emailTaken: (to: string): Promise<void> => mail.send({ to, ...emailTakenText }),
+    emailWasChanged: (to: string, newEmail: string): Promise<void> =>
+      mail.send({ to, ...emailWasChangedText(newEmail) }),
+    newSignIn: (to: string, seen: SeenSignIn): Promise<void> =>
+      mail.send({ to, ...newSignInText(config.publicUrl, seen) }),
+    keyCreated: (to: string, key: CreatedKey, letterhead: Letterhead | null): Promise<void> =>
+      mail.send({ to, letterhead, ...keyCreatedText(key) }),
+  };
+}
 
-${config.publicUrl}/nova-senha#${token}
+const passwordResetText = (publicUrl: string, token: string): Texts => ({
+  'pt-BR': {
+    subject: 'nova senha',
+    text: `Para escolher uma nova senha, abra este link em até 1 hora:
+
+${publicUrl}/nova-senha#${token}
 
 Se não foi você quem pediu, ignore esta mensagem: nada muda.
 Depois da troca, transferências e alterações de chaves, pessoas, webhooks e e-mail ficam suspensas por 24 horas.
 `,
-        },
-        en: {
-          subject: 'new password',
-          text: `To choose a new password, open this link within one hour:
+  },
+  en: {
+    subject: 'new password',
+    text: `To choose a new password, open this link within one hour:
 
-${config.publicUrl}/nova-senha#${token}
+${publicUrl}/nova-senha#${token}
 
 If you did not ask for it, ignore this message: nothing changes.
 After the change, transfers and changes to keys, people, webhooks and e-mail are suspended for 24 hours.
 `,
-        },
-      }),
-    passwordWasReset: (to: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'sua senha foi redefinida',
-          text: `Sua senha do vintem foi redefinida e todas as sessões foram encerradas.
+  },
+});
+
+const passwordWasResetText: Texts = {
+  'pt-BR': {
+    subject: 'sua senha foi redefinida',
+    text: `Sua senha do vintem foi redefinida e todas as sessões foram encerradas.
 Transferências pelo painel ficam suspensas por 24 horas.
 
 Se não foi você, fale agora com o operador do serviço.
 `,
-        },
-        en: {
-          subject: 'your password was reset',
-          text: `Your vintem password was reset and all sessions were ended.
+  },
+  en: {
+    subject: 'your password was reset',
+    text: `Your vintem password was reset and all sessions were ended.
 Transfers from the panel are suspended for 24 hours.
 
 If it was not you, contact the operator of the service now.
 `,
-        },
-      }),
-    passwordWasChanged: (to: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'sua senha foi alterada',
-          text: `Sua senha do vintem foi alterada no painel e suas outras sessões foram encerradas.
+  },
+};
 
-Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com o operador do serviço.
-`,
-        },
-        en: {
-          subject: 'your password was changed',
-          text: `Your vintem password was changed in the panel and your other sessions were ended.
+const passwordWasChangedText = (publicUrl: string): Texts => ({
+  'pt-BR': {
+    subject: 'sua senha foi alterada',
+    text: `Sua senha do vintem foi alterada no painel e suas outras sessões foram encerradas.
 
-If it was not you, ask for a new password now at ${config.publicUrl}/senha and contact the operator of the service.
+Se não foi você, peça agora uma nova senha em ${publicUrl}/senha e fale com o operador do serviço.
 `,
-        },
-      }),
-    factorChanged: (
-      to: string,
-      change: { factor: 'app' | 'passkey' | 'backup codes' | 'all'; added: boolean; ip: string | null },
-    ): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: change.added ? 'segundo fator adicionado' : 'segundo fator removido',
-          text: `${change.added ? 'Segundo fator adicionado à' : 'Segundo fator removido da'} sua conta: ${factorNames['pt-BR'][change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
+  },
+  en: {
+    subject: 'your password was changed',
+    text: `Your vintem password was changed in the panel and your other sessions were ended.
+
+If it was not you, ask for a new password now at ${publicUrl}/senha and contact the operator of the service.
+`,
+  },
+});
+
+const factorChangedText = (publicUrl: string, change: FactorChange): Texts => ({
+  'pt-BR': {
+    subject: change.added ? 'segundo fator adicionado' : 'segundo fator removido',
+    text: `${change.added ? 'Segundo fator adicionado à' : 'Segundo fator removido da'} sua conta: ${factorNames['pt-BR'][change.factor]}${change.ip === null ? '' : ` (endereço IP ${change.ip})`}.
 ${
   change.added
     ? 'Por 24 horas, transferências e alterações de chaves, pessoas, webhooks e e-mail ficam suspensas.'
     : 'As outras sessões foram encerradas.'
 }
 
-Se não foi você, peça agora uma nova senha em ${config.publicUrl}/senha e fale com o operador do serviço.
+Se não foi você, peça agora uma nova senha em ${publicUrl}/senha e fale com o operador do serviço.
 `,
-        },
-        en: {
-          subject: change.added ? 'second factor added' : 'second factor removed',
-          text: `Second factor ${change.added ? 'added to' : 'removed from'} your account: ${factorNames.en[change.factor]}${change.ip === null ? '' : ` (IP address ${change.ip})`}.
+  },
+  en: {
+    subject: change.added ? 'second factor added' : 'second factor removed',
+    text: `Second factor ${change.added ? 'added to' : 'removed from'} your account: ${factorNames.en[change.factor]}${change.ip === null ? '' : ` (IP address ${change.ip})`}.
 ${
   change.added
     ? 'For 24 hours, transfers and changes to keys, people, webhooks and e-mail are suspended.'
     : 'The other sessions were ended.'
 }
 
-If it was not you, ask for a new password now at ${config.publicUrl}/senha and contact the operator of the service.
+If it was not you, ask for a new password now at ${publicUrl}/senha and contact the operator of the service.
 `,
-        },
-      }),
-    invitation: (to: string, invite: { accountName: string; role: Role; token: string }): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: `convite para ${invite.accountName}`,
-          text: `Você foi convidado para a conta ${invite.accountName} no vintem (papel: ${roleNames['pt-BR'][invite.role]}).
+  },
+});
+
+const invitationText = (publicUrl: string, invite: Invite): Texts => ({
+  'pt-BR': {
+    subject: `convite para ${invite.accountName}`,
+    text: `Você foi convidado para a conta ${invite.accountName} no vintem (papel: ${roleNames['pt-BR'][invite.role]}).
 Abra este link em até 7 dias e escolha uma senha:
 
-${invitationLink(config.publicUrl, invite.token)}
+${invitationLink(publicUrl, invite.token)}
 `,
-        },
-        en: {
-          subject: `invitation to ${invite.accountName}`,
-          text: `You were invited to the account ${invite.accountName} on vintem (role: ${roleNames.en[invite.role]}).
+  },
+  en: {
+    subject: `invitation to ${invite.accountName}`,
+    text: `You were invited to the account ${invite.accountName} on vintem (role: ${roleNames.en[invite.role]}).
 Open this link within 7 days and choose a password:
 
-${invitationLink(config.publicUrl, invite.token)}
+${invitationLink(publicUrl, invite.token)}
 `,
-        },
-      }),
-    confirmEmail: (to: string, token: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'confirme seu novo e-mail',
-          text: `Para usar este e-mail no vintem, abra este link em até 1 hora:
+  },
+});
 
-${config.publicUrl}/novo-email#${token}
+const confirmEmailText = (publicUrl: string, token: string): Texts => ({
+  'pt-BR': {
+    subject: 'confirme seu novo e-mail',
+    text: `Para usar este e-mail no vintem, abra este link em até 1 hora:
+
+${publicUrl}/novo-email#${token}
 
 Todas as sessões serão encerradas, e transferências pelo painel ficarão suspensas por 24 horas.
 Se não foi você quem pediu, ignore esta mensagem: nada muda.
 `,
-        },
-        en: {
-          subject: 'confirm your new e-mail',
-          text: `To use this e-mail with vintem, open this link within one hour:
+  },
+  en: {
+    subject: 'confirm your new e-mail',
+    text: `To use this e-mail with vintem, open this link within one hour:
 
-${config.publicUrl}/novo-email#${token}
+${publicUrl}/novo-email#${token}
 
 All sessions will end, and transfers from the panel will be suspended for 24 hours.
 If you did not ask for it, ignore this message: nothing changes.
 `,
-        },
-      }),
-    emailChangeAsked: (to: string, newEmail: string, cancelToken: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'pedido de troca de e-mail',
-          text: `Foi pedida a troca do seu e-mail de acesso ao vintem para ${masked(newEmail)}.
+  },
+});
+
+const emailChangeAskedText = (publicUrl: string, newEmail: string, cancelToken: string): Texts => ({
+  'pt-BR': {
+    subject: 'pedido de troca de e-mail',
+    text: `Foi pedida a troca do seu e-mail de acesso ao vintem para ${masked(newEmail)}.
 A troca acontece quando o link enviado ao novo endereço for aberto, em até 1 hora.
 
 Se não foi você, cancele aqui e troque sua senha:
 
-${config.publicUrl}/cancelar-email#${cancelToken}
+${publicUrl}/cancelar-email#${cancelToken}
 `,
-        },
-        en: {
-          subject: 'request to change your e-mail',
-          text: `A change of your vintem sign-in e-mail to ${masked(newEmail)} was requested.
+  },
+  en: {
+    subject: 'request to change your e-mail',
+    text: `A change of your vintem sign-in e-mail to ${masked(newEmail)} was requested.
 It takes effect when the link sent to the new address is opened, within one hour.
 
 If it was not you, cancel it here and change your password:
 
-${config.publicUrl}/cancelar-email#${cancelToken}
+${publicUrl}/cancelar-email#${cancelToken}
 `,
-        },
-      }),
-    emailTaken: (to: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'este e-mail já tem acesso',
-          text: `Houve um pedido para usar este e-mail no vintem, mas ele já é de uma pessoa com acesso. Nada mudou.
+  },
+});
+
+const emailTakenText: Texts = {
+  'pt-BR': {
+    subject: 'este e-mail já tem acesso',
+    text: `Houve um pedido para usar este e-mail no vintem, mas ele já é de uma pessoa com acesso. Nada mudou.
 `,
-        },
-        en: {
-          subject: 'this e-mail already has access',
-          text: `There was a request to use this e-mail with vintem, but it already belongs to a person with access. Nothing has changed.
+  },
+  en: {
+    subject: 'this e-mail already has access',
+    text: `There was a request to use this e-mail with vintem, but it already belongs to a person with access. Nothing has changed.
 `,
-        },
-      }),
-    emailWasChanged: (to: string, newEmail: string): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'seu e-mail foi trocado',
-          text: `Seu e-mail de acesso ao vintem passou a ser ${masked(newEmail)}.
+  },
+};
+
+const emailWasChangedText = (newEmail: string): Texts => ({
+  'pt-BR': {
+    subject: 'seu e-mail foi trocado',
+    text: `Seu e-mail de acesso ao vintem passou a ser ${masked(newEmail)}.
 Todas as sessões foram encerradas. Transferências pelo painel ficam suspensas por 24 horas.
 
 Se não foi você, fale agora com o operador do serviço.
 `,
-        },
-        en: {
-          subject: 'your e-mail was changed',
-          text: `Your vintem sign-in e-mail is now ${masked(newEmail)}.
+  },
+  en: {
+    subject: 'your e-mail was changed',
+    text: `Your vintem sign-in e-mail is now ${masked(newEmail)}.
 All sessions were ended. Transfers from the panel are suspended for 24 hours.
 
 If it was not you, contact the operator of the service now.
 `,
-        },
-      }),
-    newSignIn: (to: string, seen: { ip: string; browser: string; at: number }): Promise<void> =>
-      mail.send({
-        to,
-        'pt-BR': {
-          subject: 'novo acesso à sua conta',
-          text: `Houve um acesso ao vintem com seu e-mail, de um endereço IP ou navegador novo:
+  },
+});
+
+const newSignInText = (publicUrl: string, seen: SeenSignIn): Texts => ({
+  'pt-BR': {
+    subject: 'novo acesso à sua conta',
+    text: `Houve um acesso ao vintem com seu e-mail, de um endereço IP ou navegador novo:
 
   Quando       ${brasiliaTime(seen.at)}
   Endereço IP  ${seen.ip}
   Navegador    ${seen.browser.replace(/[^\x20-\x7e]/g, '?')}
 
-Se não foi você, troque sua senha e encerre as sessões em Segurança: ${config.publicUrl}/seguranca
+Se não foi você, troque sua senha e encerre as sessões em Segurança: ${publicUrl}/seguranca
 `,
-        },
-        en: {
-          subject: 'new sign-in to your account',
-          text: `Your e-mail was used to sign in to vintem from a new IP address or browser:
+  },
+  en: {
+    subject: 'new sign-in to your account',
+    text: `Your e-mail was used to sign in to vintem from a new IP address or browser:
 
   When         ${brasiliaTime(seen.at)}
   IP address   ${seen.ip}
   Browser      ${seen.browser.replace(/[^\x20-\x7e]/g, '?')}
 
-If it was not you, change your password and end the sessions under Security: ${config.publicUrl}/seguranca
+If it was not you, change your password and end the sessions under Security: ${publicUrl}/seguranca
 `,
-        },
-      }),
-    keyCreated: (
-      to: string,
-      key: { accountName: string; name: string; by: string; permissions: readonly Permission[] },
-      letterhead: Letterhead | null,
-    ): Promise<void> =>
-      mail.send({
-        to,
-        letterhead,
-        'pt-BR': {
-          subject: `nova chave de API em ${key.accountName}`,
-          text: `${key.by} criou a chave de API "${key.name}" na conta ${key.accountName}.
+  },
+});
+
+const keyCreatedText = (key: CreatedKey): Texts => ({
+  'pt-BR': {
+    subject: `nova chave de API em ${key.accountName}`,
+    text: `${key.by} criou a chave de API "${key.name}" na conta ${key.accountName}.
 Permissões: ${key.permissions.map((one) => permissionNames[one]).join(', ')}${key.permissions.includes('transfers') ? ' (pode enviar Pix sem código)' : ''}.
 
 Se a sua equipe não criou esta chave, revogue-a em Integrações, Chaves de API.
 `,
-        },
-        en: {
-          subject: `new API key in ${key.accountName}`,
-          text: `${key.by} created the API key "${key.name}" in the account ${key.accountName}.
+  },
+  en: {
+    subject: `new API key in ${key.accountName}`,
+    text: `${key.by} created the API key "${key.name}" in the account ${key.accountName}.
 Permissions: ${key.permissions.join(', ')}${key.permissions.includes('transfers') ? ' (can send Pix without a code)' : ''}.
 
 If your team did not create this key, revoke it under Integrations, API keys.
 `,
-        },
-      }),
-  };
-}
+  },
+});
 
 const factorNames = {
   'pt-BR': {

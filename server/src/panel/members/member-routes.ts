@@ -39,21 +39,18 @@ const asks = (more: Omit<PanelFacts, 'needs'> = {}) => ({
 });
 const changes = asks({ fresh: true, sensitive: true });
 const done = { ok: true as const };
+const tags = ['Panel'];
 
 /** The people of an account, as its owners and administrators manage them. */
 export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+  memberListRoutes(api, deps);
+  inviteRoutes(api, deps, attempts);
+  oneMemberRoutes(api, deps);
+  memberSessionRoutes(api, deps);
+}
+
+function memberListRoutes(api: ApiScope, deps: PanelDeps): void {
   const { sql, clock } = deps;
-  const mails = panelMails(deps);
-  const tags = ['Panel'];
-
-  /** @throws PanelError `not_found`, `role_denied` */
-  async function managedBy(member: Member, userId: string): Promise<ListedMember> {
-    const found = (await findMembers(sql, member.accountId)).find((one) => one.userId === userId);
-    if (!found) throw new PanelError('not_found');
-    if (!mayManage(member.role, found.role)) throw new PanelError('role_denied');
-    return found;
-  }
-
   api.get(
     '/members',
     { schema: { tags, summary: 'People', response: { 200: MemberListSchema } }, config: asks() },
@@ -97,7 +94,10 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       return done;
     },
   );
+}
 
+function inviteRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
+  const mails = panelMails(deps);
   api.post(
     '/members/invitations',
     {
@@ -131,12 +131,14 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       config: asks(),
     },
     async (request) => {
-      await deleteInvitation(sql, request.member.accountId, request.params.id);
+      await deleteInvitation(deps.sql, request.member.accountId, request.params.id);
       await note(deps, request, 'member.invitation_withdrawn', { invitationId: request.params.id });
       return done;
     },
   );
+}
 
+function oneMemberRoutes(api: ApiScope, deps: PanelDeps): void {
   api.patch(
     '/members/:id',
     {
@@ -185,7 +187,10 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       return { ...done, keysRevoked: revoked.map(named), keysLeft: left.map(named) };
     },
   );
+}
 
+function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
+  const { sql, clock } = deps;
   api.get(
     '/members/:id/sessions',
     {
@@ -198,7 +203,7 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       config: asks(),
     },
     async ({ member, params }) => {
-      const { userId } = await managedBy(member, params.id);
+      const { userId } = await managedBy(deps, member, params.id);
       const rows = await findSessions(sql, userId, clock.now());
       return {
         sessions: rows.map((row) => ({
@@ -225,7 +230,7 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       config: asks(),
     },
     async (request) => {
-      const { userId } = await managedBy(request.member, request.params.id);
+      const { userId } = await managedBy(deps, request.member, request.params.id);
       await sql.tx(async (tx) => {
         await endEverySession(tx, userId);
         await deleteNewEmailOf(tx, userId);
@@ -234,6 +239,14 @@ export function memberRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts)
       return done;
     },
   );
+}
+
+/** @throws PanelError `not_found`, `role_denied` */
+async function managedBy({ sql }: PanelDeps, member: Member, userId: string): Promise<ListedMember> {
+  const found = (await findMembers(sql, member.accountId)).find((one) => one.userId === userId);
+  if (!found) throw new PanelError('not_found');
+  if (!mayManage(member.role, found.role)) throw new PanelError('role_denied');
+  return found;
 }
 
 const named = ({ id, name }: { id: string; name: string }) => ({ id, name });

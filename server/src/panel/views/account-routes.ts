@@ -26,6 +26,7 @@ import { findNames, listRecords, operationsOf, viewOfLine, viewOfRecord } from '
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
 const asks = (needs: PanelFacts['needs']) => ({ api: described, panel: { needs } });
 
+const tags = ['Panel'];
 const dayMs = 24 * 3600 * 1000;
 
 export function accountScopeRoutes(
@@ -33,10 +34,13 @@ export function accountScopeRoutes(
   deps: PanelDeps,
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
-  const { sql, clock } = deps;
-  const tags = ['Panel'];
-  const cashDays = createCashDays(deps);
+  overviewRoute(api, deps);
+  recordRoutes(api, deps, refresh);
+}
 
+function overviewRoute(api: ApiScope, deps: PanelDeps): void {
+  const { sql, clock } = deps;
+  const cashDays = createCashDays(deps);
   api.get(
     '/overview',
     {
@@ -85,7 +89,10 @@ export function accountScopeRoutes(
       };
     },
   );
+}
 
+function recordRoutes(api: ApiScope, deps: PanelDeps, refresh: (payment: Payment) => Promise<Payment>): void {
+  const { sql } = deps;
   api.get(
     '/records',
     {

@@ -43,9 +43,14 @@ const highestId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** The closed days and the disputes of an operation, with what they are answered. */
 export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { sql } = deps;
   const defences = defencesOf(deps);
+  closesRoute(api, deps);
+  disputesRoute(api, deps);
+  defenceRoutes(api, deps, defences);
+  fileViewRoutes(api, deps, defences);
+}
 
+function closesRoute(api: ApiScope, deps: PanelDeps): void {
   api.get(
     '/closes',
     {
@@ -61,7 +66,7 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       const { operationId, before = null, limit = 31 } = query;
       await operationsOf(deps, member.accountId, operationId);
       const scope = { accountId: member.accountId, operationId };
-      const found = await findClosesOf(sql, scope, before, limit + 1);
+      const found = await findClosesOf(deps.sql, scope, before, limit + 1);
       const shown = found.slice(0, limit);
       return {
         closes: shown.map(viewOfClose),
@@ -69,7 +74,10 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       };
     },
   );
+}
 
+function disputesRoute(api: ApiScope, deps: PanelDeps): void {
+  const { sql } = deps;
   api.get(
     '/operation-disputes',
     {
@@ -110,7 +118,9 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       };
     },
   );
+}
 
+function defenceRoutes(api: ApiScope, deps: PanelDeps, defences: Defences): void {
   api.get(
     '/operation-disputes/:id/defence',
     {
@@ -154,7 +164,6 @@ export function closeViewRoutes(api: ApiScope, deps: PanelDeps): void {
       return reply.code(201).send(defenceOfDisputeView(await defences.of(scope, params.id)));
     },
   );
-  fileViewRoutes(api, deps, defences);
 }
 
 /** The files of a defence. */

@@ -36,31 +36,16 @@ const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) 
   panel: { needs, ...more },
 });
 const grants = asks('keys', { fresh: true, sensitive: true });
+const tags = ['Keys'];
 
 /** API keys, as people manage them. */
 export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
-  const { clock } = deps;
-  const tags = ['Keys'];
+  collectionRoutes(api, deps);
+  rollRoute(api, deps);
+  takeAwayRoutes(api, deps);
+}
 
-  /** @throws PanelError `not_found` */
-  async function keyOf(member: Member, id: string): Promise<ListedKey> {
-    const key = (await listKeys(deps, member.accountId)).find((one) => one.id === id);
-    if (!key) throw new PanelError('not_found');
-    return key;
-  }
-  function tell(member: Member, key: { name: string; permissions: readonly Permission[] }): void {
-    const { email } = member.person;
-    findLetterhead(deps.sql, member.accountId)
-      .then((letterhead) =>
-        panelMails(deps).keyCreated(
-          email,
-          { ...key, accountName: member.accountName, by: email },
-          letterhead,
-        ),
-      )
-      .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
-  }
-
+function collectionRoutes(api: ApiScope, deps: PanelDeps): void {
   api.get(
     '/keys',
     { schema: { tags, summary: 'API keys', response: { 200: KeyListSchema } }, config: asks('read') },
@@ -91,7 +76,7 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
     async (request, reply) => {
       const { member, body } = request;
       requireMayGrant(member, body.permissions);
-      const now = clock.now();
+      const now = deps.clock.now();
       const active = (await listKeys(deps, member.accountId)).filter(
         (key) =>
           key.revokedAt === null && key.rolledTo === null && (key.expiresAt === null || key.expiresAt > now),
@@ -106,11 +91,13 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
         name: body.name,
         permissions: body.permissions,
       });
-      tell(member, body);
+      tell(deps, member, body);
       return reply.code(201).send(made);
     },
   );
+}
 
+function rollRoute(api: ApiScope, deps: PanelDeps): void {
   api.post(
     '/keys/:id/roll',
     {
@@ -125,17 +112,19 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request, reply) => {
       const { member, params, body } = request;
-      const key = await keyOf(member, params.id);
+      const key = await keyOf(deps, member, params.id);
       requireMayGrant(member, key.permissions);
       const made = await orRefusal(
         rollKey(deps, member.accountId, params.id, body.overlapHours * 3600 * 1000, member.person.userId),
       );
       await note(deps, request, 'key.rolled', { keyId: made.id, from: params.id });
-      tell(member, key);
+      tell(deps, member, key);
       return reply.code(201).send(made);
     },
   );
+}
 
+function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
   api.patch(
     '/keys/:id',
     {
@@ -150,7 +139,7 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { member, params, body } = request;
-      await keyOf(member, params.id);
+      await keyOf(deps, member, params.id);
       await orRefusal(narrowKey(deps, member.accountId, params.id, body.permissions));
       await note(deps, request, 'key.narrowed', { keyId: params.id, permissions: body.permissions });
       return { ok: true as const };
@@ -172,12 +161,32 @@ export function keyRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async (request) => {
       const { member, params } = request;
-      await keyOf(member, params.id);
+      await keyOf(deps, member, params.id);
       await revokeKey(deps, params.id);
       await note(deps, request, 'key.revoked', { keyId: params.id });
       return { ok: true as const };
     },
   );
+}
+
+/** @throws PanelError `not_found` */
+async function keyOf(deps: PanelDeps, member: Member, id: string): Promise<ListedKey> {
+  const key = (await listKeys(deps, member.accountId)).find((one) => one.id === id);
+  if (!key) throw new PanelError('not_found');
+  return key;
+}
+
+function tell(
+  deps: PanelDeps,
+  member: Member,
+  key: { name: string; permissions: readonly Permission[] },
+): void {
+  const { email } = member.person;
+  findLetterhead(deps.sql, member.accountId)
+    .then((letterhead) =>
+      panelMails(deps).keyCreated(email, { ...key, accountName: member.accountName, by: email }, letterhead),
+    )
+    .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
 }
 
 const instant = (ms: number | null): string | null => (ms === null ? null : isoOf(ms));
