@@ -13,6 +13,59 @@ import { FormError, MoneyInput, PageHead } from '../ui/parts.tsx';
 
 export function NewCharge() {
   const words = useWords();
+  const form = useChargeForm();
+  if (form.made) {
+    return (
+      <>
+        <PageHead title={words.detail.charge} back={{ to: '/cobrancas', label: words.charges.title }} />
+        <MadeCharge id={form.made.id} another={form.another} />
+      </>
+    );
+  }
+  return (
+    <>
+      <PageHead title={words.charges.new} back={{ to: '/cobrancas', label: words.charges.title }} />
+      <form className="card stack narrow" onSubmit={form.submit}>
+        <MoneyInput
+          ref={form.amount}
+          label={words.common.amount}
+          description={form.range}
+          autoFocus
+          cents={form.cents}
+          onCents={form.setCents}
+          error={form.amountError}
+        />
+        <TextInput
+          label={words.charges.payer}
+          placeholder={words.charges.payerHint}
+          minLength={2}
+          maxLength={100}
+          required
+          withAsterisk={false}
+          autoComplete="off"
+          value={form.payerName}
+          onChange={(event) => form.setPayerName(event.currentTarget.value)}
+        />
+        <TextInput
+          label={`${words.common.description} (${words.common.optional})`}
+          maxLength={200}
+          autoComplete="off"
+          value={form.description}
+          onChange={(event) => form.setDescription(event.currentTarget.value)}
+        />
+        <OperationField value={form.operation} onValue={form.chooseOperation} />
+        <FormError error={form.create.error} />
+        <Button type="submit" size="md" loading={form.create.busy}>
+          {words.charges.create}
+        </Button>
+      </form>
+    </>
+  );
+}
+
+/** What the form holds, what sending it does, and the charge that was made. */
+function useChargeForm() {
+  const words = useWords();
   const { api, account, operationId } = useScope();
   const start = useStartOperation(operationId);
   const [chosen, setChosen] = useState<string | null>(null);
@@ -30,10 +83,13 @@ export function NewCharge() {
   });
   const outside =
     limits && cents > 0 && (cents < limits.minimumDepositCents || cents > limits.maximumDepositCents);
+  const range = limits
+    ? words.charges.amountHint(money(limits.minimumDepositCents), money(limits.maximumDepositCents))
+    : ' ';
 
   const amount = useRef<HTMLInputElement>(null);
   const [sent, setSent] = useState(false);
-  const amountError = outside || (sent && cents === 0);
+  const amountError = outside ? range : sent && cents === 0 ? words.common.amountMissing : null;
 
   const arrived = useArrivedOperation();
   const create = useAction(
@@ -58,76 +114,48 @@ export function NewCharge() {
     else create.run();
   }
 
-  if (made) {
-    return (
-      <>
-        <PageHead title={words.detail.charge} back={{ to: '/cobrancas', label: words.charges.title }} />
-        <div className="card narrow">
-          <ChargeCode id={made.id} />
-          <div
-            style={{ display: 'flex', gap: 10, marginTop: 20, flexWrap: 'wrap', justifyContent: 'center' }}
-          >
-            <Button
-              variant="default"
-              onClick={() => {
-                setMade(null);
-                setCents(0);
-                setPayerName('');
-                setDescription('');
-                setRequestKey(crypto.randomUUID());
-                setSent(false);
-              }}
-            >
-              {words.charges.another}
-            </Button>
-            <Button variant="subtle" component={Link} to={`/pagamentos/${made.id}`}>
-              {words.charges.detail}
-            </Button>
-          </div>
-        </div>
-      </>
-    );
+  function another() {
+    setMade(null);
+    setCents(0);
+    setPayerName('');
+    setDescription('');
+    setRequestKey(crypto.randomUUID());
+    setSent(false);
   }
-  const range = limits
-    ? words.charges.amountHint(money(limits.minimumDepositCents), money(limits.maximumDepositCents))
-    : ' ';
+
+  return {
+    operation,
+    chooseOperation: setChosen,
+    cents,
+    setCents,
+    /** The field of the amount. */
+    amount,
+    range,
+    amountError,
+    payerName,
+    setPayerName,
+    description,
+    setDescription,
+    create,
+    submit,
+    made,
+    another,
+  };
+}
+
+function MadeCharge({ id, another }: { id: string; another: () => void }) {
+  const words = useWords();
   return (
-    <>
-      <PageHead title={words.charges.new} back={{ to: '/cobrancas', label: words.charges.title }} />
-      <form className="card stack narrow" onSubmit={submit}>
-        <MoneyInput
-          ref={amount}
-          label={words.common.amount}
-          description={range}
-          autoFocus
-          cents={cents}
-          onCents={setCents}
-          error={amountError ? (outside ? range : words.common.amountMissing) : null}
-        />
-        <TextInput
-          label={words.charges.payer}
-          placeholder={words.charges.payerHint}
-          minLength={2}
-          maxLength={100}
-          required
-          withAsterisk={false}
-          autoComplete="off"
-          value={payerName}
-          onChange={(event) => setPayerName(event.currentTarget.value)}
-        />
-        <TextInput
-          label={`${words.common.description} (${words.common.optional})`}
-          maxLength={200}
-          autoComplete="off"
-          value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
-        />
-        <OperationField value={operation} onValue={setChosen} />
-        <FormError error={create.error} />
-        <Button type="submit" size="md" loading={create.busy}>
-          {words.charges.create}
+    <div className="card narrow">
+      <ChargeCode id={id} />
+      <div style={{ display: 'flex', gap: 10, marginTop: 20, flexWrap: 'wrap', justifyContent: 'center' }}>
+        <Button variant="default" onClick={another}>
+          {words.charges.another}
         </Button>
-      </form>
-    </>
+        <Button variant="subtle" component={Link} to={`/pagamentos/${id}`}>
+          {words.charges.detail}
+        </Button>
+      </div>
+    </div>
   );
 }

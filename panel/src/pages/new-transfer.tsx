@@ -1,12 +1,13 @@
 import { Alert, Button, PinInput, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router';
-import { type FormEvent, useRef, useState } from 'react';
+import { type FormEvent, type Ref, useRef, useState } from 'react';
 import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
 import { feeOf, grossFor } from '../fee.ts';
 import { dateTime, money, pixKeyText, time } from '../format.ts';
 import { cleanPixKey, guessPixKeyType, isPixKey, type PixKeyType, pixKeyTypes } from '../pix-key.ts';
 import { useOverview, useScope } from '../session.tsx';
+import type { Words } from '../text/pt.ts';
 import { useText, useWords } from '../text/text.tsx';
 import { useAction } from '../ui/action.ts';
 import { Choice } from '../ui/choice.tsx';
@@ -37,74 +38,120 @@ function Repeated({ id }: { id: string }) {
 }
 
 function TransferForm({ like }: { like?: RecordView }) {
-  const { words, language } = useText();
-  const { api, account, session, operationId } = useScope();
-  const navigate = useNavigate();
-  const start = useStartOperation(operationId);
-  const overview = useOverview(true);
-  const [chosen, setChosen] = useState<string | null>(like?.operationId ?? null);
-  const operation = chosen ?? start;
+  const words = useWords();
+  const { account, session } = useScope();
+  const form = useTransferForm(like);
+  return (
+    <>
+      <PageHead title={words.transfers.new} back={{ to: '/transferencias', label: words.transfers.title }} />
+      {session.frozenUntil ? (
+        <Frozen until={session.frozenUntil} />
+      ) : !account.test && !session.secondFactor ? (
+        <FactorMissing />
+      ) : (
+        <TransferFields form={form} withReceivers={!like} />
+      )}
+    </>
+  );
+}
+
+/** The Pix key as it is typed; its type is guessed from it until the person chooses one. */
+function useTypedKey(like: RecordView | undefined) {
   const [type, setType] = useState<PixKeyType>((like?.pixKeyType as PixKeyType | null) ?? 'CPF');
   const [typeChosen, setTypeChosen] = useState(like !== undefined);
-  const [keyText, setKeyText] = useState(like?.pixKey ? pixKeyText(like.pixKeyType, like.pixKey) : '');
+  const [text, setText] = useState(like?.pixKey ? pixKeyText(like.pixKeyType, like.pixKey) : '');
+  const pixKey = cleanPixKey(type, text);
+  function chooseType(value: PixKeyType) {
+    setType(value);
+    setTypeChosen(true);
+  }
+  return {
+    type,
+    text,
+    pixKey,
+    fits: isPixKey(type, pixKey),
+    chooseType,
+    typeText(value: string) {
+      setText(value);
+      const guess = typeChosen ? null : guessPixKeyType(value);
+      if (guess) setType(guess);
+    },
+    choose({ pixKey: key, pixKeyType }: Receiver) {
+      chooseType(pixKeyType);
+      setText(pixKeyText(pixKeyType, key));
+    },
+  };
+}
+
+/** The amount as it is typed, and what it comes to with the fees, the limits and the balance of the operation. */
+function useTypedAmount(operation: string, like: RecordView | undefined) {
+  const { api, account } = useScope();
+  const overview = useOverview(true);
   const [typed, setTyped] = useState(like?.amountCents ?? 0);
   const [exact, setExact] = useState(false);
-  const [description, setDescription] = useState(like?.description ?? '');
-  const [requestKey] = useState(() => crypto.randomUUID());
   const limitsOf = (id: string) => ask(() => api.GET('/account', { headers: { 'x-service-operation': id } }));
-  const asked = useQuery({
+  const { data: limits } = useQuery({
     queryKey: [account.id, 'account', operation],
     enabled: operation !== '',
     queryFn: () => limitsOf(operation),
   });
-
-  const limits = asked.data;
   const cents = typed === 0 || !exact ? typed : limits ? grossFor(typed, limits) : 0;
-  const pixKey = cleanPixKey(type, keyText);
-  const keyFits = isPixKey(type, pixKey);
   const balance = overview.data?.operations.find((one) => one.id === operation);
-  const available = balance ? balance.availableCents - balance.receivableCents : 0;
-  const fee = limits ? feeOf(cents, limits) : 0;
-  const outside = limits && (cents < limits.minimumWithdrawalCents || cents > limits.maximumWithdrawalCents);
+  return {
+    typed,
+    setTyped,
+    /** What is typed is what the receiver gets; else what is debited. */
+    exact,
+    setExact,
+    limits,
+    /** What is debited; 0 as long as it cannot be told. */
+    cents,
+    fee: limits ? feeOf(cents, limits) : 0,
+    /** Null until the balance has arrived. */
+    available: balance ? balance.availableCents - balance.receivableCents : null,
+    /** What is debited from the operation that the form is sent for, whose fees may not have arrived yet. */
+    grossFrom: async (target: string) =>
+      exact ? grossFor(typed, limits ?? (await limitsOf(target))) : typed,
+  };
+}
+
+/** What is wrong with the amount; one that is missing is told of once the form was sent. */
+function amountErrorOf(
+  { typed, cents, limits, available }: ReturnType<typeof useTypedAmount>,
+  sent: boolean,
+  words: Words,
+): string | null {
+  if (typed === 0) return sent ? words.common.amountMissing : null;
+  if (cents === 0 || !limits) return null;
+  const { minimumWithdrawalCents: minimum, maximumWithdrawalCents: maximum } = limits;
+  if (cents < minimum || cents > maximum) return words.transfers.outOfRange(money(minimum), money(maximum));
+  return available !== null && cents > available ? words.transfers.tooMuch : null;
+}
+
+/** What the form holds, and what sending it does. */
+function useTransferForm(like: RecordView | undefined) {
+  const words = useWords();
+  const { api, operationId } = useScope();
+  const navigate = useNavigate();
+  const start = useStartOperation(operationId);
+  const [chosen, setChosen] = useState<string | null>(like?.operationId ?? null);
+  const operation = chosen ?? start;
+  const key = useTypedKey(like);
+  const amount = useTypedAmount(operation, like);
+  const [description, setDescription] = useState(like?.description ?? '');
+  const [requestKey] = useState(() => crypto.randomUUID());
   const [sent, setSent] = useState(false);
   const [keyField, amountField] = [useRef<HTMLInputElement>(null), useRef<HTMLInputElement>(null)];
-  const amountError =
-    typed === 0
-      ? sent
-        ? words.common.amountMissing
-        : null
-      : cents === 0 || !limits
-        ? null
-        : outside
-          ? words.transfers.outOfRange(
-              money(limits.minimumWithdrawalCents),
-              money(limits.maximumWithdrawalCents),
-            )
-          : balance && cents > available
-            ? words.transfers.tooMuch
-            : null;
-
-  function typeKey(text: string) {
-    setKeyText(text);
-    // Until the person chooses a type, it is guessed from the key.
-    const guess = typeChosen ? null : guessPixKeyType(text);
-    if (guess) setType(guess);
-  }
-
-  function chooseReceiver({ pixKey: key, pixKeyType }: Receiver) {
-    setType(pixKeyType);
-    setTypeChosen(true);
-    setKeyText(pixKeyText(pixKeyType, key));
-  }
+  const amountError = amountErrorOf(amount, sent, words);
 
   const arrived = useArrivedOperation();
   const create = useAction(async () => {
     // What was typed before the account's operations and fees had arrived waits for them here.
     const target = await arrived(operation);
-    const amountCents = exact ? grossFor(typed, limits ?? (await limitsOf(target))) : typed;
+    const amountCents = await amount.grossFrom(target);
     const draft = await ask(() =>
       api.POST('/drafts', {
-        body: { amountCents, pixKey, pixKeyType: type, description, requestKey },
+        body: { amountCents, pixKey: key.pixKey, pixKeyType: key.type, description, requestKey },
         headers: { 'x-service-operation': target },
       }),
     );
@@ -115,133 +162,169 @@ function TransferForm({ like }: { like?: RecordView }) {
   function submit(event: FormEvent) {
     event.preventDefault();
     setSent(true);
-    if (!keyFits) keyField.current?.focus();
-    else if (typed === 0 || amountError !== null) amountField.current?.focus();
+    if (!key.fits) keyField.current?.focus();
+    else if (amount.typed === 0 || amountError !== null) amountField.current?.focus();
     else create.run();
   }
 
-  if (session.frozenUntil) {
-    return (
-      <>
-        <PageHead
-          title={words.transfers.new}
-          back={{ to: '/transferencias', label: words.transfers.title }}
-        />
-        <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
-          {words.transfers.frozenUntil(dateTime(session.frozenUntil, language))}
-        </Alert>
-      </>
-    );
-  }
-  if (!account.test && !session.secondFactor) {
-    return (
-      <>
-        <PageHead
-          title={words.transfers.new}
-          back={{ to: '/transferencias', label: words.transfers.title }}
-        />
-        <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
-          <p>
-            {session.passkeys > 0 || session.twoFactorEnabled
-              ? words.security.passkeyAlone
-              : words.transfers.needsFactor}
-          </p>
-          <Button component={Link} to="/seguranca">
-            {words.transfers.setUp}
-          </Button>
-        </Alert>
-      </>
-    );
-  }
+  return {
+    operation,
+    chooseOperation: setChosen,
+    key,
+    keyField,
+    amount,
+    amountField,
+    amountError,
+    description,
+    setDescription,
+    sent,
+    create,
+    submit,
+  };
+}
+
+function Frozen({ until }: { until: string }) {
+  const { words, language } = useText();
   return (
-    <>
-      <PageHead title={words.transfers.new} back={{ to: '/transferencias', label: words.transfers.title }} />
-      <form className="card stack narrow" onSubmit={submit}>
-        <OperationField
-          label={words.transfers.chooseOperation}
-          value={operation}
-          onValue={setChosen}
-          withBalance
-        />
-        {!like && <ChooseReceiver choose={chooseReceiver} />}
-        <div style={{ display: 'grid', gap: 12, gridTemplateColumns: 'minmax(112px, 140px) minmax(0, 1fr)' }}>
-          <Choice
-            label={words.transfers.keyType}
-            data={pixKeyTypes.map((value) => ({ value, label: words.transfers.types[value] }))}
-            value={type}
-            onChoice={(value) => {
-              setType(value as PixKeyType);
-              setTypeChosen(true);
-            }}
-          />
-          <TextInput
-            ref={keyField}
-            label={words.transfers.key}
-            required
-            withAsterisk={false}
-            maxLength={150}
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            inputMode={type === 'EMAIL' || type === 'RANDOM' ? 'text' : 'tel'}
-            value={keyText}
-            onChange={(event) => typeKey(event.currentTarget.value)}
-            error={(sent || keyText.length > 2) && !keyFits ? words.transfers.keyInvalid[type] : null}
-            rightSection={
-              keyFits ? (
-                <span className="plus" role="img" aria-label={words.transfers.keyFits}>
-                  <Icon name="check" size={18} />
-                </span>
-              ) : null
-            }
-          />
-        </div>
-        <MoneyInput
-          ref={amountField}
-          label={words.common.amount}
-          description={balance ? words.transfers.balance(money(available)) : ' '}
-          cents={typed}
-          onCents={setTyped}
-          error={amountError}
-        />
-        <TextInput
-          label={`${words.common.description} (${words.common.optional})`}
-          description={words.transfers.descriptionHint}
-          maxLength={80}
-          autoComplete="off"
-          value={description}
-          onChange={(event) => setDescription(event.currentTarget.value)}
-        />
-        <Segments
-          label={words.transfers.amountMode}
-          data={[
-            { value: 'gross', label: words.transfers.debited },
-            { value: 'net', label: words.transfers.exact },
-          ]}
-          value={exact ? 'net' : 'gross'}
-          onChoice={(mode) => setExact(mode === 'net')}
-        />
-        <dl className="sum" aria-live="polite">
-          <dt>{words.transfers.gross}</dt>
-          <dd>
-            <Money cents={cents} />
-          </dd>
-          <dt>{words.transfers.fee}</dt>
-          <dd>
-            <Money cents={cents === 0 ? 0 : fee} />
-          </dd>
-          <dt className="strong">{words.transfers.net}</dt>
-          <dd className="strong">
-            <Money cents={Math.max(0, cents === 0 ? 0 : cents - fee)} />
-          </dd>
-        </dl>
-        {keyFits && <SaveReceiver pixKey={pixKey} pixKeyType={type} />}
-        <FormError error={create.error} />
-        <Button type="submit" size="md" loading={create.busy}>
-          {words.transfers.continue}
-        </Button>
-      </form>
-    </>
+    <Alert color="yellow" variant="light" icon={<Icon name="clock" />}>
+      {words.transfers.frozenUntil(dateTime(until, language))}
+    </Alert>
+  );
+}
+
+function FactorMissing() {
+  const words = useWords();
+  const { session } = useScope();
+  return (
+    <Alert color="yellow" variant="light" icon={<Icon name="shield" />}>
+      <p>
+        {session.passkeys > 0 || session.twoFactorEnabled
+          ? words.security.passkeyAlone
+          : words.transfers.needsFactor}
+      </p>
+      <Button component={Link} to="/seguranca">
+        {words.transfers.setUp}
+      </Button>
+    </Alert>
+  );
+}
+
+function TransferFields({
+  form,
+  withReceivers,
+}: {
+  form: ReturnType<typeof useTransferForm>;
+  /** Offers the receivers of before. */
+  withReceivers: boolean;
+}) {
+  const words = useWords();
+  const { key, amount, create } = form;
+  return (
+    <form className="card stack narrow" onSubmit={form.submit}>
+      <OperationField
+        label={words.transfers.chooseOperation}
+        value={form.operation}
+        onValue={form.chooseOperation}
+        withBalance
+      />
+      {withReceivers && <ChooseReceiver choose={key.choose} />}
+      <KeyFields typed={key} field={form.keyField} sent={form.sent} />
+      <MoneyInput
+        ref={form.amountField}
+        label={words.common.amount}
+        description={amount.available === null ? ' ' : words.transfers.balance(money(amount.available))}
+        cents={amount.typed}
+        onCents={amount.setTyped}
+        error={form.amountError}
+      />
+      <TextInput
+        label={`${words.common.description} (${words.common.optional})`}
+        description={words.transfers.descriptionHint}
+        maxLength={80}
+        autoComplete="off"
+        value={form.description}
+        onChange={(event) => form.setDescription(event.currentTarget.value)}
+      />
+      <Segments
+        label={words.transfers.amountMode}
+        data={[
+          { value: 'gross', label: words.transfers.debited },
+          { value: 'net', label: words.transfers.exact },
+        ]}
+        value={amount.exact ? 'net' : 'gross'}
+        onChoice={(mode) => amount.setExact(mode === 'net')}
+      />
+      <Sum cents={amount.cents} fee={amount.fee} />
+      {key.fits && <SaveReceiver pixKey={key.pixKey} pixKeyType={key.type} />}
+      <FormError error={create.error} />
+      <Button type="submit" size="md" loading={create.busy}>
+        {words.transfers.continue}
+      </Button>
+    </form>
+  );
+}
+
+function KeyFields({
+  typed: { type, text, fits, chooseType, typeText },
+  field,
+  sent,
+}: {
+  typed: ReturnType<typeof useTypedKey>;
+  field: Ref<HTMLInputElement>;
+  sent: boolean;
+}) {
+  const words = useWords();
+  return (
+    <div style={{ display: 'grid', gap: 12, gridTemplateColumns: 'minmax(112px, 140px) minmax(0, 1fr)' }}>
+      <Choice
+        label={words.transfers.keyType}
+        data={pixKeyTypes.map((value) => ({ value, label: words.transfers.types[value] }))}
+        value={type}
+        onChoice={(value) => chooseType(value as PixKeyType)}
+      />
+      <TextInput
+        ref={field}
+        label={words.transfers.key}
+        required
+        withAsterisk={false}
+        maxLength={150}
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        inputMode={type === 'EMAIL' || type === 'RANDOM' ? 'text' : 'tel'}
+        value={text}
+        onChange={(event) => typeText(event.currentTarget.value)}
+        error={(sent || text.length > 2) && !fits ? words.transfers.keyInvalid[type] : null}
+        rightSection={
+          fits ? (
+            <span className="plus" role="img" aria-label={words.transfers.keyFits}>
+              <Icon name="check" size={18} />
+            </span>
+          ) : null
+        }
+      />
+    </div>
+  );
+}
+
+/** What is debited, what of it is the fee, and what arrives. */
+function Sum({ cents, fee }: { cents: number; fee: number }) {
+  const words = useWords();
+  return (
+    <dl className="sum" aria-live="polite">
+      <dt>{words.transfers.gross}</dt>
+      <dd>
+        <Money cents={cents} />
+      </dd>
+      <dt>{words.transfers.fee}</dt>
+      <dd>
+        <Money cents={cents === 0 ? 0 : fee} />
+      </dd>
+      <dt className="strong">{words.transfers.net}</dt>
+      <dd className="strong">
+        <Money cents={Math.max(0, cents === 0 ? 0 : cents - fee)} />
+      </dd>
+    </dl>
   );
 }
 
@@ -251,102 +334,22 @@ const draftEnd = (createdAt: string): string => new Date(Date.parse(createdAt) +
 /** The draft, and the code of the mail that makes it a transfer; then what became of it. */
 export function TransferCode() {
   const { words, language } = useText();
-  const { api, account, session } = useScope();
+  const { session } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
-  const queries = useQueryClient();
   const { data, error: trouble, refetch } = useDetail(id);
-  const [code, setCode] = useState('');
-  const [notice, setNotice] = useState<string | null>(null);
   const savedName = useSavedName(data?.record.pixKey);
   const owner = useKeyOwner(data?.record);
-  const doing = useAction(
-    async (work: () => Promise<string | null>) => {
-      setNotice(null);
-      try {
-        setNotice(await work());
-      } catch (problem) {
-        setCode('');
-        throw problem;
-      }
-    },
-    { rereads: [[account.id]], textOf },
-  );
-  /** What became of the draft stands in the answer: it is shown at once, and the form cannot be sent again. */
-  const end = async (call: () => Promise<Pick<RecordView, 'status' | 'reasonCode'>>): Promise<null> => {
-    const { status, reasonCode } = await call();
-    queries.setQueryData<Detail>(
-      [account.id, 'detail', id],
-      (shown) =>
-        shown && { ...shown, record: { ...shown.record, status, ...(reasonCode && { reasonCode }) } },
-    );
-    return null;
-  };
+  const steps = useDraftSteps(id, data?.record.operationId);
   if (trouble && !data) return <Trouble error={trouble} retry={() => void refetch()} />;
   if (!data) return <Rows />;
   const { record } = data;
-  const headers = { 'x-service-operation': record.operationId };
-  const path = { id };
-
-  function textOf(problem: unknown): unknown {
-    if (!(problem instanceof Problem)) return problem;
-    if (problem.code === 'invalid_code') {
-      const left = problem.details.find((one) => one.triesLeft !== undefined)?.triesLeft ?? 0;
-      return left > 0 ? words.transfers.wrongCode(left) : words.transfers.locked;
-    }
-    if (problem.code === 'code_expired') return words.transfers.codeExpired;
-    if (problem.code === 'rate_limited') return words.transfers.noMoreCodes;
-    return words.reasons[problem.code] ?? problem;
-  }
-
   if (record.status !== 'draft')
     return <Outcome id={id} status={record.status} reason={record.reasonCode} cents={record.amountCents} />;
   return (
     <>
       <PageHead title={words.transfers.codeTitle} />
-      <form
-        className="card stack narrow"
-        onSubmit={(event) => {
-          event.preventDefault();
-          doing.run(() =>
-            end(() =>
-              ask(() => api.POST('/drafts/{id}/confirm', { params: { path }, body: { code }, headers })),
-            ),
-          );
-        }}
-      >
-        <dl className="facts">
-          <dt>{words.transfers.recipient}</dt>
-          <dd>
-            {owner.receiver && <ReceiverLines receiver={owner.receiver} />}
-            {owner.isAsked && <div className="soft">{words.transfers.askingOwner}</div>}
-            <div style={{ fontWeight: owner.receiver ? undefined : 700 }}>
-              {pixKeyText(record.pixKeyType, record.pixKey ?? '')}
-            </div>
-            {savedName && <div className="soft">{words.receivers.savedAs(savedName)}</div>}
-          </dd>
-          <dt>{words.transfers.gross}</dt>
-          <dd>
-            <Money cents={record.amountCents} />
-          </dd>
-          <dt>{words.transfers.fee}</dt>
-          <dd>
-            <Money cents={record.feeCents ?? 0} />
-          </dd>
-          <dt>{words.transfers.net}</dt>
-          <dd>
-            <strong>
-              <Money cents={record.expectedNetAmountCents ?? 0} />
-            </strong>
-          </dd>
-          {record.description && (
-            <>
-              <dt>{words.common.description}</dt>
-              <dd>{record.description}</dd>
-            </>
-          )}
-          <dt>{words.common.operation}</dt>
-          <dd>{data.operationName}</dd>
-        </dl>
+      <form className="card stack narrow" onSubmit={steps.confirm}>
+        <DraftFacts draft={record} operationName={data.operationName} owner={owner} savedName={savedName} />
         {owner.isUnknown && (
           <Alert color="yellow" variant="light" icon={<Icon name="warning" />} role="status">
             {words.transfers.unknownKey}
@@ -364,54 +367,152 @@ export function TransferCode() {
           oneTimeCode
           autoFocus
           ariaLabel={words.transfers.code}
-          value={code}
-          onChange={setCode}
+          value={steps.code}
+          onChange={steps.setCode}
         />
         {/* Only when the form accepts Enter again: a person types the code as soon as this is shown. */}
-        {notice && !doing.busy && (
+        {steps.notice && !steps.busy && (
           <Alert color="mata" role="status">
-            {notice}
+            {steps.notice}
           </Alert>
         )}
-        <FormError error={doing.error} />
-        <Button type="submit" size="md" loading={doing.busy} disabled={code.length !== 6}>
+        <FormError error={steps.error} />
+        <Button type="submit" size="md" loading={steps.busy} disabled={steps.code.length !== 6}>
           {words.transfers.confirm}
         </Button>
-        <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap' }}>
-          <Button
-            variant="default"
-            disabled={doing.busy}
-            onClick={() =>
-              doing.run(async () => {
-                await ask(() => api.POST('/drafts/{id}/resend', { params: { path }, body: {}, headers }));
-                return words.transfers.resent;
-              })
-            }
-          >
-            {words.transfers.resend}
-          </Button>
-          <Button
-            variant="subtle"
-            color="red"
-            disabled={doing.busy}
-            onClick={() =>
-              doing.run(() =>
-                end(() =>
-                  ask(() => api.POST('/drafts/{id}/cancel', { params: { path }, body: {}, headers })),
-                ),
-              )
-            }
-          >
-            {words.transfers.giveUp}
-          </Button>
-          {account.test && session.mailbox && (
-            <Button variant="subtle" component="a" href="/mailbox" target="_blank">
-              {words.common.openMailbox}
-            </Button>
-          )}
-        </div>
+        <OtherSteps busy={steps.busy} resend={steps.resend} cancel={steps.cancel} />
       </form>
     </>
+  );
+}
+
+/** What can be done to a draft, one thing at a time: confirmed with the code, sent another code, cancelled. */
+function useDraftSteps(id: string, operationId: string | undefined) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const queries = useQueryClient();
+  const [code, setCode] = useState('');
+  const [notice, setNotice] = useState<string | null>(null);
+  const { run, busy, error } = useAction(
+    async (work: () => Promise<string | null>) => {
+      setNotice(null);
+      try {
+        setNotice(await work());
+      } catch (problem) {
+        setCode('');
+        throw problem;
+      }
+    },
+    { rereads: [[account.id]], textOf: (problem) => stepProblem(problem, words) },
+  );
+  /** What became of the draft stands in the answer: it is shown at once, and the form cannot be sent again. */
+  const end = async (call: () => Promise<Pick<RecordView, 'status' | 'reasonCode'>>): Promise<null> => {
+    const { status, reasonCode } = await call();
+    queries.setQueryData<Detail>(
+      [account.id, 'detail', id],
+      (shown) =>
+        shown && { ...shown, record: { ...shown.record, status, ...(reasonCode && { reasonCode }) } },
+    );
+    return null;
+  };
+  const ofDraft = { params: { path: { id } }, headers: { 'x-service-operation': operationId ?? '' } };
+  return {
+    code,
+    setCode,
+    notice,
+    busy,
+    error,
+    confirm(event: FormEvent) {
+      event.preventDefault();
+      run(() => end(() => ask(() => api.POST('/drafts/{id}/confirm', { ...ofDraft, body: { code } }))));
+    },
+    resend: () =>
+      run(async () => {
+        await ask(() => api.POST('/drafts/{id}/resend', { ...ofDraft, body: {} }));
+        return words.transfers.resent;
+      }),
+    cancel: () => run(() => end(() => ask(() => api.POST('/drafts/{id}/cancel', { ...ofDraft, body: {} })))),
+  };
+}
+
+/** What is said of a refusal; the problem itself where its own words do. */
+function stepProblem(problem: unknown, words: Words): unknown {
+  if (!(problem instanceof Problem)) return problem;
+  if (problem.code === 'invalid_code') {
+    const left = problem.details.find((one) => one.triesLeft !== undefined)?.triesLeft ?? 0;
+    return left > 0 ? words.transfers.wrongCode(left) : words.transfers.locked;
+  }
+  if (problem.code === 'code_expired') return words.transfers.codeExpired;
+  if (problem.code === 'rate_limited') return words.transfers.noMoreCodes;
+  return words.reasons[problem.code] ?? problem;
+}
+
+function DraftFacts({
+  draft,
+  operationName,
+  owner,
+  savedName,
+}: {
+  draft: RecordView;
+  operationName: string;
+  owner: ReturnType<typeof useKeyOwner>;
+  savedName: string | undefined;
+}) {
+  const words = useWords();
+  return (
+    <dl className="facts">
+      <dt>{words.transfers.recipient}</dt>
+      <dd>
+        {owner.receiver && <ReceiverLines receiver={owner.receiver} />}
+        {owner.isAsked && <div className="soft">{words.transfers.askingOwner}</div>}
+        <div style={{ fontWeight: owner.receiver ? undefined : 700 }}>
+          {pixKeyText(draft.pixKeyType, draft.pixKey ?? '')}
+        </div>
+        {savedName && <div className="soft">{words.receivers.savedAs(savedName)}</div>}
+      </dd>
+      <dt>{words.transfers.gross}</dt>
+      <dd>
+        <Money cents={draft.amountCents} />
+      </dd>
+      <dt>{words.transfers.fee}</dt>
+      <dd>
+        <Money cents={draft.feeCents ?? 0} />
+      </dd>
+      <dt>{words.transfers.net}</dt>
+      <dd>
+        <strong>
+          <Money cents={draft.expectedNetAmountCents ?? 0} />
+        </strong>
+      </dd>
+      {draft.description && (
+        <>
+          <dt>{words.common.description}</dt>
+          <dd>{draft.description}</dd>
+        </>
+      )}
+      <dt>{words.common.operation}</dt>
+      <dd>{operationName}</dd>
+    </dl>
+  );
+}
+
+function OtherSteps({ busy, resend, cancel }: { busy: boolean; resend: () => void; cancel: () => void }) {
+  const words = useWords();
+  const { account, session } = useScope();
+  return (
+    <div style={{ display: 'flex', gap: 10, flexWrap: 'wrap' }}>
+      <Button variant="default" disabled={busy} onClick={resend}>
+        {words.transfers.resend}
+      </Button>
+      <Button variant="subtle" color="red" disabled={busy} onClick={cancel}>
+        {words.transfers.giveUp}
+      </Button>
+      {account.test && session.mailbox && (
+        <Button variant="subtle" component="a" href="/mailbox" target="_blank">
+          {words.common.openMailbox}
+        </Button>
+      )}
+    </div>
   );
 }
 

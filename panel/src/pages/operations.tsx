@@ -41,69 +41,7 @@ export function Operations() {
         <>
           <div className="cols">
             {data.operations.map((operation) => (
-              <section key={operation.id} className="card" aria-label={operation.name}>
-                <div className="cardhead">
-                  <h2>{operation.name}</h2>
-                  {operation.isDefault && (
-                    <Badge variant="light" color="cobre" tt="none">
-                      {words.common.main}
-                    </Badge>
-                  )}
-                </div>
-                <p className="big" style={{ fontSize: 28, margin: '0 0 10px' }}>
-                  <Money cents={operation.availableCents - operation.receivableCents} />
-                </p>
-                <dl className="facts" style={{ marginBottom: 16 }}>
-                  <dt>{words.home.reserved}</dt>
-                  <dd>
-                    <Money cents={operation.reservedCents} />
-                  </dd>
-                  <dt>{words.home.held}</dt>
-                  <dd>
-                    <Money cents={operation.heldCents} />
-                  </dd>
-                  <dt>{words.common.created}</dt>
-                  <dd>
-                    <When at={operation.createdAt} />
-                  </dd>
-                </dl>
-                <TechnicalIds>
-                  <dt>{words.operations.idLabel}</dt>
-                  <dd>
-                    <span className="mono">{operation.id}</span> <Copy value={operation.id} />
-                  </dd>
-                </TechnicalIds>
-                <div style={{ display: 'flex', gap: 8, flexWrap: 'wrap' }}>
-                  <Button
-                    renderRoot={(props) => (
-                      <Link to="/extrato" search={{ operacao: operation.id }} {...props} />
-                    )}
-                    variant="default"
-                    size="sm"
-                  >
-                    {words.operations.statement}
-                  </Button>
-                  {manage && (
-                    <>
-                      <Button
-                        variant="subtle"
-                        size="sm"
-                        onClick={() => setOpen({ what: 'rename', operation })}
-                      >
-                        {words.operations.rename}
-                      </Button>
-                      <Button
-                        variant="subtle"
-                        color="red"
-                        size="sm"
-                        onClick={() => setOpen({ what: 'delete', operation })}
-                      >
-                        {words.operations.delete}
-                      </Button>
-                    </>
-                  )}
-                </div>
-              </section>
+              <OperationCard key={operation.id} operation={operation} manage={manage} open={setOpen} />
             ))}
           </div>
           <ListFoot file="operations.csv" />
@@ -118,6 +56,78 @@ export function Operations() {
       )}
       {open?.what === 'delete' && <DeleteDialog operation={open.operation} close={() => setOpen(null)} />}
     </>
+  );
+}
+
+function OperationCard({
+  operation,
+  manage,
+  open,
+}: {
+  operation: Operation;
+  /** Whether who looks may rename and delete. */
+  manage: boolean;
+  open: (dialog: Open) => void;
+}) {
+  const words = useWords();
+  return (
+    <section className="card" aria-label={operation.name}>
+      <div className="cardhead">
+        <h2>{operation.name}</h2>
+        {operation.isDefault && (
+          <Badge variant="light" color="cobre" tt="none">
+            {words.common.main}
+          </Badge>
+        )}
+      </div>
+      <p className="big" style={{ fontSize: 28, margin: '0 0 10px' }}>
+        <Money cents={operation.availableCents - operation.receivableCents} />
+      </p>
+      <dl className="facts" style={{ marginBottom: 16 }}>
+        <dt>{words.home.reserved}</dt>
+        <dd>
+          <Money cents={operation.reservedCents} />
+        </dd>
+        <dt>{words.home.held}</dt>
+        <dd>
+          <Money cents={operation.heldCents} />
+        </dd>
+        <dt>{words.common.created}</dt>
+        <dd>
+          <When at={operation.createdAt} />
+        </dd>
+      </dl>
+      <TechnicalIds>
+        <dt>{words.operations.idLabel}</dt>
+        <dd>
+          <span className="mono">{operation.id}</span> <Copy value={operation.id} />
+        </dd>
+      </TechnicalIds>
+      <div style={{ display: 'flex', gap: 8, flexWrap: 'wrap' }}>
+        <Button
+          renderRoot={(props) => <Link to="/extrato" search={{ operacao: operation.id }} {...props} />}
+          variant="default"
+          size="sm"
+        >
+          {words.operations.statement}
+        </Button>
+        {manage && (
+          <>
+            <Button variant="subtle" size="sm" onClick={() => open({ what: 'rename', operation })}>
+              {words.operations.rename}
+            </Button>
+            <Button
+              variant="subtle"
+              color="red"
+              size="sm"
+              onClick={() => open({ what: 'delete', operation })}
+            >
+              {words.operations.delete}
+            </Button>
+          </>
+        )}
+      </div>
+    </section>
   );
 }
 

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { Fragment } from 'react';
-import { ask, type Detail, Problem } from '../api/client.ts';
+import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
 import type { Words } from '../text/pt.ts';
@@ -40,7 +40,6 @@ export function useDetail(id: string) {
 
 export function PaymentPage() {
   const words = useWords();
-  const { may } = useScope();
   const { id } = useParams({ strict: false }) as { id: string };
   const { data, error, refetch } = useDetail(id);
   if (error && !data) {
@@ -50,67 +49,12 @@ export function PaymentPage() {
   if (!data) return <Rows count={8} />;
   const { record } = data;
   const charge = record.kind === 'deposit';
-  const settled = record.status === 'paid' || record.status === 'completed';
   return (
     <>
-      <PageHead
-        title={charge ? words.detail.charge : words.detail.transfer}
-        back={{
-          to: charge ? '/cobrancas' : '/transferencias',
-          label: charge ? words.charges.title : words.transfers.title,
-          search: lastFiltersOf(record.kind),
-        }}
-      >
-        {settled && (
-          <Button
-            component={Link}
-            to={`/pagamentos/${id}/comprovante`}
-            variant="default"
-            leftSection={<Icon name="print" size={18} />}
-          >
-            {words.detail.receipt}
-          </Button>
-        )}
-        {!charge && record.status !== 'draft' && may('transfers') && record.pixKey !== null && (
-          <Button
-            renderRoot={(props) => <Link to="/transferencias/nova" search={{ repetir: id }} {...props} />}
-            variant="default"
-          >
-            {words.transfers.repeat}
-          </Button>
-        )}
-        {record.status === 'draft' && (
-          <Button component={Link} to={`/transferencias/${id}/codigo`}>
-            {words.detail.resume}
-          </Button>
-        )}
-      </PageHead>
+      <PaymentHead id={id} record={record} />
       <div className="cols">
         <div className="stack">
-          <section className="card">
-            <Status status={record.status} kind={record.kind} />
-            <p className="big num" style={{ margin: '2px 0 14px' }}>
-              {money(record.amountCents)}
-            </p>
-            {record.status === 'unknown' && !charge && <p className="soft">{words.transfers.unknownLead}</p>}
-            {record.reasonCode && <p>{words.reasons[record.reasonCode] ?? record.reasonCode}</p>}
-            {record.notice && <p>{record.notice}</p>}
-            <Facts data={data} />
-            <TechnicalIds>
-              <dt>{words.detail.id}</dt>
-              <dd>
-                <span className="mono">{record.id}</span> <Copy value={record.id} />
-              </dd>
-              <dt>{words.detail.requestKey}</dt>
-              <dd className="mono">{record.requestKey}</dd>
-              {Object.entries(record.metadata ?? {}).map(([name, value]) => (
-                <Fragment key={name}>
-                  <dt className="mono">{name}</dt>
-                  <dd>{value}</dd>
-                </Fragment>
-              ))}
-            </TechnicalIds>
-          </section>
+          <PaymentCard data={data} />
           <section className="card" aria-labelledby="timeline">
             <h2 id="timeline">{words.detail.timeline}</h2>
             <Timeline data={data} />
@@ -125,43 +69,126 @@ export function PaymentPage() {
           {charge && <RefundsOf charge={record} />}
           <TestMode payment={record} />
           <Ledger data={data} />
-          <section className="card" aria-labelledby="events">
-            <div className="cardhead">
-              <h2 id="events">{words.detail.events}</h2>
-              <span className="end" style={{ display: 'flex', gap: 14 }}>
-                <Link to="/integracoes/requisicoes" search={{ pagamento: id }}>
-                  {words.requests.ofPayment}
-                </Link>
-                {data.events.length > 0 && (
-                  <Link to="/integracoes/eventos" search={{ pagamento: id }}>
-                    {words.events.open}
-                  </Link>
-                )}
-              </span>
-            </div>
-            {data.events.length === 0 ? (
-              <p className="soft" style={{ margin: 0 }}>
-                {words.detail.noEvents}
-              </p>
-            ) : (
-              <ul className="moves">
-                {data.events.map((event) => (
-                  <li
-                    key={event.id}
-                    style={{ display: 'flex', justifyContent: 'space-between', gap: 12, padding: '8px 0' }}
-                  >
-                    <span className="mono">{event.type}</span>
-                    <span className="soft">
-                      <When at={event.createdAt} />
-                    </span>
-                  </li>
-                ))}
-              </ul>
-            )}
-          </section>
+          <PaymentEvents id={id} events={data.events} />
         </div>
       </div>
     </>
+  );
+}
+
+/** The title, and where one goes from here: the receipt, the same again, the code of a draft. */
+function PaymentHead({ id, record }: { id: string; record: RecordView }) {
+  const words = useWords();
+  const { may } = useScope();
+  const charge = record.kind === 'deposit';
+  const settled = record.status === 'paid' || record.status === 'completed';
+  return (
+    <PageHead
+      title={charge ? words.detail.charge : words.detail.transfer}
+      back={{
+        to: charge ? '/cobrancas' : '/transferencias',
+        label: charge ? words.charges.title : words.transfers.title,
+        search: lastFiltersOf(record.kind),
+      }}
+    >
+      {settled && (
+        <Button
+          component={Link}
+          to={`/pagamentos/${id}/comprovante`}
+          variant="default"
+          leftSection={<Icon name="print" size={18} />}
+        >
+          {words.detail.receipt}
+        </Button>
+      )}
+      {!charge && record.status !== 'draft' && may('transfers') && record.pixKey !== null && (
+        <Button
+          renderRoot={(props) => <Link to="/transferencias/nova" search={{ repetir: id }} {...props} />}
+          variant="default"
+        >
+          {words.transfers.repeat}
+        </Button>
+      )}
+      {record.status === 'draft' && (
+        <Button component={Link} to={`/transferencias/${id}/codigo`}>
+          {words.detail.resume}
+        </Button>
+      )}
+    </PageHead>
+  );
+}
+
+function PaymentCard({ data }: { data: Detail }) {
+  const words = useWords();
+  const { record } = data;
+  return (
+    <section className="card">
+      <Status status={record.status} kind={record.kind} />
+      <p className="big num" style={{ margin: '2px 0 14px' }}>
+        {money(record.amountCents)}
+      </p>
+      {record.status === 'unknown' && record.kind !== 'deposit' && (
+        <p className="soft">{words.transfers.unknownLead}</p>
+      )}
+      {record.reasonCode && <p>{words.reasons[record.reasonCode] ?? record.reasonCode}</p>}
+      {record.notice && <p>{record.notice}</p>}
+      <Facts data={data} />
+      <TechnicalIds>
+        <dt>{words.detail.id}</dt>
+        <dd>
+          <span className="mono">{record.id}</span> <Copy value={record.id} />
+        </dd>
+        <dt>{words.detail.requestKey}</dt>
+        <dd className="mono">{record.requestKey}</dd>
+        {Object.entries(record.metadata ?? {}).map(([name, value]) => (
+          <Fragment key={name}>
+            <dt className="mono">{name}</dt>
+            <dd>{value}</dd>
+          </Fragment>
+        ))}
+      </TechnicalIds>
+    </section>
+  );
+}
+
+/** What the merchant's programs were told of it, and the way to the logs. */
+function PaymentEvents({ id, events }: { id: string; events: Detail['events'] }) {
+  const words = useWords();
+  return (
+    <section className="card" aria-labelledby="events">
+      <div className="cardhead">
+        <h2 id="events">{words.detail.events}</h2>
+        <span className="end" style={{ display: 'flex', gap: 14 }}>
+          <Link to="/integracoes/requisicoes" search={{ pagamento: id }}>
+            {words.requests.ofPayment}
+          </Link>
+          {events.length > 0 && (
+            <Link to="/integracoes/eventos" search={{ pagamento: id }}>
+              {words.events.open}
+            </Link>
+          )}
+        </span>
+      </div>
+      {events.length === 0 ? (
+        <p className="soft" style={{ margin: 0 }}>
+          {words.detail.noEvents}
+        </p>
+      ) : (
+        <ul className="moves">
+          {events.map((event) => (
+            <li
+              key={event.id}
+              style={{ display: 'flex', justifyContent: 'space-between', gap: 12, padding: '8px 0' }}
+            >
+              <span className="mono">{event.type}</span>
+              <span className="soft">
+                <When at={event.createdAt} />
+              </span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 

@@ -2,10 +2,11 @@ import { Alert, Badge, Button, Checkbox, NumberInput, TextInput } from '@mantine
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { ask } from '../api/client.ts';
+import type { paths } from '../api/contract.d.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
-import { useAction } from '../ui/action.ts';
+import { type Action, useAction } from '../ui/action.ts';
 import { Choice } from '../ui/choice.tsx';
 import { Dialog } from '../ui/dialog.tsx';
 import { Icon } from '../ui/icons.tsx';
@@ -15,13 +16,16 @@ import { FormError, PageHead, Rows, Trouble } from '../ui/parts.tsx';
 const roles = ['owner', 'admin', 'finance', 'developer', 'viewer'] as const;
 type Role = (typeof roles)[number];
 
+type Listing = paths['/members']['get']['responses'][200]['content']['application/json'];
+type Member = Listing['members'][number];
+
 interface Named {
   userId: string;
   name: string;
 }
 
 export function People() {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account } = useScope();
   const [inviting, setInviting] = useState(false);
   const [leaving, setLeaving] = useState<Named | null>(null);
@@ -31,9 +35,6 @@ export function People() {
     queryKey: [account.id, 'people'],
     queryFn: () => ask(() => api.GET('/members')),
   });
-  const mine = account.role;
-  const mayChange = (role: Role) => mine === 'owner' || role !== 'owner';
-
   const change = useAction((work: () => Promise<unknown>) => work(), { rereads: [[account.id, 'people']] });
   return (
     <>
@@ -58,59 +59,13 @@ export function People() {
             <>
               <ul className="moves">
                 {data.members.map((one) => (
-                  <li key={one.userId} className="keyrow">
-                    <div style={{ minWidth: 0 }}>
-                      <strong>{one.name}</strong>{' '}
-                      {one.self && (
-                        <Badge variant="light" tt="none" color="cobre">
-                          {words.people.you}
-                        </Badge>
-                      )}
-                      <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
-                        {one.email}
-                      </div>
-                      <div style={{ fontSize: 14 }}>
-                        <span className={`status ${one.secondFactor ? 'good' : 'wait'}`}>
-                          {words.people.factor}: {one.secondFactor ? words.security.on : words.security.off}
-                        </span>
-                      </div>
-                    </div>
-                    <div style={{ display: 'flex', flexWrap: 'wrap', gap: 8, alignItems: 'center' }}>
-                      <Choice
-                        aria-label={`${words.people.changeRole}: ${one.name}`}
-                        data={roles.map((value) => ({
-                          value,
-                          label: words.roles[value],
-                          disabled: !mayChange(value),
-                        }))}
-                        value={one.role}
-                        disabled={!mayChange(one.role) || change.busy}
-                        w={160}
-                        onChoice={(role) =>
-                          role &&
-                          role !== one.role &&
-                          change.run(() =>
-                            ask(() =>
-                              api.PATCH('/members/{id}', {
-                                params: { path: { id: one.userId } },
-                                body: { role: role as Role },
-                              }),
-                            ),
-                          )
-                        }
-                      />
-                      {mayChange(one.role) && (
-                        <Button variant="subtle" size="sm" onClick={() => setLooking(one)}>
-                          {words.people.sessions}
-                        </Button>
-                      )}
-                      {mayChange(one.role) && !one.self && (
-                        <Button variant="subtle" color="red" size="sm" onClick={() => setLeaving(one)}>
-                          {words.people.remove}
-                        </Button>
-                      )}
-                    </div>
-                  </li>
+                  <MemberRow
+                    key={one.userId}
+                    member={one}
+                    change={change}
+                    look={() => setLooking(one)}
+                    remove={() => setLeaving(one)}
+                  />
                 ))}
               </ul>
               <ListFoot file="members.csv" />
@@ -118,41 +73,9 @@ export function People() {
           )}
         </section>
         {data && data.invitations.length > 0 && (
-          <section className="card" aria-labelledby="pending">
-            <h2 id="pending">{words.people.pending}</h2>
-            <ul className="moves">
-              {data.invitations.map((one) => (
-                <li key={one.id} className="keyrow">
-                  <div style={{ minWidth: 0 }}>
-                    <span style={{ overflowWrap: 'anywhere' }}>{one.email}</span>
-                    <div className="soft num" style={{ fontSize: 14 }}>
-                      {words.roles[one.role]} · {words.people.until(dateTime(one.expiresAt, language))}
-                    </div>
-                  </div>
-                  <Button
-                    variant="subtle"
-                    size="sm"
-                    color="red"
-                    disabled={change.busy}
-                    onClick={() =>
-                      change.run(() =>
-                        ask(() =>
-                          api.DELETE('/members/invitations/{id}', {
-                            params: { path: { id: one.id } },
-                            body: {},
-                          }),
-                        ),
-                      )
-                    }
-                  >
-                    {words.people.withdraw}
-                  </Button>
-                </li>
-              ))}
-            </ul>
-          </section>
+          <Invitations invitations={data.invitations} change={change} />
         )}
-        {data && mine === 'owner' && !account.test && <Grace days={data.secondFactorGraceDays} />}
+        {data && account.role === 'owner' && !account.test && <Grace days={data.secondFactorGraceDays} />}
       </div>
       {inviting && <InviteDialog close={() => setInviting(false)} />}
       {looking && <SessionsDialog of={looking} close={() => setLooking(null)} />}
@@ -167,6 +90,121 @@ export function People() {
         />
       )}
     </>
+  );
+}
+
+/** What is done to members and invitations, one thing at a time. */
+type Change = Action<[work: () => Promise<unknown>]>;
+
+function MemberRow({
+  member,
+  change,
+  look,
+  remove,
+}: {
+  member: Member;
+  change: Change;
+  /** At the member's sessions. */
+  look: () => void;
+  remove: () => void;
+}) {
+  const words = useWords();
+  const { api, account } = useScope();
+  const mayChange = (role: Role) => account.role === 'owner' || role !== 'owner';
+  return (
+    <li className="keyrow">
+      <div style={{ minWidth: 0 }}>
+        <strong>{member.name}</strong>{' '}
+        {member.self && (
+          <Badge variant="light" tt="none" color="cobre">
+            {words.people.you}
+          </Badge>
+        )}
+        <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
+          {member.email}
+        </div>
+        <div style={{ fontSize: 14 }}>
+          <span className={`status ${member.secondFactor ? 'good' : 'wait'}`}>
+            {words.people.factor}: {member.secondFactor ? words.security.on : words.security.off}
+          </span>
+        </div>
+      </div>
+      <div style={{ display: 'flex', flexWrap: 'wrap', gap: 8, alignItems: 'center' }}>
+        <Choice
+          aria-label={`${words.people.changeRole}: ${member.name}`}
+          data={roles.map((value) => ({
+            value,
+            label: words.roles[value],
+            disabled: !mayChange(value),
+          }))}
+          value={member.role}
+          disabled={!mayChange(member.role) || change.busy}
+          w={160}
+          onChoice={(role) =>
+            role &&
+            role !== member.role &&
+            change.run(() =>
+              ask(() =>
+                api.PATCH('/members/{id}', {
+                  params: { path: { id: member.userId } },
+                  body: { role: role as Role },
+                }),
+              ),
+            )
+          }
+        />
+        {mayChange(member.role) && (
+          <Button variant="subtle" size="sm" onClick={look}>
+            {words.people.sessions}
+          </Button>
+        )}
+        {mayChange(member.role) && !member.self && (
+          <Button variant="subtle" color="red" size="sm" onClick={remove}>
+            {words.people.remove}
+          </Button>
+        )}
+      </div>
+    </li>
+  );
+}
+
+function Invitations({ invitations, change }: { invitations: Listing['invitations']; change: Change }) {
+  const { words, language } = useText();
+  const { api } = useScope();
+  return (
+    <section className="card" aria-labelledby="pending">
+      <h2 id="pending">{words.people.pending}</h2>
+      <ul className="moves">
+        {invitations.map((one) => (
+          <li key={one.id} className="keyrow">
+            <div style={{ minWidth: 0 }}>
+              <span style={{ overflowWrap: 'anywhere' }}>{one.email}</span>
+              <div className="soft num" style={{ fontSize: 14 }}>
+                {words.roles[one.role]} · {words.people.until(dateTime(one.expiresAt, language))}
+              </div>
+            </div>
+            <Button
+              variant="subtle"
+              size="sm"
+              color="red"
+              disabled={change.busy}
+              onClick={() =>
+                change.run(() =>
+                  ask(() =>
+                    api.DELETE('/members/invitations/{id}', {
+                      params: { path: { id: one.id } },
+                      body: {},
+                    }),
+                  ),
+                )
+              }
+            >
+              {words.people.withdraw}
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </section>
   );
 }
 

@@ -31,21 +31,11 @@ const moodOf = (status: number) => (status < 300 ? 'good' : status < 500 ? 'wait
 
 /** What the merchant's own programs asked of the API, newest first, and how it was answered. */
 export function Requests() {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account } = useScope();
   const filters = useSearch({ strict: false }) as RequestFilters;
-  const navigate = useNavigate();
   const [chosen, setChosen] = useState<string | null>(null);
-  const days = daysOf(filters, null);
-  const query: Query = {
-    ...(filters.metodo && { method: filters.metodo as (typeof methods)[number] }),
-    ...(filters.resposta && { status: filters.resposta as (typeof classes)[number] }),
-    ...(filters.chave && { keyId: filters.chave }),
-    ...(filters.pagamento && { paymentId: filters.pagamento }),
-    ...(filters.id && { requestId: filters.id }),
-    ...(days.de && { from: days.de }),
-    ...(days.ate && { to: days.ate }),
-  };
+  const query = queryOf(filters);
   const pages = useInfiniteQuery({
     queryKey: [account.id, 'requests', query],
     queryFn: ({ pageParam }) =>
@@ -64,54 +54,11 @@ export function Requests() {
   const requests = pages.data?.pages.flatMap((page) => page.requests) ?? [];
   const shown = requests.find((one) => one.id === chosen) ?? requests[0];
   const filtered = Object.keys(query).length > 0;
-  const choose = (more: RequestFilters) =>
-    void navigate({
-      to: '/integracoes/requisicoes',
-      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
-      replace: true,
-    });
-  const any = { value: '', label: words.common.any };
   return (
     <>
       <PageHead title={words.requests.title} lead={words.requests.lead} />
       <div className="stack">
-        <LogFilters
-          paymentId={filters.pagamento}
-          clear={
-            filtered && (() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true }))
-          }
-        >
-          <Choice
-            label={words.requests.method}
-            data={[any, ...methods]}
-            value={filters.metodo ?? ''}
-            onChoice={(value) => choose({ metodo: value })}
-          />
-          <Choice
-            label={words.requests.answer}
-            data={[any, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
-            value={filters.resposta ?? ''}
-            onChoice={(value) => choose({ resposta: value })}
-          />
-          <Choice
-            label={words.requests.key}
-            data={[any, ...(keys.data?.keys ?? []).map(({ id, name }) => ({ value: id, label: name }))]}
-            value={filters.chave ?? ''}
-            onChoice={(value) => choose({ chave: value })}
-            className="wide"
-            miw={180}
-          />
-          <RequestId
-            key={filters.id ? 'some' : 'none'}
-            value={filters.id ?? ''}
-            onValue={(id) => choose({ id })}
-          />
-          <PeriodField
-            search={filters}
-            fallback={null}
-            onSearch={(period) => choose({ periodo: '', de: '', ate: '', ...period })}
-          />
-        </LogFilters>
+        <RequestFilterCard filters={filters} filtered={filtered} keys={keys.data?.keys ?? []} />
         <Listed
           pages={pages}
           count={requests.length}
@@ -127,26 +74,102 @@ export function Requests() {
             list={requests}
             shown={shown}
             choose={setChosen}
-            line={(one) => (
-              <>
-                <span className="mono" style={{ overflowWrap: 'anywhere' }}>
-                  <strong>{one.method}</strong> {pathOf(one)}
-                </span>
-                <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
-                  <span className={`status ${moodOf(one.status)}`}>
-                    {one.status}
-                    {one.errorCode && ` ${one.errorCode}`}
-                  </span>
-                  <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
-                </span>
-              </>
-            )}
+            line={(one) => <RequestLine request={one} />}
             foot={<ListFoot file="requests.csv" filters={{ ...query }} pages={pages} />}
           >
             {shown && <RequestCard request={shown} />}
           </Panes>
         </Listed>
       </div>
+    </>
+  );
+}
+
+/** What the service is asked for, for the list and for its file. */
+function queryOf(filters: RequestFilters): Query {
+  const days = daysOf(filters, null);
+  return {
+    ...(filters.metodo && { method: filters.metodo as (typeof methods)[number] }),
+    ...(filters.resposta && { status: filters.resposta as (typeof classes)[number] }),
+    ...(filters.chave && { keyId: filters.chave }),
+    ...(filters.pagamento && { paymentId: filters.pagamento }),
+    ...(filters.id && { requestId: filters.id }),
+    ...(days.de && { from: days.de }),
+    ...(days.ate && { to: days.ate }),
+  };
+}
+
+function RequestFilterCard({
+  filters,
+  filtered,
+  keys,
+}: {
+  filters: RequestFilters;
+  filtered: boolean;
+  keys: { id: string; name: string }[];
+}) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const choose = (more: RequestFilters) =>
+    void navigate({
+      to: '/integracoes/requisicoes',
+      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
+      replace: true,
+    });
+  const any = { value: '', label: words.common.any };
+  return (
+    <LogFilters
+      paymentId={filters.pagamento}
+      clear={filtered && (() => void navigate({ to: '/integracoes/requisicoes', search: {}, replace: true }))}
+    >
+      <Choice
+        label={words.requests.method}
+        data={[any, ...methods]}
+        value={filters.metodo ?? ''}
+        onChoice={(value) => choose({ metodo: value })}
+      />
+      <Choice
+        label={words.requests.answer}
+        data={[any, ...classes.map((value) => ({ value, label: words.requests.classes[value] }))]}
+        value={filters.resposta ?? ''}
+        onChoice={(value) => choose({ resposta: value })}
+      />
+      <Choice
+        label={words.requests.key}
+        data={[any, ...keys.map(({ id, name }) => ({ value: id, label: name }))]}
+        value={filters.chave ?? ''}
+        onChoice={(value) => choose({ chave: value })}
+        className="wide"
+        miw={180}
+      />
+      <RequestId
+        key={filters.id ? 'some' : 'none'}
+        value={filters.id ?? ''}
+        onValue={(id) => choose({ id })}
+      />
+      <PeriodField
+        search={filters}
+        fallback={null}
+        onSearch={(period) => choose({ periodo: '', de: '', ate: '', ...period })}
+      />
+    </LogFilters>
+  );
+}
+
+function RequestLine({ request }: { request: Logged }) {
+  const { language } = useText();
+  return (
+    <>
+      <span className="mono" style={{ overflowWrap: 'anywhere' }}>
+        <strong>{request.method}</strong> {pathOf(request)}
+      </span>
+      <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+        <span className={`status ${moodOf(request.status)}`}>
+          {request.status}
+          {request.errorCode && ` ${request.errorCode}`}
+        </span>
+        <span className="soft num">{dateTimeSeconds(request.at, language)}</span>
+      </span>
     </>
   );
 }

@@ -5,7 +5,8 @@ import { ask } from '../api/client.ts';
 import type { paths } from '../api/contract.d.ts';
 import { dateTimeSeconds } from '../format.ts';
 import { useScope } from '../session.tsx';
-import { useText } from '../text/text.tsx';
+import type { Words } from '../text/pt.ts';
+import { useText, useWords } from '../text/text.tsx';
 import { Choice } from '../ui/choice.tsx';
 import { Listed, ListFoot } from '../ui/listed.tsx';
 import { Empty, PageHead } from '../ui/parts.tsx';
@@ -24,23 +25,10 @@ export interface ActivityFilters extends PeriodSearch {
 
 /** Who did what in this account in the last year, newest first. What is asked for stands in the address. */
 export function SecurityEvents() {
-  const { words, language } = useText();
+  const words = useWords();
   const { api, account } = useScope();
   const filters = useSearch({ strict: false }) as ActivityFilters;
-  const navigate = useNavigate();
-  const show = (search: ActivityFilters) =>
-    void navigate({ to: '/seguranca/registro', search, replace: true });
-  const { de, ate } = daysOf(filters, null);
-  const query: Query = {
-    ...(filters.assunto &&
-      filters.assunto in words.securityEvents.groups && {
-        group: filters.assunto as NonNullable<Query['group']>,
-      }),
-    ...((filters.resultado === 'ok' || filters.resultado === 'refused') && { outcome: filters.resultado }),
-    ...(filters.pessoa && { userId: filters.pessoa }),
-    ...(de && { from: de }),
-    ...(ate && { to: ate }),
-  };
+  const query = queryOf(filters, words);
   const people = useQuery({
     queryKey: [account.id, 'members'],
     queryFn: () => ask(() => api.GET('/members')),
@@ -57,60 +45,11 @@ export function SecurityEvents() {
     getNextPageParam: (last) => last.nextBelow,
   });
   const filtered = Object.keys(query).length > 0;
-  const { assunto, pessoa, resultado, ...period } = filters;
   const events = pages.data?.pages.flatMap((page) => page.events) ?? [];
   return (
     <>
       <PageHead title={words.securityEvents.title} lead={words.securityEvents.lead} />
-      <section className="card" aria-label={words.common.search} style={{ marginBottom: 18 }}>
-        <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
-          <Choice
-            label={words.securityEvents.group}
-            data={[
-              { value: '', label: words.common.any },
-              ...Object.entries(words.securityEvents.groups).map(([value, label]) => ({ value, label })),
-            ]}
-            value={assunto ?? ''}
-            onChoice={(value) => show({ ...filters, assunto: value || undefined } as ActivityFilters)}
-          />
-          <Choice
-            label={words.securityEvents.person}
-            data={[
-              { value: '', label: words.common.any },
-              ...(people.data?.members ?? []).map(({ userId, name }) => ({ value: userId, label: name })),
-            ]}
-            value={pessoa ?? ''}
-            onChoice={(value) => show({ ...filters, pessoa: value || undefined } as ActivityFilters)}
-          />
-          <Choice
-            label={words.securityEvents.outcome}
-            data={[
-              { value: '', label: words.common.any },
-              { value: 'ok', label: words.securityEvents.outcomes.ok },
-              { value: 'refused', label: words.securityEvents.outcomes.refused },
-            ]}
-            value={resultado ?? ''}
-            onChoice={(value) => show({ ...filters, resultado: value || undefined } as ActivityFilters)}
-          />
-          <PeriodField
-            search={period}
-            fallback={null}
-            onSearch={(next) =>
-              show({
-                ...(assunto && { assunto }),
-                ...(pessoa && { pessoa }),
-                ...(resultado && { resultado }),
-                ...next,
-              })
-            }
-          />
-          {filtered && (
-            <Button className="wide" variant="subtle" onClick={() => show({})}>
-              {words.common.clear}
-            </Button>
-          )}
-        </form>
-      </section>
+      <ActivityFilterCard filters={filters} filtered={filtered} members={people.data?.members ?? []} />
       <Listed
         pages={pages}
         count={events.length + (pages.hasNextPage ? 1 : 0)}
@@ -124,26 +63,115 @@ export function SecurityEvents() {
         <section className="card" aria-label={words.securityEvents.title}>
           <ul className="moves">
             {events.map((one) => (
-              <li key={one.id} className="keyrow">
-                <div style={{ minWidth: 0 }}>
-                  <strong>{words.securityEvents.kinds[one.kind]}</strong>{' '}
-                  <span className={`status ${one.outcome === 'ok' ? 'good' : 'bad'}`}>
-                    {words.securityEvents.outcomes[one.outcome]}
-                  </span>
-                  <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
-                    {whoOf(one, words.securityEvents.operator, words.securityEvents.unknown)}
-                    {one.ipAddress && <span className="num"> · {one.ipAddress}</span>}
-                    {detailOf(one, words) && <span> · {detailOf(one, words)}</span>}
-                  </div>
-                </div>
-                <span className="soft num">{dateTimeSeconds(one.at, language)}</span>
-              </li>
+              <EventRow key={one.id} event={one} />
             ))}
           </ul>
           <ListFoot file="security-events.csv" filters={query} pages={pages} />
         </section>
       </Listed>
     </>
+  );
+}
+
+/** What the service is asked for, for the list and for its file. */
+function queryOf(filters: ActivityFilters, words: Words): Query {
+  const { de, ate } = daysOf(filters, null);
+  return {
+    ...(filters.assunto &&
+      filters.assunto in words.securityEvents.groups && {
+        group: filters.assunto as NonNullable<Query['group']>,
+      }),
+    ...((filters.resultado === 'ok' || filters.resultado === 'refused') && { outcome: filters.resultado }),
+    ...(filters.pessoa && { userId: filters.pessoa }),
+    ...(de && { from: de }),
+    ...(ate && { to: ate }),
+  };
+}
+
+function ActivityFilterCard({
+  filters,
+  filtered,
+  members,
+}: {
+  filters: ActivityFilters;
+  filtered: boolean;
+  members: { userId: string; name: string }[];
+}) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const show = (search: ActivityFilters) =>
+    void navigate({ to: '/seguranca/registro', search, replace: true });
+  const { assunto, pessoa, resultado, ...period } = filters;
+  return (
+    <section className="card" aria-label={words.common.search} style={{ marginBottom: 18 }}>
+      <form className="filters" style={{ margin: 0 }} onSubmit={(event) => event.preventDefault()}>
+        <Choice
+          label={words.securityEvents.group}
+          data={[
+            { value: '', label: words.common.any },
+            ...Object.entries(words.securityEvents.groups).map(([value, label]) => ({ value, label })),
+          ]}
+          value={assunto ?? ''}
+          onChoice={(value) => show({ ...filters, assunto: value || undefined } as ActivityFilters)}
+        />
+        <Choice
+          label={words.securityEvents.person}
+          data={[
+            { value: '', label: words.common.any },
+            ...members.map(({ userId, name }) => ({ value: userId, label: name })),
+          ]}
+          value={pessoa ?? ''}
+          onChoice={(value) => show({ ...filters, pessoa: value || undefined } as ActivityFilters)}
+        />
+        <Choice
+          label={words.securityEvents.outcome}
+          data={[
+            { value: '', label: words.common.any },
+            { value: 'ok', label: words.securityEvents.outcomes.ok },
+            { value: 'refused', label: words.securityEvents.outcomes.refused },
+          ]}
+          value={resultado ?? ''}
+          onChoice={(value) => show({ ...filters, resultado: value || undefined } as ActivityFilters)}
+        />
+        <PeriodField
+          search={period}
+          fallback={null}
+          onSearch={(next) =>
+            show({
+              ...(assunto && { assunto }),
+              ...(pessoa && { pessoa }),
+              ...(resultado && { resultado }),
+              ...next,
+            })
+          }
+        />
+        {filtered && (
+          <Button className="wide" variant="subtle" onClick={() => show({})}>
+            {words.common.clear}
+          </Button>
+        )}
+      </form>
+    </section>
+  );
+}
+
+function EventRow({ event }: { event: Event }) {
+  const { words, language } = useText();
+  return (
+    <li className="keyrow">
+      <div style={{ minWidth: 0 }}>
+        <strong>{words.securityEvents.kinds[event.kind]}</strong>{' '}
+        <span className={`status ${event.outcome === 'ok' ? 'good' : 'bad'}`}>
+          {words.securityEvents.outcomes[event.outcome]}
+        </span>
+        <div className="soft" style={{ fontSize: 14, overflowWrap: 'anywhere' }}>
+          {whoOf(event, words.securityEvents.operator, words.securityEvents.unknown)}
+          {event.ipAddress && <span className="num"> · {event.ipAddress}</span>}
+          {detailOf(event, words) && <span> · {detailOf(event, words)}</span>}
+        </div>
+      </div>
+      <span className="soft num">{dateTimeSeconds(event.at, language)}</span>
+    </li>
   );
 }
 

@@ -186,31 +186,12 @@ function SecretDialog({ secret, close }: { secret: string; close: () => void }) 
 export function Deliveries() {
   const words = useWords();
   const { api, account } = useScope();
-  const navigate = useNavigate();
   const { id } = useParams({ strict: false }) as { id: string };
   const endpoint = useWebhooks().data?.webhooks.find((one) => one.id === id);
   const [notice, setNotice] = useState<string | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const [removing, setRemoving] = useState(false);
-  const [chosen, setChosen] = useState<string | null>(null);
-  const path = { id };
-  const list = useInfiniteQuery({
-    queryKey: [account.id, 'deliveries', id],
-    queryFn: ({ pageParam }) =>
-      ask(() =>
-        api.GET('/webhooks/{id}/deliveries', {
-          params: { path, query: { limit: 30, ...(pageParam && { cursor: pageParam }) } },
-        }),
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: (last) => last.nextCursor,
-    // An attempt takes a moment: as long as one is due, the list is looked at again.
-    refetchInterval: (query) =>
-      query.state.data?.pages.some((page) => page.deliveries.some((one) => one.status === 'pending'))
-        ? 1_500
-        : false,
-  });
-
+  const list = useDeliveries(id);
   const doing = useAction(
     async (work: () => Promise<string | null>) => {
       setNotice(null);
@@ -223,8 +204,6 @@ export function Deliveries() {
       ],
     },
   );
-  const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
-  const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
   return (
     <>
       <PageHead
@@ -236,7 +215,7 @@ export function Deliveries() {
           loading={doing.busy}
           onClick={() =>
             doing.run(async () => {
-              await ask(() => api.POST('/webhooks/{id}/test', { params: { path }, body: {} }));
+              await ask(() => api.POST('/webhooks/{id}/test', { params: { path: { id } }, body: {} }));
               return words.webhooks.tested;
             })
           }
@@ -259,65 +238,116 @@ export function Deliveries() {
           </Alert>
         )}
         <FormError error={doing.error} />
-        <Listed
-          pages={list}
-          count={deliveries.length}
-          noMatch={null}
-          empty={
-            <div className="card">
-              <Empty icon="webhook" title={words.webhooks.noDeliveries} />
-            </div>
-          }
-        >
-          <Panes
-            label={words.webhooks.deliveries}
-            list={deliveries}
-            shown={shown}
-            choose={setChosen}
-            line={(one) => (
-              <>
-                <span className="mono">
-                  <strong>{one.type}</strong>
-                </span>
-                <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
-                  <span className={`status ${deliveryMoods[one.status]}`}>
-                    {words.webhooks.deliveryStates[one.status]}
-                  </span>
-                  <span className="soft">
-                    <When at={one.createdAt} />
-                  </span>
-                </span>
-              </>
-            )}
-            foot={<ListFoot file={`webhooks/${id}/deliveries.csv`} pages={list} />}
-          >
-            {shown && <DeliveryCard endpointId={id} delivery={shown} doing={doing} />}
-          </Panes>
-        </Listed>
+        <DeliveryList endpointId={id} list={list} doing={doing} />
       </div>
       {secret && <SecretDialog secret={secret} close={() => setSecret(null)} />}
-      {removing && (
-        <Dialog title={words.webhooks.removeTitle} close={() => setRemoving(false)}>
-          <div className="stack">
-            <p style={{ margin: 0 }}>{words.webhooks.removeLead}</p>
-            <Button
-              color="red"
-              disabled={doing.busy}
-              onClick={() => {
-                setRemoving(false);
-                doing.run(async () => {
-                  await ask(() => api.DELETE('/webhooks/{id}', { params: { path }, body: {} }));
-                  await navigate({ to: '/integracoes/webhooks' });
-                  return null;
-                });
-              }}
-            >
-              {words.webhooks.remove}
-            </Button>
-          </div>
-        </Dialog>
-      )}
+      {removing && <RemoveDialog endpointId={id} doing={doing} close={() => setRemoving(false)} />}
     </>
+  );
+}
+
+function useDeliveries(endpointId: string) {
+  const { api, account } = useScope();
+  return useInfiniteQuery({
+    queryKey: [account.id, 'deliveries', endpointId],
+    queryFn: ({ pageParam }) =>
+      ask(() =>
+        api.GET('/webhooks/{id}/deliveries', {
+          params: {
+            path: { id: endpointId },
+            query: { limit: 30, ...(pageParam && { cursor: pageParam }) },
+          },
+        }),
+      ),
+    initialPageParam: null as string | null,
+    getNextPageParam: (last) => last.nextCursor,
+    // An attempt takes a moment: as long as one is due, the list is looked at again.
+    refetchInterval: (query) =>
+      query.state.data?.pages.some((page) => page.deliveries.some((one) => one.status === 'pending'))
+        ? 1_500
+        : false,
+  });
+}
+
+/** What was sent, to choose from, and beside it the one chosen. */
+function DeliveryList({
+  endpointId,
+  list,
+  doing,
+}: {
+  endpointId: string;
+  list: ReturnType<typeof useDeliveries>;
+  doing: Doing;
+}) {
+  const words = useWords();
+  const [chosen, setChosen] = useState<string | null>(null);
+  const deliveries = list.data?.pages.flatMap((page) => page.deliveries) ?? [];
+  const shown = deliveries.find((one) => one.id === chosen) ?? deliveries[0];
+  return (
+    <Listed
+      pages={list}
+      count={deliveries.length}
+      noMatch={null}
+      empty={
+        <div className="card">
+          <Empty icon="webhook" title={words.webhooks.noDeliveries} />
+        </div>
+      }
+    >
+      <Panes
+        label={words.webhooks.deliveries}
+        list={deliveries}
+        shown={shown}
+        choose={setChosen}
+        line={(one) => (
+          <>
+            <span className="mono">
+              <strong>{one.type}</strong>
+            </span>
+            <span style={{ display: 'flex', gap: 12, flexWrap: 'wrap' }}>
+              <span className={`status ${deliveryMoods[one.status]}`}>
+                {words.webhooks.deliveryStates[one.status]}
+              </span>
+              <span className="soft">
+                <When at={one.createdAt} />
+              </span>
+            </span>
+          </>
+        )}
+        foot={<ListFoot file={`webhooks/${endpointId}/deliveries.csv`} pages={list} />}
+      >
+        {shown && <DeliveryCard endpointId={endpointId} delivery={shown} doing={doing} />}
+      </Panes>
+    </Listed>
+  );
+}
+
+function RemoveDialog({ endpointId, doing, close }: { endpointId: string; doing: Doing; close: () => void }) {
+  const words = useWords();
+  const { api } = useScope();
+  const navigate = useNavigate();
+  return (
+    <Dialog title={words.webhooks.removeTitle} close={close}>
+      <div className="stack">
+        <p style={{ margin: 0 }}>{words.webhooks.removeLead}</p>
+        <Button
+          color="red"
+          disabled={doing.busy}
+          onClick={() => {
+            close();
+            doing.run(async () => {
+              await ask(() =>
+                api.DELETE('/webhooks/{id}', { params: { path: { id: endpointId } }, body: {} }),
+              );
+              await navigate({ to: '/integracoes/webhooks' });
+              return null;
+            });
+          }}
+        >
+          {words.webhooks.remove}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

@@ -2,7 +2,7 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import type { Overview } from '../api/client.ts';
 import { dayOf, money, roughMoney, shortDay } from '../format.ts';
-import { useText } from '../text/text.tsx';
+import { useText, useWords } from '../text/text.tsx';
 import { Money } from './parts.tsx';
 import { addDays } from './period.tsx';
 import { Segments } from './segments.tsx';
@@ -31,7 +31,7 @@ export function DayChart({
   count: number;
   choose: (count: number) => void;
 }) {
-  const { language, words } = useText();
+  const words = useWords();
   const [table, setTable] = useState(false);
   const known = new Map(given.map((day) => [day.day, day]));
   const first = addDays(dayOf(new Date()), 1 - count);
@@ -41,10 +41,6 @@ export function DayChart({
     const day = addDays(first, at);
     return known.get(day) ?? { day, inCents: 0, outCents: 0 };
   });
-  const top = niceTop(Math.max(...all.map((day) => Math.max(day.inCents, day.outCents)), 100));
-  // On a day with more cancelled than sent transfers, less than nothing went out.
-  const y = (cents: number) => (height - bottom) * (1 - Math.max(0, cents) / top) * 0.94 + 8;
-  const step = (width - left) / all.length;
   const empty = days.length === 0;
   return (
     <section className="card later" aria-labelledby="by-day">
@@ -73,106 +69,132 @@ export function DayChart({
           {words.home.chartEmpty(count)}
         </p>
       ) : table ? (
-        <div className="scroll">
-          <table className="table">
-            <thead>
-              <tr>
-                <th scope="col">{words.home.day}</th>
-                <th scope="col" className="right">
-                  {words.home.in}
-                </th>
-                <th scope="col" className="right">
-                  {words.home.out}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {[...days].reverse().map((day) => (
-                <tr key={day.day}>
-                  <td className="num">{shortDay(day.day, language)}</td>
-                  <td className="right">
-                    <Money cents={day.inCents} />
-                  </td>
-                  <td className="right">
-                    <Money cents={day.outCents} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DayTable days={days} />
       ) : (
         <>
-          <div className="chartbox">
-            {[1, 0.5, 0].map((part) => (
-              <span
-                key={part}
-                className="mark num"
-                style={{ top: `${(y(top * part) / height) * 100}%` }}
-                aria-hidden="true"
-              >
-                {roughMoney(top * part, language)}
-              </span>
-            ))}
-            <svg
-              className="chart"
-              viewBox={`0 0 ${width} ${height}`}
-              preserveAspectRatio="none"
-              role="img"
-              aria-label={words.home.chartTitle}
-            >
-              {[0, 0.5, 1].map((part) => (
-                <line
-                  key={part}
-                  className="grid"
-                  x1={left}
-                  x2={width}
-                  y1={y(top * part)}
-                  y2={y(top * part)}
-                />
-              ))}
-              {all.map((day, at) => (
-                <g key={day.day}>
-                  <title>{`${shortDay(day.day, language)}: ${words.home.in} ${money(day.inCents)}, ${words.home.out} ${money(day.outCents)}`}</title>
-                  <rect x={left + at * step} y={0} width={step} height={height - bottom} fill="transparent" />
-                  <rect
-                    className="in"
-                    x={left + at * step + step * 0.14}
-                    width={step * 0.34}
-                    y={y(day.inCents)}
-                    height={y(0) - y(day.inCents)}
-                    rx={2}
-                  />
-                  <rect
-                    className="out"
-                    x={left + at * step + step * 0.52}
-                    width={step * 0.34}
-                    y={y(day.outCents)}
-                    height={y(0) - y(day.outCents)}
-                    rx={2}
-                  />
-                </g>
-              ))}
-            </svg>
-          </div>
-          <div className="axis" aria-hidden="true">
-            <span>{shortDay(all[0]?.day ?? '', language)}</span>
-            <span>{shortDay(all[Math.floor(count / 2)]?.day ?? '', language)}</span>
-            <span>{shortDay(all[count - 1]?.day ?? '', language)}</span>
-          </div>
-          <div className="legend">
-            <span>
-              <i style={{ background: 'var(--mantine-color-mata-6)' }} />
-              {words.home.in}
-            </span>
-            <span>
-              <i style={{ background: 'var(--mantine-color-cobre-4)' }} />
-              {words.home.out}
-            </span>
-          </div>
+          <Bars days={all} />
+          <Axis days={all} />
+          <Legend />
         </>
       )}
     </section>
+  );
+}
+
+/** The figures of the bars, the newest day first. */
+function DayTable({ days }: { days: Day[] }) {
+  const { language, words } = useText();
+  return (
+    <div className="scroll">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{words.home.day}</th>
+            <th scope="col" className="right">
+              {words.home.in}
+            </th>
+            <th scope="col" className="right">
+              {words.home.out}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {[...days].reverse().map((day) => (
+            <tr key={day.day}>
+              <td className="num">{shortDay(day.day, language)}</td>
+              <td className="right">
+                <Money cents={day.inCents} />
+              </td>
+              <td className="right">
+                <Money cents={day.outCents} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function Bars({ days }: { days: Day[] }) {
+  const { language, words } = useText();
+  const top = niceTop(Math.max(...days.map((day) => Math.max(day.inCents, day.outCents)), 100));
+  // On a day with more cancelled than sent transfers, less than nothing went out.
+  const y = (cents: number) => (height - bottom) * (1 - Math.max(0, cents) / top) * 0.94 + 8;
+  const step = (width - left) / days.length;
+  return (
+    <div className="chartbox">
+      {[1, 0.5, 0].map((part) => (
+        <span
+          key={part}
+          className="mark num"
+          style={{ top: `${(y(top * part) / height) * 100}%` }}
+          aria-hidden="true"
+        >
+          {roughMoney(top * part, language)}
+        </span>
+      ))}
+      <svg
+        className="chart"
+        viewBox={`0 0 ${width} ${height}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={words.home.chartTitle}
+      >
+        {[0, 0.5, 1].map((part) => (
+          <line key={part} className="grid" x1={left} x2={width} y1={y(top * part)} y2={y(top * part)} />
+        ))}
+        {days.map((day, at) => (
+          <g key={day.day}>
+            <title>{`${shortDay(day.day, language)}: ${words.home.in} ${money(day.inCents)}, ${words.home.out} ${money(day.outCents)}`}</title>
+            <rect x={left + at * step} y={0} width={step} height={height - bottom} fill="transparent" />
+            <rect
+              className="in"
+              x={left + at * step + step * 0.14}
+              width={step * 0.34}
+              y={y(day.inCents)}
+              height={y(0) - y(day.inCents)}
+              rx={2}
+            />
+            <rect
+              className="out"
+              x={left + at * step + step * 0.52}
+              width={step * 0.34}
+              y={y(day.outCents)}
+              height={y(0) - y(day.outCents)}
+              rx={2}
+            />
+          </g>
+        ))}
+      </svg>
+    </div>
+  );
+}
+
+function Axis({ days }: { days: Day[] }) {
+  const { language } = useText();
+  return (
+    <div className="axis" aria-hidden="true">
+      <span>{shortDay(days[0]?.day ?? '', language)}</span>
+      <span>{shortDay(days[Math.floor(days.length / 2)]?.day ?? '', language)}</span>
+      <span>{shortDay(days[days.length - 1]?.day ?? '', language)}</span>
+    </div>
+  );
+}
+
+function Legend() {
+  const words = useWords();
+  return (
+    <div className="legend">
+      <span>
+        <i style={{ background: 'var(--mantine-color-mata-6)' }} />
+        {words.home.in}
+      </span>
+      <span>
+        <i style={{ background: 'var(--mantine-color-cobre-4)' }} />
+        {words.home.out}
+      </span>
+    </div>
   );
 }
 
