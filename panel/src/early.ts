@@ -18,6 +18,8 @@ export const overviewDays = 60;
 const freshMs = 10_000;
 
 const asked = new Map<string, Promise<Response | null>>();
+/** Asked for by the program, which may be as fast as this file: asked again, an answer would be read by nobody and keep its connection. */
+const askedByProgram = new Set<string>();
 
 function askEarly(url: string): Promise<Response | null> {
   const answer = fetch(url).catch(() => null);
@@ -27,11 +29,19 @@ function askEarly(url: string): Promise<Response | null> {
 
 /** Calls the service; what was asked for early is taken from there, once. */
 export async function fetchOrTake(request: Request): Promise<Response> {
+  if (request.method !== 'GET' || performance.now() >= freshMs) return fetch(request);
   const { pathname, search } = new URL(request.url);
-  const early =
-    request.method === 'GET' && performance.now() < freshMs ? asked.get(pathname + search) : undefined;
-  if (early) asked.delete(pathname + search);
+  const url = pathname + search;
+  askedByProgram.add(url);
+  const early = asked.get(url);
+  asked.delete(url);
   return (await early) ?? fetch(request);
+}
+
+/** What nobody took gives its connection back. */
+function giveUp(): void {
+  for (const answer of asked.values()) void answer.then((left) => left?.body?.cancel());
+  asked.clear();
 }
 
 async function askForFigures(): Promise<void> {
@@ -42,7 +52,8 @@ async function askForFigures(): Promise<void> {
   const account = accounts.find(({ id }) => id === localStorage.getItem(keptUnder.account)) ?? accounts[0];
   // Figures of one operation are asked for by the page, which knows whether the choice is one of this account.
   if (!account || localStorage.getItem(keptUnder.operation)) return;
-  void askEarly(`/panel/api/accounts/${account.id}/overview?days=${overviewDays}`);
+  const figures = `/panel/api/accounts/${account.id}/overview?days=${overviewDays}`;
+  if (!askedByProgram.has(figures)) void askEarly(figures);
 }
 
 // In two pieces, between which the browser gets its turn.
@@ -51,3 +62,4 @@ if (localStorage.getItem(keptUnder.language) === 'en') void english();
 // The pages that people open first. Without a sign-in there is no session to ask for.
 if (['/', '/cobrancas', '/transferencias', '/extrato'].includes(window.location.pathname))
   void askForFigures();
+setTimeout(giveUp, freshMs);

@@ -302,7 +302,7 @@ describe('files for spreadsheets', () => {
       ['/integracoes/requisicoes', 'Requests'],
     ] as const) {
       await open(path, title);
-      await page.waitForLoadState('networkidle').catch(() => {});
+      await page.waitForLoadState('networkidle');
       await inspect(page, `${title.toLowerCase()}-en`);
     }
     await page.evaluate(`localStorage.setItem('vintem.language', 'pt-BR')`);

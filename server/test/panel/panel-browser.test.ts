@@ -377,7 +377,7 @@ describe('every page', () => {
     async (name, path, title) => {
       await page.goto(service.url + (await path()));
       await heading(title).waitFor();
-      await page.waitForLoadState('networkidle').catch(() => {});
+      await page.waitForLoadState('networkidle');
       await inspect(page, name);
     },
   );

@@ -33,7 +33,7 @@ async function inEnglish(name: string, path: string, title: string): Promise<voi
   await page.evaluate(`localStorage.setItem('vintem.language', 'en')`);
   await page.goto(service.url + path);
   await heading(title).waitFor();
-  await page.waitForLoadState('networkidle').catch(() => {});
+  await page.waitForLoadState('networkidle');
   await inspect(page, `${name}-en`);
   await page.evaluate(`localStorage.setItem('vintem.language', 'pt-BR')`);
 }
