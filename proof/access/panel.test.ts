@@ -97,6 +97,13 @@ const ofAccounts: Record<string, Row> = {
     foreign: 404,
     foreignBody: { code: '000000' },
   },
+  'POST /drafts/{id}/receiver': {
+    needs: 'transfers',
+    ...malformed,
+    sensitive: true,
+    foreign: 404,
+    foreignBody: {},
+  },
   'POST /drafts/{id}/cancel': { needs: 'transfers', ...malformed, foreign: 404, foreignBody: {} },
   'POST /drafts/{id}/resend': {
     needs: 'transfers',
