@@ -1,17 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { freePort } from '@vintem/testkit/free-port.ts';
-import { startEmbedded } from '../server/src/db/embedded.ts';
+import { freePort, listens } from '@vintem/testkit/free-port.ts';
+import { type EmbeddedPostgres, startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
-import { driveLoad, type Measured, textOf } from './drive.ts';
+import { costOf, driveTransfers, type Measured, textOf } from './drive.ts';
 import type { Target } from './load.ts';
-import { postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { postmasterIn, type Running, startPart, startProgram, stopAll } from './processes.ts';
 import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -34,7 +33,6 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const measuredMs = 1000 * Number(values.seconds);
 const warmupMs = 10_000;
-const rampMs = 500;
 
 const folder = mkdtempSync(join(tmpdir(), 'vintem-bench-balancer-'));
 // As root the database and the workers of nginx run as other users, who have to pass through.
@@ -115,15 +113,9 @@ function nginxOf(port: number, ports: readonly number[], byKey: boolean): string
 
 const balancers: ChildProcess[] = [];
 
-/** Until it takes connections. */
 async function listening(port: number): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
-    const open = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true)).once('error', () => resolve(false));
-      socket.once('close', () => resolve(false)).unref();
-      socket.once('connect', () => socket.destroy());
-    });
-    if (open) return;
+    if (await listens(port)) return;
     await systemClock.sleep(100);
   }
   throw new Error(`nothing listens on port ${port}`);
@@ -141,28 +133,11 @@ async function behind(
   return { name, origin: `http://127.0.0.1:${port}`, pids };
 }
 
-/** CPU microseconds of one transfer. */
-const costOf = ({ cost }: Measured): number =>
-  (cost?.microsecondsEach.service ?? Number.NaN) + (cost?.microsecondsEach.postgres ?? Number.NaN);
-
-async function main(): Promise<void> {
-  const missing = ['haproxy', 'nginx'].filter(
-    (program) => spawnSync(program, ['-v'], { stdio: 'ignore' }).error,
-  );
-  if (missing.length > 0) {
-    console.log(`not run: not installed: ${missing.join(', ')}`);
-    return;
-  }
-  const server = await startEmbedded({ dataDir: folder, log: createLog('warn'), say: () => {} });
-  const env = { ...settings, DATABASE_URL: server.serviceUrl, MIGRATION_DATABASE_URL: server.url };
-  const world = await openWorld(readConfig({ ...settings, PORT: '3000' }), server.url);
-  const targets: Target[] = [];
-  for (let at = 0; at < Number(values.accounts); at++)
-    targets.push(...targetsOf([await createMerchant(world, `Loja ${at}`, 10, 1_000_000_000_000)]));
-  await world.close();
-
+/** Two `api` processes over one database, and every way to them. */
+async function openWays(server: EmbeddedPostgres): Promise<{ ways: Way[]; stop(): Promise<void> }> {
   const ports = [await freePort(), await freePort()];
-  const apis = [];
+  const env = { ...settings, DATABASE_URL: server.serviceUrl, MIGRATION_DATABASE_URL: server.url };
+  const apis: Running[] = [];
   for (const port of ports)
     apis.push(await startProgram(['api'], { ...env, PORT: `${port}` }, 'vintem api ready'));
   const pids = apis.map(({ pid }) => pid);
@@ -174,23 +149,26 @@ async function main(): Promise<void> {
     ways.push(await behind(`two behind HAProxy, ${how}`, (port) => haproxyOf(port, ports, byKey), pids));
     ways.push(await behind(`two behind nginx, ${how}`, (port) => nginxOf(port, ports, byKey), pids));
   }
+  const stop = async () => {
+    for (const api of apis) await api.stop();
+  };
+  return { ways, stop };
+}
 
-  const load = await startPart<{ url: string }>('./load.ts');
-  const postgres = postmasterIn(folder);
-  const drive = ({ origin, pids: service }: Way, forMs: number) =>
-    driveLoad(
-      load,
-      {
-        origin,
-        calls: { kind: 'transfers', targets, amountCents: 1_000 },
-        callers: 64,
-        connections: 64,
-        answeredFile: null,
-        warmupMs: rampMs,
-        measuredMs: forMs,
-      },
-      { service, postgres, simulator: null },
-    );
+async function makeTargets(server: EmbeddedPostgres): Promise<Target[]> {
+  const world = await openWorld(readConfig({ ...settings, PORT: '3000' }), server.url);
+  const targets: Target[] = [];
+  for (let at = 0; at < Number(values.accounts); at++)
+    targets.push(...targetsOf([await createMerchant(world, `Loja ${at}`, 10, 1_000_000_000_000)]));
+  await world.close();
+  return targets;
+}
+
+/** Each way under load in turns, whose order alternates. */
+async function measureWays(
+  ways: readonly Way[],
+  drive: (way: Way, forMs: number) => Promise<Measured>,
+): Promise<Map<Way, Measured[]>> {
   for (const way of ways) await drive(way, warmupMs);
   const measured = new Map<Way, Measured[]>(ways.map((way) => [way, []]));
   for (let round = 0; round < rounds; round++)
@@ -199,16 +177,35 @@ async function main(): Promise<void> {
       measured.get(way)?.push(one);
       console.log(`round ${round + 1}, ${way.name}: ${textOf(one)}`);
     }
-  const line = (way: Way): string => {
-    const all = measured.get(way) ?? [];
-    const of = (pick: (one: Measured) => number) => Math.round(median(all.map(pick)));
-    const part = (name: string) => of(({ cost }) => cost?.microsecondsEach[name] ?? Number.NaN);
-    return `| ${way.name} | ${of(costOf)} | ${part('service')} | ${part('postgres')} | ${of(({ perSecond }) => perSecond)} |`;
-  };
+  return measured;
+}
+
+function lineOf([{ name }, all]: [Way, Measured[]]): string {
+  const of = (pick: (one: Measured) => number) => Math.round(median(all.map(pick)));
+  const part = (program: string) => of(({ cost }) => cost?.microsecondsEach[program] ?? Number.NaN);
+  return `| ${name} | ${of(costOf)} | ${part('service')} | ${part('postgres')} | ${of(({ perSecond }) => perSecond)} |`;
+}
+
+async function main(): Promise<void> {
+  const missing = ['haproxy', 'nginx'].filter(
+    (program) => spawnSync(program, ['-v'], { stdio: 'ignore' }).error,
+  );
+  if (missing.length > 0) {
+    console.log(`not run: not installed: ${missing.join(', ')}`);
+    return;
+  }
+  const server = await startEmbedded({ dataDir: folder, log: createLog('warn'), say: () => {} });
+  const targets = await makeTargets(server);
+  const { ways, stop } = await openWays(server);
+  const load = await startPart<{ url: string }>('./load.ts');
+  const postgres = postmasterIn(folder);
+  const measured = await measureWays(ways, ({ origin, pids }, forMs) =>
+    driveTransfers(load, { origin, targets, service: pids, postgres }, forMs),
+  );
   console.log('| | CPU µs a transfer | service | PostgreSQL | a second |\n|---|---|---|---|---|');
-  for (const way of ways) console.log(line(way));
+  for (const one of measured) console.log(lineOf(one));
   await load.stop();
-  for (const api of apis) await api.stop();
+  await stop();
   await server.stop();
 }
 

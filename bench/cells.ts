@@ -9,7 +9,7 @@ import { type EmbeddedPostgres, startEmbedded } from '../server/src/db/embedded.
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
-import { driveLoad, type Measured } from './drive.ts';
+import { costOf, driveTransfers, type Measured } from './drive.ts';
 import type { Target } from './load.ts';
 import { cpuSecondsOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
 import { median } from './report.ts';
@@ -39,7 +39,6 @@ const accounts = Number(values.accounts);
 const operationsEach = 10;
 /** Until the code is compiled that is run most, and every cell has its connections. */
 const warmupMs = 10_000;
-const rampMs = 500;
 /** Percent of a transfer's CPU, of this number of cells. */
 const limit = { cells: 16, percent: 15 };
 
@@ -110,26 +109,14 @@ async function startApi(site: Site): Promise<Api> {
   return { site, pid, origin: `http://127.0.0.1:${port}`, stop };
 }
 
-type Load = Parameters<typeof driveLoad>[0];
+type Load = Parameters<typeof driveTransfers>[0];
 
 const transfersFor = (load: Load, api: Api, postgres: number, forMs: number): Promise<Measured> =>
-  driveLoad(
+  driveTransfers(
     load,
-    {
-      origin: api.origin,
-      calls: { kind: 'transfers', targets: api.site.targets, amountCents: 1_000 },
-      callers: 64,
-      connections: 64,
-      answeredFile: null,
-      warmupMs: rampMs,
-      measuredMs: forMs,
-    },
-    { service: api.pid, postgres, simulator: null },
+    { origin: api.origin, targets: api.site.targets, service: [api.pid], postgres },
+    forMs,
   );
-
-/** CPU microseconds of one transfer. */
-const costOf = ({ cost }: Measured): number =>
-  (cost?.microsecondsEach.service ?? Number.NaN) + (cost?.microsecondsEach.postgres ?? Number.NaN);
 
 interface Row {
   cells: number;

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { LoadMessage, LoadResult, Plan } from './load.ts';
+import type { LoadMessage, LoadResult, Plan, Target } from './load.ts';
 import { cpuSecondsOf } from './processes.ts';
 import type { Cost } from './report.ts';
 
@@ -56,6 +56,33 @@ export function driveLoad(
 }
 
 const sum = (all: readonly number[]): number => all.reduce((total, one) => total + one, 0);
+
+/**
+ * The load of `spread 64`: transfers of 64 callers, with what they cost the `api` processes and PostgreSQL.
+ * @param service process ids of the `api`
+ */
+export const driveTransfers = (
+  load: Parameters<typeof driveLoad>[0],
+  to: { origin: string; targets: readonly Target[]; service: readonly number[]; postgres: number },
+  measuredMs: number,
+): Promise<Measured> =>
+  driveLoad(
+    load,
+    {
+      origin: to.origin,
+      calls: { kind: 'transfers', targets: to.targets, amountCents: 1_000 },
+      callers: 64,
+      connections: 64,
+      answeredFile: null,
+      warmupMs: 500,
+      measuredMs,
+    },
+    { service: to.service, postgres: to.postgres, simulator: null },
+  );
+
+/** CPU microseconds of service and PostgreSQL for one unit. */
+export const costOf = ({ cost }: Measured): number =>
+  (cost?.microsecondsEach.service ?? Number.NaN) + (cost?.microsecondsEach.postgres ?? Number.NaN);
 
 /** What was measured, as one line for the person who waits. */
 export function textOf({ perSecond, p50, p99, cost }: Measured): string {

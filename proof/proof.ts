@@ -41,7 +41,7 @@ const { values: given } = parseArgs({
     fixed: { type: 'boolean', default: false },
   },
 });
-/** What gives the same verdict on a busy machine; the gate of the simulation alone takes four cores for half an hour. */
+/** What gives the same verdict on a busy machine. The gate of the simulation is not among them: it takes some three hours of one core. */
 const fixedRigs = [
   'state-space search',
   "the database's own defences",

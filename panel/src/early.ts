@@ -17,9 +17,8 @@ export const overviewDays = 60;
 /** An answer that the program has not taken by then is asked for anew. */
 const freshMs = 10_000;
 
-const asked = new Map<string, Promise<Response | null>>();
-/** Asked for by the program, which may be as fast as this file: asked again, an answer would be read by nobody and keep its connection. */
-const askedByProgram = new Set<string>();
+/** Answers by URL that the program has not taken yet; null: the program has asked for this URL, so nobody would read an early answer. */
+const asked = new Map<string, Promise<Response | null> | null>();
 
 function askEarly(url: string): Promise<Response | null> {
   const answer = fetch(url).catch(() => null);
@@ -31,16 +30,17 @@ function askEarly(url: string): Promise<Response | null> {
 export async function fetchOrTake(request: Request): Promise<Response> {
   if (request.method !== 'GET' || performance.now() >= freshMs) return fetch(request);
   const { pathname, search } = new URL(request.url);
-  const url = pathname + search;
-  askedByProgram.add(url);
-  const early = asked.get(url);
-  asked.delete(url);
+  const early = asked.get(pathname + search);
+  asked.set(pathname + search, null);
   return (await early) ?? fetch(request);
 }
 
-/** What nobody took gives its connection back. */
-function giveUp(): void {
-  for (const answer of asked.values()) void answer.then((left) => left?.body?.cancel());
+/** Cancels the answers that the program did not take. An unread answer keeps its connection open as long as the page. */
+function cancelRest(): void {
+  for (const answer of asked.values()) {
+    // A stream that broke by itself needs no cancelling.
+    void answer?.then((left) => left?.body?.cancel()).catch(() => {});
+  }
   asked.clear();
 }
 
@@ -53,7 +53,7 @@ async function askForFigures(): Promise<void> {
   // Figures of one operation are asked for by the page, which knows whether the choice is one of this account.
   if (!account || localStorage.getItem(keptUnder.operation)) return;
   const figures = `/panel/api/accounts/${account.id}/overview?days=${overviewDays}`;
-  if (!askedByProgram.has(figures)) void askEarly(figures);
+  if (!asked.has(figures)) void askEarly(figures);
 }
 
 // In two pieces, between which the browser gets its turn.
@@ -62,4 +62,4 @@ if (localStorage.getItem(keptUnder.language) === 'en') void english();
 // The pages that people open first. Without a sign-in there is no session to ask for.
 if (['/', '/cobrancas', '/transferencias', '/extrato'].includes(window.location.pathname))
   void askForFigures();
-setTimeout(giveUp, freshMs);
+setTimeout(cancelRest, freshMs);

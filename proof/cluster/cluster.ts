@@ -124,13 +124,13 @@ function missingTools(): string | null {
   if (missing.length > 0) return `not installed: ${missing.join(', ')}`;
   const version = spawnSync('patroni', ['--version'], { encoding: 'utf8' }).stdout.trim();
   if (isStale(version))
-    return `${version} may keep what a member of etcd said before it was cut off: 4.0.6 or newer is needed`;
+    return `${version} may keep an old copy of etcd's keys after a partition: 4.0.6 or newer is needed`;
   return binOf() === null ? "PostgreSQL's own programs are not installed" : null;
 }
 
 /**
- * Before 4.0.6 a leader whose copy of etcd's keys is old names no synchronous replica any more, and nothing is acknowledged until its Patroni is
- * started again: seen here with 3.0.2, as in Patroni's issues 2779 and 3359.
+ * Patroni before 4.0.6 may keep an old copy of etcd's keys after a partition. Its leader then names no synchronous replica, and nothing is
+ * acknowledged until that Patroni is restarted (its issues 2779 and 3359; seen here with 3.0.2).
  */
 function isStale(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = (/\d+\.\d+\.\d+/.exec(version)?.[0] ?? '').split('.').map(Number);
@@ -261,7 +261,7 @@ async function createDatabase(host: string): Promise<void> {
 }
 
 if (import.meta.main) {
-  // The network is taken down on exit, which a signal by itself is none of.
+  // A signal alone would end the process without its `exit` event, which takes the network down.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
   const figures = await tryCluster({ ...numbersGiven({ seed: 1, rounds: 1 }), say: console.log });
   console.log(JSON.stringify(figures, null, 2));

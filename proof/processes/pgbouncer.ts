@@ -2,9 +2,8 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from '@vintem/testkit/free-port.ts';
+import { freePort, listens } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { startEmbedded } from '../../server/src/db/embedded.ts';
 import { createLog } from '../../server/src/ground/log.ts';
@@ -223,13 +222,6 @@ function bouncerIn(folder: string, port: number, direct: URL) {
     },
   };
 }
-
-const listens = (port: number): Promise<boolean> =>
-  new Promise((done) => {
-    const socket = connect(port, '127.0.0.1');
-    socket.once('connect', () => done(true)).once('error', () => done(false));
-    socket.once('connect', () => socket.destroy());
-  });
 
 if (import.meta.main) {
   const figures = await tryPgbouncer({ ...numbersGiven({ seed: 1 }), say: console.log });

@@ -1,4 +1,4 @@
-import { createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 
 /**
  * Ports below those that systems give to connections and to servers that take any port (from 32768 on Linux, from 49152 elsewhere): what is
@@ -20,4 +20,14 @@ const isFree = (port: number): Promise<boolean> =>
     const server = createServer();
     server.once('error', () => resolve(false));
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+
+/** Whether a program on this machine accepts connections at the port. */
+export const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
   });

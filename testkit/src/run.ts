@@ -34,21 +34,20 @@ export function beginRun(): void {
 }
 
 /**
- * Blocks, since a process that exits waits for nothing else. The workers are threads that go on meanwhile: what they still start ends itself,
- * and under its new name they no longer find the folder.
+ * Ends every program of the run and removes its folder. It blocks, because an exiting process waits for nothing else. The workers are threads and
+ * continue meanwhile: `endWithRun` ends what they still start, and after the rename they cannot write to the folder.
  */
 function endRun(folder: string): void {
   writeFileSync(join(folder, 'over'), '');
   const untilMs = performance.now() + endsWithinMs;
   const pause = new Int32Array(new SharedArrayBuffer(4));
   const told = new Set<number>();
-  for (let alive = programsIn(folder); alive.length > 0 && performance.now() < untilMs; ) {
-    for (const pid of alive.filter((one) => !told.has(one))) {
+  while (programsIn(folder).length > 0 && performance.now() < untilMs) {
+    for (const pid of programsIn(folder).filter((one) => !told.has(one))) {
       end(pid, 'SIGTERM');
       told.add(pid);
     }
     Atomics.wait(pause, 0, 0, 50);
-    alive = programsIn(folder);
   }
   for (const pid of programsIn(folder)) end(pid, 'SIGKILL');
   const over = `${folder}-over`;
@@ -62,7 +61,7 @@ const programsIn = (folder: string): number[] =>
 /** Longer than a program has to stop its PostgreSQL. */
 const endsWithinMs = 12_000;
 
-/** What has ended and was not asked for its end yet (a zombie, in Linux's words) still has its id. */
+/** False for a zombie too: it has ended, and only its parent has not collected it yet. */
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -98,7 +97,7 @@ export function endWithRun<Child extends ChildProcess>(child: Child): Child {
     return child;
   }
   child.once('exit', () => rmSync(note, { force: true }));
-  // The run saw the note, or this sees that it is over.
+  // Note first, then look: either `endRun` sees the note, or this sees that the run is over.
   if (existsSync(join(folder, 'over'))) child.kill();
   return child;
 }

@@ -115,7 +115,7 @@ function useTypedAmount(operation: string, like: RecordView | undefined) {
   };
 }
 
-/** What is wrong with the amount; one that is missing is told of once the form was sent. */
+/** The error message of the amount, or null. A missing amount becomes an error when the form is submitted. */
 function amountErrorOf(
   { typed, cents, limits, available }: ReturnType<typeof useTypedAmount>,
   sent: boolean,
@@ -516,7 +516,7 @@ function OtherSteps({ busy, resend, cancel }: { busy: boolean; resend: () => voi
   );
 }
 
-/** Whose key a draft pays, where the provider can tell it. It stops nobody: without an answer the page is as it was. */
+/** Who owns the Pix key of a draft, where the provider can tell. The page does not wait for it: without an answer the person confirms as before. */
 function useKeyOwner(draft: RecordView | undefined) {
   const { api, account } = useScope();
   const asked = useQuery({

@@ -1,7 +1,7 @@
 import { timestamp } from '../db/pool.ts';
+import { cnpjText } from '../ground/cnpj.ts';
 import type { Letterhead } from '../ground/letterhead.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
-import { cnpjText } from './cnpj.ts';
 
 /** How a merchant shows itself; null: not set. */
 export interface MerchantProfile {

@@ -124,7 +124,7 @@ const NullableReceiver = Type.Unsafe<Static<typeof Receiver> | null>({
 export const KeyOwnerSchema = Type.Object({
   answer: OneOf(
     ['told', 'unknown', 'not_told'],
-    'Whether the provider told it. unknown: nobody has this key. not_told: it cannot tell, or not now',
+    'told: receiver is given. unknown: no bank has this key. not_told: the provider cannot tell, or not now',
   ),
   receiver: Type.Optional(Receiver),
 });

@@ -57,10 +57,10 @@ export interface Provider {
     defend?(defence: DefenceInstruction): Promise<DefenceOutcome>;
   };
   /**
-   * Asks the central directory whose a key is, for a person who is about to send money to it; only where the provider offers it. It moves
-   * nothing, but look-ups are counted (`ReceiverOutcome`).
+   * Asks the central directory (DICT) who owns a Pix key, for a person who is about to send money to it; only where the provider offers
+   * this. It moves no money, but the directory counts each look-up (`ReceiverOutcome`).
    */
-  lookUpReceiver?(key: { pixKey: string; pixKeyType: PixKeyType }): Promise<ReceiverOutcome>;
+  lookUpReceiver?(pixKey: string): Promise<ReceiverOutcome>;
   /** Which payment an end-to-end id belongs to, as far as the provider knows it. */
   findPix(endToEnd: string): Promise<QueryOutcome<PixOwner>>;
 }
@@ -199,21 +199,21 @@ export interface PayoutReport {
 /** Who receives money, as the provider tells it. */
 export interface Receiver {
   name: string;
-  /** A CPF with most digits masked, a CNPJ, as the provider writes them; null: not told. */
+  /** A CPF with most digits masked, or a CNPJ; null: not told. */
   taxId: string | null;
   /** Name of the bank, or else its code (ISPB); null: not told. */
   bank: string | null;
 }
 
 /**
- * The directory counts look-ups against the payer's bank, unknown keys many times over, and a bank without any left pays nobody. So an
- * adapter asks only while payments have enough left.
+ * Look-ups come out of a limit that payments need as well, and an unknown key costs many times more than a known one. So an adapter asks
+ * only while enough of that limit is left.
  */
 export type ReceiverOutcome =
   | { outcome: 'found'; receiver: Receiver }
-  /** Nobody has this key. */
+  /** No bank has this key. */
   | { outcome: 'notFound' }
-  /** Payments need the look-ups that are left, or the provider has not granted them to us. */
+  /** Too little of the limit is left, or the provider has not enabled look-ups for this account. */
   | { outcome: 'notAsked'; detail: string }
   | Unclear
   | { outcome: 'notSent'; detail: string };

@@ -244,7 +244,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     async readDayReport() {
       throw new Error('Woovi has no reports of days');
     },
-    lookUpReceiver: (key) => lookUpReceiver(deps, key),
+    lookUpReceiver: (pixKey) => lookUpReceiver(deps, pixKey),
     findPix: (endToEnd) => findPix(deps, endToEnd),
     disputes: {
       list: (window) => listDisputes(deps, window),
@@ -752,19 +752,17 @@ function readTokens(body: unknown): Bucket[] | null {
 }
 
 /**
- * A found key costs one token, an unknown one twenty. As long as half of the bucket is left, look-ups never take what payments need; and
- * each found key may be billed, once a day (docs/payment/check-pix-key.md), so Woovi grants the call to each account.
+ * A known key costs one token, an unknown key twenty. While at least half of the bucket is left, look-ups cannot use up what payments need. Woovi
+ * enables the call for each account, and may bill each key once a day (docs/payment/check-pix-key.md).
  *
- * The id that the answer has for a payment is not used: whether a payment is refused once it is old is not documented.
+ * `pixKeyEndToEndId` of the answer is not sent with the payment: how long Woovi accepts it is not documented.
  */
-async function lookUpReceiver(
-  { exchange, clock }: Deps,
-  { pixKey }: { pixKey: string },
-): Promise<ReceiverOutcome> {
+async function lookUpReceiver({ exchange, clock }: Deps, pixKey: string): Promise<ReceiverOutcome> {
   const bucket = await exchange({ method: 'GET', path: '/api/v1/pix-keys/tokens' });
   const [tokens] = (bucket.kind === 'answer' && isSuccess(bucket.status) && readTokens(bucket.body)) || [];
   if (tokens === undefined) return notRead(bucket) ?? unclear(bucket, clock);
-  if (tokens.left < tokens.capacity / 2) return { outcome: 'notAsked', detail: 'payments need the tokens' };
+  if (tokens.left < tokens.capacity / 2)
+    return { outcome: 'notAsked', detail: 'less than half of the tokens are left' };
   const reply = await exchange({ method: 'POST', path: '/api/v1/pix-keys/check', body: { pixKey } });
   const unread = notRead(reply);
   if (unread) return unread;
@@ -774,7 +772,7 @@ async function lookUpReceiver(
   }
   const status = errorOf(reply)?.status;
   // `PIX_KEY_CHECK_NOT_ALLOWED`; the answers to POST have a text alone.
-  if (status === 403) return { outcome: 'notAsked', detail: 'not granted to this account' };
+  if (status === 403) return { outcome: 'notAsked', detail: 'not enabled for this account' };
   return status === 404 ? { outcome: 'notFound' } : unclear(reply, clock);
 }
 

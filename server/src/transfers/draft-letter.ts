@@ -1,5 +1,5 @@
-import { cnpjText } from '../accounts/cnpj.ts';
 import type { ShownMerchant } from '../accounts/profile.sql.ts';
+import { cnpjText } from '../ground/cnpj.ts';
 import type { Letterhead } from '../ground/letterhead.ts';
 import type { Letter } from '../ground/mail.ts';
 import { priceOf } from '../ground/money.ts';

@@ -147,7 +147,7 @@ export const buildCodeRenewal = (
     return { answer: { payment, draft: renewed }, writes: [put(drafts, renewed)] };
   });
 
-/** Keeps whom the draft pays. @throws ApiError from `decide`: `not_a_draft` when it has ended meanwhile */
+/** Stores who owns the draft's Pix key. @throws ApiError from `decide`: `not_a_draft` when it has ended meanwhile */
 export const buildDraftReceiver = (input: DraftInput & { receiver: Receiver }): Command<Payment> =>
   onDraft(input, ({ payment }) => {
     const named = { ...payment, receiver: input.receiver };

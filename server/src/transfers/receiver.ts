@@ -12,15 +12,13 @@ export interface ReceiverDeps extends DraftDeps {
   providers: ReadonlyMap<string, Provider>;
 }
 
-/**
- * Whose key it is. `unknown`: nobody's, so a payment would be refused. `not_told`: the connection cannot say it, or not now.
- */
+/** Who owns a key. `unknown`: no bank has it, so a payment would be refused. `not_told`: the provider cannot tell, or not now. */
 export type KeyOwner = { answer: 'told'; receiver: Receiver } | { answer: 'unknown' | 'not_told' };
 
 /**
- * Tells the person who is about to confirm a draft whom it pays. The provider is asked once; what it said is kept with the payment. A draft
- * is needed, since each look-up is counted against us where it is not followed by a payment.
- * @param mayAsk counts a look-up; false: too many
+ * Tells the person who is about to confirm a draft who owns its Pix key. The provider is asked until it has told the owner, who is then stored with
+ * the payment. Only a draft can ask: the directory counts look-ups that no payment follows against us.
+ * @param mayAsk counts a look-up; false: there were too many
  * @throws ApiError `payment_not_found`, `not_a_draft`, `processing_unavailable`
  */
 export async function keyOwnerOf(
@@ -34,17 +32,17 @@ export async function keyOwnerOf(
   const [payment] = await payments.read(deps.sql, [paymentKey(accountId, paymentId)]);
   if (payment?.operationId !== operationId || payment.kind !== 'transfer') throw refuse('payment_not_found');
   if (payment.status !== 'draft') throw refuse('not_a_draft', { paymentId });
-  const { receiver, pixKey, pixKeyType, connection } = payment;
+  const { receiver, pixKey, connection } = payment;
   if (receiver !== null) return { answer: 'told', receiver };
   const lookUp = deps.providers.get(connection ?? caller.connection)?.lookUpReceiver;
-  if (lookUp === undefined || pixKey === null || pixKeyType === null) return { answer: 'not_told' };
+  if (lookUp === undefined || pixKey === null) return { answer: 'not_told' };
   const key = await openOrReport(deps, pixKey, paymentId, unreadableKeyOf(payment, 'draft'));
   if (key === null || !(await mayAsk())) return { answer: 'not_told' };
-  const asked = await before(deps.clock, deadlineMs, lookUp({ pixKey: key.toString(), pixKeyType }));
+  const asked = await before(deps.clock, deadlineMs, lookUp(key.toString()));
   if (asked.outcome === 'notFound') return { answer: 'unknown' };
   if (asked.outcome !== 'found') {
     const { outcome, detail } = asked;
-    deps.log.info({ paymentId, outcome, detail }, 'the provider did not tell whose a key is');
+    deps.log.info({ paymentId, outcome, detail }, 'the provider did not tell who owns a Pix key');
     return { answer: 'not_told' };
   }
   const command = buildDraftReceiver({

@@ -58,7 +58,7 @@ const send = (providerId = 'payment-1', amountCents = 100) =>
   });
 
 describe('whose a key is', () => {
-  const look = () => create().lookUpReceiver?.({ pixKey: '00000000191', pixKeyType: 'CPF' });
+  const look = () => create().lookUpReceiver?.('00000000191');
   const bucket = (tokens: number): NetAnswer => {
     const full = saying('woovi/tokens');
     return { ...full, text: JSON.stringify({ ...JSON.parse(full.text), tokens }) };

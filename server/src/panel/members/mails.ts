@@ -47,7 +47,7 @@ interface CreatedKey {
   permissions: readonly Permission[];
 }
 
-/** What a mail says, whoever it goes to. */
+/** Subject and text of a mail in both languages, without its recipient. */
 type Texts = Readonly<Record<Language, MailText>>;
 
 /**

@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
-import { cnpjOf } from '../../accounts/cnpj.ts';
 import { findProfile, putLogo, putProfile } from '../../accounts/profile.sql.ts';
+import { cnpjOf } from '../../ground/cnpj.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { note, type PanelFacts } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';

@@ -74,7 +74,7 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
     {
       schema: {
         tags,
-        summary: 'Ask the provider whose key a draft pays',
+        summary: 'Ask the provider who owns the Pix key of a draft',
         params: Draft,
         body: Nothing,
         response: { 200: KeyOwnerSchema },

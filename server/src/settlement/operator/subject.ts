@@ -15,8 +15,8 @@ import { type Operator, OperatorRefused, reasonOf } from './operator.ts';
 
 /**
  * What is stored about a person who paid or was paid: given out, or taken away when the time for which payments must be kept is over
- * (LGPD, article 18). A person is found by name, as a payer gave it or a provider told it of a receiver, or by the Pix key of a receiver: nothing else is known of
- * them.
+ * (LGPD, article 18). A person is found by name (a payer's as the merchant gave it, a receiver's as the provider told it) or by a receiver's Pix
+ * key: nothing else identifies them.
  *
  * Keys are sealed payment by payment, so all payments of the account are read, in pages. Rejected: an index over a keyed hash of names and
  * keys. It would cost every payment, and would answer whoever holds the secret a question that nobody else should ask.
@@ -90,8 +90,8 @@ export interface Anonymised {
 }
 
 /**
- * Puts a token in place of a payer's name and of the key, and removes what was told of a receiver, description, metadata, the texts of refunds and defences and the files of these, in every ended payment whose last
- * change is older than `years`. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
+ * In every ended payment whose last change is older than `years`: puts a token in place of the payer's name and of the Pix key, and removes the
+ * receiver's name, CPF or CNPJ and bank, description, metadata, the texts of refunds and defences, and the files of defences. Amounts, states, journals and hashes stay. What may not go yet stays whole and is counted.
  */
 export async function anonymiseSubject(
   operator: SubjectOperator,

@@ -297,7 +297,7 @@ const incidentOf = (
   openedAt: now,
 });
 
-/** Who received it is kept with whatever else changes, and is no change by itself. */
+/** The receiver that a report names is stored when the report changes the payment anyway; it causes no write of its own. */
 function withReceiver(last: Payment, before: Payment, observation: Observation): Payment {
   if (last === before || last.receiver !== null) return last;
   const receiver = payoutsIn(observation).find((report) => report.receiver)?.receiver;
