@@ -866,7 +866,11 @@ export function nextTurnAt(bank: Bank): number | undefined {
 }
 
 /** Everything that time alone brings: settlements, delayed requests that arrive, deliveries that are due. */
-export function passTime(bank: Bank, world: World): { deliveries: Delivery[]; writes: Entry[] } {
+export function passTime(
+  bank: Bank,
+  world: World,
+  perDelivery?: number,
+): { deliveries: Delivery[]; writes: Entry[] } {
   const writes: Entry[] = [];
   const now = world.now();
   for (const what of takeDue(bank.due, now)) {
@@ -885,7 +889,7 @@ export function passTime(bank: Bank, world: World): { deliveries: Delivery[]; wr
   }
   const deliveryAt = nextDeliveryAt(bank.outbox);
   if (deliveryAt === undefined || deliveryAt > now) return { deliveries: [], writes };
-  const { deliveries, dropped } = takeDeliveries(bank.outbox, bank.behaviour, now);
+  const { deliveries, dropped } = takeDeliveries(bank.outbox, bank.behaviour, now, perDelivery);
   if (dropped.length > 0) writes.push(['notified', dropped]);
   return { deliveries, writes };
 }

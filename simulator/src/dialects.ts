@@ -1,5 +1,6 @@
 import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
+import { itemsPerDelivery } from './outbox.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
 import { wooviApi, wooviPosts } from './woovi-api.ts';
@@ -9,10 +10,16 @@ export interface Dialect {
   /** The calls of a client; undefined when there is no such call. */
   api(desk: Desk, request: Request): Outcome | undefined;
   posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
+  /** Payments that one delivery tells of: a delivery is answered, and sent again, as a whole. */
+  perDelivery: number;
 }
 
 /** Efí's, at the root. */
-export const rootDialect: Dialect = { api: providerApi, posts: () => efiPosts };
+export const rootDialect: Dialect = {
+  api: providerApi,
+  posts: () => efiPosts,
+  perDelivery: itemsPerDelivery,
+};
 
 /** API Pix alone, as a bank gives it: what is Efí's own is not there. */
 function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
@@ -21,7 +28,7 @@ function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
 
 /** The others, each below its name and on a truth of its own. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  woovi: { api: wooviApi, posts: wooviPosts },
-  inter: { api: interApi, posts: () => interPosts },
-  'api-pix': { api: receiptsApi, posts: () => efiPosts },
+  woovi: { api: wooviApi, posts: wooviPosts, perDelivery: 1 },
+  inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery },
+  'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery },
 };

@@ -55,7 +55,7 @@ export function openDesk({ stateDir, dialect, isClient, log }: DeskOptions): Ope
 
   const takeTurn = () => {
     turnAt = Number.POSITIVE_INFINITY;
-    const { deliveries, writes } = passTime(bank, world);
+    const { deliveries, writes } = passTime(bank, world, dialect.perDelivery);
     append(writes);
     if (deliveries.length > 0) {
       // What a webhook tells must be in the journal first, as with an answer.

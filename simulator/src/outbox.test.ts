@@ -25,6 +25,12 @@ test('what falls due within 10 ms goes out together, and what comes later does n
   expect(nextDeliveryAt(outbox)).toBe(1021);
 });
 
+test('in a protocol with a delivery for each payment, what falls due together goes out apart', () => {
+  const outbox = emptyOutbox();
+  for (const id of ['a', 'b', 'c']) notify(outbox, defaultBehaviour, 1000, about(id));
+  expect(ids(takeDeliveries(outbox, defaultBehaviour, 1010, 1).deliveries)).toEqual([['a'], ['b'], ['c']]);
+});
+
 test('a failed delivery is tried again after 1, 2, 5, 10, 30 and then every 60 s, for an hour', () => {
   const outbox = emptyOutbox();
   notify(outbox, defaultBehaviour, 0, about('a'));

@@ -5,7 +5,7 @@ import { addDue, type DueList, emptyDueList, nextDueAt, takeDue } from './due.ts
  * What the provider still has to report to its client, without any I/O.
  *
  * A notification waits until it is due and then up to 10 ms more, so that everything which falls due within that
- * time goes out in one delivery of at most 100. A delivery that fails puts its notifications back, with growing
+ * time goes out in one delivery of as many as the protocol puts into a request, at most 100. A delivery that fails puts its notifications back, with growing
  * waits; an hour after it came up, a notification is given up at its next failure. What it says is read from the
  * payment or payout when it goes out, `returns` says how many returns of a payout it knows of.
  */
@@ -85,6 +85,7 @@ export function takeDeliveries(
   outbox: Outbox,
   behaviour: Behaviour,
   now: number,
+  perDelivery = itemsPerDelivery,
 ): { deliveries: Delivery[]; dropped: number[] } {
   const taken = takeDue(outbox.due, now).filter((notification) => outbox.waiting.has(notification.n));
   if (behaviour.webhook === 'drop') {
@@ -102,8 +103,8 @@ export function takeDeliveries(
   const copies = behaviour.webhook === 'duplicate' ? 2 : 1;
   const deliveries: Delivery[] = [];
   for (const [key, notifications] of byKey) {
-    for (let at = 0; at < notifications.length; at += itemsPerDelivery) {
-      deliveries.push({ key, notifications: notifications.slice(at, at + itemsPerDelivery), copies });
+    for (let at = 0; at < notifications.length; at += perDelivery) {
+      deliveries.push({ key, notifications: notifications.slice(at, at + perDelivery), copies });
     }
   }
   return { deliveries, dropped: [] };

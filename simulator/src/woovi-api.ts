@@ -1,4 +1,11 @@
-import { createHash, createPrivateKey, createPublicKey, createSign, generateKeyPairSync } from 'node:crypto';
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  createSign,
+  generateKeyPairSync,
+  type KeyObject,
+} from 'node:crypto';
 import {
   type Account,
   type Charge,
@@ -512,9 +519,17 @@ function publicKeys(desk: Desk): Reply {
 }
 
 /** One request an event, to the address as it was registered, signed over the raw body. */
-export const wooviPosts =
-  (desk: Pick<Desk, 'bank' | 'commit'>): PostsOf =>
-  (bank, { key, notifications }, now) => {
+export const wooviPosts = (desk: Pick<Desk, 'bank' | 'commit'>): PostsOf => {
+  let pem = '';
+  let signer: KeyObject | undefined;
+  // Reading the key takes twice as long as signing with it (340 and 170 µs).
+  const ownKey = (): KeyObject => {
+    const current = signingKey(desk);
+    if (signer === undefined || current !== pem) signer = createPrivateKey(current);
+    pem = current;
+    return signer;
+  };
+  return (bank, { key, notifications }, now) => {
     const webhook = bank.webhooks.get(key);
     if (webhook === undefined) return [];
     const told = notifications.flatMap(({ kind, id, returns, about = returns }) => {
@@ -527,7 +542,8 @@ export const wooviPosts =
       .filter(({ event }) => webhook.events?.includes(String(event)))
       .map((event): Post => {
         const body = JSON.stringify(event);
-        const signature = createSign('RSA-SHA256').update(body).sign(signingKey(desk), 'base64');
+        const signature = createSign('RSA-SHA256').update(body).sign(ownKey(), 'base64');
         return { address: new URL(webhook.url), headers: { 'x-webhook-signature': signature }, body };
       });
   };
+};
