@@ -32,7 +32,17 @@ const tooRare: Readonly<Record<string, string>> = {
   'ledger/verify.ts': 'an anchor file that a person gives, which is no JSON',
 };
 
-const folders = ['settlement', 'ledger'];
+const server = new URL('../../server/src/', import.meta.url);
+
+/** Every file of these folders, and what deliveries wait in. */
+const counted = (): string[] => [
+  ...['settlement', 'ledger'].flatMap((folder) =>
+    readdirSync(new URL(folder, server), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+      .map((name) => `${folder}/${name.replaceAll('\\', '/')}`),
+  ),
+  'ground/gather.ts',
+];
 
 /** Begins to count: before the code that is counted is first loaded, or its blocks are unknown to V8. */
 export function countCatches(): Catches {
@@ -45,41 +55,33 @@ export function countCatches(): Catches {
       const found = { entered: [] as string[], never: [] as string[], missed: [] as string[] };
       session.post('Profiler.takePreciseCoverage', (error, taken) => {
         if (error) throw error;
-        for (const folder of folders) {
-          const at = new URL(`../../server/src/${folder}/`, import.meta.url);
-          const names = readdirSync(at, { recursive: true, encoding: 'utf8' }).map((one) =>
-            one.replaceAll('\\', '/'),
-          );
-          for (const name of names.filter((one) => one.endsWith('.ts') && !one.endsWith('.test.ts'))) {
-            const url = new URL(name, at);
-            const script = taken.result.find((one) => one.url === url.href || one.url === fileURLToPath(url));
-            // Never loaded: a part that no story of the simulation uses.
-            if (!script) continue;
-            const source = readFileSync(url, 'utf8');
-            for (const match of source.matchAll(
-              /catch(?: \(\w+\))? \{|\.catch\(\((?:\w+: \w+)?\) =>\s*\{?/g,
-            )) {
-              const inside = match.index + match[0].length + 1;
-              // The smallest block around it tells how often it ran.
-              let smallest: { length: number; count: number } | null = null;
-              for (const { ranges } of script.functions)
-                for (const { startOffset, endOffset, count } of ranges)
-                  if (
-                    startOffset <= inside &&
-                    inside < endOffset &&
-                    endOffset - startOffset < (smallest?.length ?? Number.POSITIVE_INFINITY)
-                  )
-                    smallest = { length: endOffset - startOffset, count };
-              const line = source.slice(0, match.index).split('\n').length;
-              const where = `${folder}/${name}:${line}`;
-              if (smallest && smallest.count > 0) {
-                found.entered.push(where);
-                continue;
-              }
-              found.never.push(where);
-              const says = /'([a-z][^']+ [^']+)'/.exec(source.slice(inside, inside + 400))?.[1] ?? '';
-              if (!(says in tooRare) && !(`${folder}/${name}` in tooRare)) found.missed.push(where);
+        for (const name of counted()) {
+          const url = new URL(name, server);
+          const script = taken.result.find((one) => one.url === url.href || one.url === fileURLToPath(url));
+          // Never loaded: a part that no story of the simulation uses.
+          if (!script) continue;
+          const source = readFileSync(url, 'utf8');
+          for (const match of source.matchAll(/catch(?: \(\w+\))? \{|\.catch\(\((?:\w+: \w+)?\) =>\s*\{?/g)) {
+            const inside = match.index + match[0].length + 1;
+            // The smallest block around it tells how often it ran.
+            let smallest: { length: number; count: number } | null = null;
+            for (const { ranges } of script.functions)
+              for (const { startOffset, endOffset, count } of ranges)
+                if (
+                  startOffset <= inside &&
+                  inside < endOffset &&
+                  endOffset - startOffset < (smallest?.length ?? Number.POSITIVE_INFINITY)
+                )
+                  smallest = { length: endOffset - startOffset, count };
+            const line = source.slice(0, match.index).split('\n').length;
+            const where = `${name}:${line}`;
+            if (smallest && smallest.count > 0) {
+              found.entered.push(where);
+              continue;
             }
+            found.never.push(where);
+            const says = /'([a-z][^']+ [^']+)'/.exec(source.slice(inside, inside + 400))?.[1] ?? '';
+            if (!(says in tooRare) && !(name in tooRare)) found.missed.push(where);
           }
         }
       });

@@ -18,7 +18,7 @@ export async function byCell<Item extends { accountNumber: number }>(
   return [...groups].map(([cell, group]) => ({ deps: cell, items: group }));
 }
 
-export interface OwnersOfCell {
+interface OwnersOfCell {
   deps: TrackingDeps;
   owners: PaymentOwner[];
 }
