@@ -63,7 +63,13 @@ const sum = (all: readonly number[]): number => all.reduce((total, one) => total
  */
 export const driveTransfers = (
   load: Parameters<typeof driveLoad>[0],
-  to: { origin: string; targets: readonly Target[]; service: readonly number[]; postgres: number },
+  to: {
+    origin: string;
+    targets: readonly Target[];
+    service: readonly number[];
+    postgres: number;
+    callers?: number;
+  },
   measuredMs: number,
 ): Promise<Measured> =>
   driveLoad(
@@ -71,8 +77,8 @@ export const driveTransfers = (
     {
       origin: to.origin,
       calls: { kind: 'transfers', targets: to.targets, amountCents: 1_000 },
-      callers: 64,
-      connections: 64,
+      callers: to.callers ?? 64,
+      connections: to.callers ?? 64,
       answeredFile: null,
       warmupMs: 500,
       measuredMs,

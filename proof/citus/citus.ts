@@ -87,6 +87,8 @@ export async function tryCitus(options: {
     );
   } finally {
     await database.drop();
+    for (const { url } of database.nodes)
+      await ask(postgresOf(url), `DROP DATABASE IF EXISTS ${nameIn(readerOf(url))} WITH (FORCE)`);
     await rm(folder, { recursive: true, force: true });
   }
   return figures;
@@ -334,14 +336,18 @@ async function moveCell({ url }: CitusDatabase, cell: string): Promise<void> {
   ]);
 }
 
+/** A database beside it that is no part of the cluster, to read the node's log with PostgreSQL's own pg_walinspect. */
+const readerOf = (url: string): string => `${url}_log`;
+const nameIn = (url: string): string => new URL(url).pathname.slice(1);
+
 /** By node: the end of its write-ahead log. */
 async function positionsOf({ nodes }: CitusDatabase): Promise<Map<string, string>> {
   const positions = new Map<string, string>();
   for (const { url } of nodes) {
-    const server = postgresOf(url);
-    // Of PostgreSQL's own contrib; in a database that is no part of the cluster.
-    await ask(server, 'CREATE EXTENSION IF NOT EXISTS pg_walinspect');
-    const [row] = await ask<{ lsn: string }>(server, 'SELECT pg_current_wal_flush_lsn()::text AS lsn');
+    const reader = readerOf(url);
+    await ask(postgresOf(url), `CREATE DATABASE ${nameIn(reader)}`);
+    await ask(reader, 'CREATE EXTENSION pg_walinspect');
+    const [row] = await ask<{ lsn: string }>(reader, 'SELECT pg_current_wal_flush_lsn()::text AS lsn');
     positions.set(url, row?.lsn ?? '');
   }
   return positions;
@@ -355,7 +361,7 @@ async function preparedSince(
   const counts: Record<string, number> = {};
   for (const { host, port, url } of nodes) {
     const [row] = await ask<{ prepared: string }>(
-      postgresOf(url),
+      readerOf(url),
       `SELECT coalesce(sum(count), 0) AS prepared FROM pg_get_wal_stats($1::pg_lsn, pg_current_wal_flush_lsn(), true)
         WHERE "resource_manager/record_type" = 'Transaction/PREPARE'`,
       [positions.get(url)],

@@ -127,17 +127,45 @@ async function requireNodes(client: pg.Client): Promise<void> {
     );
 }
 
-/** Citus connects to its nodes as the role that works, so both may log in there. They have no password: how nodes trust each other is pg_hba.conf's matter. */
+/**
+ * Citus connects to its nodes as the role that works, so both may log in there. They have no password: how nodes trust each other is pg_hba.conf's matter.
+ * Each node is told by itself. Citus passes a change of a role on only where it has passed on the role, and it has not where another
+ * database of this server made it.
+ */
 async function prepareRolesOnNodes(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ ready: boolean }>(
-    `SELECT bool_and(r.rolcanlogin) AND count(*) FILTER (WHERE s.setconfig @> $3::text[]) = 1 AS ready
-      FROM pg_catalog.pg_roles r
-        LEFT JOIN pg_catalog.pg_db_role_setting s ON s.setrole = r.oid AND s.setdatabase = 0 AND r.rolname = $2
-      WHERE r.rolname IN ($1, $2)`,
-    [OWNER, APP, settingsOnNodes.map((name) => `${name}=${sessionSettings[name]}`)],
+    `SELECT bool_and(result = 't') AS ready FROM run_command_on_all_nodes($1)`,
+    [rolesAreReady],
   );
   if (rows[0]?.ready) return;
-  for (const role of [OWNER, APP]) await client.query(`ALTER ROLE ${role} LOGIN`);
-  for (const name of settingsOnNodes)
-    await client.query(`ALTER ROLE ${APP} SET ${name} = '${sessionSettings[name]}'`);
+  const { rows: refused } = await client.query<{ result: string }>(
+    'SELECT result FROM run_command_on_workers($1) WHERE NOT success',
+    [rolesOnNode],
+  );
+  const [first] = refused;
+  if (first)
+    throw new SettingFault(
+      `DATABASE_URL: the roles cannot be made on a node of the cluster: ${first.result}`,
+    );
+  await client.query(rolesOnNode);
 }
+
+const settingsOfApp = settingsOnNodes.map((name) => `${name}=${sessionSettings[name]}`);
+
+const rolesAreReady = `SELECT count(*) FILTER (WHERE r.rolcanlogin) = 2 AND count(*) FILTER (WHERE s.setconfig @> '{${settingsOfApp}}') = 1
+  FROM pg_catalog.pg_roles r LEFT JOIN pg_catalog.pg_db_role_setting s ON s.setrole = r.oid AND s.setdatabase = 0 AND r.rolname = '${APP}'
+  WHERE r.rolname IN ('${OWNER}', '${APP}')`;
+
+/** What a node does for itself alone: the others are told the same. */
+const rolesOnNode = `DO $do$ BEGIN
+  PERFORM set_config('citus.enable_create_role_propagation', 'off', true), set_config('citus.enable_alter_role_propagation', 'off', true);
+  ${[OWNER, APP]
+    .map(
+      (
+        role,
+      ) => `IF NOT EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = '${role}') THEN CREATE ROLE ${role}; END IF;
+  ALTER ROLE ${role} LOGIN;`,
+    )
+    .join('\n  ')}
+  ${settingsOnNodes.map((name) => `ALTER ROLE ${APP} SET ${name} = '${sessionSettings[name]}';`).join('\n  ')}
+END $do$`;
