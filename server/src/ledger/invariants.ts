@@ -1262,7 +1262,22 @@ const paymentsPerPage = 500;
 
 /** Examines every invariant that these rows can show. @returns one check per invariant, and the chains that may be relied on */
 export async function examine(evidence: Evidence): Promise<{ checks: Check[]; summed: Summed[] }> {
-  const { world } = evidence;
+  const { world, provider } = evidence;
+  const checks = checksFor(evidence);
+  const pass = passOver(evidence, checks);
+  const accountIds = await examineAccounts(pass);
+  const { total, clearing, summed } = await examineChains(pass);
+  await examineStrays(pass);
+  await examineConnectionCloses(pass);
+  for (const one of pass.all)
+    if (one.everything) pass.report(one, one.everything(total, world, clearing), nowhere);
+  for await (const page of (evidence.payments ?? evidence.openPayments)()) examinePayments(pass, page);
+  if (provider) await examineProvider(pass, provider, accountIds);
+  return { checks: [...checks.values()], summed };
+}
+
+/** What is examined: those that these rows, or what the provider holds true, can show. */
+function checksFor(evidence: Evidence): Map<Invariant, Check> {
   const checks = new Map<Invariant, Check>();
   for (const one of invariants) {
     if (one.notHere !== undefined) continue;
@@ -1277,119 +1292,196 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
     if (!ofRows && !evidence.provider) continue;
     checks.set(one, { number: one.number, name: one.name, ok: true, examined: 0, violations: [] });
   }
-  const all = [...checks.keys()];
-  const ofJournals = all.filter((one): one is Invariant & { journal: NonNullable<Invariant['journal']> } =>
-    Boolean(one.journal),
-  );
-  const report = (one: Invariant, fault: Fault, where: Omit<Violation, 'fault'>): boolean => {
-    const check = checks.get(one) as Check;
-    check.examined++;
-    if (fault === null) return true;
-    check.ok = false;
-    if (check.violations.length < violationsMost) check.violations.push({ ...where, fault });
-    return false;
-  };
-  const numbered = (number: number): Invariant => all.find((one) => one.number === number) as Invariant;
+  return checks;
+}
 
+type Where = Omit<Violation, 'fault'>;
+
+const nowhere: Where = { accountId: null, operationId: null, paymentId: null };
+
+/** One pass over the rows. */
+interface Pass {
+  evidence: Evidence;
+  /** What is examined, in the order of the invariants. */
+  all: readonly Invariant[];
+  /** Those of a journal, chosen once: there are far more journals than anything else. */
+  ofJournals: readonly (Invariant & { journal: NonNullable<Invariant['journal']> })[];
+  /** @returns whether it holds there */
+  report(one: Invariant, fault: Fault, where: Where): boolean;
+  numbered(number: number): Invariant;
+}
+
+/** @param checks where it writes what it finds */
+function passOver(evidence: Evidence, checks: ReadonlyMap<Invariant, Check>): Pass {
+  const all = [...checks.keys()];
+  return {
+    evidence,
+    all,
+    ofJournals: all.filter((one): one is Pass['ofJournals'][number] => Boolean(one.journal)),
+    report(one, fault, where) {
+      const check = checks.get(one) as Check;
+      check.examined++;
+      if (fault === null) return true;
+      check.ok = false;
+      if (check.violations.length < violationsMost) check.violations.push({ ...where, fault });
+      return false;
+    },
+    numbered: (number) => all.find((one) => one.number === number) as Invariant,
+  };
+}
+
+/** @returns the ids of the accounts by their numbers */
+async function examineAccounts({ evidence, all, report }: Pass): Promise<ReadonlyMap<number, string>> {
   const accountIds = new Map<number, string>();
   for await (const account of evidence.accounts()) {
     accountIds.set(account.number, account.id);
-    const where = { accountId: account.id, operationId: null, paymentId: null };
+    const where = { ...nowhere, accountId: account.id };
     for (const one of all) if (one.account) report(one, one.account(account), where);
   }
+  return accountIds;
+}
 
-  const examinePayments = (page: readonly StoredPayment[]): void => {
-    for (const payment of page) {
-      const { accountId, operationId, id: paymentId } = payment;
-      for (const one of all) {
-        if (one.payment) report(one, one.payment(payment, world), { accountId, operationId, paymentId });
-      }
-    }
-  };
-
-  const total: ChainState = { ...emptyChain };
-  const clearing = new Map<string, number>();
-  const summed: Summed[] = [];
-  const touched = new Map<string, Set<string>>();
-  const flushTouched = async (least: number): Promise<void> => {
-    for (const [accountId, ids] of touched) {
-      if (ids.size < least) continue;
-      touched.delete(accountId);
-      const wanted = [...ids];
-      for (let at = 0; at < wanted.length; at += paymentsPerPage) {
-        examinePayments(await evidence.paymentsById(accountId, wanted.slice(at, at + paymentsPerPage)));
-      }
-    }
-  };
-
-  for await (const chain of evidence.chains()) {
-    const { from, kept } = await evidence.start(chain);
-    const sums: ChainState = { ...from };
-    const { accountId } = chain;
-    const where = {
-      accountId,
-      operationId: chain.chainId === accountId ? null : chain.chainId,
-      paymentId: null,
-    };
-    const checkpoints = [...kept];
-    let sound = true;
-    let journals = 0;
-    const closes = await evidence.closes(chain, from.seq);
-    let closed = 0;
-    /** What had moved up to the close before. */
-    let movedBefore: number | null = closes[0]?.previousDay === null ? 0 : null;
-    const examineCloses = (): void => {
-      for (let close = closes[closed]; close && close.closingSeq <= sums.seq; close = closes[++closed]) {
-        // One from before the checkpoint is only compared with.
-        if (close.closingSeq < sums.seq) continue;
-        const before = closes[closed - 1];
-        const moved = movedBefore === null ? null : -sums.clearing - movedBefore;
-        movedBefore = -sums.clearing;
-        for (const one of all) {
-          if (one.close && !report(one, one.close(close, sums, before, moved), where)) sound = false;
-        }
-      }
-    };
-    examineCloses();
-    for await (const page of evidence.journals(chain, from.seq)) {
-      for (const journal of page) {
-        for (const one of ofJournals) {
-          if (!report(one, one.journal(journal, sums, chain), where)) sound = false;
-        }
-        for (const account of lineAccounts) sums[account] += journal.lines[account];
-        if (journal.lines.clearing !== 0)
-          clearing.set(journal.clearingOf, (clearing.get(journal.clearingOf) ?? 0) + journal.lines.clearing);
-        sums.seq = journal.seq;
-        sums.head = journal.hash;
-        journals++;
-        examineCloses();
-        const checkpoint = checkpoints[0]?.seq === journal.seq ? checkpoints.shift() : undefined;
-        if (checkpoint && !sameState(checkpoint, sums)) {
-          report(numbered(4), `the checkpoint at ${journal.seq} is not what the journals say`, where);
-          sound = false;
-        }
-        if (evidence.payments === null && journal.paymentId !== null) {
-          const ids = touched.get(accountId) ?? new Set();
-          touched.set(accountId, ids.add(journal.paymentId));
-        }
-      }
-      await flushTouched(paymentsPerPage);
-    }
+function examinePayments({ evidence, all, report }: Pass, page: readonly StoredPayment[]): void {
+  for (const payment of page) {
+    const { accountId, operationId, id: paymentId } = payment;
     for (const one of all) {
-      if (one.chain && !report(one, one.chain(chain, sums), where)) sound = false;
+      if (one.payment)
+        report(one, one.payment(payment, evidence.world), { accountId, operationId, paymentId });
     }
-    for (const account of lineAccounts) total[account] += sums[account];
-    if (sound) summed.push({ chain, sums, journals });
   }
-  await flushTouched(0);
-  for await (const stray of evidence.strayChains()) {
-    const where = { accountId: stray.accountId, operationId: stray.chainId, paymentId: null };
-    report(numbered(3), stray.fault, where);
+}
+
+/** What the journals of all chains come to. */
+interface Totals {
+  total: ChainState;
+  /** By connection, what was summed of its clearing account. */
+  clearing: Map<string, number>;
+  summed: Summed[];
+}
+
+async function examineChains(pass: Pass): Promise<Totals> {
+  const totals: Totals = { total: { ...emptyChain }, clearing: new Map(), summed: [] };
+  const named = namedPayments(pass);
+  for await (const chain of pass.evidence.chains()) await examineChain(pass, chain, named, totals);
+  await named.examine(0);
+  return totals;
+}
+
+interface NamedPayments {
+  add(accountId: string, journal: StoredJournal): void;
+  /** Of the accounts with so many of them at least, which are then forgotten. */
+  examine(least: number): Promise<void>;
+}
+
+/** The payments that journals named, by account: they are examined where not all payments are. */
+function namedPayments(pass: Pass): NamedPayments {
+  const { evidence } = pass;
+  const named = new Map<string, Set<string>>();
+  return {
+    add(accountId, { paymentId }) {
+      if (evidence.payments !== null || paymentId === null) return;
+      const ids = named.get(accountId) ?? new Set();
+      named.set(accountId, ids.add(paymentId));
+    },
+    async examine(least) {
+      for (const [accountId, ids] of named) {
+        if (ids.size < least) continue;
+        named.delete(accountId);
+        const wanted = [...ids];
+        for (let at = 0; at < wanted.length; at += paymentsPerPage) {
+          const page = await evidence.paymentsById(accountId, wanted.slice(at, at + paymentsPerPage));
+          examinePayments(pass, page);
+        }
+      }
+    },
+  };
+}
+
+/** A chain that is being summed. */
+interface Summing {
+  /** Up to the last journal that was read. */
+  sums: ChainState;
+  journals: number;
+  /** Nothing was wrong in it so far. */
+  sound: boolean;
+  where: Where;
+}
+
+async function examineChain(pass: Pass, chain: Chain, named: NamedPayments, totals: Totals): Promise<void> {
+  const { evidence, all, ofJournals } = pass;
+  const { accountId, chainId } = chain;
+  const { from, kept } = await evidence.start(chain);
+  const sums: ChainState = { ...from };
+  const where = { ...nowhere, accountId, operationId: chainId === accountId ? null : chainId };
+  const summing: Summing = { sums, journals: 0, sound: true, where };
+  const checkpoints = [...kept];
+  const examineCloses = closesAlong(pass, summing, await evidence.closes(chain, from.seq));
+  examineCloses();
+  for await (const page of evidence.journals(chain, from.seq)) {
+    for (const journal of page) {
+      for (const one of ofJournals) {
+        if (!pass.report(one, one.journal(journal, sums, chain), where)) summing.sound = false;
+      }
+      addJournal(summing, totals, journal);
+      examineCloses();
+      const checkpoint = checkpoints[0]?.seq === journal.seq ? checkpoints.shift() : undefined;
+      if (checkpoint && !sameState(checkpoint, sums)) {
+        const fault = `the checkpoint at ${journal.seq} is not what the journals say`;
+        pass.report(pass.numbered(4), fault, where);
+        summing.sound = false;
+      }
+      named.add(accountId, journal);
+    }
+    await named.examine(paymentsPerPage);
   }
-  const nowhere = { accountId: null, operationId: null, paymentId: null };
+  for (const one of all) {
+    if (one.chain && !pass.report(one, one.chain(chain, sums), where)) summing.sound = false;
+  }
+  for (const account of lineAccounts) totals.total[account] += sums[account];
+  if (summing.sound) totals.summed.push({ chain, sums, journals: summing.journals });
+}
+
+function addJournal(summing: Summing, { clearing }: Totals, journal: StoredJournal): void {
+  const { sums } = summing;
+  for (const account of lineAccounts) sums[account] += journal.lines[account];
+  if (journal.lines.clearing !== 0)
+    clearing.set(journal.clearingOf, (clearing.get(journal.clearingOf) ?? 0) + journal.lines.clearing);
+  sums.seq = journal.seq;
+  sums.head = journal.hash;
+  summing.journals++;
+}
+
+/** @returns what examines the closes up to the journal that was read last, to be called after each one */
+function closesAlong({ all, report }: Pass, summing: Summing, closes: readonly StoredDayClose[]): () => void {
+  const { sums, where } = summing;
+  let closed = 0;
+  /** What had moved up to the close before. */
+  let movedBefore: number | null = closes[0]?.previousDay === null ? 0 : null;
+  return () => {
+    for (let close = closes[closed]; close && close.closingSeq <= sums.seq; close = closes[++closed]) {
+      // One from before the checkpoint is only compared with.
+      if (close.closingSeq < sums.seq) continue;
+      const before = closes[closed - 1];
+      const moved = movedBefore === null ? null : -sums.clearing - movedBefore;
+      movedBefore = -sums.clearing;
+      for (const one of all) {
+        if (one.close && !report(one, one.close(close, sums, before, moved), where)) summing.sound = false;
+      }
+    }
+  };
+}
+
+/** What belongs to no chain, and columns that hold no whole numbers. */
+async function examineStrays({ evidence, report, numbered }: Pass): Promise<void> {
+  for await (const { accountId, chainId, fault } of evidence.strayChains()) {
+    report(numbered(3), fault, { ...nowhere, accountId, operationId: chainId });
+  }
   for (const column of await evidence.floatColumns()) {
     report(numbered(9), `the column ${column} is no whole number`, nowhere);
   }
+}
+
+async function examineConnectionCloses({ evidence, all, report }: Pass): Promise<void> {
   let lastClose: StoredConnectionClose | undefined;
   for await (const close of evidence.connectionCloses()) {
     const before = lastClose?.connection === close.connection ? lastClose : undefined;
@@ -1398,32 +1490,34 @@ export async function examine(evidence: Evidence): Promise<{ checks: Check[]; su
     }
     lastClose = close;
   }
-  for (const one of all) if (one.everything) report(one, one.everything(total, world, clearing), nowhere);
+}
 
-  for await (const page of (evidence.payments ?? evidence.openPayments)()) examinePayments(page);
-
-  if (evidence.provider) {
-    const oursOf = async (providerId: string): Promise<StoredPayment | undefined> => {
-      const id = providerId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-      const accountId = accountIds.get(Number.parseInt(id.slice(0, 8), 16));
-      return accountId === undefined ? undefined : (await evidence.paymentsById(accountId, [id]))[0];
-    };
-    for (const truth of evidence.provider.payouts) {
-      const ours = await oursOf(truth.providerId);
-      const where = {
-        ...nowhere,
-        accountId: ours?.accountId ?? null,
-        paymentId: ours?.id ?? truth.providerId,
-      };
-      for (const one of all) if (one.payout) report(one, one.payout(truth, ours), where);
-    }
-    for (const truth of evidence.provider.charges) {
-      const ours = await oursOf(truth.txid);
-      const where = { ...nowhere, accountId: ours?.accountId ?? null, paymentId: ours?.id ?? truth.txid };
-      for (const one of all) if (one.charge) report(one, one.charge(truth, ours), where);
-    }
+/** Compares what the provider itself holds true with our payments. */
+async function examineProvider(
+  { evidence, all, report }: Pass,
+  { payouts, charges }: NonNullable<Evidence['provider']>,
+  accountIds: ReadonlyMap<number, string>,
+): Promise<void> {
+  const oursOf = async (providerId: string): Promise<StoredPayment | undefined> => {
+    const id = providerId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+    const accountId = accountIds.get(Number.parseInt(id.slice(0, 8), 16));
+    return accountId === undefined ? undefined : (await evidence.paymentsById(accountId, [id]))[0];
+  };
+  const whereIs = (ours: StoredPayment | undefined, providerId: string): Where => ({
+    ...nowhere,
+    accountId: ours?.accountId ?? null,
+    paymentId: ours?.id ?? providerId,
+  });
+  for (const truth of payouts) {
+    const ours = await oursOf(truth.providerId);
+    const where = whereIs(ours, truth.providerId);
+    for (const one of all) if (one.payout) report(one, one.payout(truth, ours), where);
   }
-  return { checks: [...checks.values()], summed };
+  for (const truth of charges) {
+    const ours = await oursOf(truth.txid);
+    const where = whereIs(ours, truth.txid);
+    for (const one of all) if (one.charge) report(one, one.charge(truth, ours), where);
+  }
 }
 
 const sameState = (one: ChainState, other: ChainState): boolean =>
