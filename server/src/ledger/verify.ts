@@ -2,7 +2,6 @@ import { homeCell } from '../db/cells.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
 import {
-  type Chain,
   type ChainState,
   type ChargeTruth,
   type Check,
@@ -244,34 +243,7 @@ export function storedEvidence(
   { accountId, full, idOf, provider }: VerifyOptions,
 ): Evidence {
   const eventsSince = clock.now() - eventsKeptMs;
-  async function* accountRows(): AsyncGenerator<AccountRow> {
-    if (accountId !== null) {
-      yield* await findAccount(sql, accountId);
-      return;
-    }
-    for (let after: string | null = null; ; ) {
-      const page: AccountRow[] = await findAccounts(sql, after, accountsPerPage);
-      yield* page;
-      const last = page.at(-1);
-      if (!last || page.length < accountsPerPage) return;
-      after = last.id;
-    }
-  }
-
-  async function* pages<Row extends { id: string }>(
-    read: (account: string, after: string) => Promise<Row[]>,
-    most: number,
-  ): AsyncGenerator<Row[]> {
-    for await (const { id } of accountRows()) {
-      for (let after = beforeAll; ; ) {
-        const page = await read(id, after);
-        yield page;
-        const last = page.at(-1);
-        if (!last || page.length < most) break;
-        after = last.id;
-      }
-    }
-  }
+  const accountRows = (): AsyncGenerator<AccountRow> => readAccounts(sql, accountId);
 
   return {
     world: {
@@ -289,13 +261,8 @@ export function storedEvidence(
 
     async *chains() {
       for await (const { id } of accountRows()) {
-        for (let after: string | null = null; ; ) {
-          const page: Chain[] = await findChains(sql, id, after, chainsPerPage);
-          yield* page;
-          const last = page.at(-1);
-          if (!last || page.length < chainsPerPage) break;
-          after = last.chainId;
-        }
+        const read = (after: string | null) => findChains(sql, id, after, chainsPerPage);
+        for await (const page of pagesOf(read, null, ({ chainId }) => chainId, chainsPerPage)) yield* page;
       }
     },
 
@@ -316,27 +283,18 @@ export function storedEvidence(
     },
 
     payments: full
-      ? () =>
-          pages((id, after) => findPayments(sql, id, after, paymentsPerPage, eventsSince), paymentsPerPage)
+      ? async function* () {
+          for await (const { id } of accountRows()) {
+            const read = (after: string) => findPayments(sql, id, after, paymentsPerPage, eventsSince);
+            yield* pagesOf(read, beforeAll, idOfRow, paymentsPerPage);
+          }
+        }
       : null,
 
     async *openPayments() {
       for await (const { id } of accountRows()) {
-        for (let after = beforeAll; ; ) {
-          const ids = await findOpenIds(sql, id, after, paymentsPerPage);
+        for await (const ids of openIds(sql, id)) {
           if (ids.length > 0) yield await findPaymentsById(sql, id, ids, eventsSince);
-          const last = ids.at(-1);
-          if (!last || ids.length < paymentsPerPage) break;
-          after = last;
-        }
-        // A hold moves without a journal of its payment.
-        for (let after = beforeAll; ; ) {
-          const page = await findDisputed(sql, id, after, paymentsPerPage);
-          const ids = [...new Set(page.map(({ paymentId }) => paymentId))];
-          if (ids.length > 0) yield await findPaymentsById(sql, id, ids, eventsSince);
-          const last = page.at(-1);
-          if (!last || page.length < paymentsPerPage) break;
-          after = last.id;
         }
       }
     },
@@ -347,41 +305,83 @@ export function storedEvidence(
 
     async *connectionCloses() {
       if (accountId !== null) return;
-      for (let after = { connection: '', day: '0001-01-01' }; ; ) {
-        const page = await findConnectionCloses(sql, after, closesPerPage);
-        yield* page;
-        const last = page.at(-1);
-        if (!last || page.length < closesPerPage) return;
-        after = last;
-      }
+      const read = (after: { connection: string; day: string }) =>
+        findConnectionCloses(sql, after, closesPerPage);
+      const first = { connection: '', day: '0001-01-01' };
+      for await (const page of pagesOf(read, first, (last) => last, closesPerPage)) yield* page;
     },
 
     async *strayChains() {
       if (!full) return;
-      for await (const { id } of accountRows()) {
-        for (let after = beforeAll; ; ) {
-          const next = await findNextChain(sql, id, after);
-          if (!next) break;
-          if (!next.known)
-            yield { accountId: id, chainId: next.chainId, fault: 'journals without a balance row' };
-          after = next.chainId;
-        }
-      }
-      if (accountId !== null) return;
-      for (let after: { accountId: string; chainId: string } | null = null; ; ) {
-        const page: Awaited<ReturnType<typeof findPlaces>> = await findPlaces(sql, after, chainsPerPage);
-        for (const { own, ...chain } of page)
-          if (!own) yield { ...chain, fault: 'a chain outside the cell of its account' };
-        const last = page.at(-1);
-        if (!last || page.length < chainsPerPage) return;
-        after = last;
-      }
+      for await (const { id } of accountRows()) yield* chainsWithoutBalance(sql, id);
+      if (accountId === null) yield* chainsElsewhere(sql);
     },
 
     floatColumns: () => findFloatColumns(sql),
 
     ...(provider ? { provider } : {}),
   };
+}
+
+/**
+ * Reads on from the last row of each page, until one has fewer rows than a page may have.
+ * @param most the rows of a full page
+ */
+async function* pagesOf<Row, Place>(
+  read: (after: Place) => Promise<Row[]>,
+  first: Place,
+  placeOf: (row: Row) => Place,
+  most: number,
+): AsyncGenerator<Row[]> {
+  for (let after = first; ; ) {
+    const page = await read(after);
+    yield page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < most) return;
+    after = placeOf(last);
+  }
+}
+
+const idOfRow = ({ id }: { id: string }): string => id;
+
+/** @param accountId null: all accounts */
+async function* readAccounts(sql: Sql, accountId: string | null): AsyncGenerator<AccountRow> {
+  if (accountId !== null) {
+    yield* await findAccount(sql, accountId);
+    return;
+  }
+  const read = (after: string | null) => findAccounts(sql, after, accountsPerPage);
+  for await (const page of pagesOf(read, null, idOfRow, accountsPerPage)) yield* page;
+}
+
+/** The ids of the unfinished payments, then of the disputed ones: a hold moves without a journal of its payment. */
+async function* openIds(sql: Sql, accountId: string): AsyncGenerator<string[]> {
+  const readOpen = (after: string) => findOpenIds(sql, accountId, after, paymentsPerPage);
+  yield* pagesOf(readOpen, beforeAll, (id) => id, paymentsPerPage);
+  const readDisputed = (after: string) => findDisputed(sql, accountId, after, paymentsPerPage);
+  for await (const page of pagesOf(readDisputed, beforeAll, idOfRow, paymentsPerPage)) {
+    yield [...new Set(page.map(({ paymentId }) => paymentId))];
+  }
+}
+
+type StrayChain = { accountId: string; chainId: string; fault: string };
+
+async function* chainsWithoutBalance(sql: Sql, accountId: string): AsyncGenerator<StrayChain> {
+  for (let after = beforeAll; ; ) {
+    const next = await findNextChain(sql, accountId, after);
+    if (!next) return;
+    if (!next.known) yield { accountId, chainId: next.chainId, fault: 'journals without a balance row' };
+    after = next.chainId;
+  }
+}
+
+async function* chainsElsewhere(sql: Sql): AsyncGenerator<StrayChain> {
+  const read = (after: { accountId: string; chainId: string } | null) =>
+    findPlaces(sql, after, chainsPerPage);
+  for await (const page of pagesOf(read, null, (last) => last, chainsPerPage)) {
+    for (const { own, ...chain } of page)
+      if (!own) yield { ...chain, fault: 'a chain outside the cell of its account' };
+  }
 }
 
 const stateOf = ({ createdAt: _, ...state }: ChainState & { createdAt: number }): ChainState => state;
