@@ -1,6 +1,6 @@
 import { createAlerts } from '../accounts/alerts.ts';
 import { stepCloses } from '../closes/step.ts';
-import { watchClock } from '../db/clock-offset.ts';
+import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
@@ -13,7 +13,7 @@ import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
 import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
-import { createInbound } from '../settlement/tracking/inbound.ts';
+import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
 import { stepProviderBalance } from '../settlement/tracking/provider-balance.ts';
 import { stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
@@ -61,92 +61,26 @@ export function runWorker(home: Runtime): Worker {
   const stopping = new AbortController();
   const clockOffset = watchClock(home, stopping.signal);
   const inbound = createInbound(home);
-  const loops: Promise<void>[] = [];
-  const followUps: FollowUp[] = [];
   const shares = joinWorkers(home, clockOffset, stopping.signal);
+  const loops: Promise<void>[] = [];
+  const loopDeps: LoopDeps = { home, clockOffset, shares, stopping: stopping.signal };
+  const begin: Begin = (name, step, options) => {
+    loops.push(repeat(loopDeps, name, step, options));
+  };
+  const followUps: FollowUp[] = [];
   const ends: (() => void)[] = [];
 
-  /** Runs steps until `stop`; after a failed step it rests longer and continues. `rest` cuts one short. */
-  async function loop(
-    name: keyof typeof restMs,
-    step: () => Promise<boolean>,
-    { rest, cell }: { rest?: Rest; cell?: string } = {},
-  ): Promise<void> {
-    let failures = 0;
-    await shares.read;
-    while (!stopping.signal.aborted) {
-      let more = false;
-      // Before the step: what wakes it while it runs cuts the rest behind it.
-      const cut = rest ? AbortSignal.any([rest.now(), stopping.signal]) : stopping.signal;
-      try {
-        const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
-        more = mayRun && (await step());
-        failures = 0;
-      } catch (error) {
-        failures++;
-        home.log.error({ err: error, step: name }, 'a step of the worker failed');
-      }
-      if (more) continue;
-      const pauseMs = cell === undefined ? restMs[name] : restMs[name] * shares.slowdown();
-      const waitMs = Math.min(pauseMs * 2 ** Math.min(failures, 8), 10_000);
-      await home.clock.sleep(waitMs, failures > 0 ? stopping.signal : cut);
-    }
-  }
-
-  // What concerns the directory, or a connection with all of its accounts: once, whatever the number of cells.
-  loops.push(
-    loop('deliveries', inbound.stepLeft),
-    loop('retention', () => stepRetention(home)),
-    loop('unusedKeys', createUnusedKeys(home).step),
-    loop('attempts', () => stepAttemptPruning(home)),
-    loop('securityEvents', () => stepSecurityEventPruning(home)),
-    loop('closes', () => stepCloses(home)),
-    loop('connections', async () => {
-      await home.connections.refresh();
-      await home.cells.refresh();
-      return false;
-    }),
-  );
-  ends.push(
-    home.connections.each((provider) => {
-      const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
-        (await home.isInUse(provider)) && step(home, provider);
-      loops.push(
-        loop('statement', reading(stepStatement)),
-        loop('statementLines', reading(stepStatementLines)),
-        loop('dayReports', reading(stepDayReport)),
-        loop('disputes', reading(stepDisputes)),
-        loop('providerBalance', reading(stepProviderBalance)),
-      );
-    }),
-  );
-
-  // What concerns payments: for each cell.
+  directoryLoops(begin, home, inbound);
+  ends.push(home.connections.each((provider) => connectionLoops(begin, home, provider)));
   ends.push(
     home.cells.each((opened) => {
       // The first one as it was given, with what was put in the place of its parts.
       const cell = opened.cell === home.cell ? home : opened;
-      const here = { cell: cell.cell };
-      const woken = { ...here, rest: restUntil(cell.wake) };
-      loops.push(
-        loop('unknown', createUnknownTransferAlerts(cell).step, here),
-        loop('drafts', () => expireDrafts(cell), here),
-        loop('payerReturns', () => stepPayerReturns(cell), here),
-        loop('alerts', createAlerts(cell).step, here),
-        loop('disputeFiles', () => stepDisputeFiles(cell), here),
-        loop('requestLog', () => stepRequestPruning(cell), here),
-        loop('testClocks', () => stepTestClocks(cell), here),
-      );
+      const woken = restUntil(cell.wake);
+      cellLoops(begin, cell);
       // Loops of its own for each connection, so that a slow provider does not delay the payments of another.
       const end = cell.connections.each((provider) => {
-        const followUp = createFollowUp(cell, provider);
-        followUps.push(followUp);
-        cell.senders.set(followUp.connection, followUp.sender);
-        loops.push(
-          loop('sends', followUp.stepSends, woken),
-          loop('queries', followUp.stepQueries, woken),
-          loop('defences', () => stepDefences(cell, provider), here),
-        );
+        followUps.push(paymentLoops(begin, cell, provider, woken));
       });
       ends.push(end);
     }),
@@ -164,6 +98,102 @@ export function runWorker(home: Runtime): Worker {
       await left;
     },
   };
+}
+
+interface LoopDeps {
+  home: Runtime;
+  clockOffset: ClockOffset;
+  shares: Shares;
+  stopping: AbortSignal;
+}
+
+/** @returns whether there is more to do at once */
+type Step = () => Promise<boolean>;
+
+interface LoopOptions {
+  /** What cuts a rest short. */
+  rest?: Rest;
+  /** Runs only while this worker has the cell, and more rarely the more cells it has. */
+  cell?: string;
+}
+
+type Begin = (name: keyof typeof restMs, step: Step, options?: LoopOptions) => void;
+
+/** Runs steps until `stopping`; after a failed step it rests longer and continues. */
+async function repeat(
+  { home, clockOffset, shares, stopping }: LoopDeps,
+  name: keyof typeof restMs,
+  step: Step,
+  { rest, cell }: LoopOptions = {},
+): Promise<void> {
+  let failures = 0;
+  await shares.read;
+  while (!stopping.aborted) {
+    let more = false;
+    // Before the step: what wakes it while it runs cuts the rest behind it.
+    const cut = rest ? AbortSignal.any([rest.now(), stopping]) : stopping;
+    try {
+      const mayRun = clockOffset.isTolerable() && (cell === undefined || shares.has(cell));
+      more = mayRun && (await step());
+      failures = 0;
+    } catch (error) {
+      failures++;
+      home.log.error({ err: error, step: name }, 'a step of the worker failed');
+    }
+    if (more) continue;
+    const pauseMs = cell === undefined ? restMs[name] : restMs[name] * shares.slowdown();
+    const waitMs = Math.min(pauseMs * 2 ** Math.min(failures, 8), 10_000);
+    await home.clock.sleep(waitMs, failures > 0 ? stopping : cut);
+  }
+}
+
+/** What concerns the directory: once, whatever the number of cells. */
+function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
+  begin('deliveries', inbound.stepLeft);
+  begin('retention', () => stepRetention(home));
+  begin('unusedKeys', createUnusedKeys(home).step);
+  begin('attempts', () => stepAttemptPruning(home));
+  begin('securityEvents', () => stepSecurityEventPruning(home));
+  begin('closes', () => stepCloses(home));
+  begin('connections', async () => {
+    await home.connections.refresh();
+    await home.cells.refresh();
+    return false;
+  });
+}
+
+/** What concerns a connection with all of its accounts: once, whatever the number of cells. */
+function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void {
+  const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
+    (await home.isInUse(provider)) && step(home, provider);
+  begin('statement', reading(stepStatement));
+  begin('statementLines', reading(stepStatementLines));
+  begin('dayReports', reading(stepDayReport));
+  begin('disputes', reading(stepDisputes));
+  begin('providerBalance', reading(stepProviderBalance));
+}
+
+/** What concerns the payments of a cell, whatever their connections. */
+function cellLoops(begin: Begin, runtime: Runtime): void {
+  const { cell } = runtime;
+  begin('unknown', createUnknownTransferAlerts(runtime).step, { cell });
+  begin('drafts', () => expireDrafts(runtime), { cell });
+  begin('payerReturns', () => stepPayerReturns(runtime), { cell });
+  begin('alerts', createAlerts(runtime).step, { cell });
+  begin('disputeFiles', () => stepDisputeFiles(runtime), { cell });
+  begin('requestLog', () => stepRequestPruning(runtime), { cell });
+  begin('testClocks', () => stepTestClocks(runtime), { cell });
+}
+
+/** What concerns the payments of a cell over one connection. */
+function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, rest: Rest): FollowUp {
+  const { cell } = runtime;
+  const followUp = createFollowUp(runtime, provider);
+  runtime.senders.set(followUp.connection, followUp.sender);
+  begin('sends', followUp.stepSends, { cell, rest });
+  begin('queries', followUp.stepQueries, { cell, rest });
+  begin('defences', () => stepDefences(runtime, provider), { cell });
+  return followUp;
 }
 
 interface Rest {
