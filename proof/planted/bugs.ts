@@ -801,8 +801,8 @@ export const bugs: Bug[] = [
   {
     name: 'a busy cell takes the connection of another busy one',
     file: 'server/src/db/connection-budget.ts',
-    line: '(hasRoom(member) || someRest(member) || isUrgent(member, waitedMs))',
-    with: '(hasRoom(member) || someRest(member) || waitedMs >= 0)',
+    line: '(hasRoom(member) || someRest(members, member) || isUrgent(member, waitedMs))',
+    with: '(hasRoom(member) || someRest(members, member) || waitedMs >= 0)',
     rig: 'suite',
     test: 'server/test/database/connection-budget.test.ts',
   },

@@ -97,20 +97,10 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
   /** Without closing a connection of another pool. */
   const hasRoom = ({ pool, promised }: Member): boolean =>
     pool.idle() > promised || open() + owed + sum((member) => member.promised) < most();
-  /** What a pool may have at once: of one at rest, and its last one only where there is none yet. */
-  const someRest = ({ pool: own }: Member): boolean => {
-    const since = systemClock.monotonicMs() - restMs;
-    const least = own.open() === 0 ? 1 : 2;
-    return [...members].some(
-      ({ pool, usedAtMs }) => usedAtMs <= since && pool.idle() > 0 && pool.open() >= least,
-    );
-  };
-  const isUrgent = ({ pool }: Member, waitedMs: number): boolean =>
-    waitedMs >= (pool.open() === 0 ? patienceMs : longPatienceMs);
   const mayTake = (member: Member, waitedMs: number): boolean =>
     taken < most() &&
     member.taken < member.pool.size &&
-    (hasRoom(member) || someRest(member) || isUrgent(member, waitedMs));
+    (hasRoom(member) || someRest(members, member) || isUrgent(member, waitedMs));
 
   function next(): Waiting | undefined {
     const now = systemClock.monotonicMs();
@@ -157,14 +147,6 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     throw new Error('every connection of the process is in use');
   }
 
-  /** Where there is a choice, not the last connection of a pool. */
-  function restedLongest(): SharingPool | undefined {
-    const resting = [...members].filter(({ pool }) => pool.idle() > 0);
-    const several = resting.filter(({ pool }) => pool.open() > 1);
-    return (several.length > 0 ? several : resting).sort((one, other) => one.usedAtMs - other.usedAtMs)[0]
-      ?.pool;
-  }
-
   async function connectWithin<Connection>(
     member: Member,
     connect: () => Promise<Connection>,
@@ -172,26 +154,12 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     if (hasRoom(member)) return connect();
     owed++;
     try {
-      await restedLongest()?.closeIdle();
+      await restedLongest(members)?.closeIdle();
     } catch {
       // It was lost, and is closed by that.
     }
     owed--;
     return connect();
-  }
-
-  /** `undefined` when the time is over; a call that waited for its place does not wait as long again. */
-  async function inTime<Connection>(
-    connecting: Promise<Connection>,
-    leftMs: number,
-  ): Promise<{ connection: Connection } | undefined> {
-    const cut = new AbortController();
-    const late = systemClock.sleep(leftMs, cut.signal).then(() => undefined);
-    try {
-      return await Promise.race([connecting.then((connection) => ({ connection })), late]);
-    } finally {
-      cut.abort();
-    }
   }
 
   return {
@@ -236,4 +204,38 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
       most: most(),
     }),
   };
+}
+
+/** What a pool may have at once: of one at rest, and its last one only where there is none yet. */
+function someRest(members: Iterable<Member>, { pool: own }: Member): boolean {
+  const since = systemClock.monotonicMs() - restMs;
+  const least = own.open() === 0 ? 1 : 2;
+  return [...members].some(
+    ({ pool, usedAtMs }) => usedAtMs <= since && pool.idle() > 0 && pool.open() >= least,
+  );
+}
+
+const isUrgent = ({ pool }: Member, waitedMs: number): boolean =>
+  waitedMs >= (pool.open() === 0 ? patienceMs : longPatienceMs);
+
+/** Where there is a choice, not the last connection of a pool. */
+function restedLongest(members: Iterable<Member>): SharingPool | undefined {
+  const resting = [...members].filter(({ pool }) => pool.idle() > 0);
+  const several = resting.filter(({ pool }) => pool.open() > 1);
+  return (several.length > 0 ? several : resting).sort((one, other) => one.usedAtMs - other.usedAtMs)[0]
+    ?.pool;
+}
+
+/** `undefined` when the time is over; a call that waited for its place does not wait as long again. */
+async function inTime<Connection>(
+  connecting: Promise<Connection>,
+  leftMs: number,
+): Promise<{ connection: Connection } | undefined> {
+  const cut = new AbortController();
+  const late = systemClock.sleep(leftMs, cut.signal).then(() => undefined);
+  try {
+    return await Promise.race([connecting.then((connection) => ({ connection })), late]);
+  } finally {
+    cut.abort();
+  }
 }
