@@ -256,22 +256,8 @@ export function afterEnding(
   const schedule = (newsAt: number): number => nextQueryAt(payment, newsAt, now, jitter);
   switch (ending.type) {
     case 'answered':
-    case 'news': {
-      // The provider knows the id from now on, whatever a later query does not find.
-      const heard = {
-        newsAt: now,
-        known: true,
-        failures: 0,
-        absences: 0,
-        absentAt: null,
-        undecidedSince: null,
-        answeredAt: null,
-      };
-      // While its owner is still sending, state and lease stay as they are.
-      if (ending.type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
-      const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
-      return { ...ended, ...heard, ...attempted, dueAt: schedule(now) };
-    }
+    case 'news':
+      return afterNews(intent, ended, ending.type, now, schedule(now));
     case 'unchanged':
       if (intent.state !== 'awaiting') return intent;
       return {
@@ -307,29 +293,69 @@ export function afterEnding(
         ? { ...ended, priority: sendPriority, state: 'ready', attempt, failures, dueAt, attemptEndedAt: null }
         : { ...ended, attempt, failures, dueAt };
     }
-    case 'notFound': {
-      // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
-      if (intent.state !== 'awaiting') return intent;
-      const counts =
-        ending.startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
-        (intent.absentAt === null || ending.startedAt >= intent.absentAt + absenceGapMs);
-      const absences = intent.absences + (counts ? 1 : 0);
-      const repeats = absences >= 2 && !intent.known && ending.repeatIsSafe;
-      return {
-        ...ended,
-        priority: repeats ? sendPriority : ended.priority,
-        failures: 0,
-        absences,
-        absentAt: counts ? ending.startedAt : intent.absentAt,
-        undecidedSince: intent.undecidedSince ?? now,
-        answeredAt: now,
-        dueAt: repeats ? now : schedule(intent.newsAt),
-      };
-    }
+    case 'notFound':
+      return afterAbsence(intent, ended, ending, now, schedule(intent.newsAt));
     case 'queryFailed': {
       if (intent.state !== 'awaiting') return intent;
       const failures = intent.failures + 1;
       return { ...ended, failures, dueAt: now + waitAfterFailure(failures, jitter, ending.retryAfterMs) };
     }
   }
+}
+
+/**
+ * @param ended the intent with no attempt under way
+ * @param nextAt when it is queried next
+ */
+function afterNews(
+  intent: Intent,
+  ended: Intent,
+  type: 'answered' | 'news',
+  now: number,
+  nextAt: number,
+): Intent {
+  // The provider knows the id from now on, whatever a later query does not find.
+  const heard = {
+    newsAt: now,
+    known: true,
+    failures: 0,
+    absences: 0,
+    absentAt: null,
+    undecidedSince: null,
+    answeredAt: null,
+  };
+  // While its owner is still sending, state and lease stay as they are.
+  if (type === 'news' && intent.state === 'sending') return { ...intent, ...heard };
+  const attempted = intent.state === 'ready' ? { attempt: 1, attemptEndedAt: now } : {};
+  return { ...ended, ...heard, ...attempted, dueAt: nextAt };
+}
+
+/**
+ * @param ended the intent with no attempt under way
+ * @param nextAt when it is queried next, unless it is sent again
+ */
+function afterAbsence(
+  intent: Intent,
+  ended: Intent,
+  { startedAt, repeatIsSafe }: Extract<Ending, { type: 'notFound' }>,
+  now: number,
+  nextAt: number,
+): Intent {
+  // A query that began before an attempt and ended during it: the owner keeps its lease, and the attempt has not ended.
+  if (intent.state !== 'awaiting') return intent;
+  const counts =
+    startedAt >= (intent.attemptEndedAt ?? Number.POSITIVE_INFINITY) &&
+    (intent.absentAt === null || startedAt >= intent.absentAt + absenceGapMs);
+  const absences = intent.absences + (counts ? 1 : 0);
+  const repeats = absences >= 2 && !intent.known && repeatIsSafe;
+  return {
+    ...ended,
+    priority: repeats ? sendPriority : ended.priority,
+    failures: 0,
+    absences,
+    absentAt: counts ? startedAt : intent.absentAt,
+    undecidedSince: intent.undecidedSince ?? now,
+    answeredAt: now,
+    dueAt: repeats ? now : nextAt,
+  };
 }
