@@ -44,22 +44,15 @@ interface DisputeDeps {
 }
 
 export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
-  const { sql, clock, defences, cursorKey, directory } = deps;
+  readRoutes(api, deps);
+  defenceRoutes(api, deps);
+  fileRoutes(api, deps);
+}
 
-  /** @throws ApiError `invalid_cursor` */
-  async function list(caller: Caller, { limit = 100, cursor, status }: ListQuery) {
-    const key = JSON.stringify(['disputes', caller.accountId, caller.operationId, status ?? null]);
-    const now = clock.now();
-    const below = cursor === undefined ? highestId : placeOf(cursorKey, key, cursor, now).id;
-    const disputes = await findDisputePage(sql, caller, below, status ?? null, limit + 1);
-    const last = disputes.length > limit ? (disputes[limit - 1] as Dispute) : null;
-    return {
-      disputes: await viewsOf(sql, caller, disputes.slice(0, limit)),
-      hasMore: last !== null,
-      nextCursor: last && cursorOf(cursorKey, key, last, now),
-    };
-  }
+type ReadDeps = Pick<DisputeDeps, 'sql' | 'clock' | 'cursorKey' | 'directory'>;
 
+function readRoutes(api: ApiScope, deps: ReadDeps): void {
+  const { sql, directory } = deps;
   api.get(
     '/disputes',
     {
@@ -71,7 +64,7 @@ export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
       },
       config: { api: facts },
     },
-    (request) => onCurrentOperation(directory, request.caller, (caller) => list(caller, request.query)),
+    (request) => onCurrentOperation(directory, request.caller, (caller) => list(deps, caller, request.query)),
   );
 
   api.get(
@@ -93,7 +86,29 @@ export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
         return view;
       }),
   );
+}
 
+/** @throws ApiError `invalid_cursor` */
+async function list(
+  { sql, clock, cursorKey }: ReadDeps,
+  caller: Caller,
+  { limit = 100, cursor, status }: ListQuery,
+) {
+  const key = JSON.stringify(['disputes', caller.accountId, caller.operationId, status ?? null]);
+  const now = clock.now();
+  const below = cursor === undefined ? highestId : placeOf(cursorKey, key, cursor, now).id;
+  const disputes = await findDisputePage(sql, caller, below, status ?? null, limit + 1);
+  const last = disputes.length > limit ? (disputes[limit - 1] as Dispute) : null;
+  return {
+    disputes: await viewsOf(sql, caller, disputes.slice(0, limit)),
+    hasMore: last !== null,
+    nextCursor: last && cursorOf(cursorKey, key, last, now),
+  };
+}
+
+type DefenceDeps = Pick<DisputeDeps, 'defences' | 'directory'>;
+
+function defenceRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
   api.get(
     '/disputes/:id/defence',
     {
@@ -134,12 +149,11 @@ export function disputeRoutes(api: ApiScope, deps: DisputeDeps): void {
       return reply.code(201).send(defenceViewOf(defence));
     },
   );
-  fileRoutes(api, deps);
 }
 
 const changes: RouteFacts = { permissions: ['disputes'], policy: 'operations', operation: 'resolve' };
 
-function fileRoutes(api: ApiScope, { defences, directory }: Pick<DisputeDeps, 'defences' | 'directory'>) {
+function fileRoutes(api: ApiScope, { defences, directory }: DefenceDeps): void {
   api.post(
     '/disputes/:id/files',
     {

@@ -34,18 +34,17 @@ const tags = ['Account'];
 const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };
 const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files', produces });
 
-/** What the balance of the selected operation changed by, and when. It only reads. */
-export function statementRoutes(
-  api: ApiScope,
-  deps: StatementDeps & { directory: OperationDirectory },
-): void {
-  const now = () => deps.clock.now();
-  const onOperation = <Answer>(request: FastifyRequest, call: (caller: Caller) => Promise<Answer>) =>
-    onCurrentOperation(deps.directory, request.caller, call);
-  const periodOfFile = (query: PeriodQuery) => withinMonth(periodOf(query), now());
-  /** Up to which moment a file speaks: never of the future. */
-  const endOf = ({ toMs }: Period): number => Math.min(toMs ?? now(), now());
+type RouteDeps = StatementDeps & { directory: OperationDirectory };
 
+/** What the balance of the selected operation changed by, and when. It only reads. */
+export function statementRoutes(api: ApiScope, deps: RouteDeps): void {
+  pageRoute(api, deps);
+  csvRoute(api, deps);
+  ofxRoute(api, deps);
+  pdfRoute(api, deps);
+}
+
+function pageRoute(api: ApiScope, deps: RouteDeps): void {
   api.get(
     '/statement',
     {
@@ -58,11 +57,13 @@ export function statementRoutes(
       config: { api: facts },
     },
     async (request) => {
-      const page = await onOperation(request, (caller) => readStatement(deps, caller, request.query));
+      const page = await onOperation(deps, request, (caller) => readStatement(deps, caller, request.query));
       return { ...page, lines: page.lines.map(viewOf), hasMore: page.nextCursor !== null };
     },
   );
+}
 
+function csvRoute(api: ApiScope, deps: RouteDeps): void {
   api.get(
     '/statement.csv',
     {
@@ -76,8 +77,8 @@ export function statementRoutes(
     },
     async (request, reply) => {
       const { separator, bom, ...query } = request.query;
-      const period = periodOfFile(query);
-      const stretch = await onOperation(request, (caller) =>
+      const period = periodOfFile(deps, query);
+      const stretch = await onOperation(deps, request, (caller) =>
         openStretch(deps, caller, period, mostJournals.csv),
       );
       // Made for programs as well: codes of the API in every language.
@@ -86,7 +87,9 @@ export function statementRoutes(
       return sendFile(reply, 'csv', 'text/csv; charset=utf-8', Readable.from(text));
     },
   );
+}
 
+function ofxRoute(api: ApiScope, deps: RouteDeps): void {
   api.get(
     '/statement.ofx',
     {
@@ -99,16 +102,16 @@ export function statementRoutes(
       config: { api: fileFacts('application/x-ofx') },
     },
     async (request, reply) => {
-      const period = periodOfFile(request.query);
-      const text = await onOperation(request, async (caller) => {
+      const period = periodOfFile(deps, request.query);
+      const text = await onOperation(deps, request, async (caller) => {
         const stretch = await openStretch(deps, caller, period, mostJournals.ofx);
         const { fromMs } = period;
         const { operationId } = caller;
         return ofxOf(stretch, {
           operationId,
           fromMs,
-          toMs: Math.max(endOf(period), fromMs),
-          nowMs: now(),
+          toMs: Math.max(endOf(deps, period), fromMs),
+          nowMs: deps.clock.now(),
           language: request.language,
           partyOf: payerOf,
         });
@@ -116,7 +119,9 @@ export function statementRoutes(
       return sendFile(reply, 'ofx', 'application/x-ofx', Readable.from(text));
     },
   );
+}
 
+function pdfRoute(api: ApiScope, deps: RouteDeps): void {
   api.get(
     '/statement.pdf',
     {
@@ -129,12 +134,12 @@ export function statementRoutes(
       config: { api: fileFacts('application/pdf') },
     },
     async (request, reply) => {
-      const period = periodOfFile(request.query);
-      const pdf = await onOperation(request, async (caller) => {
+      const period = periodOfFile(deps, request.query);
+      const pdf = await onOperation(deps, request, async (caller) => {
         const stretch = await openStretch(deps, caller, period, mostJournals.pdf);
         const names = await findNames(deps.sql, caller);
         if (!names) throw refuse('operation_not_found');
-        const toMs = Math.max(period.toMs ?? now(), period.fromMs + 1);
+        const toMs = Math.max(period.toMs ?? deps.clock.now(), period.fromMs + 1);
         const { fromMs } = period;
         return statementPdf(stretch, {
           ...names,
@@ -148,6 +153,17 @@ export function statementRoutes(
     },
   );
 }
+
+const onOperation = <Answer>(
+  { directory }: RouteDeps,
+  request: FastifyRequest,
+  call: (caller: Caller) => Promise<Answer>,
+): Promise<Answer> => onCurrentOperation(directory, request.caller, call);
+
+const periodOfFile = ({ clock }: RouteDeps, query: PeriodQuery) => withinMonth(periodOf(query), clock.now());
+
+/** Up to which moment a file speaks: never of the future. */
+const endOf = ({ clock }: RouteDeps, { toMs }: Period): number => Math.min(toMs ?? clock.now(), clock.now());
 
 const sendFile = (reply: FastifyReply, ending: string, type: string, content: Readable | Buffer) =>
   reply
