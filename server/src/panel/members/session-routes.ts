@@ -16,25 +16,15 @@ import {
 } from './members.sql.ts';
 import { personConfig } from './person-routes.ts';
 
+const tags = ['Person'];
+
 /** Where a person is signed in, and the end of it. */
 export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
-  const { sql, clock } = deps;
-  const tags = ['Person'];
+  listRoute(api, deps, sessions);
+  endRoutes(api, deps, sessions);
+}
 
-  /** Sessions end with what waits for a link: who ends them may have lost one. */
-  const endSessions = async (
-    request: FastifyRequest,
-    person: Person,
-    ending: (tx: Queries) => Promise<unknown>,
-    which: string,
-  ): Promise<void> => {
-    await sql.tx(async (tx) => {
-      await ending(tx);
-      await deleteNewEmailOf(tx, person.userId);
-    });
-    await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
-  };
-
+function listRoute(api: ApiScope, { sql, clock }: PanelDeps, sessions: Sessions): void {
   api.get(
     '/sessions',
     {
@@ -54,7 +44,9 @@ export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
       };
     },
   );
+}
 
+function endRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions): void {
   api.delete(
     '/sessions/:id',
     {
@@ -70,6 +62,7 @@ export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
     async (request) => {
       const person = await sessions.personOf(request);
       await endSessions(
+        deps,
         request,
         person,
         (tx) => endSession(tx, person.userId, request.params.id),
@@ -87,7 +80,13 @@ export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSessions(request, person, (tx) => endOtherSessions(tx, person.userId, person.id), 'others');
+      await endSessions(
+        deps,
+        request,
+        person,
+        (tx) => endOtherSessions(tx, person.userId, person.id),
+        'others',
+      );
       return { ok: true as const };
     },
   );
@@ -100,8 +99,23 @@ export function sessionRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
     },
     async (request) => {
       const person = await sessions.personOf(request);
-      await endSessions(request, person, (tx) => endEverySession(tx, person.userId), 'all');
+      await endSessions(deps, request, person, (tx) => endEverySession(tx, person.userId), 'all');
       return { ok: true as const };
     },
   );
+}
+
+/** Sessions end with what waits for a link: who ends them may have lost one. */
+async function endSessions(
+  deps: PanelDeps,
+  request: FastifyRequest,
+  person: Person,
+  ending: (tx: Queries) => Promise<unknown>,
+  which: string,
+): Promise<void> {
+  await deps.sql.tx(async (tx) => {
+    await ending(tx);
+    await deleteNewEmailOf(tx, person.userId);
+  });
+  await recordSecurityEvent(deps, { kind: 'session.ended', ...actorOf(request), detail: { which } });
 }

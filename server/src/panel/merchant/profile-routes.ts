@@ -19,6 +19,11 @@ const decides = asks('members', { fresh: true, sensitive: true });
 const tags = ['Merchant'];
 
 export function merchantProfileRoutes(api: ApiScope, deps: PanelDeps): void {
+  profileRoutes(api, deps);
+  logoRoutes(api, deps);
+}
+
+function profileRoutes(api: ApiScope, deps: PanelDeps): void {
   const { sql, clock } = deps;
 
   api.get(
@@ -54,6 +59,10 @@ export function merchantProfileRoutes(api: ApiScope, deps: PanelDeps): void {
       return viewOf(deps, accountId);
     },
   );
+}
+
+function logoRoutes(api: ApiScope, deps: PanelDeps): void {
+  const { sql, clock } = deps;
 
   api.post(
     '/merchant-profile/logo',

@@ -10,10 +10,11 @@ import { keyOwnerOf } from '../../transfers/receiver.ts';
 import { TransferBody } from '../../transfers/schema.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { recordSecurityEvent } from '../auth/security-events.ts';
-import { actorOf, note } from '../auth/session.ts';
+import { actorOf, type Member, note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { Done, KeyOwnerSchema, Nothing } from '../schema.ts';
 
+const tags = ['Drafts'];
 const Draft = IdParams('The draft');
 const config = {
   api: {
@@ -30,14 +31,14 @@ const config = {
  * `/pix/transfers/{id}`, on the selected operation.
  */
 export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
-  const tags = ['Drafts'];
+  writeRoute(api, deps, attempts);
+  receiverRoute(api, deps, attempts);
+  confirmRoute(api, deps, attempts);
+  cancelRoute(api, deps);
+  resendRoute(api, deps, attempts);
+}
 
-  /** Each draft and each code is a mail. @throws PanelError `too_many_attempts` */
-  async function countMail(userId: string, accountId: string): Promise<void> {
-    await attempts.take('draftMailPerson', userId);
-    await attempts.take('draftMailAccount', accountId);
-  }
-
+function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   api.post(
     '/drafts',
     {
@@ -51,7 +52,7 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
     },
     async (request, reply) => {
       const { member, caller, body } = request;
-      await countMail(member.person.userId, member.accountId);
+      await countMail(attempts, member);
       const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
       if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
@@ -68,7 +69,9 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
       return reply.code(201).send(viewOf(payment, request.language));
     },
   );
+}
 
+function receiverRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   api.post(
     '/drafts/:id/receiver',
     {
@@ -91,7 +94,9 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
           (await attempts.tryTake('receiverLookUpAccount', member.accountId)),
       ),
   );
+}
 
+function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   api.post(
     '/drafts/:id/confirm',
     {
@@ -133,7 +138,9 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
       return viewOf(payment, request.language);
     },
   );
+}
 
+function cancelRoute(api: ApiScope, deps: PanelDeps): void {
   api.post(
     '/drafts/:id/cancel',
     {
@@ -149,7 +156,9 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
     },
     async (request) => viewOf(await cancelDraft(deps, request.caller, request.params.id), request.language),
   );
+}
 
+function resendRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
   api.post(
     '/drafts/:id/resend',
     {
@@ -157,9 +166,15 @@ export function draftRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts):
       config,
     },
     async (request) => {
-      await countMail(request.member.person.userId, request.member.accountId);
+      await countMail(attempts, request.member);
       await resendCode(deps, request.caller, request.params.id, request.ip, request.member.person.id);
       return { ok: true as const };
     },
   );
+}
+
+/** Each draft and each code is a mail. @throws PanelError `too_many_attempts` */
+async function countMail(attempts: Attempts, { person, accountId }: Member): Promise<void> {
+  await attempts.take('draftMailPerson', person.userId);
+  await attempts.take('draftMailAccount', accountId);
 }

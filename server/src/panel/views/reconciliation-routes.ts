@@ -4,13 +4,19 @@ import { IdParams } from '../../http/schema.ts';
 import { isTerminal, type Payment } from '../../payments/payment.ts';
 import { isoOf } from '../../payments/view.ts';
 import { makeDue } from '../../settlement/dispatch/intents.sql.ts';
-import { listIncidents } from '../../settlement/incidents/incident.ts';
+import { type IncidentView, listIncidents } from '../../settlement/incidents/incident.ts';
 import type { Attempts } from '../auth/attempts.ts';
+import type { Member } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
 import { AskedSchema, Nothing, ReconciliationSchema } from '../schema.ts';
 import { findUnknown } from './overview.sql.ts';
 import { receiversFor } from './receivers.ts';
-import { findLastCompared, findReconciledOperations, findStatementReadTo } from './reconciliation.sql.ts';
+import {
+  findLastCompared,
+  findReconciledOperations,
+  findStatementReadTo,
+  type LastCompared,
+} from './reconciliation.sql.ts';
 import { findRecordsById } from './records.sql.ts';
 import { findNames, operationsOf, viewOfRecord } from './records.ts';
 
@@ -18,6 +24,8 @@ const described: RouteFacts = { permissions: ['read'], policy: 'reads', operatio
 const asks = { api: described, panel: { needs: 'read' } } as const;
 
 const shownMost = 100;
+
+const tags = ['Panel'];
 
 /** What agrees, what is not confirmed yet, and what somebody has to decide. */
 export function reconciliationRoutes(
@@ -27,7 +35,6 @@ export function reconciliationRoutes(
   refresh: (payment: Payment) => Promise<Payment>,
 ): void {
   const { sql, clock } = deps;
-  const tags = ['Panel'];
 
   api.get(
     '/reconciliation',
@@ -35,51 +42,7 @@ export function reconciliationRoutes(
       schema: { tags, summary: 'Reconciliation', response: { 200: ReconciliationSchema } },
       config: asks,
     },
-    async ({ member }) => {
-      const { accountId } = member;
-      const names = await operationsOf(deps, accountId, undefined);
-      const [operations, unknown, incidents, readTo, compared] = await Promise.all([
-        findReconciledOperations(sql, accountId),
-        findUnknown(sql, accountId, [...names.keys()], shownMost),
-        listIncidents(deps, accountId),
-        findStatementReadTo(sql, accountId),
-        findLastCompared(sql, accountId),
-      ]);
-      const shown = incidents.slice(0, shownMost);
-      const paymentIds = [...unknown.map((row) => row.id), ...shown.map((one) => one.paymentId)];
-      const namesById = await findNames(deps, member, paymentIds, [...names.keys()]);
-      return {
-        statementReadTo: readTo === null ? null : isoOf(readTo),
-        compared: compared && {
-          at: isoOf(compared.at),
-          compared: compared.detail.compared,
-          missing: compared.detail.missing,
-          unexpected: compared.detail.unexpected,
-          different: compared.detail.different,
-        },
-        operations,
-        unknown: unknown.map((row) => ({
-          ...row,
-          createdAt: isoOf(row.createdAt),
-          payment: namesById(row.id),
-        })),
-        incidents: shown.map((one) => ({
-          id: one.id,
-          kind: one.kind,
-          state: one.state,
-          paymentId: one.paymentId,
-          operationId: one.operationId,
-          amountCents: one.amountCents,
-          freezes: one.freezes,
-          openedAt: isoOf(one.openedAt),
-          resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
-          action: one.resolution?.action ?? null,
-          reason: one.resolution?.reason ?? null,
-          payment: namesById(one.paymentId),
-        })),
-        at: isoOf(clock.now()),
-      };
-    },
+    ({ member }) => reconciliationOf(deps, member),
   );
 
   api.post(
@@ -108,3 +71,49 @@ export function reconciliationRoutes(
     },
   );
 }
+
+async function reconciliationOf(deps: PanelDeps, member: Member) {
+  const { sql, clock } = deps;
+  const { accountId } = member;
+  const names = await operationsOf(deps, accountId, undefined);
+  const [operations, unknown, incidents, readTo, compared] = await Promise.all([
+    findReconciledOperations(sql, accountId),
+    findUnknown(sql, accountId, [...names.keys()], shownMost),
+    listIncidents(deps, accountId),
+    findStatementReadTo(sql, accountId),
+    findLastCompared(sql, accountId),
+  ]);
+  const shown = incidents.slice(0, shownMost);
+  const paymentIds = [...unknown.map((row) => row.id), ...shown.map((one) => one.paymentId)];
+  const namesById = await findNames(deps, member, paymentIds, [...names.keys()]);
+  return {
+    statementReadTo: readTo === null ? null : isoOf(readTo),
+    compared: compared && viewOfCompared(compared),
+    operations,
+    unknown: unknown.map((row) => ({ ...row, createdAt: isoOf(row.createdAt), payment: namesById(row.id) })),
+    incidents: shown.map((one) => ({ ...viewOfIncident(one), payment: namesById(one.paymentId) })),
+    at: isoOf(clock.now()),
+  };
+}
+
+const viewOfCompared = ({ at, detail }: LastCompared) => ({
+  at: isoOf(at),
+  compared: detail.compared,
+  missing: detail.missing,
+  unexpected: detail.unexpected,
+  different: detail.different,
+});
+
+const viewOfIncident = (one: IncidentView) => ({
+  id: one.id,
+  kind: one.kind,
+  state: one.state,
+  paymentId: one.paymentId,
+  operationId: one.operationId,
+  amountCents: one.amountCents,
+  freezes: one.freezes,
+  openedAt: isoOf(one.openedAt),
+  resolvedAt: one.resolvedAt === null ? null : isoOf(one.resolvedAt),
+  action: one.resolution?.action ?? null,
+  reason: one.resolution?.reason ?? null,
+});
