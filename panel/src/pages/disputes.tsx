@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { Fragment } from 'react';
-import { ask } from '../api/client.ts';
+import { ask, type Dispute } from '../api/client.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
 import { DefenceOf } from '../ui/defence.tsx';
@@ -35,81 +35,93 @@ export function Disputes() {
           noMatch={null}
           empty={<Empty icon="warning" title={words.disputes.empty} lead={words.disputes.emptyHint} />}
         >
-          <table className="table folding">
-            <thead>
-              <tr>
-                <th scope="col">{words.disputes.payment}</th>
-                <th scope="col">{words.disputes.state}</th>
-                <th scope="col">{words.disputes.deadline}</th>
-                <th scope="col" className="right">
-                  {words.disputes.amount}
-                </th>
-                <th scope="col" className="right">
-                  {words.disputes.held}
-                </th>
-                <th scope="col" className="right">
-                  {words.disputes.debited}
-                </th>
-                <th scope="col" className="right">
-                  {words.disputes.opened}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {disputes.map((one) => (
-                <Fragment key={one.id}>
-                  <tr className="link">
-                    <td>
-                      <Link to="/pagamentos/$id" params={{ id: one.paymentId }} className="row">
-                        {(one.payment && partyOf(one.payment)) || (
-                          <span className="mono">{one.endToEnd}</span>
-                        )}
-                      </Link>
-                      {one.payment?.description && (
-                        <div className="soft" style={{ fontSize: 14 }}>
-                          {one.payment.description}
-                        </div>
-                      )}
-                    </td>
-                    <td>
-                      <span className={`status ${moodOf(one.status)}`}>
-                        {words.disputes.states[one.status]}
-                      </span>
-                    </td>
-                    <td data-label={words.disputes.deadline}>
-                      <div>
-                        <Deadline at={one.deadlineAt} ended={one.endedAt !== null} />
-                        <DefenceOf dispute={one} />
-                      </div>
-                    </td>
-                    <td className="right" data-label={words.disputes.amount}>
-                      <Money cents={one.amountCents} />
-                    </td>
-                    <td className="right" data-label={words.disputes.held}>
-                      <Money cents={one.heldCents} />
-                    </td>
-                    <td className="right" data-label={words.disputes.debited}>
-                      <Money cents={one.debitedCents} />
-                    </td>
-                    <td className="right soft" data-label={words.disputes.opened}>
-                      <When at={one.openedAt} />
-                    </td>
-                  </tr>
-                  {operationId && (
-                    <DisputeTestMode
-                      dispute={one}
-                      operationId={operationId}
-                      name={(one.payment && partyOf(one.payment)) || one.endToEnd}
-                    />
-                  )}
-                </Fragment>
-              ))}
-            </tbody>
-          </table>
+          <DisputeTable disputes={disputes} operationId={operationId} />
           <MoreFoot pages={pages} />
         </Listed>
       </section>
     </>
+  );
+}
+
+/** Each dispute, and below it what test mode does to it. */
+function DisputeTable({ disputes, operationId }: { disputes: Dispute[]; operationId: string | undefined }) {
+  const words = useWords();
+  return (
+    <table className="table folding">
+      <thead>
+        <tr>
+          <th scope="col">{words.disputes.payment}</th>
+          <th scope="col">{words.disputes.state}</th>
+          <th scope="col">{words.disputes.deadline}</th>
+          <th scope="col" className="right">
+            {words.disputes.amount}
+          </th>
+          <th scope="col" className="right">
+            {words.disputes.held}
+          </th>
+          <th scope="col" className="right">
+            {words.disputes.debited}
+          </th>
+          <th scope="col" className="right">
+            {words.disputes.opened}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {disputes.map((one) => (
+          <Fragment key={one.id}>
+            <DisputeRow dispute={one} />
+            {operationId && (
+              <DisputeTestMode
+                dispute={one}
+                operationId={operationId}
+                name={(one.payment && partyOf(one.payment)) || one.endToEnd}
+              />
+            )}
+          </Fragment>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function DisputeRow({ dispute }: { dispute: Dispute }) {
+  const words = useWords();
+  const { payment } = dispute;
+  return (
+    <tr className="link">
+      <td>
+        <Link to="/pagamentos/$id" params={{ id: dispute.paymentId }} className="row">
+          {(payment && partyOf(payment)) || <span className="mono">{dispute.endToEnd}</span>}
+        </Link>
+        {payment?.description && (
+          <div className="soft" style={{ fontSize: 14 }}>
+            {payment.description}
+          </div>
+        )}
+      </td>
+      <td>
+        <span className={`status ${moodOf(dispute.status)}`}>{words.disputes.states[dispute.status]}</span>
+      </td>
+      <td data-label={words.disputes.deadline}>
+        <div>
+          <Deadline at={dispute.deadlineAt} ended={dispute.endedAt !== null} />
+          <DefenceOf dispute={dispute} />
+        </div>
+      </td>
+      <td className="right" data-label={words.disputes.amount}>
+        <Money cents={dispute.amountCents} />
+      </td>
+      <td className="right" data-label={words.disputes.held}>
+        <Money cents={dispute.heldCents} />
+      </td>
+      <td className="right" data-label={words.disputes.debited}>
+        <Money cents={dispute.debitedCents} />
+      </td>
+      <td className="right soft" data-label={words.disputes.opened}>
+        <When at={dispute.openedAt} />
+      </td>
+    </tr>
   );
 }
 

@@ -1,7 +1,7 @@
 import { Button, FileButton, Progress } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
-import { ask, type Defence, type DisputeFile, type Disputes } from '../api/client.ts';
+import { ask, type Defence, type Dispute, type DisputeFile } from '../api/client.ts';
 import { upload } from '../api/upload.ts';
 import { fileSize } from '../format.ts';
 import { useScope } from '../session.tsx';
@@ -48,7 +48,7 @@ export function Files({
   files,
   offered,
 }: {
-  dispute: Disputes['disputes'][number];
+  dispute: Dispute;
   files: readonly DisputeFile[];
   offered: Offered;
 }) {

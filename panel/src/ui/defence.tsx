@@ -1,7 +1,7 @@
 import { Alert, Button, Textarea } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ask, type Defence, type Disputes } from '../api/client.ts';
+import { ask, type Defence, type Dispute } from '../api/client.ts';
 import { dateTime } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useText, useWords } from '../text/text.tsx';
@@ -11,7 +11,6 @@ import { Dialog } from './dialog.tsx';
 import { Icon } from './icons.tsx';
 import { FormError, Trouble, When } from './parts.tsx';
 
-type Dispute = Disputes['disputes'][number];
 type State = NonNullable<Dispute['defence']>;
 
 /** What a dispute was answered, or the button that answers it. */
