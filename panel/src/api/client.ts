@@ -11,6 +11,7 @@ export type Refunds = Answer<'/records/{id}/refunds'>;
 export type Dispute = Answer<'/operation-disputes'>['disputes'][number];
 export type Defence = Answer<'/operation-disputes/{id}/defence'>;
 export type DisputeFile = Schemas['DisputeFile'];
+export type JournalLine = Answer<'/journal'>['lines'][number];
 export type MerchantProfile = Answer<'/merchant-profile'>;
 export type SavedReceiver = Answer<'/receivers'>['receivers'][number];
 export type Session = Answer<'/session'>;

@@ -47,14 +47,8 @@ export function Events() {
   const words = useWords();
   const { api, account } = useScope();
   const filters = useSearch({ strict: false }) as EventFilters;
-  const navigate = useNavigate();
   const [chosen, setChosen] = useState<string | null>(null);
-  const query = {
-    ...(filters.tipo && { type: filters.tipo as EventType }),
-    ...(filters.pagamento && { paymentId: filters.pagamento }),
-    ...(filters.de && { createdFrom: startOfDay(filters.de) }),
-    ...(filters.ate && { createdTo: endOfDay(filters.ate) }),
-  };
+  const query = queryOf(filters);
   const pages = useInfiniteQuery({
     queryKey: [account.id, 'events', query],
     queryFn: ({ pageParam }) =>
@@ -69,44 +63,11 @@ export function Events() {
   const events = pages.data?.pages.flatMap((page) => page.events as Told[]) ?? [];
   const shown = events.find((one) => one.id === chosen) ?? events[0];
   const filtered = Object.keys(query).length > 0;
-  const choose = (more: EventFilters) =>
-    void navigate({
-      to: '/integracoes/eventos',
-      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
-      replace: true,
-    });
   return (
     <>
       <PageHead title={words.events.title} lead={words.events.lead} />
       <div className="stack">
-        <LogFilters
-          paymentId={filters.pagamento}
-          clear={filtered && (() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true }))}
-        >
-          <Choice
-            label={words.events.type}
-            data={[
-              { value: '', label: words.common.any },
-              ...types.map((value) => ({ value, label: value })),
-            ]}
-            value={filters.tipo ?? ''}
-            onChoice={(value) => choose({ tipo: value })}
-            className="wide"
-            miw={200}
-          />
-          <TextInput
-            type="date"
-            label={words.common.from}
-            value={filters.de ?? ''}
-            onChange={(event) => choose({ de: event.currentTarget.value })}
-          />
-          <TextInput
-            type="date"
-            label={words.common.to}
-            value={filters.ate ?? ''}
-            onChange={(event) => choose({ ate: event.currentTarget.value })}
-          />
-        </LogFilters>
+        <EventFilterCard filters={filters} filtered={filtered} />
         <Listed
           pages={pages}
           count={events.length}
@@ -122,22 +83,72 @@ export function Events() {
             list={events}
             shown={shown}
             choose={setChosen}
-            line={(one) => (
-              <>
-                <span className="mono">
-                  <strong>{one.type}</strong>
-                </span>
-                <span className="soft">
-                  <When at={one.timestamp} />
-                </span>
-              </>
-            )}
+            line={(one) => <EventLine event={one} />}
             foot={<ListFoot file="events.csv" filters={query} pages={pages} />}
           >
             {shown && <EventCard key={shown.id} event={shown} />}
           </Panes>
         </Listed>
       </div>
+    </>
+  );
+}
+
+/** What the service is asked for, for the list and for its file. */
+const queryOf = (filters: EventFilters) => ({
+  ...(filters.tipo && { type: filters.tipo as EventType }),
+  ...(filters.pagamento && { paymentId: filters.pagamento }),
+  ...(filters.de && { createdFrom: startOfDay(filters.de) }),
+  ...(filters.ate && { createdTo: endOfDay(filters.ate) }),
+});
+
+function EventFilterCard({ filters, filtered }: { filters: EventFilters; filtered: boolean }) {
+  const words = useWords();
+  const navigate = useNavigate();
+  const choose = (more: EventFilters) =>
+    void navigate({
+      to: '/integracoes/eventos',
+      search: Object.fromEntries(Object.entries({ ...filters, ...more }).filter(([, value]) => value)),
+      replace: true,
+    });
+  return (
+    <LogFilters
+      paymentId={filters.pagamento}
+      clear={filtered && (() => void navigate({ to: '/integracoes/eventos', search: {}, replace: true }))}
+    >
+      <Choice
+        label={words.events.type}
+        data={[{ value: '', label: words.common.any }, ...types.map((value) => ({ value, label: value }))]}
+        value={filters.tipo ?? ''}
+        onChoice={(value) => choose({ tipo: value })}
+        className="wide"
+        miw={200}
+      />
+      <TextInput
+        type="date"
+        label={words.common.from}
+        value={filters.de ?? ''}
+        onChange={(event) => choose({ de: event.currentTarget.value })}
+      />
+      <TextInput
+        type="date"
+        label={words.common.to}
+        value={filters.ate ?? ''}
+        onChange={(event) => choose({ ate: event.currentTarget.value })}
+      />
+    </LogFilters>
+  );
+}
+
+function EventLine({ event }: { event: Told }) {
+  return (
+    <>
+      <span className="mono">
+        <strong>{event.type}</strong>
+      </span>
+      <span className="soft">
+        <When at={event.timestamp} />
+      </span>
     </>
   );
 }

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router';
-import { ask } from '../api/client.ts';
+import { ask, type JournalLine } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -37,65 +37,80 @@ export function Journal() {
           noMatch={null}
           empty={<Empty icon="statement" title={words.statement.journalEmpty} />}
         >
-          <table className="table folding journal">
-            <thead>
-              <tr>
-                <th scope="col">{words.detail.line}</th>
-                <th scope="col">{words.statement.party}</th>
-                <th scope="col" className="right">
-                  {words.detail.available}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.reserved}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.held}
-                </th>
-                <th scope="col" className="right">
-                  {words.detail.balanceAfter}
-                </th>
-                <th scope="col" className="right">
-                  {words.common.date}
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {lines.map((line) => (
-                <tr key={line.seq} {...(line.payment && { className: 'link' })}>
-                  <td>
-                    {line.payment === null ? (
-                      (words.detail.lines[line.template] ?? line.template)
-                    ) : (
-                      <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
-                        {words.detail.lines[line.template] ?? line.template}
-                      </Link>
-                    )}
-                  </td>
-                  <td className="wide">
-                    <PaymentLines names={line.payment} />
-                  </td>
-                  <td className="right">
-                    <SignedMoney cents={line.availableCents} />
-                  </td>
-                  <td className="right off">
-                    <Money cents={line.reservedCents} />
-                  </td>
-                  <td className="right off">
-                    <Money cents={line.heldCents} />
-                  </td>
-                  <td className="right">
-                    <strong className="num">{money(line.balanceAfterCents)}</strong>
-                  </td>
-                  <td className="right soft">
-                    <When at={line.postedAt} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+          <JournalTable lines={lines} />
           {operationId && <ListFoot file="journal.csv" filters={{ operationId }} pages={pages} />}
         </Listed>
       </section>
     </>
+  );
+}
+
+function JournalTable({ lines }: { lines: JournalLine[] }) {
+  const words = useWords();
+  return (
+    <table className="table folding journal">
+      <thead>
+        <tr>
+          <th scope="col">{words.detail.line}</th>
+          <th scope="col">{words.statement.party}</th>
+          <th scope="col" className="right">
+            {words.detail.available}
+          </th>
+          <th scope="col" className="right">
+            {words.detail.reserved}
+          </th>
+          <th scope="col" className="right">
+            {words.detail.held}
+          </th>
+          <th scope="col" className="right">
+            {words.detail.balanceAfter}
+          </th>
+          <th scope="col" className="right">
+            {words.common.date}
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {lines.map((line) => (
+          <JournalRow key={line.seq} line={line} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function JournalRow({ line }: { line: JournalLine }) {
+  const words = useWords();
+  const name = words.detail.lines[line.template] ?? line.template;
+  return (
+    <tr {...(line.payment && { className: 'link' })}>
+      <td>
+        {line.payment === null ? (
+          name
+        ) : (
+          <Link to="/pagamentos/$id" params={{ id: line.paymentId }} className="row">
+            {name}
+          </Link>
+        )}
+      </td>
+      <td className="wide">
+        <PaymentLines names={line.payment} />
+      </td>
+      <td className="right">
+        <SignedMoney cents={line.availableCents} />
+      </td>
+      <td className="right off">
+        <Money cents={line.reservedCents} />
+      </td>
+      <td className="right off">
+        <Money cents={line.heldCents} />
+      </td>
+      <td className="right">
+        <strong className="num">{money(line.balanceAfterCents)}</strong>
+      </td>
+      <td className="right soft">
+        <When at={line.postedAt} />
+      </td>
+    </tr>
   );
 }
