@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
-import { Fragment } from 'react';
+import { Fragment, type ReactNode } from 'react';
 import { ask, type Detail, Problem, type RecordView } from '../api/client.ts';
 import { dateTimeSeconds, money, pixKeyText } from '../format.ts';
 import { useScope } from '../session.tsx';
@@ -198,87 +198,63 @@ function Facts({ data }: { data: Detail }) {
   const net = record.netAmountCents ?? record.expectedNetAmountCents;
   return (
     <dl className="facts">
-      {record.payerName && (
-        <>
-          <dt>{words.charges.payer}</dt>
-          <dd>{record.payerName}</dd>
-        </>
-      )}
+      {record.payerName && <Fact name={words.charges.payer}>{record.payerName}</Fact>}
       {record.receiver && (
-        <>
-          <dt>{words.detail.recipient}</dt>
-          <dd>
-            <ReceiverLines receiver={record.receiver} />
-          </dd>
-        </>
+        <Fact name={words.detail.recipient}>
+          <ReceiverLines receiver={record.receiver} />
+        </Fact>
       )}
       {record.pixKey && (
-        <>
-          <dt>{words.detail.recipientKey}</dt>
-          <dd>
-            {pixKeyText(record.pixKeyType, record.pixKey)}{' '}
-            <span className="soft">
-              (
-              {words.transfers.types[record.pixKeyType as keyof typeof words.transfers.types] ??
-                record.pixKeyType}
-              )
-            </span>
-          </dd>
-        </>
+        <Fact name={words.detail.recipientKey}>
+          {pixKeyText(record.pixKeyType, record.pixKey)}{' '}
+          <span className="soft">
+            (
+            {words.transfers.types[record.pixKeyType as keyof typeof words.transfers.types] ??
+              record.pixKeyType}
+            )
+          </span>
+        </Fact>
       )}
-      {record.description && (
-        <>
-          <dt>{words.common.description}</dt>
-          <dd>{record.description}</dd>
-        </>
-      )}
-      <dt>{words.common.operation}</dt>
-      <dd>{data.operationName}</dd>
+      {record.description && <Fact name={words.common.description}>{record.description}</Fact>}
+      <Fact name={words.common.operation}>{data.operationName}</Fact>
       {!endedWithoutMoney(record.status) && (
-        <>
-          <dt>{words.common.fee}</dt>
-          <dd>
-            <Money cents={record.providerFeeCents ?? record.feeCents ?? 0} />
-          </dd>
-        </>
+        <Fact name={words.common.fee}>
+          <Money cents={record.providerFeeCents ?? record.feeCents ?? 0} />
+        </Fact>
       )}
       {net !== undefined && !endedWithoutMoney(record.status) && (
-        <>
-          <dt>{words.common.net}</dt>
-          <dd>
-            <Money cents={net} />
-          </dd>
-        </>
+        <Fact name={words.common.net}>
+          <Money cents={net} />
+        </Fact>
       )}
       {record.refundedCents !== undefined && (
-        <>
-          <dt>{words.refund.refunded}</dt>
-          <dd>
-            <Money cents={record.refundedCents} />
-          </dd>
-        </>
+        <Fact name={words.refund.refunded}>
+          <Money cents={record.refundedCents} />
+        </Fact>
       )}
-      <dt>{words.common.created}</dt>
-      <dd>
+      <Fact name={words.common.created}>
         <When at={record.createdAt} />
-      </dd>
+      </Fact>
       {record.settledAt && (
-        <>
-          <dt>{words.detail.settled}</dt>
-          <dd>
-            <When at={record.settledAt} />
-          </dd>
-        </>
+        <Fact name={words.detail.settled}>
+          <When at={record.settledAt} />
+        </Fact>
       )}
       {record.endToEnd && (
-        <>
-          <dt>{words.detail.endToEnd}</dt>
-          <dd>
-            <span className="mono">{record.endToEnd}</span> <Copy value={record.endToEnd} />
-          </dd>
-        </>
+        <Fact name={words.detail.endToEnd}>
+          <span className="mono">{record.endToEnd}</span> <Copy value={record.endToEnd} />
+        </Fact>
       )}
     </dl>
+  );
+}
+
+function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>{children}</dd>
+    </>
   );
 }
 

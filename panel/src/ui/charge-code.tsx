@@ -1,7 +1,7 @@
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { ask } from '../api/client.ts';
+import { ask, type Payment } from '../api/client.ts';
 import { money } from '../format.ts';
 import { useScope } from '../session.tsx';
 import { useWords } from '../text/text.tsx';
@@ -11,8 +11,34 @@ import { Copy, Money, Rows, Status, Trouble, When } from './parts.tsx';
 /** A charge as its payer needs it: amount, QR code, code to copy; the tick once it is paid. */
 export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: boolean }) {
   const words = useWords();
-  const { api, account, session } = useScope();
-  const { data, error, refetch } = useQuery({
+  const { data, error, refetch } = useCharge(id);
+  if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
+  if (!data) return <Rows count={4} />;
+  if (data.status === 'paid') return <Paid charge={data} />;
+  if (data.status !== 'pending' && data.status !== 'unknown') return <EndedUnpaid charge={data} />;
+  return (
+    <div className="stack">
+      <AmountDue charge={data} />
+      {data.status === 'unknown' || !data.copyPaste ? (
+        <p className="center soft" style={{ margin: 0 }}>
+          {words.charges.unknown}
+        </p>
+      ) : (
+        <Code copyPaste={data.copyPaste} picture={data.qrCodeBase64} />
+      )}
+      {!forPayer && data.copyPaste && (
+        <Button component={Link} to={`/pagamentos/${id}/pagador`} variant="default">
+          {words.charges.payerView}
+        </Button>
+      )}
+      {!forPayer && <SimulatorLink />}
+    </div>
+  );
+}
+
+function useCharge(id: string) {
+  const { api, account } = useScope();
+  return useQuery({
     queryKey: [account.id, 'charge', id],
     queryFn: async () => {
       const detail = await ask(() => api.GET('/records/{id}', { params: { path: { id } } }));
@@ -23,88 +49,96 @@ export function ChargeCode({ id, forPayer = false }: { id: string; forPayer?: bo
     // News come by themselves; while the provider has not answered at all there is nothing to hear of.
     refetchInterval: (query) => (query.state.data?.status === 'unknown' ? 1_500 : false),
   });
-  if (error && !data) return <Trouble error={error} retry={() => void refetch()} />;
-  if (!data) return <Rows count={4} />;
-  if (data.status === 'paid') {
-    return (
-      <div className="center" role="status">
-        <div className="donemark">
-          <Icon name="check" size={38} />
-        </div>
-        <h2 style={{ margin: 0 }}>{words.charges.paidTitle}</h2>
-        <p className="big num" style={{ margin: '6px 0' }}>
-          {money(data.amountCents)}
-        </p>
-        {data.paidAt && (
-          <p className="soft" style={{ margin: 0 }}>
-            {words.charges.paidAt} <When at={data.paidAt} />
-          </p>
-        )}
-      </div>
-    );
-  }
-  if (data.status !== 'pending' && data.status !== 'unknown') {
-    return (
-      <div className="center" role="status">
-        <Status status={data.status} kind="deposit" />
-        <p className="big" style={{ margin: '6px 0' }}>
-          <Money cents={data.amountCents} />
-        </p>
-        {data.reasonCode && <p className="soft">{words.reasons[data.reasonCode] ?? data.reasonCode}</p>}
-      </div>
-    );
-  }
+}
+
+function Paid({ charge }: { charge: Payment }) {
+  const words = useWords();
   return (
-    <div className="stack">
-      <div className="center" role="status">
-        <Status status={data.status} kind="deposit" />
-        <p className="big" style={{ margin: '4px 0 0' }}>
-          <Money cents={data.amountCents} />
-        </p>
-        {data.expiresAt && (
-          <p className="soft" style={{ margin: 0, fontSize: 14 }}>
-            {words.charges.expires} <When at={data.expiresAt} />
-          </p>
-        )}
+    <div className="center" role="status">
+      <div className="donemark">
+        <Icon name="check" size={38} />
       </div>
-      {data.status === 'unknown' || !data.copyPaste ? (
-        <p className="center soft" style={{ margin: 0 }}>
-          {words.charges.unknown}
+      <h2 style={{ margin: 0 }}>{words.charges.paidTitle}</h2>
+      <p className="big num" style={{ margin: '6px 0' }}>
+        {money(charge.amountCents)}
+      </p>
+      {charge.paidAt && (
+        <p className="soft" style={{ margin: 0 }}>
+          {words.charges.paidAt} <When at={charge.paidAt} />
         </p>
-      ) : (
-        <>
-          {data.qrCodeBase64 && <img className="qr" src={data.qrCodeBase64} alt={words.charges.qrAlt} />}
-          <Copy value={data.copyPaste} label={words.charges.copyCode} />
-          <div>
-            <div className="soft" style={{ fontSize: 13, marginBottom: 4 }}>
-              {words.charges.code}
-            </div>
-            <div className="code" data-testid="copy-paste">
-              {data.copyPaste}
-            </div>
-          </div>
-          <p className="center soft" style={{ margin: 0, fontSize: 14 }}>
-            {words.charges.live}
-          </p>
-        </>
-      )}
-      {!forPayer && data.copyPaste && (
-        <Button component={Link} to={`/pagamentos/${id}/pagador`} variant="default">
-          {words.charges.payerView}
-        </Button>
-      )}
-      {account.test && session.simulatorUrl && !forPayer && (
-        <Button
-          component="a"
-          href={session.simulatorUrl}
-          target="_blank"
-          rel="noreferrer"
-          variant="light"
-          color="cobre"
-        >
-          {words.charges.payAtSimulator}
-        </Button>
       )}
     </div>
+  );
+}
+
+function EndedUnpaid({ charge }: { charge: Payment }) {
+  const words = useWords();
+  return (
+    <div className="center" role="status">
+      <Status status={charge.status} kind="deposit" />
+      <p className="big" style={{ margin: '6px 0' }}>
+        <Money cents={charge.amountCents} />
+      </p>
+      {charge.reasonCode && <p className="soft">{words.reasons[charge.reasonCode] ?? charge.reasonCode}</p>}
+    </div>
+  );
+}
+
+/** How much, and until when. */
+function AmountDue({ charge }: { charge: Payment }) {
+  const words = useWords();
+  return (
+    <div className="center" role="status">
+      <Status status={charge.status} kind="deposit" />
+      <p className="big" style={{ margin: '4px 0 0' }}>
+        <Money cents={charge.amountCents} />
+      </p>
+      {charge.expiresAt && (
+        <p className="soft" style={{ margin: 0, fontSize: 14 }}>
+          {words.charges.expires} <When at={charge.expiresAt} />
+        </p>
+      )}
+    </div>
+  );
+}
+
+/** The code as a picture, to copy and to read. */
+function Code({ copyPaste, picture }: { copyPaste: string; picture: string | undefined }) {
+  const words = useWords();
+  return (
+    <>
+      {picture && <img className="qr" src={picture} alt={words.charges.qrAlt} />}
+      <Copy value={copyPaste} label={words.charges.copyCode} />
+      <div>
+        <div className="soft" style={{ fontSize: 13, marginBottom: 4 }}>
+          {words.charges.code}
+        </div>
+        <div className="code" data-testid="copy-paste">
+          {copyPaste}
+        </div>
+      </div>
+      <p className="center soft" style={{ margin: 0, fontSize: 14 }}>
+        {words.charges.live}
+      </p>
+    </>
+  );
+}
+
+/** In a test account the simulator pays. */
+function SimulatorLink() {
+  const words = useWords();
+  const { account, session } = useScope();
+  if (!account.test || !session.simulatorUrl) return null;
+  return (
+    <Button
+      component="a"
+      href={session.simulatorUrl}
+      target="_blank"
+      rel="noreferrer"
+      variant="light"
+      color="cobre"
+    >
+      {words.charges.payAtSimulator}
+    </Button>
   );
 }
