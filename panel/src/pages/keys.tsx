@@ -189,7 +189,62 @@ function KeyRow({ of, open }: { of: Key; open: (open: Open) => void }) {
 
 function CreateDialog({ close, made }: { close: () => void; made: (key: string) => void }) {
   const words = useWords();
-  const { api, account, session, may } = useScope();
+  const form = useNewKey(made);
+  return (
+    <Dialog title={words.keys.new} close={close}>
+      <form className="stack" onSubmit={form.create.submit}>
+        <TextInput
+          data-autofocus
+          label={words.common.name}
+          description={words.keys.nameHint}
+          maxLength={64}
+          required
+          withAsterisk={false}
+          autoComplete="off"
+          value={form.name}
+          onChange={(event) => form.setName(event.currentTarget.value)}
+        />
+        <PermissionsField chosen={form.chosen} choose={form.setChosen} />
+        {form.moves && (
+          <Alert color="red" variant="light" icon={<Icon name="warning" />}>
+            {words.keys.transfersWarning}
+            {form.factorMissing && <strong> {words.keys.needsFactor}</strong>}
+          </Alert>
+        )}
+        <NativeSelect
+          label={words.keys.lives}
+          description={words.keys.livesHint}
+          data={['30', '90', '180', '365', '0'].map((value) => ({
+            value,
+            label: words.keys.lifetimes[value] ?? value,
+          }))}
+          value={form.lives}
+          onChange={(event) => form.setDays(event.currentTarget.value)}
+        />
+        <Textarea
+          label={`${words.keys.ips} (${words.common.optional})`}
+          description={words.keys.ipsHint}
+          autosize
+          minRows={2}
+          maxRows={6}
+          spellCheck={false}
+          value={form.ipText}
+          onChange={(event) => form.setIpText(event.currentTarget.value)}
+          error={form.ipError}
+        />
+        <FormError error={form.create.error} />
+        <Button type="submit" loading={form.create.busy} disabled={!form.complete}>
+          {words.keys.create}
+        </Button>
+      </form>
+    </Dialog>
+  );
+}
+
+/** What the form holds, and what sending it does. */
+function useNewKey(made: (key: string) => void) {
+  const words = useWords();
+  const { api, account, session } = useScope();
   const [name, setName] = useState('');
   const [chosen, setChosen] = useState<string[]>(['read', 'charges']);
   const [days, setDays] = useState<string | null>(null);
@@ -199,6 +254,7 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
   const lives = days ?? (moves ? '365' : '0');
   const ips = ipText.split(/[\s,;]+/).filter((one) => one !== '');
   const wrongIp = ips.find((one) => !looksLikeNetwork(one));
+  const ipError = wrongIp ? words.keys.ipsInvalid(wrongIp) : ips.length > 20 ? words.keys.ipsMany : null;
   const factorMissing = moves && !account.test && !session.secondFactor;
   const create = useAction(
     async () => {
@@ -213,78 +269,44 @@ function CreateDialog({ close, made }: { close: () => void; made: (key: string) 
     },
     { rereads: [[account.id, 'keys']] },
   );
+  return {
+    name,
+    setName,
+    chosen,
+    setChosen,
+    /** The key sends money. */
+    moves,
+    factorMissing,
+    /** In days; '0': it does not end. */
+    lives,
+    setDays,
+    ipText,
+    setIpText,
+    ipError,
+    complete: name.trim() !== '' && chosen.length > 0 && ipError === null && !factorMissing,
+    create,
+  };
+}
+
+function PermissionsField({ chosen, choose }: { chosen: string[]; choose: (chosen: string[]) => void }) {
+  const words = useWords();
+  const { account, may } = useScope();
   return (
-    <Dialog title={words.keys.new} close={close}>
-      <form className="stack" onSubmit={create.submit}>
-        <TextInput
-          data-autofocus
-          label={words.common.name}
-          description={words.keys.nameHint}
-          maxLength={64}
-          required
-          withAsterisk={false}
-          autoComplete="off"
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-        />
-        <Checkbox.Group label={words.keys.permissions} value={chosen} onChange={setChosen}>
-          <div className="stack" style={{ gap: 10, marginTop: 8 }}>
-            {permissions
-              .filter((one) => one !== 'simulate' || account.test)
-              .map((one) => (
-                <Checkbox
-                  key={one}
-                  value={one}
-                  disabled={decidesOfMoney.has(one) && !may(one)}
-                  label={words.keys.permissionNames[one]}
-                  description={words.keys.permissionAbout[one]}
-                />
-              ))}
-          </div>
-        </Checkbox.Group>
-        {moves && (
-          <Alert color="red" variant="light" icon={<Icon name="warning" />}>
-            {words.keys.transfersWarning}
-            {factorMissing && <strong> {words.keys.needsFactor}</strong>}
-          </Alert>
-        )}
-        <NativeSelect
-          label={words.keys.lives}
-          description={words.keys.livesHint}
-          data={['30', '90', '180', '365', '0'].map((value) => ({
-            value,
-            label: words.keys.lifetimes[value] ?? value,
-          }))}
-          value={lives}
-          onChange={(event) => setDays(event.currentTarget.value)}
-        />
-        <Textarea
-          label={`${words.keys.ips} (${words.common.optional})`}
-          description={words.keys.ipsHint}
-          autosize
-          minRows={2}
-          maxRows={6}
-          spellCheck={false}
-          value={ipText}
-          onChange={(event) => setIpText(event.currentTarget.value)}
-          error={wrongIp ? words.keys.ipsInvalid(wrongIp) : ips.length > 20 ? words.keys.ipsMany : null}
-        />
-        <FormError error={create.error} />
-        <Button
-          type="submit"
-          loading={create.busy}
-          disabled={
-            name.trim() === '' ||
-            chosen.length === 0 ||
-            wrongIp !== undefined ||
-            ips.length > 20 ||
-            factorMissing
-          }
-        >
-          {words.keys.create}
-        </Button>
-      </form>
-    </Dialog>
+    <Checkbox.Group label={words.keys.permissions} value={chosen} onChange={choose}>
+      <div className="stack" style={{ gap: 10, marginTop: 8 }}>
+        {permissions
+          .filter((one) => one !== 'simulate' || account.test)
+          .map((one) => (
+            <Checkbox
+              key={one}
+              value={one}
+              disabled={decidesOfMoney.has(one) && !may(one)}
+              label={words.keys.permissionNames[one]}
+              description={words.keys.permissionAbout[one]}
+            />
+          ))}
+      </div>
+    </Checkbox.Group>
   );
 }
 
