@@ -288,11 +288,8 @@ function NavigationDrawer({ opened, close }: { opened: boolean; close: () => voi
 
 /** Around every page of an account. */
 export function Shell() {
-  const { words, language } = useText();
-  const { session, account } = useScope();
-  // Without a second factor in this session the account closes then.
-  const dueAt = session.secondFactor ? null : account.secondFactorDueAt;
-  const isDue = dueAt !== null && Date.parse(dueAt) <= Date.now();
+  const { words } = useText();
+  const { account } = useScope();
   const [open, setOpen] = useState(false);
   const path = useRouterState({ select: (state) => state.location.pathname });
   const main = useRef<HTMLElement>(null);
@@ -316,65 +313,93 @@ export function Shell() {
           <Navigation />
         </aside>
         <div className="body">
-          <header className="topbar">
-            <ActionIcon
-              className="burger"
-              variant="default"
-              size={36}
-              aria-label={words.nav.menu}
-              onClick={() => setOpen(true)}
-            >
-              <Icon name="menu" />
-            </ActionIcon>
-            <div className="grow">
-              <OperationSwitcher />
-            </div>
-            <LanguageSwitch />
-            <PersonMenu />
-          </header>
-          {account.test && (
-            <section className="banner" aria-label={words.common.testAccount}>
-              <span className="wideonly">{words.common.testBanner}</span>
-              <span className="phoneonly">{words.common.testAccount}</span>
-              {session.simulatorUrl && (
-                <a href={session.simulatorUrl} target="_blank" rel="noreferrer">
-                  <span className="wideonly">{words.common.openSimulator}</span>
-                  <span className="phoneonly">{words.common.simulatorShort}</span>
-                </a>
-              )}
-              {session.mailbox && (
-                <Link to="/mailbox">
-                  <span className="wideonly">{words.common.openMailbox}</span>
-                  <span className="phoneonly">{words.common.mailboxShort}</span>
-                </Link>
-              )}
-            </section>
-          )}
+          <TopBar openNavigation={() => setOpen(true)} />
+          {account.test && <TestBanner />}
           <main id="conteudo" ref={main} tabIndex={-1}>
-            {dueAt !== null && !isDue && path !== '/seguranca' && (
-              <Alert color="yellow" variant="light" mb="md">
-                {words.security.dueBy(dateTime(dueAt, language))}{' '}
-                <Anchor component={Link} to="/seguranca">
-                  {words.transfers.setUp}
-                </Anchor>
-              </Alert>
-            )}
-            {isDue && path !== '/seguranca' ? (
-              <div className="card stack narrow">
-                <h1>{words.security.totp}</h1>
-                <p style={{ margin: 0 }}>{words.security.dueNow}</p>
-                <Button component={Link} to="/seguranca">
-                  {words.transfers.setUp}
-                </Button>
-              </div>
-            ) : (
-              <Outlet />
-            )}
+            <GuardedPage path={path} />
           </main>
         </div>
       </div>
       <NavigationDrawer opened={open} close={() => setOpen(false)} />
       <Reauthenticate />
+    </>
+  );
+}
+
+function TopBar({ openNavigation }: { openNavigation: () => void }) {
+  const { words } = useText();
+  return (
+    <header className="topbar">
+      <ActionIcon
+        className="burger"
+        variant="default"
+        size={36}
+        aria-label={words.nav.menu}
+        onClick={openNavigation}
+      >
+        <Icon name="menu" />
+      </ActionIcon>
+      <div className="grow">
+        <OperationSwitcher />
+      </div>
+      <LanguageSwitch />
+      <PersonMenu />
+    </header>
+  );
+}
+
+/** Says that no money moves here, and leads to the programs that stand in for the world outside. */
+function TestBanner() {
+  const { words } = useText();
+  const { session } = useScope();
+  return (
+    <section className="banner" aria-label={words.common.testAccount}>
+      <span className="wideonly">{words.common.testBanner}</span>
+      <span className="phoneonly">{words.common.testAccount}</span>
+      {session.simulatorUrl && (
+        <a href={session.simulatorUrl} target="_blank" rel="noreferrer">
+          <span className="wideonly">{words.common.openSimulator}</span>
+          <span className="phoneonly">{words.common.simulatorShort}</span>
+        </a>
+      )}
+      {session.mailbox && (
+        <Link to="/mailbox">
+          <span className="wideonly">{words.common.openMailbox}</span>
+          <span className="phoneonly">{words.common.mailboxShort}</span>
+        </Link>
+      )}
+    </section>
+  );
+}
+
+/** The page, and above it by when a second factor must be set up. After that time only the page of security, where that is done, is shown. */
+function GuardedPage({ path }: { path: string }) {
+  const { words, language } = useText();
+  const { session, account } = useScope();
+  // Without a second factor in this session the account closes then.
+  const dueAt = session.secondFactor ? null : account.secondFactorDueAt;
+  const isDue = dueAt !== null && Date.parse(dueAt) <= Date.now();
+  return (
+    <>
+      {dueAt !== null && !isDue && path !== '/seguranca' && (
+        <Alert color="yellow" variant="light" mb="md">
+          {words.security.dueBy(dateTime(dueAt, language))}{' '}
+          <Anchor component={Link} to="/seguranca">
+            {words.transfers.setUp}
+          </Anchor>
+        </Alert>
+      )}
+      {isDue && path !== '/seguranca' ? (
+        <div className="card stack narrow">
+          <h1>{words.security.totp}</h1>
+          <p style={{ margin: 0 }}>{words.security.dueNow}</p>
+          <Button component={Link} to="/seguranca">
+            {words.transfers.setUp}
+          </Button>
+        </div>
+      ) : (
+        <Outlet />
+      )}
     </>
   );
 }
