@@ -14,6 +14,7 @@ import { killLoop } from './processes/kill-loop.ts';
 import { tryPgbouncer } from './processes/pgbouncer.ts';
 import { restoreRounds } from './processes/restore.ts';
 import { rotations } from './processes/rotation.ts';
+import { shareCells } from './processes/shares.ts';
 import { promoteStandby } from './processes/standby.ts';
 import { keepPromiseOnProgram } from './sdk/promise.ts';
 import { search } from './search/search.ts';
@@ -227,6 +228,23 @@ await rig(
     );
     return {
       figures: `${done.version}; ${modes.join('; ')}; ${done.missing} missing`,
+      faults: done.faults,
+      notRun: done.notRun,
+    };
+  },
+);
+await rig(
+  'shares',
+  `node proof/processes/shares.ts --seed ${seed}`,
+  async () => (isLong ? shareCells({ seed, cells: 8, seconds: 20, say: console.log }) : null),
+  (done) => {
+    if (done === null) return { figures: '', faults: [], notRun: leftOut };
+    const waits = Object.entries(done.withoutMs).map(([fault, { most }]) => `${fault} ${most} ms`);
+    const open = Object.entries(done.connections).map(
+      ([name, { most, bound }]) => `${name} ${most} of ${bound}`,
+    );
+    return {
+      figures: `${done.cells} cells, ${done.acknowledged} acknowledged, ${done.missing} missing; a cell without a settled transfer: ${waits.join(', ')}; connections: ${open.join(', ')}`,
       faults: done.faults,
       notRun: done.notRun,
     };

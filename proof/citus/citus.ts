@@ -8,10 +8,10 @@ import { cpuSecondsOf } from '../../bench/processes.ts';
 import { command, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import {
-  type Call,
   type Clients,
-  callWith,
-  fund,
+  loadOf,
+  type Merchant,
+  merchantIn,
   pause,
   restAndCheck,
   startClients,
@@ -159,16 +159,7 @@ async function served<Result>(
     for (const one of parts) await one.start();
     const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
     const merchants = await Promise.all(
-      cells.map(async (cell) => {
-        const named = ['--name', `Loja ${cell}`, '--test', '--cell', cell];
-        const { ownerId } = await run<{ ownerId: string }>(['account', 'create', ...named]);
-        const { key } = await run<{ key: string }>([
-          ...['key', 'create', '--account', ownerId, '--name', 'proof'],
-          ...['--permissions', 'read,charges,transfers,operations'],
-        ]);
-        const call = callWith(`http://127.0.0.1:${port}`, key);
-        return { cell, call, operations: await fund(call, simulatorUrl) };
-      }),
+      cells.map((cell) => merchantIn(cell, { run, url: `http://127.0.0.1:${port}`, simulatorUrl })),
     );
     const verify = async () => {
       const { code, text } = await command(['verify', '--full'], env);
@@ -188,12 +179,6 @@ async function served<Result>(
   }
 }
 
-interface Merchant {
-  cell: string;
-  call: Call;
-  operations: string[];
-}
-
 interface Stage {
   folder: string;
   merchants: readonly Merchant[];
@@ -201,15 +186,6 @@ interface Stage {
   /** @returns what it found */
   verify(): Promise<string[]>;
 }
-
-/** All operations, and calls that go to the merchant that has the operation. */
-const loadOf = (merchants: readonly Merchant[]): { call: Call; operations: string[] } => ({
-  call: (method, path, body, operationId) => {
-    const merchant = merchants.find((one) => one.operations.includes(operationId ?? '')) ?? merchants[0];
-    return (merchant as Merchant).call(method, path, body, operationId);
-  },
-  operations: merchants.flatMap(({ operations }) => operations),
-});
 
 /** CPU of the nodes' PostgreSQL: at rest, and under load. */
 export interface Cost {

@@ -57,6 +57,40 @@ export async function fund(call: Call, simulatorUrl: string): Promise<string[]> 
   return operations;
 }
 
+/** A merchant in a cell, with two operations that have money. */
+export interface Merchant {
+  cell: string;
+  call: Call;
+  operations: string[];
+}
+
+/** @param run a command of the program, by its words */
+export async function merchantIn(
+  cell: string,
+  { run, url, simulatorUrl }: { run<T>(words: string[]): Promise<T>; url: string; simulatorUrl: string },
+): Promise<Merchant> {
+  const named = ['--name', `Loja ${cell}`, '--test', '--cell', cell];
+  const { ownerId } = await run<{ ownerId: string }>(['account', 'create', ...named]);
+  const { key } = await run<{ key: string }>([
+    ...['key', 'create', '--account', ownerId, '--name', 'proof'],
+    ...['--permissions', 'read,charges,transfers,operations'],
+  ]);
+  const call = callWith(url, key);
+  return { cell, call, operations: await fund(call, simulatorUrl) };
+}
+
+/** All operations, and calls that go to the merchant that has the operation. */
+export function loadOf(merchants: readonly Merchant[]): { call: Call; operations: string[] } {
+  const callOf = new Map(merchants.flatMap(({ call, operations }) => operations.map((id) => [id, call])));
+  const [first] = merchants;
+  if (!first) throw new Error('a load needs a merchant');
+  return {
+    call: (method, path, body, operationId) =>
+      (callOf.get(operationId ?? '') ?? first.call)(method, path, body, operationId),
+    operations: [...callOf.keys()],
+  };
+}
+
 /** Disposed of, they end at once: a rig that failed leaves no load behind, which would keep the run from ending. */
 export interface Clients extends Disposable {
   counts: { calls: number; unanswered: number; acknowledged: number };

@@ -1,4 +1,5 @@
 import { isRestored } from '../admission/conditions.sql.ts';
+import { later } from '../db/later.ts';
 import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
@@ -103,7 +104,7 @@ export function insertOperation(tx: Queries, operation: NewOperation): Promise<u
 
 const rename: Statement = {
   name: 'operation_rename',
-  text: `UPDATE operation SET name = $3, updated_at = greatest($4, updated_at + interval '1 millisecond')
+  text: `UPDATE operation SET name = $3, updated_at = greatest($4, ${later('updated_at', '1')})
     WHERE account_id = $1 AND id = $2 AND deleted_at IS NULL AND name <> $3 RETURNING id`,
 };
 

@@ -1,3 +1,4 @@
+import { later } from '../db/later.ts';
 import { timestamp } from '../db/pool.ts';
 import type { Table } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
@@ -131,8 +132,8 @@ export const findOwner = async (sql: Queries, operationId: string): Promise<Draf
 
 const shift: Statement = {
   name: 'draft_shift',
-  text: `UPDATE draft SET expires_at = expires_at - $2 * interval '1 millisecond',
-      code_expires_at = code_expires_at - $2 * interval '1 millisecond' WHERE account_id = $1`,
+  text: `UPDATE draft SET expires_at = ${later('expires_at', '-$2::double precision')},
+      code_expires_at = ${later('code_expires_at', '-$2::double precision')} WHERE account_id = $1`,
 };
 
 /** Brings the ends of an account's drafts nearer: test clocks. */

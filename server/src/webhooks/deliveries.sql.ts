@@ -1,3 +1,4 @@
+import { later } from '../db/later.ts';
 import { timestamp, timestamps } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
@@ -428,23 +429,26 @@ const replayLeft: Statement = {
           AND d.status IN ('failed', 'skipped') AND d.seq IS NOT NULL
           AND e.created_at >= $5 AND e.created_at < $6 AND ($7::text[] IS NULL OR e.type = ANY ($7))
         ORDER BY d.event_id LIMIT $8) AS oldest)
-    UPDATE webhook_delivery d SET status = 'pending', tries_left = $9, due_at = $10::timestamptz + n * interval '10 milliseconds'
+    UPDATE webhook_delivery d SET status = 'pending', tries_left = $9, due_at = ${later('$10::timestamptz', 'n * 10')}
     FROM chosen WHERE d.account_id = $1 AND d.endpoint_id = $2 AND d.event_id = chosen.event_id
       AND d.status IN ('failed', 'skipped')
     RETURNING d.event_id`,
 };
 
+const heardEvents: Statement = {
+  name: 'delivery_replay_heard',
+  text: `SELECT e.id, e.payment_id AS "paymentId"
+    FROM (SELECT * FROM event WHERE account_id = $1 AND id >= $3 AND id < $4 ORDER BY id LIMIT $8) e
+      JOIN webhook_endpoint w ON w.account_id = $1 AND w.id = $2
+    WHERE e.endpoint_id IS NULL AND e.created_at >= $5 AND e.created_at < $6 AND ($7::text[] IS NULL OR e.type = ANY ($7))
+      AND (w.events = '{*}' OR e.type = ANY (w.events))
+      AND (w.operation_ids IS NULL OR e.operation_id = ANY (w.operation_ids)) ORDER BY e.id`,
+};
+
 const replayAll: Statement = {
   name: 'delivery_replay_all',
   text: `INSERT INTO webhook_delivery (account_id, endpoint_id, event_id, payment_id, seq, status, due_at, tries_left, created_at)
-    SELECT $1::uuid, $2::uuid, id, payment_id, 0, 'pending', $10::timestamptz + n * interval '10 milliseconds', $9::int,
-      $10::timestamptz
-    FROM (SELECT e.id, e.payment_id, row_number() OVER (ORDER BY e.id) AS n
-      FROM (SELECT * FROM event WHERE account_id = $1 AND id >= $3 AND id < $4 ORDER BY id LIMIT $8) e
-        JOIN webhook_endpoint w ON w.account_id = $1 AND w.id = $2
-      WHERE e.endpoint_id IS NULL AND e.created_at >= $5 AND e.created_at < $6 AND ($7::text[] IS NULL OR e.type = ANY ($7))
-        AND (w.events = '{*}' OR e.type = ANY (w.events))
-        AND (w.operation_ids IS NULL OR e.operation_id = ANY (w.operation_ids))) AS heard
+    VALUES ($1::uuid, $2::uuid, unnest($3::uuid[]), unnest($4::uuid[]), 0, 'pending', unnest($5::timestamptz[]), $6::integer, $7::timestamptz)
     ON CONFLICT (account_id, endpoint_id, event_id) DO UPDATE
       SET status = 'pending', due_at = excluded.due_at, tries_left = excluded.tries_left
       WHERE webhook_delivery.status <> 'pending'
@@ -466,17 +470,18 @@ export async function replayEvents(
   { from, to, types, onlyFailed }: Replay,
   limits: { lowestId: string; highestId: string; most: number; triesLeft: number; nowMs: number },
 ): Promise<number> {
-  const rows = await tx.run(onlyFailed ? replayLeft : replayAll, [
+  const { lowestId, highestId, most, triesLeft, nowMs } = limits;
+  const chosen = [accountId, endpointId, lowestId, highestId, timestamp(from), timestamp(to), types, most];
+  if (onlyFailed) return (await tx.run(replayLeft, [...chosen, triesLeft, timestamp(nowMs)])).length;
+  const heard = await tx.run<{ id: string; paymentId: string | null }>(heardEvents, chosen);
+  const rows = await tx.run(replayAll, [
     accountId,
     endpointId,
-    limits.lowestId,
-    limits.highestId,
-    timestamp(from),
-    timestamp(to),
-    types,
-    limits.most,
-    limits.triesLeft,
-    timestamp(limits.nowMs),
+    heard.map(({ id }) => id),
+    heard.map(({ paymentId }) => paymentId),
+    heard.map((_, at) => timestamp(nowMs + (at + 1) * 10)),
+    triesLeft,
+    timestamp(nowMs),
   ]);
   return rows.length;
 }
@@ -504,7 +509,7 @@ export const pruneDeliveries = async (
 
 const shift: Statement = {
   name: 'delivery_shift',
-  text: `UPDATE webhook_delivery d SET due_at = d.due_at - $2 * interval '1 millisecond' FROM webhook_endpoint w
+  text: `UPDATE webhook_delivery d SET due_at = ${later('d.due_at', '-$2::double precision')} FROM webhook_endpoint w
     WHERE w.account_id = $1 AND d.account_id = w.account_id AND d.endpoint_id = w.id AND d.status = 'pending'
       AND d.due_at IS NOT NULL`,
 };

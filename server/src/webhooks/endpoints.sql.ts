@@ -1,3 +1,4 @@
+import { later } from '../db/later.ts';
 import { timestamp } from '../db/pool.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 
@@ -267,9 +268,9 @@ export const markEndpointTold = (
 
 const shift: Statement = {
   name: 'webhook_shift',
-  text: `UPDATE webhook_endpoint SET failing_since = failing_since - $2 * interval '1 millisecond',
-      tell_after = tell_after - $2 * interval '1 millisecond',
-      previous_secret_until = previous_secret_until - $2 * interval '1 millisecond'
+  text: `UPDATE webhook_endpoint SET failing_since = ${later('failing_since', '-$2::double precision')},
+      tell_after = ${later('tell_after', '-$2::double precision')},
+      previous_secret_until = ${later('previous_secret_until', '-$2::double precision')}
     WHERE account_id = $1 AND deleted_at IS NULL`,
 };
 

@@ -21,11 +21,15 @@ const select: Statement = {
 export const findReceivers = (sql: Queries, accountId: string): Promise<SavedReceiver[]> =>
   sql.run<SavedReceiver>(select, [accountId]);
 
+const count: Statement = {
+  name: 'saved_receiver_count',
+  text: 'SELECT count(*)::integer AS count FROM saved_receiver WHERE account_id = $1',
+};
+
 const insert: Statement = {
   name: 'saved_receiver_add',
   text: `INSERT INTO saved_receiver (account_id, id, name, pix_key_type, pix_key, created_by, created_at)
-    SELECT $1, $2, $3, $4, $5, $6, $7 WHERE (SELECT count(*) FROM saved_receiver WHERE account_id = $1) < $8
-    RETURNING id`,
+    VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 };
 
 /** @returns whether there was room. Requests at the same moment may go a few over `most`. */
@@ -34,9 +38,12 @@ export const insertReceiver = async (
   accountId: string,
   { id, name, pixKeyType, pixKey, createdAt }: SavedReceiver,
   { userId, most }: { userId: string; most: number },
-): Promise<boolean> =>
-  (await sql.run(insert, [accountId, id, name, pixKeyType, pixKey, userId, timestamp(createdAt), most]))
-    .length > 0;
+): Promise<boolean> => {
+  const [saved] = await sql.run<{ count: number }>(count, [accountId]);
+  if (saved === undefined || saved.count >= most) return false;
+  await sql.run(insert, [accountId, id, name, pixKeyType, pixKey, userId, timestamp(createdAt)]);
+  return true;
+};
 
 const remove: Statement = {
   name: 'saved_receiver_remove',

@@ -1,0 +1,232 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import pg from 'pg';
+import { findEmbedded } from '../../server/src/db/embedded.ts';
+import { command, newFolder, type Part, part } from '../chaos/processes.ts';
+import { numbersGiven } from '../flags.ts';
+import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients.ts';
+
+/**
+ * Workers that share many cells under load. An `api` takes transfers for merchants in every cell and sends none of them; a worker of
+ * `vintem start` and two further ones send and follow them. A worker dies (kill -9), one stands still (SIGSTOP), one ends (SIGTERM), one joins.
+ *
+ *   node proof/processes/shares.ts [--seed N] [--cells 8] [--seconds 20]
+ *
+ * For each fault and cell: how long no transfer was settled there. A worker that died or stands still counts as alive for 8 s, and the others
+ * read every 2 s who is, so 10 s and what a busy machine needs; one that ends gives its cells away at once. For each process: how many
+ * connections to PostgreSQL it had open, which its bound limits (docs/operators/connections.md). The hundred of the embedded server carry four
+ * processes over eight cells. Linux, for /proc.
+ */
+export interface SharesFigures {
+  notRun: string | null;
+  cells: number;
+  /** By fault: the longest and the median time without a settled transfer, over the cells, ms. */
+  withoutMs: Record<string, { most: number; median: number }>;
+  /** By process: the most connections that it had open, and its bound. */
+  connections: Record<string, { most: number; bound: number }>;
+  calls: number;
+  acknowledged: number;
+  missing: number;
+  faults: string[];
+}
+
+const takenOverWithinMs = 8_000 + 2_000;
+const givenAwayWithinMs = 2_000;
+/** Statements and sends of a machine that does all of this on its own. */
+const busyMachineMs = 6_000;
+
+export async function shareCells(options: {
+  seed: number;
+  cells: number;
+  seconds: number;
+  say(line: string): void;
+}): Promise<SharesFigures> {
+  const figures: SharesFigures = {
+    notRun: process.platform === 'linux' ? null : 'connections are read from /proc',
+    cells: options.cells,
+    withoutMs: {},
+    connections: {},
+    calls: 0,
+    acknowledged: 0,
+    missing: 0,
+    faults: [],
+  };
+  if (figures.notRun) return figures;
+  const folder = await newFolder('shares');
+  const logFile = join(folder, 'log.jsonl');
+  const [port, apiPort, simulatorPort] = [await freePort(), await freePort(), await freePort()];
+  const env = {
+    DATA_DIR: join(folder, 'data'),
+    PORT: `${port}`,
+    SIMULATOR_PORT: `${simulatorPort}`,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'error',
+    TRANSFER_WAIT_MS: '0',
+  };
+  const launch = (words: string[], ready: string, more = {}) => ({
+    words,
+    env: { ...env, ...more },
+    ready,
+    logFile,
+  });
+  const main = part('start', launch(['start'], 'vintem ready'));
+  const api = part('api', launch(['api'], 'vintem api ready', { PORT: `${apiPort}` }));
+  const workers = [1, 2, 3].map((n) => part(`worker ${n}`, launch(['worker'], 'vintem worker ready')));
+  const [first, second, third] = workers as [Part, Part, Part];
+  const run = async <T>(words: string[]): Promise<T> => {
+    const { code, json, text } = await command<T>(words, env);
+    if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
+    return json;
+  };
+  try {
+    await main.start();
+    const cells = ['vintem'];
+    while (cells.length < options.cells) cells.push((await run<{ name: string }>(['cells', 'add'])).name);
+    await Promise.all([api, first, second].map((one) => one.start()));
+    const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
+    const merchants = [];
+    for (const cell of cells)
+      merchants.push(await merchantIn(cell, { run, url: `http://127.0.0.1:${apiPort}`, simulatorUrl }));
+    const { call, operations } = loadOf(merchants);
+    const database = new pg.Client({ connectionString: (await findEmbedded(env.DATA_DIR)) ?? '' });
+    await database.connect();
+    const watched = [main, api, ...workers];
+    const bounds = boundsOf(options.cells);
+    const watch = watchConnections(database.port, watched, (name, open) => {
+      const bound = name === 'api' ? bounds.api : bounds.worker;
+      figures.connections[name] = { most: Math.max(open, figures.connections[name]?.most ?? 0), bound };
+    });
+    const clients = startClients({
+      call,
+      operations,
+      seed: options.seed,
+      clients: 12,
+      historyPath: join(folder, 'history.ndjson'),
+    });
+    const happens = async (name: string, limitMs: number, fault: () => Promise<void>) => {
+      await pause(3_000);
+      const from = Date.now();
+      await fault();
+      await pause(options.seconds * 1_000);
+      const to = Date.now();
+      const waits: number[] = [];
+      for (const cell of cells) waits.push(await longestUnsettled(database, cell, from, to));
+      const sorted = waits.sort((one, other) => one - other);
+      const [most, median] = [sorted.at(-1) ?? 0, sorted[sorted.length >> 1] ?? 0];
+      figures.withoutMs[name] = { most, median };
+      options.say(
+        `${name}: no cell without a settled transfer for longer than ${most} ms, half of them ${median} ms`,
+      );
+      if (most > limitMs + busyMachineMs)
+        figures.faults.push(`${name}: a cell had no settled transfer for ${most} ms`);
+    };
+    try {
+      await happens('nothing happens', givenAwayWithinMs, async () => {});
+      await happens('a worker dies', takenOverWithinMs, async () => first.signal('SIGKILL'));
+      await first.start();
+      await happens('a worker stands still', takenOverWithinMs, async () => second.signal('SIGSTOP'));
+      second.signal('SIGCONT');
+      await happens('a worker ends', givenAwayWithinMs, async () => {
+        second.signal('SIGTERM');
+        await second.exited();
+      });
+      await happens('a worker joins', givenAwayWithinMs, () => third.start());
+    } finally {
+      await clients.stop();
+      watch.stop();
+      await database.end();
+    }
+    const { calls, acknowledged } = clients.counts;
+    Object.assign(figures, { calls, acknowledged });
+    for (const [name, { most, bound }] of Object.entries(figures.connections))
+      if (most > bound) figures.faults.push(`${name} had ${most} connections, and may have ${bound}`);
+    figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
+    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
+    const { code, text } = await command(['verify', '--full'], env);
+    if (code !== 0) figures.faults.push(`verify ended with ${code}: ${text}`);
+  } finally {
+    for (const one of [api, ...workers, main]) {
+      if (!one.isRunning()) continue;
+      one.signal('SIGCONT');
+      one.signal('SIGTERM');
+      await Promise.race([one.exited(), pause(10_000)]);
+      one.signal('SIGKILL');
+    }
+    await rm(folder, { recursive: true, force: true });
+  }
+  return figures;
+}
+
+/** The table of docs/operators/connections.md. */
+const boundsOf = (cells: number): { api: number; worker: number } =>
+  cells <= 4
+    ? { api: 10, worker: 15 }
+    : { api: Math.min(32, Math.max(10, cells + 6)), worker: Math.min(48, 2 * cells + 7) };
+
+/** The longest time between two instants in which no transfer of a cell was settled, ms. */
+async function longestUnsettled(
+  database: pg.Client,
+  cell: string,
+  from: number,
+  to: number,
+): Promise<number> {
+  const { rows } = await database.query<{ ms: number }>(
+    `SELECT coalesce(max(next - at), interval '0') AS gap, ceil(extract(epoch FROM max(next - at)) * 1000)::integer AS ms
+      FROM (SELECT at, lead(at) OVER (ORDER BY at) AS next FROM (
+        SELECT settled_at AS at FROM ${cell}.payment WHERE kind = 'transfer' AND settled_at BETWEEN $1 AND $2
+        UNION ALL SELECT unnest(ARRAY[$1, $2]::timestamptz[])) AS times) AS pairs`,
+    [new Date(from), new Date(to)],
+  );
+  return rows[0]?.ms ?? 0;
+}
+
+/** Looks twice a second how many connections to PostgreSQL each process has open. */
+function watchConnections(port: number, parts: readonly Part[], seen: (name: string, open: number) => void) {
+  const look = () => {
+    const established = socketsTo(port);
+    for (const { name, pid } of parts)
+      seen(name, socketsOf(pid).filter((inode) => established.has(inode)).length);
+  };
+  const timer = setInterval(look, 500);
+  return { stop: () => clearInterval(timer) };
+}
+
+/** Inodes of the sockets of this machine that are connected to a port. */
+function socketsTo(port: number): Set<string> {
+  const hex = port.toString(16).toUpperCase().padStart(4, '0');
+  const lines = ['tcp', 'tcp6'].flatMap((name) =>
+    readFileSync(`/proc/net/${name}`, 'utf8').split('\n').slice(1),
+  );
+  const fields = lines.map((line) => line.trim().split(/\s+/));
+  return new Set(
+    fields.flatMap(([, , remote, state, , , , , , inode]) =>
+      remote?.endsWith(`:${hex}`) && state === '01' && inode ? [inode] : [],
+    ),
+  );
+}
+
+function socketsOf(pid: number): string[] {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).flatMap((name) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(join(folder, name)))?.[1] ?? [];
+      } catch {
+        return [];
+      }
+    });
+  } catch {
+    return [];
+  }
+}
+
+if (import.meta.main) {
+  const figures = await shareCells({
+    ...numbersGiven({ seed: 1, cells: 8, seconds: 20 }),
+    say: console.log,
+  });
+  console.log(JSON.stringify(figures, null, 2));
+  process.exitCode = figures.faults.length > 0 ? 1 : 0;
+}
