@@ -1,4 +1,5 @@
 import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -279,6 +280,12 @@ await rig(
     };
   },
 );
+await script(
+  'behaviours on citus',
+  ['node_modules/vitest/vitest.mjs', 'run', '--no-file-parallelism', ...behavioursInCells()],
+  process.env.CITUS_URL ? null : 'CITUS_URL names no coordinator',
+  { TEST_CITUS_URL: process.env.CITUS_URL ?? '', TEST_CELLS: '2' },
+);
 await rig(
   'alerts',
   'node proof/alerts/alerts.ts',
@@ -473,6 +480,12 @@ async function script(
       notRun,
     }),
   );
+}
+
+/** The files of `npm run test:cells`. */
+function behavioursInCells(): string[] {
+  const { scripts } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'));
+  return scripts['test:cells'].split(' ').filter((word: string) => word.startsWith('server/test/'));
 }
 
 function commitOf(): string {

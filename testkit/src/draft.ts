@@ -3,7 +3,7 @@ import type { Merchant, Service } from './service.ts';
 
 /** A transfer that a person of the merchant's began in the panel and has not confirmed. @returns its id */
 export async function newDraft(
-  { database, runtime }: Pick<Service, 'database' | 'runtime'>,
+  { database, cellOf }: Pick<Service, 'database' | 'cellOf'>,
   { ownerId, operationId }: Pick<Merchant, 'ownerId' | 'operationId'>,
 ): Promise<string> {
   const [account] = await database.admin<{ number: string }>('SELECT number FROM account WHERE id = $1', [
@@ -27,5 +27,5 @@ export async function newDraft(
     description: '',
     requestKey: crypto.randomUUID(),
   };
-  return (await createDraft(runtime, caller, request, 'ana@empresa.example')).id;
+  return (await createDraft(cellOf({ ownerId }), caller, request, 'ana@empresa.example')).id;
 }
