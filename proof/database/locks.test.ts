@@ -281,11 +281,9 @@ const laws: Record<string, [law: string, Law]> = {
   ],
   'settlement/dispatch/intents.sql.ts intent_claim_mentioned': [
     'two listings that mention the same payments do not both hear of them, and neither waits',
-    shared(intents, async (tx, { now, account }) => {
-      const named = { name: 'locks.number', text: 'SELECT number FROM account WHERE id = $1' };
-      const [row] = await tx.run<{ number: number }>(named, [account]);
-      const ids = [first, last].map((id) => ({ id, accountNumber: row?.number ?? -1 }));
-      return claimMentioned(tx, 'simulator', 'transfer', now, now + 5_000, ids, 10);
+    shared(intents, (tx, { now, account }) => {
+      const payments = [first, last].map((id) => ({ accountId: account, id }));
+      return claimMentioned(tx, 'simulator', 'transfer', now, now + 5_000, payments, 10);
     }),
   ],
   'settlement/dispatch/intents.sql.ts intent_claim_one': [

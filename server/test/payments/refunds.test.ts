@@ -303,7 +303,7 @@ describe.concurrent('what cannot be refunded answers its error and moves nothing
     const { merchant, id } = await paid();
     const before = await moved(merchant);
     await service.database.admin(
-      `UPDATE payment SET paid_at = paid_at - interval '90 days 1 minute' WHERE id = $1`,
+      `UPDATE payment SET paid_at = now() - interval '90 days 1 minute' WHERE id = $1`,
       [id],
     );
     expect(await refund(merchant, id)).toMatchObject({ status: 400, body: { code: 'refund_window_closed' } });

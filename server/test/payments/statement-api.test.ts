@@ -219,7 +219,8 @@ async function movedTo(merchant: Merchant, instants: readonly string[]): Promise
     [merchant.ownerId],
   );
   await service.database.admin(
-    'UPDATE journal SET posted_at = ($2::timestamptz[])[seq] WHERE account_id = $1',
+    `UPDATE journal j SET posted_at = k.at FROM unnest($2::timestamptz[]) WITH ORDINALITY AS k (at, n)
+      WHERE j.account_id = $1 AND j.seq = k.n`,
     [merchant.ownerId, instants],
   );
 }

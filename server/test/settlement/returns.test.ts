@@ -129,7 +129,8 @@ describe('one return of a payout', () => {
     expect(await journals(id, 'return')).toHaveLength(2);
   });
 
-  test.each(['7', rtr(1)])(
+  // A database of before has no Citus, which has no triggers to switch off.
+  test.skipIf(process.env.TEST_CITUS_URL !== undefined).each(['7', rtr(1)])(
     'that was posted as %s before returns were stored by themselves is not posted again',
     async (reference) => {
       const merchant = await service.newMerchant();

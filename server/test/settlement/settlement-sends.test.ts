@@ -146,9 +146,9 @@ describe('an attempt', () => {
     const id = await leave(service, merchant, 'stay-pending');
     // Its owner committed `sending` and died before the first byte.
     await service.database.admin(
-      `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = now() + interval '15 s',
+      `UPDATE intent SET state = 'sending', attempt = 1, fence = $2, lease_until = now() + interval '15 s',
          due_at = now() + interval '15 s' WHERE payment_id = $1`,
-      [id],
+      [id, crypto.randomUUID()],
     );
     await work(later(cell, 14_000));
     expect(await intentOf(service, id)).toMatchObject({ state: 'sending' });
@@ -428,9 +428,9 @@ describe('a provider that asks for a rest', () => {
     await prepareLimits(runtime.sql, 'simulator', 1);
     await service.database.admin(`UPDATE send_slot SET lease_until = now() + interval '50 min'`);
     await service.database.admin(
-      `UPDATE intent SET state = 'sending', attempt = 1, fence = gen_random_uuid(), lease_until = now() - interval '1 s',
+      `UPDATE intent SET state = 'sending', attempt = 1, fence = $2, lease_until = now() - interval '1 s',
          due_at = now() - interval '1 s' WHERE payment_id = $1`,
-      [id],
+      [id, crypto.randomUUID()],
     );
     const followUp = createFollowUp(withProvider(beside(runtime), provider), provider);
     await followUp.stepSends();

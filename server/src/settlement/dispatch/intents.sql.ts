@@ -245,8 +245,7 @@ const claimThese: Statement = {
   name: 'intent_claim_mentioned',
   text: `WITH mentioned AS (
       SELECT i.account_id, i.payment_id
-      FROM unnest($5::bigint[], $6::uuid[]) AS k (number, payment_id) JOIN account a USING (number)
-        JOIN intent i ON i.account_id = a.id AND i.payment_id = k.payment_id
+      FROM unnest($5::uuid[], $6::uuid[]) AS k (account_id, payment_id) JOIN intent i USING (account_id, payment_id)
       WHERE i.connection = $1 AND i.kind = $2 AND i.state = 'awaiting' AND (i.due_at <= $3 OR i.due_at > $4)
         AND (i.known OR i.kind = 'transfer')
       LIMIT $7 FOR UPDATE OF i SKIP LOCKED)
@@ -267,7 +266,7 @@ export const claimMentioned = (
   kind: PaymentKind,
   now: number,
   untilMs: number,
-  ids: readonly { accountNumber: number; id: string }[],
+  payments: readonly { accountId: string; id: string }[],
   most: number,
 ): Promise<Intent[]> =>
   sql.run<Intent>(claimThese, [
@@ -275,8 +274,8 @@ export const claimMentioned = (
     kind,
     time(now),
     time(untilMs),
-    ids.map((one) => one.accountNumber),
-    ids.map((one) => one.id),
+    payments.map(({ accountId }) => accountId),
+    payments.map(({ id }) => id),
     most,
   ]);
 

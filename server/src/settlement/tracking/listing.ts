@@ -1,4 +1,5 @@
 import { type PaymentKind, paymentIdOf, providerIdOf } from '../../payments/payment.ts';
+import { findOwners } from '../../payments/payments.sql.ts';
 import type {
   ChargeReport,
   ListOutcome,
@@ -133,6 +134,8 @@ async function claimOthers(
     .flatMap((report) => paymentIdOf(idOf(report)) ?? [])
     .map((id) => ({ id, accountNumber: accountNumberOf(id) }));
   if (ids.length === 0) return [];
+  // Read by itself: Citus takes no lock in a statement that joins the accounts, which every node has a copy of.
+  const owners = await findOwners(deps.sql, connection, ids);
   const now = deps.clock.now();
   const claimed = await claimMentioned(
     deps.sql,
@@ -140,7 +143,7 @@ async function claimOthers(
     kind,
     now,
     now + intentClaimMs,
-    ids,
+    owners.filter(({ followed }) => followed),
     listingMost,
   );
   return claimed.flatMap((intent) => {
