@@ -24,13 +24,13 @@ export const pause = (ms: number): Promise<void> => new Promise((resolve) => set
 export const pixKeyOf = (requestKey: string): string =>
   `${behaviours[Number.parseInt(requestKey.slice(0, 4), 16) % behaviours.length]}@simulator.example`;
 
-/** Two operations of 6,000 reais each; the load begins when the money is there. */
-export async function fund(call: Call, simulatorUrl: string): Promise<string[]> {
+/** Two operations with 2,000 reais less the fee for each charge, of which a transfer of the load takes ten; it begins when the money is there. */
+export async function fund(call: Call, simulatorUrl: string, charges = 3): Promise<string[]> {
   const main = (await call('GET', '/account')).body?.operationId as string;
   const named = { name: 'Segunda', requestKey: crypto.randomUUID() };
   const operations = [main, (await call('POST', '/operations', named)).body?.id as string];
   for (const operationId of operations)
-    for (let time = 0; time < 3; time++) {
+    for (let time = 0; time < charges; time++) {
       const charge = await call(
         'POST',
         '/pix/charges',
@@ -47,7 +47,8 @@ export async function fund(call: Call, simulatorUrl: string): Promise<string[]> 
     const accounts = await Promise.all(operations.map((id) => call('GET', '/account', undefined, id)));
     return accounts.every(
       ({ body }) =>
-        body?.balanceCents === accounts[0]?.body?.balanceCents && Number(body?.balanceCents) > 500_000,
+        body?.balanceCents === accounts[0]?.body?.balanceCents &&
+        Number(body?.balanceCents) > (charges - 1) * 200_000,
     );
   };
   for (let tries = 0; !(await funded()); tries++) {
@@ -64,10 +65,18 @@ export interface Merchant {
   operations: string[];
 }
 
-/** @param run a command of the program, by its words */
+interface Place {
+  /** A command of the program, by its words. */
+  run<T>(words: string[]): Promise<T>;
+  url: string;
+  simulatorUrl: string;
+  /** As `fund` takes them. */
+  charges?: number;
+}
+
 export async function merchantIn(
   cell: string,
-  { run, url, simulatorUrl }: { run<T>(words: string[]): Promise<T>; url: string; simulatorUrl: string },
+  { run, url, simulatorUrl, charges }: Place,
 ): Promise<Merchant> {
   const named = ['--name', `Loja ${cell}`, '--test', '--cell', cell];
   const { ownerId } = await run<{ ownerId: string }>(['account', 'create', ...named]);
@@ -76,7 +85,7 @@ export async function merchantIn(
     ...['--permissions', 'read,charges,transfers,operations'],
   ]);
   const call = callWith(url, key);
-  return { cell, call, operations: await fund(call, simulatorUrl) };
+  return { cell, call, operations: await fund(call, simulatorUrl, charges) };
 }
 
 /** All operations, and calls that go to the merchant that has the operation. */

@@ -88,7 +88,9 @@ export async function shareCells(options: {
     const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
     const merchants = [];
     for (const cell of cells)
-      merchants.push(await merchantIn(cell, { run, url: `http://127.0.0.1:${apiPort}`, simulatorUrl }));
+      merchants.push(
+        await merchantIn(cell, { run, url: `http://127.0.0.1:${apiPort}`, simulatorUrl, charges: 15 }),
+      );
     const { call, operations } = loadOf(merchants);
     const database = new pg.Client({ connectionString: (await findEmbedded(env.DATA_DIR)) ?? '' });
     await database.connect();
