@@ -129,7 +129,7 @@ await rig(
   },
 );
 
-// Shorter runs leave its work to the simulation on new seeds, at the end: whoever says twenty minutes means no three hours.
+// It takes three hours. Shorter runs have the simulation on new seeds instead, at the end.
 const withGate = minutes >= 180 || given.only !== undefined;
 await rig(
   'simulation gate',

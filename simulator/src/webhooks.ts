@@ -21,7 +21,7 @@ export type Sender = {
   stop(): Promise<void>;
 };
 
-/** A busy client that takes 100 ms for an answer is told of 2,500 payments a second where each has a delivery of its own. */
+/** With one delivery for each payment, and 100 ms for each answer, this allows 2,500 payments a second. */
 const parallelDeliveries = 256;
 const timeoutMs = 10_000;
 

@@ -129,8 +129,8 @@ async function requireNodes(client: pg.Client): Promise<void> {
 
 /**
  * Citus connects to its nodes as the role that works, so both may log in there. They have no password: how nodes trust each other is pg_hba.conf's matter.
- * Each node is told by itself. Citus passes a change of a role on only where it has passed on the role, and it has not where another
- * database of this server made it.
+ * The roles are set on each node. Citus copies a change of a role to the nodes only when it created the role there. It did not when another
+ * database on this PostgreSQL server created it.
  */
 async function prepareRolesOnNodes(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ ready: boolean }>(
