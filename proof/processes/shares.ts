@@ -175,7 +175,7 @@ async function longestUnsettled(
   to: number,
 ): Promise<number> {
   const { rows } = await database.query<{ ms: number }>(
-    `SELECT coalesce(max(next - at), interval '0') AS gap, ceil(extract(epoch FROM max(next - at)) * 1000)::integer AS ms
+    `SELECT ceil(extract(epoch FROM max(next - at)) * 1000)::integer AS ms
       FROM (SELECT at, lead(at) OVER (ORDER BY at) AS next FROM (
         SELECT settled_at AS at FROM ${cell}.payment WHERE kind = 'transfer' AND settled_at BETWEEN $1 AND $2
         UNION ALL SELECT unnest(ARRAY[$1, $2]::timestamptz[])) AS times) AS pairs`,
