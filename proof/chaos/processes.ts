@@ -114,6 +114,26 @@ export async function command<T>(
   return { code, json: json as T, text: out + err };
 }
 
+/** Runs commands that must succeed. @throws Error with what one printed that did not */
+export const commandsWith =
+  (env: Record<string, string>) =>
+  async <T>(words: string[]): Promise<T> => {
+    const { code, json, text } = await command<T>(words, env);
+    if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
+    return json;
+  };
+
+/** Ends processes one after the other, those that stand still as well; what has not ended within 10 s is killed. */
+export async function endAll(parts: readonly Part[]): Promise<void> {
+  for (const one of parts) {
+    if (!one.isRunning()) continue;
+    one.signal('SIGCONT');
+    one.signal('SIGTERM');
+    await Promise.race([one.exited(), sleep(10_000)]);
+    one.signal('SIGKILL');
+  }
+}
+
 /** The embedded server's own process, and its children. */
 export async function postmasterOf(dataDir: string): Promise<number | null> {
   try {

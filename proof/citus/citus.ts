@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { ask, type CitusDatabase, createCitusDatabase } from '@vintem/testkit/citus.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { cpuSecondsOf } from '../../bench/processes.ts';
-import { command, newFolder, part } from '../chaos/processes.ts';
+import { command, commandsWith, endAll, newFolder, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import {
   type Clients,
@@ -139,11 +139,7 @@ async function served<Result>(
     LOG_LEVEL: 'error',
   };
   mkdirSync(env.DATA_DIR);
-  const run = async <T>(words: string[]): Promise<T> => {
-    const { code, json, text } = await command<T>(words, env);
-    if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
-    return json;
-  };
+  const run = commandsWith(env);
   await run(['migrate']);
   for (const cell of cells) {
     const { name } = await run<{ name: string }>(['cells', 'add']);
@@ -170,12 +166,7 @@ async function served<Result>(
     const log = existsSync(logFile) ? readFileSync(logFile, 'utf8').slice(-2_000) : '';
     throw new Error(`${error instanceof Error ? error.message : error}; the log ends with ${log}`);
   } finally {
-    for (const one of parts.reverse()) {
-      if (!one.isRunning()) continue;
-      one.signal('SIGTERM');
-      await Promise.race([one.exited(), pause(10_000)]);
-      one.signal('SIGKILL');
-    }
+    await endAll(parts.reverse());
   }
 }
 

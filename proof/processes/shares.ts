@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
-import { command, newFolder, type Part, part } from '../chaos/processes.ts';
+import { command, commandsWith, endAll, newFolder, type Part, part } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients.ts';
 
@@ -75,11 +75,7 @@ export async function shareCells(options: {
   const api = part('api', launch(['api'], 'vintem api ready', { PORT: `${apiPort}` }));
   const workers = [1, 2, 3].map((n) => part(`worker ${n}`, launch(['worker'], 'vintem worker ready')));
   const [first, second, third] = workers as [Part, Part, Part];
-  const run = async <T>(words: string[]): Promise<T> => {
-    const { code, json, text } = await command<T>(words, env);
-    if (code !== 0) throw new Error(`vintem ${words.join(' ')} ended with ${code}: ${text}`);
-    return json;
-  };
+  const run = commandsWith(env);
   try {
     await main.start();
     const cells = ['vintem'];
@@ -149,13 +145,7 @@ export async function shareCells(options: {
     const { code, text } = await command(['verify', '--full'], env);
     if (code !== 0) figures.faults.push(`verify ended with ${code}: ${text}`);
   } finally {
-    for (const one of [api, ...workers, main]) {
-      if (!one.isRunning()) continue;
-      one.signal('SIGCONT');
-      one.signal('SIGTERM');
-      await Promise.race([one.exited(), pause(10_000)]);
-      one.signal('SIGKILL');
-    }
+    await endAll([api, ...workers, main]);
     await rm(folder, { recursive: true, force: true });
   }
   return figures;
