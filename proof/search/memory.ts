@@ -141,7 +141,7 @@ export class Memory {
       identity,
       providers: new Map([[connection, provider]]),
       breakers: {
-        record: silent,
+        counted: (_, make) => make(),
         seen: silent,
         allows: () => Promise.resolve(true),
         takeProbe: () => Promise.resolve(null),

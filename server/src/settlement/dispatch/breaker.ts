@@ -2,6 +2,8 @@ import type { Readable } from '../../db/table.ts';
 import type { Log } from '../../ground/log.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql, Statement } from '../../ports/sql.ts';
+import type { UnclearCause } from '../../provider/provider.ts';
+import { createStandstills } from './standstill.ts';
 
 /**
  * The breaker: when a provider is down, nothing new is committed for it (503, the request key stays free), and one call in thirty
@@ -31,8 +33,12 @@ export interface BreakerRow {
 }
 
 export interface Breakers {
-  /** Counts a call's result, and opens or closes the breaker when that is due. Never throws. */
-  record(connection: string, call: CallKind, accountId: string, result: CallResult): void;
+  /**
+   * Makes one call, counts its result, and opens or closes the breaker when that is due. What failed while this process stood still is not
+   * counted: ten calls of a worker that was paused would otherwise stop every process.
+   * @throws what `make` throws, and then nothing is counted
+   */
+  counted<Outcome extends CallOutcome>(call: CountedCall, make: () => Promise<Outcome>): Promise<Outcome>;
   /** What a flush read of the row: keeps this process's counting in step with the others. */
   seen(connection: string, call: CallKind, open: boolean): void;
   /** For calls outside the till: whether this one may go out. An open breaker lets one through when its probe is due. */
@@ -41,6 +47,28 @@ export interface Breakers {
   takeProbe(connection: string, call: CallKind): Promise<Probe | null>;
   /** Gives back a probe that was not used: the next call may take it at once. Never throws. */
   returnProbe(probe: Probe): Promise<void>;
+}
+
+export interface CountedCall {
+  connection: string;
+  call: CallKind;
+  /** Whose call it is; of a call for the whole connection, the connection. */
+  accountId: string;
+  /** Which results say something of the provider; default: all. */
+  counts?: (result: CallResult) => boolean;
+}
+
+/** A query for the whole connection. */
+export const queryOf = (connection: string): CountedCall => ({
+  connection,
+  call: 'query',
+  accountId: connection,
+});
+
+/** Of the outcomes of all calls (`provider.ts`), what the breaker looks at. */
+interface CallOutcome {
+  outcome: string;
+  cause?: UnclearCause;
 }
 
 /** The right to one call while the breaker is open. */
@@ -111,7 +139,15 @@ interface Counted {
   result: CallResult;
 }
 
+function resultOf({ outcome, cause }: CallOutcome): CallResult {
+  if (outcome === 'notSent') return 'network';
+  if (outcome !== 'unclear') return 'ok';
+  if (cause === 'network') return 'network';
+  return cause === 'server' || cause === 'unreadable' ? 'server' : 'ok';
+}
+
 export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; log: Log }): Breakers {
+  const standstills = createStandstills(clock);
   const windows = new Map<string, Counted[]>();
   /** Whether each breaker was open when this process last read or wrote it; the row decides. */
   const known = new Map<string, boolean>();
@@ -145,20 +181,30 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     return taken === undefined ? null : { connection, call, nextAt };
   }
 
+  function count({ connection, call, accountId }: CountedCall, result: CallResult): void {
+    const key = breakerKey(connection, call);
+    const now = clock.monotonicMs();
+    const calls = windows.get(key) ?? [];
+    calls.push({ at: now, accountId, result });
+    while (calls.length > windowMost || (calls[0]?.at ?? now) <= now - windowMs) calls.shift();
+    windows.set(key, calls);
+    if (result === 'ok') {
+      if (known.get(key) === true) {
+        windows.set(key, []);
+        change(connection, call, false);
+      }
+    } else if (known.get(key) !== true && isDown(calls)) change(connection, call, true);
+  }
+
   return {
-    record(connection, call, accountId, result) {
-      const key = breakerKey(connection, call);
-      const now = clock.monotonicMs();
-      const calls = windows.get(key) ?? [];
-      calls.push({ at: now, accountId, result });
-      while (calls.length > windowMost || (calls[0]?.at ?? now) <= now - windowMs) calls.shift();
-      windows.set(key, calls);
-      if (result === 'ok') {
-        if (known.get(key) === true) {
-          windows.set(key, []);
-          change(connection, call, false);
-        }
-      } else if (known.get(key) !== true && isDown(calls)) change(connection, call, true);
+    async counted(call, make) {
+      const { outcome, stoodStill } = await standstills.during(make);
+      const result = resultOf(outcome);
+      if (result === 'network' && stoodStill) {
+        const { connection, call: kind } = call;
+        log.warn({ connection, call: kind }, 'a call failed while this process stood still');
+      } else if (call.counts?.(result) ?? true) count(call, result);
+      return outcome;
     },
 
     seen(connection, call, open) {

@@ -13,7 +13,7 @@ import { type DispatchPlan, planDispatch, probeOf, waitLeftMs } from './dispatch
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { withProbe } from './probe.ts';
 import { buildRefundAdmission, type RefundOrder } from './refund-admission.ts';
-import { type Attempt, applyWithinMs, resultOf, type SendDeps, startWithProbe } from './send.ts';
+import { type Attempt, applyWithinMs, countedSend, type SendDeps, startWithProbe } from './send.ts';
 import { buildRefundStart } from './send-commands.ts';
 
 /** A started attempt of a refund. */
@@ -117,15 +117,10 @@ export async function callRefund(deps: SendDeps, attempt: RefundAttempt): Promis
     outcome = { outcome: 'refused', reason: 'provider_refused', detail: 'the connection cannot refund' };
   } else {
     const { endToEnd, amountCents, description, accountId, id } = refund;
-    outcome = await provider.sendRefund({
-      endToEnd,
-      providerId: providerIdOf(id),
-      amountCents,
-      description,
-      traceparent: attempt.traceparent,
-    });
-    const result = resultOf(outcome);
-    if (result === 'ok' || !attempt.repeat) deps.breakers.record(connection, 'refund', accountId, result);
+    const { traceparent } = attempt;
+    outcome = await deps.breakers.counted(countedSend(attempt, 'refund', accountId), () =>
+      provider.sendRefund({ endToEnd, providerId: providerIdOf(id), amountCents, description, traceparent }),
+    );
   }
   return observedOf(refund, connection, { from: 'send', fence, outcome });
 }
@@ -193,9 +188,11 @@ export async function queryRefund(
   const [refund] = await readRefund(deps, { accountId, id });
   if (!refund || !isRefundOpen(refund)) return null;
   const startedAt = deps.clock.now();
-  const outcome = await provider.queryRefund(refund.endToEnd, providerIdOf(id));
-  deps.breakers.record(provider.connection, 'query', accountId, resultOf(outcome));
+  const { connection } = provider;
+  const outcome = await deps.breakers.counted({ connection, call: 'query', accountId }, () =>
+    provider.queryRefund(refund.endToEnd, providerIdOf(id)),
+  );
   const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
-  const observed = observedOf(refund, provider.connection, observation);
+  const observed = observedOf(refund, connection, observation);
   return applyRefund(deps, observed, deps.clock.monotonicMs() + applyWithinMs);
 }

@@ -6,7 +6,7 @@ import { openOrReport, unreadableKeyOf } from '../incidents/unreadable.ts';
 import { applyOutcome } from '../tracking/apply-outcome.ts';
 import type { Observed } from '../tracking/outcome-command.ts';
 import type { OutcomeDeps } from '../tracking/outcome-deps.ts';
-import type { Breakers, CallResult } from './breaker.ts';
+import type { Breakers, CallKind, CountedCall } from './breaker.ts';
 import { chargeListOf } from './charge-list.sql.ts';
 import { type Intent, leaseMarginMs } from './intent.ts';
 import { ProbeDue, withProbe } from './probe.ts';
@@ -118,17 +118,22 @@ export async function callProvider(deps: SendDeps, attempt: Attempt): Promise<Ob
       outcome = { outcome: 'notSent', detail: 'its key cannot be opened' };
       return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
     }
-    outcome = await instruct(deps, provider, attempt, pixKey);
-    const result = resultOf(outcome);
-    // A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment
-    // than of the provider, and a dozen that never go through would stop all other payments. A repeat that succeeds counts.
-    if (result === 'ok' || !attempt.repeat) {
-      deps.breakers.record(connection, callOf(payment), payment.accountId, result);
-    }
+    const call = countedSend(attempt, callOf(payment), payment.accountId);
+    outcome = await deps.breakers.counted(call, () => instruct(deps, provider, attempt, pixKey));
   }
   const { accountId, id: paymentId, operationId } = payment;
   return { accountId, paymentId, operationId, connection, observation: { from: 'send', fence, outcome } };
 }
+
+/**
+ * A repeat goes out only after two queries were answered, so the provider is up: what fails again says more of the payment than of the
+ * provider, and a dozen that never go through would stop all other payments. A repeat that succeeds counts.
+ */
+export const countedSend = (
+  { connection, repeat }: Pick<Attempt, 'connection' | 'repeat'>,
+  call: CallKind,
+  accountId: string,
+): CountedCall => ({ connection, call, accountId, counts: (result) => result === 'ok' || !repeat });
 
 /** How long `pending` in the answer is deferred, since the final state may follow soon. */
 const settlesWithinMs = 200;
@@ -192,13 +197,6 @@ function instruct(
     ...(repeat ? { repeatOf: createdAt } : {}),
     traceparent,
   });
-}
-
-export function resultOf(outcome: { outcome: string; cause?: string }): CallResult {
-  if (outcome.outcome === 'notSent') return 'network';
-  if (outcome.outcome !== 'unclear') return 'ok';
-  if (outcome.cause === 'network') return 'network';
-  return outcome.cause === 'server' || outcome.cause === 'unreadable' ? 'server' : 'ok';
 }
 
 /**

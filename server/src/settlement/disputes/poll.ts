@@ -1,7 +1,7 @@
 import { paymentIdOf } from '../../payments/payment.ts';
 import type { DisputeReport, Provider } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { resultOf } from '../dispatch/send.ts';
+import { queryOf } from '../dispatch/breaker.ts';
 import { everyCell } from '../tracking/cells-of.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../tracking/query.ts';
@@ -43,10 +43,11 @@ async function readDisputes(
   toMs: number,
 ): Promise<boolean> {
   const slot = await takeAllowedQuery(deps, provider);
-  if (!slot || !provider.disputes) return false;
-  const { connection } = provider;
-  const outcome = await provider.disputes.list({ fromMs, toMs }).finally(() => slot.free());
-  deps.breakers.record(connection, 'query', connection, resultOf(outcome));
+  const { connection, disputes } = provider;
+  if (!slot || !disputes) return false;
+  const outcome = await deps.breakers
+    .counted(queryOf(connection), () => disputes.list({ fromMs, toMs }))
+    .finally(() => slot.free());
   if (outcome.outcome !== 'listed') {
     deps.log.warn({ connection, detail: outcome.detail }, 'the disputes of the provider cannot be read');
     return false;

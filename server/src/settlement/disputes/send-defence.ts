@@ -1,5 +1,5 @@
 import type { DefenceFile, DefenceInstruction, DefenceOutcome, Provider } from '../../provider/provider.ts';
-import { resultOf } from '../dispatch/send.ts';
+import type { CallResult } from '../dispatch/breaker.ts';
 import { openOrReport } from '../incidents/unreadable.ts';
 import { takeAllowedQuery } from '../tracking/query.ts';
 import type { TrackingDeps } from '../tracking/tracking-deps.ts';
@@ -36,7 +36,7 @@ async function attempt(
   claimed: ClaimedDefence,
   leaseEndsMs: number,
 ): Promise<void> {
-  const { sql, clock, breakers } = deps;
+  const { sql, clock } = deps;
   const content = await contentOf(deps, claimed);
   if (content === null) {
     const dueAt = clock.now() + unreadableAgainMs;
@@ -48,10 +48,7 @@ async function attempt(
   try {
     const attempts = await beginAttempt(sql, claimed, clock.now());
     if (attempts === undefined) return;
-    const outcome = await send(deps, provider, content, leaseEndsMs);
-    const result = resultOf(outcome);
-    // A 5xx of this call says more of the defence than of the provider.
-    if (result !== 'server') breakers.record(provider.connection, 'query', claimed.accountId, result);
+    const outcome = await send(deps, provider, claimed.accountId, content, leaseEndsMs);
     if (outcome.outcome !== 'accepted') {
       const { connection, disputeId } = claimed;
       deps.log.warn({ connection, disputeId, ...outcome }, 'the provider has not taken a defence');
@@ -64,15 +61,19 @@ async function attempt(
 
 /** A process that was frozen past its lease sends nothing: another one may have the defence. */
 async function send(
-  { clock }: TrackingDeps,
-  { disputes, capabilities }: Provider,
+  { clock, breakers }: TrackingDeps,
+  { connection, disputes, capabilities }: Provider,
+  accountId: string,
   content: DefenceInstruction,
   leaseEndsMs: number,
 ): Promise<DefenceOutcome> {
   const timeoutMs = capabilities.defence?.timeoutMs ?? capabilities.callTimeoutMs;
-  if (!disputes?.defend || clock.monotonicMs() + timeoutMs > leaseEndsMs)
+  const defend = disputes?.defend;
+  if (!defend || clock.monotonicMs() + timeoutMs > leaseEndsMs)
     return { outcome: 'notSent', detail: 'too late for its lease' };
-  return disputes.defend(content);
+  // A 5xx of this call says more of the defence than of the provider.
+  const counts = (result: CallResult) => result !== 'server';
+  return breakers.counted({ connection, call: 'query', accountId, counts }, () => defend(content));
 }
 
 /** Null when a part of it cannot be opened, which opens an incident, or is gone. */

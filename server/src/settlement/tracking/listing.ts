@@ -9,10 +9,10 @@ import type {
   QueryOutcome,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
+import { queryOf } from '../dispatch/breaker.ts';
 import { intentClaimMs } from '../dispatch/claims.ts';
 import { type Intent, patience } from '../dispatch/intent.ts';
 import { claimMentioned, makeDue } from '../dispatch/intents.sql.ts';
-import { resultOf } from '../dispatch/send.ts';
 import { applyQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -55,8 +55,7 @@ export function createListings(deps: TrackingDeps, provider: Provider): Listings
 
     async read(due) {
       const startedAt = deps.clock.now();
-      const outcome = await list(provider, due, startedAt);
-      deps.breakers.record(connection, 'query', connection, resultOf(outcome));
+      const outcome = await deps.breakers.counted(queryOf(connection), () => list(provider, due, startedAt));
       if (outcome.outcome === 'unclear') {
         // It says nothing of any one payment, so their own waits do not grow: a short outage would otherwise keep a thousand of
         // them per listing from being queried for minutes.

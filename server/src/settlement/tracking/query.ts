@@ -4,7 +4,7 @@ import type { ChargeReport, PayoutReport, Provider, QueryOutcome } from '../../p
 import type { Intent } from '../dispatch/intent.ts';
 import { makeDue } from '../dispatch/intents.sql.ts';
 import { freedOnFailure, type Slot, takeQuery } from '../dispatch/limit.ts';
-import { applyWithinMs, resultOf } from '../dispatch/send.ts';
+import { applyWithinMs } from '../dispatch/send.ts';
 import { queryRefund } from '../dispatch/send-refund.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -32,18 +32,21 @@ export async function queryOne(
   });
 }
 
-async function ask(
+function ask(
   deps: TrackingDeps,
   provider: Provider,
   asked: Asked,
 ): Promise<QueryOutcome<ChargeReport | PayoutReport>> {
   const providerId = providerIdOf(asked.paymentId);
-  const outcome: QueryOutcome<ChargeReport | PayoutReport> =
-    asked.kind === 'deposit'
-      ? await provider.queryCharge(providerId, asked.createdAt)
-      : await provider.queryPayout(providerId, asked.providerRef);
-  deps.breakers.record(provider.connection, 'query', asked.accountId, resultOf(outcome));
-  return outcome;
+  const { connection } = provider;
+  const call = { connection, call: 'query', accountId: asked.accountId } as const;
+  return deps.breakers.counted(
+    call,
+    (): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
+      asked.kind === 'deposit'
+        ? provider.queryCharge(providerId, asked.createdAt)
+        : provider.queryPayout(providerId, asked.providerRef),
+  );
 }
 
 export async function applyQuery(

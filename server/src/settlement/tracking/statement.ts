@@ -8,7 +8,7 @@ import type {
   UnnamedReturn,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { resultOf } from '../dispatch/send.ts';
+import { queryOf } from '../dispatch/breaker.ts';
 import { byCell } from './in-cells.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
 import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
@@ -78,16 +78,16 @@ async function readOn(
     if (!slot) return { readTo, restMs: 0 };
     const toMs = Math.min(passAt, readTo + widthMs);
     const divisible = widthMs > widthLeastMs;
-    const outcome = await provider
-      .statement({ fromMs: readTo, toMs, wholeOnly: divisible })
+    const window = { fromMs: readTo, toMs, wholeOnly: divisible };
+    const outcome = await deps.breakers
+      .counted(queryOf(provider.connection), () => provider.statement(window))
       .finally(() => slot.free());
-    deps.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
     if (outcome.outcome !== 'listed') return { readTo, restMs: soonMs };
     if (!outcome.complete && divisible) {
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / outcome.parts));
       continue;
     }
-    const returns = await returnsOf(deps, provider, { fromMs: readTo, toMs, wholeOnly: divisible });
+    const returns = await returnsOf(deps, provider, window);
     if (returns === null) return { readTo, restMs: soonMs };
     if (!returns.complete && divisible) {
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / returns.parts));
@@ -108,11 +108,13 @@ async function returnsOf(
   provider: Provider,
   window: ListWindow,
 ): Promise<Listed<UnnamedReturn> | null> {
-  if (!provider.listReturns) return { outcome: 'listed', reports: [], complete: true };
+  const { connection, listReturns } = provider;
+  if (!listReturns) return { outcome: 'listed', reports: [], complete: true };
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) return null;
-  const outcome = await provider.listReturns(window).finally(() => slot.free());
-  deps.breakers.record(provider.connection, 'query', provider.connection, resultOf(outcome));
+  const outcome = await deps.breakers
+    .counted(queryOf(connection), () => listReturns(window))
+    .finally(() => slot.free());
   return outcome.outcome === 'listed' ? outcome : null;
 }
 
