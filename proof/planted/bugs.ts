@@ -863,6 +863,14 @@ export const bugs: Bug[] = [
     test: 'server/test/settlement/settlement-breaker.test.ts',
   },
   {
+    name: 'the few of a crowd that hang say that the provider is down',
+    file: `${settlement}/dispatch/breaker.ts`,
+    line: 'calls.toSorted((one, other) => one.beganMs - other.beganMs).slice(-networkFailuresToOpen)',
+    with: 'calls.slice(-networkFailuresToOpen)',
+    rig: 'suite',
+    test: 'server/test/settlement/settlement-breaker.test.ts',
+  },
+  {
     name: 'a worker that stands still has its cells as before',
     file: 'server/src/compose/shares.ts',
     line: 'has: (cell) => isAlive() && share.includes(cell),',

@@ -174,6 +174,25 @@ test('is neither opened nor probed by repeats of what never goes through while o
   expect(await incidentsOf(service, hopeless[0] as string)).toEqual([]);
 });
 
+test('is not opened by the few of a crowd that hang: they end together, after all others were answered', async () => {
+  const { runtime } = service;
+  const there = runtime.providers.get('simulator') as Provider;
+  const providers = runtime.providers as Map<string, Provider>;
+  providers.set('simulator', efiAt(runtime.simulatorUrl, 2_000));
+  try {
+    await Promise.all(merchants.map((merchant) => merchant.receive(4000)));
+    const crowd = merchants.flatMap((merchant) => [
+      merchant.transfer({ pixKey: 'hang@simulator.example', pixKeyType: 'EMAIL' }),
+      merchant.transfer(),
+    ]);
+    const statuses = (await Promise.all(crowd)).map(({ body }) => body.status);
+    expect(statuses.filter((status) => status === 'unknown')).toHaveLength(merchants.length);
+    expect((await row('payout'))?.open ?? false).toBe(false);
+  } finally {
+    providers.set('simulator', there);
+  }
+});
+
 test('is not opened by calls that ran out of time while the process stood still', async () => {
   const { runtime } = service;
   const there = runtime.providers.get('simulator') as Provider;

@@ -10,7 +10,8 @@ import { createStandstills } from './standstill.ts';
  * seconds goes out as a probe.
  *
  * Its state is a row per connection and kind of call, written by the process that sees the change and read by every flush, so that all
- * processes agree. Each process counts its own calls. Ten connection failures or timeouts in a row open the breaker. 5xx and unreadable
+ * processes agree. Each process counts its own calls. Ten connection failures or timeouts in a row open the breaker, in the order in which
+ * the calls began: of a crowd that begins together, those that hang end together, seconds after all others were answered. 5xx and unreadable
  * answers open it only as a rate, and only over several accounts where several are seen, so that one merchant's bad payload stops no
  * other merchant.
  */
@@ -134,7 +135,9 @@ export const breakerRows: Readable<BreakerRow> = {
 };
 
 interface Counted {
-  at: number;
+  /** Monotonic ms, as is the next. */
+  beganMs: number;
+  endedMs: number;
   accountId: string;
   result: CallResult;
 }
@@ -153,7 +156,7 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
   const known = new Map<string, boolean>();
 
   function isDown(calls: readonly Counted[]): boolean {
-    const recent = calls.slice(-networkFailuresToOpen);
+    const recent = calls.toSorted((one, other) => one.beganMs - other.beganMs).slice(-networkFailuresToOpen);
     if (recent.length === networkFailuresToOpen && recent.every((call) => call.result === 'network'))
       return true;
     const failed = calls.filter((call) => call.result === 'server');
@@ -181,16 +184,18 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
     return taken === undefined ? null : { connection, call, nextAt };
   }
 
-  function count({ connection, call, accountId }: CountedCall, result: CallResult): void {
+  function count({ connection, call, accountId }: CountedCall, beganMs: number, result: CallResult): void {
     const key = breakerKey(connection, call);
     const now = clock.monotonicMs();
     const calls = windows.get(key) ?? [];
-    calls.push({ at: now, accountId, result });
-    while (calls.length > windowMost || (calls[0]?.at ?? now) <= now - windowMs) calls.shift();
+    const counted = { beganMs, endedMs: now, accountId, result };
+    calls.push(counted);
+    while (calls.length > windowMost || (calls[0]?.endedMs ?? now) <= now - windowMs) calls.shift();
     windows.set(key, calls);
     if (result === 'ok') {
       if (known.get(key) === true) {
-        windows.set(key, []);
+        // It stays: what began before it and fails later says nothing new.
+        windows.set(key, [counted]);
         change(connection, call, false);
       }
     } else if (known.get(key) !== true && isDown(calls)) change(connection, call, true);
@@ -198,12 +203,13 @@ export function createBreakers({ sql, clock, log }: { sql: Sql; clock: Clock; lo
 
   return {
     async counted(call, make) {
+      const beganMs = clock.monotonicMs();
       const { outcome, stoodStill } = await standstills.during(make);
       const result = resultOf(outcome);
       if (result === 'network' && stoodStill) {
         const { connection, call: kind } = call;
         log.warn({ connection, call: kind }, 'a call failed while this process stood still');
-      } else if (call.counts?.(result) ?? true) count(call, result);
+      } else if (call.counts?.(result) ?? true) count(call, beganMs, result);
       return outcome;
     },
 
