@@ -204,7 +204,7 @@ interface Rest {
 function restUntil(wake: Runtime['wake']): Rest {
   let rest = new AbortController();
   wake.listen(() => {
-    rest.abort();
+    rest.abort(null);
     rest = new AbortController();
   });
   return { now: () => rest.signal };

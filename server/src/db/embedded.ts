@@ -68,7 +68,8 @@ const DATABASE = 'vintem';
 const SETTINGS: Record<string, string> = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
-  max_connections: '100',
+  // `start` over sixty-four cells has 135, and an `api` beside it 70 (docs/operators/connections.md).
+  max_connections: '300',
   shared_buffers: '256MB',
   fsync: 'on',
   synchronous_commit: 'on',

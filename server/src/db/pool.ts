@@ -81,9 +81,9 @@ const ANSWER_TIMEOUT_MS = 8_000;
  * for each cell, so that its next statement finds one open, and what a process with one cell has besides. Above that, cells share.
  */
 export const serviceBudget = (): ConnectionBudget =>
-  connectionBudget((pools) => Math.min(Math.max(10, pools + 6), 32), CONNECT_TIMEOUT_MS);
+  connectionBudget((pools) => Math.max(10, pools + 6), CONNECT_TIMEOUT_MS);
 export const deliveryBudget = (): ConnectionBudget =>
-  connectionBudget((pools) => Math.min(Math.max(5, pools + 1), 16), CONNECT_TIMEOUT_MS);
+  connectionBudget((pools) => Math.max(5, pools + 1), CONNECT_TIMEOUT_MS);
 
 export function openPool(options: PoolOptions): Pool {
   const { log } = options;

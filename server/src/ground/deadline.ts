@@ -21,6 +21,6 @@ export async function before<Answer>(
   try {
     return await Promise.race([work, over]);
   } finally {
-    cut.abort();
+    cut.abort(null);
   }
 }

@@ -8,7 +8,10 @@ export interface Clock {
   machineMs(): number;
   /** A clock that never jumps, for leases, deadlines and waits inside one process. */
   monotonicMs(): number;
-  /** Resolves after `ms`, or at once when `signal` is aborted (it never rejects). */
+  /**
+   * Resolves after `ms`, or at once when `signal` is aborted (it never rejects). Once for each request it is aborted with `null`: without a
+   * reason Node makes an exception with a stack each time, 2 % of a transfer.
+   */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -128,6 +128,40 @@ test('a call that waited for its place does not wait as long again for its conne
   expect(back).toEqual(['late']);
 });
 
+test('calls that wait for a pool that is closed fail at once, and the next pool has its places', async () => {
+  const budget = connectionBudget(() => 1, 60_000);
+  const pool = { size: 5, open: () => 0, idle: () => 0, closeIdle: async () => {} };
+  const [first, second] = [budget.join(pool), budget.join(pool)];
+  await first.take(async () => 'taken', unexpected);
+  const waiting = first.take(async () => 'never', unexpected);
+  const other = second.take(async () => 'other', unexpected);
+  first.leave();
+  await expect(waiting).rejects.toThrow('every connection of the process is in use');
+  expect(budget.load().waiting).toBe(1);
+  first.give();
+  expect(await other).toBe('other');
+});
+
+test('of pools that have the same number of places the one whose call waited longest is next', async () => {
+  const budget = connectionBudget(() => 1, 60_000);
+  const pool = { size: 5, open: () => 0, idle: () => 0, closeIdle: async () => {} };
+  const [first, second, third] = [budget.join(pool), budget.join(pool), budget.join(pool)];
+  const served: string[] = [];
+  await first.take(async () => 'taken', unexpected);
+  const call = (name: string, places: typeof first) =>
+    places.take(async () => served.push(name), unexpected).then(() => places.give());
+  const calls = [];
+  for (const [name, places] of Object.entries({ third, first, second })) {
+    calls.push(call(name, places));
+    // Later by the clock.
+    const at = performance.now();
+    while (performance.now() === at);
+  }
+  first.give();
+  await Promise.all(calls);
+  expect(served).toEqual(['third', 'first', 'second']);
+});
+
 test('a connection that fails gives its place back', async () => {
   const { budget, pools, close } = poolsOver(1, 2);
   const [first, second] = pools as [(typeof pools)[0], (typeof pools)[0]];

@@ -59,7 +59,7 @@ async function answered(
     .sleep(waitLeftMs(deps, plan), AbortSignal.any([cut.signal, deps.draining]))
     .then(() => null);
   const payment = await Promise.race([outcome, waited]);
-  cut.abort();
+  cut.abort(null);
   return payment ?? (await storedPayment(deps, asCommitted, plan));
 }
 
@@ -68,9 +68,9 @@ async function watched(deps: AwaitDeps, payment: Payment, plan: DispatchPlan): P
   const over = new AbortController();
   const ended = AbortSignal.any([over.signal, deps.draining]);
   const outcome = deps.outcomes.outcomeOf(payment, ended);
-  void deps.clock.sleep(waitLeftMs(deps, plan), ended).then(() => over.abort());
+  void deps.clock.sleep(waitLeftMs(deps, plan), ended).then(() => over.abort(null));
   const known = await outcome;
-  over.abort();
+  over.abort(null);
   return known ?? (await storedPayment(deps, payment, plan));
 }
 

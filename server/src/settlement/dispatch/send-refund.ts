@@ -86,7 +86,7 @@ async function answered(
   const cut = new AbortController();
   const waited = deps.clock.sleep(waitLeftMs(deps, plan), AbortSignal.any([cut.signal, deps.draining]));
   await Promise.race([outcome, waited]);
-  cut.abort();
+  cut.abort(null);
   return storedOr(deps, plan, asCommitted, readRefund(deps, asCommitted));
 }
 

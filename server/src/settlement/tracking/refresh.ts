@@ -20,7 +20,7 @@ export async function refreshIfOverdue(deps: TrackingDeps, payment: Payment): Pr
   const cut = new AbortController();
   const waited = deps.clock.sleep(refreshWaitMs, AbortSignal.any([cut.signal, deps.draining]));
   const latest = await Promise.race([refreshed, waited.then(() => payment)]);
-  cut.abort();
+  cut.abort(null);
   return latest;
 }
 
