@@ -133,6 +133,8 @@ interface Row {
 }
 
 async function compare(load: Load, one: Site, several: Site, postgres: number): Promise<Row> {
+  // Before the load: what autovacuum does after it would count as well.
+  const idleMs = await idleOf(several, postgres);
   const apis = [await startApi(one), await startApi(several)];
   for (const api of apis) await transfersFor(load, api, postgres, warmupMs);
   const measured = new Map<Api, Measured[]>(apis.map((api) => [api, []]));
@@ -156,18 +158,12 @@ async function compare(load: Load, one: Site, several: Site, postgres: number): 
     perSecond: of(({ perSecond }) => perSecond),
     p99: of(({ p99 }) => p99),
     percents: others.map((cost, at) => (cost / (ones[at] as number) - 1) * 100),
-    idleMs: await idleOf(several, postgres),
+    idleMs,
   };
 }
 
 /** CPU milliseconds a second of a worker that finds nothing to do, with what PostgreSQL does for it. */
 async function idleOf(site: Site, postgres: number): Promise<number> {
-  const db = new pg.Client({ connectionString: site.env.MIGRATION_DATABASE_URL });
-  await db.connect();
-  const { rows: cells } = await db.query<{ name: string }>('SELECT name FROM vintem.cell');
-  // What the load left open would be sent: there is no provider here.
-  for (const { name } of cells) await db.query(`UPDATE ${name}.intent SET due_at = now() + interval '1 day'`);
-  await db.end();
   const worker = await startProgram(['worker'], site.env, 'vintem worker ready');
   await systemClock.sleep(warmupMs);
   const cpu = (): number => cpuSecondsOf(worker.pid) + cpuSecondsOf(postgres);
