@@ -16,8 +16,7 @@ import { loadOf, merchantIn, pause, restAndCheck, startClients } from './clients
  *
  * For each fault and cell: how long no transfer was settled there. A worker that died or stands still counts as alive for 8 s, and the others
  * read every 2 s who is, so 10 s and what a busy machine needs; one that ends gives its cells away at once. For each process: how many
- * connections to PostgreSQL it had open, which its bound limits (docs/operators/connections.md). The hundred of the embedded server carry four
- * processes over eight cells. Linux, for /proc.
+ * connections to PostgreSQL it had open, which its bound limits (docs/operators/connections.md). Linux, for /proc.
  */
 export interface SharesFigures {
   notRun: string | null;
@@ -153,9 +152,7 @@ export async function shareCells(options: {
 
 /** The table of docs/operators/connections.md. */
 const boundsOf = (cells: number): { api: number; worker: number } =>
-  cells <= 4
-    ? { api: 10, worker: 15 }
-    : { api: Math.min(32, Math.max(10, cells + 6)), worker: Math.min(48, 2 * cells + 7) };
+  cells <= 4 ? { api: 10, worker: 15 } : { api: Math.max(10, cells + 6), worker: 2 * cells + 7 };
 
 /** The longest time between two instants in which no transfer of a cell was settled, ms. */
 async function longestUnsettled(
