@@ -36,12 +36,14 @@ const givenAwayWithinMs = 2_000;
 /** Statements and sends of a machine that does all of this on its own. */
 const busyMachineMs = 6_000;
 
-export async function shareCells(options: {
+interface Options {
   seed: number;
   cells: number;
   seconds: number;
   say(line: string): void;
-}): Promise<SharesFigures> {
+}
+
+export async function shareCells(options: Options): Promise<SharesFigures> {
   const figures: SharesFigures = {
     notRun: process.platform === 'linux' ? null : 'connections are read from /proc',
     cells: options.cells,
@@ -54,6 +56,41 @@ export async function shareCells(options: {
   };
   if (figures.notRun) return figures;
   const folder = await newFolder('shares');
+  const place = await placeIn(folder);
+  try {
+    await place.main.start();
+    const cells = ['vintem'];
+    while (cells.length < options.cells)
+      cells.push((await place.run<{ name: string }>(['cells', 'add'])).name);
+    await Promise.all([place.api, place.first, place.second].map((one) => one.start()));
+    await underLoad(place, cells, options, figures);
+    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
+    const { code, text } = await command(['verify', '--full'], place.env);
+    if (code !== 0) figures.faults.push(`verify ended with ${code}: ${text}`);
+  } finally {
+    await endAll([place.api, place.first, place.second, place.third, place.main]);
+    await rm(folder, { recursive: true, force: true });
+  }
+  return figures;
+}
+
+/** The processes, none of them started, and where they are reached. */
+interface Place {
+  folder: string;
+  env: Record<string, string>;
+  apiUrl: string;
+  simulatorUrl: string;
+  /** `vintem start`, with a worker of its own. */
+  main: Part;
+  api: Part;
+  first: Part;
+  second: Part;
+  third: Part;
+  /** A command of the program, by its words. */
+  run: ReturnType<typeof commandsWith>;
+}
+
+async function placeIn(folder: string): Promise<Place> {
   const logFile = join(folder, 'log.jsonl');
   const [port, apiPort, simulatorPort] = [await freePort(), await freePort(), await freePort()];
   const env = {
@@ -70,84 +107,76 @@ export async function shareCells(options: {
     ready,
     logFile,
   });
-  const main = part('start', launch(['start'], 'vintem ready'));
-  const api = part('api', launch(['api'], 'vintem api ready', { PORT: `${apiPort}` }));
-  const workers = [1, 2, 3].map((n) => part(`worker ${n}`, launch(['worker'], 'vintem worker ready')));
-  const [first, second, third] = workers as [Part, Part, Part];
-  const run = commandsWith(env);
+  const worker = (name: string) => part(name, launch(['worker'], 'vintem worker ready'));
+  return {
+    folder,
+    env,
+    apiUrl: `http://127.0.0.1:${apiPort}`,
+    simulatorUrl: `http://127.0.0.1:${simulatorPort}`,
+    main: part('start', launch(['start'], 'vintem ready')),
+    api: part('api', launch(['api'], 'vintem api ready', { PORT: `${apiPort}` })),
+    first: worker('worker 1'),
+    second: worker('worker 2'),
+    third: worker('worker 3'),
+    run: commandsWith(env),
+  };
+}
+
+async function underLoad(
+  place: Place,
+  cells: readonly string[],
+  { seed, seconds, say }: Options,
+  figures: SharesFigures,
+): Promise<void> {
+  const { folder, env, main, api, first, second, third, run, apiUrl: url, simulatorUrl } = place;
+  const merchants = [];
+  for (const cell of cells) merchants.push(await merchantIn(cell, { run, url, simulatorUrl, charges: 15 }));
+  const { call, operations } = loadOf(merchants);
+  const database = new pg.Client({ connectionString: (await findEmbedded(env.DATA_DIR ?? '')) ?? '' });
+  await database.connect();
+  const bounds = boundsOf(cells.length);
+  const watch = watchConnections(database.port, [main, api, first, second, third], (name, open) => {
+    const bound = name === 'api' ? bounds.api : bounds.worker;
+    figures.connections[name] = { most: Math.max(open, figures.connections[name]?.most ?? 0), bound };
+  });
+  const historyPath = join(folder, 'history.ndjson');
+  const clients = startClients({ call, operations, seed, clients: 12, historyPath });
+  const happens = async (name: string, limitMs: number, fault: () => Promise<void>) => {
+    await pause(3_000);
+    const from = Date.now();
+    await fault();
+    await pause(seconds * 1_000);
+    const to = Date.now();
+    const waits: number[] = [];
+    for (const cell of cells) waits.push(await longestUnsettled(database, cell, from, to));
+    const sorted = waits.sort((one, other) => one - other);
+    const [most, median] = [sorted.at(-1) ?? 0, sorted[sorted.length >> 1] ?? 0];
+    figures.withoutMs[name] = { most, median };
+    say(`${name}: no cell without a settled transfer for longer than ${most} ms, half of them ${median} ms`);
+    if (most > limitMs + busyMachineMs)
+      figures.faults.push(`${name}: a cell had no settled transfer for ${most} ms`);
+  };
   try {
-    await main.start();
-    const cells = ['vintem'];
-    while (cells.length < options.cells) cells.push((await run<{ name: string }>(['cells', 'add'])).name);
-    await Promise.all([api, first, second].map((one) => one.start()));
-    const simulatorUrl = `http://127.0.0.1:${simulatorPort}`;
-    const merchants = [];
-    for (const cell of cells)
-      merchants.push(
-        await merchantIn(cell, { run, url: `http://127.0.0.1:${apiPort}`, simulatorUrl, charges: 15 }),
-      );
-    const { call, operations } = loadOf(merchants);
-    const database = new pg.Client({ connectionString: (await findEmbedded(env.DATA_DIR)) ?? '' });
-    await database.connect();
-    const watched = [main, api, ...workers];
-    const bounds = boundsOf(options.cells);
-    const watch = watchConnections(database.port, watched, (name, open) => {
-      const bound = name === 'api' ? bounds.api : bounds.worker;
-      figures.connections[name] = { most: Math.max(open, figures.connections[name]?.most ?? 0), bound };
+    await happens('nothing happens', givenAwayWithinMs, async () => {});
+    await happens('a worker dies', takenOverWithinMs, async () => first.signal('SIGKILL'));
+    await first.start();
+    await happens('a worker stands still', takenOverWithinMs, async () => second.signal('SIGSTOP'));
+    second.signal('SIGCONT');
+    await happens('a worker ends', givenAwayWithinMs, async () => {
+      second.signal('SIGTERM');
+      await second.exited();
     });
-    const clients = startClients({
-      call,
-      operations,
-      seed: options.seed,
-      clients: 12,
-      historyPath: join(folder, 'history.ndjson'),
-    });
-    const happens = async (name: string, limitMs: number, fault: () => Promise<void>) => {
-      await pause(3_000);
-      const from = Date.now();
-      await fault();
-      await pause(options.seconds * 1_000);
-      const to = Date.now();
-      const waits: number[] = [];
-      for (const cell of cells) waits.push(await longestUnsettled(database, cell, from, to));
-      const sorted = waits.sort((one, other) => one - other);
-      const [most, median] = [sorted.at(-1) ?? 0, sorted[sorted.length >> 1] ?? 0];
-      figures.withoutMs[name] = { most, median };
-      options.say(
-        `${name}: no cell without a settled transfer for longer than ${most} ms, half of them ${median} ms`,
-      );
-      if (most > limitMs + busyMachineMs)
-        figures.faults.push(`${name}: a cell had no settled transfer for ${most} ms`);
-    };
-    try {
-      await happens('nothing happens', givenAwayWithinMs, async () => {});
-      await happens('a worker dies', takenOverWithinMs, async () => first.signal('SIGKILL'));
-      await first.start();
-      await happens('a worker stands still', takenOverWithinMs, async () => second.signal('SIGSTOP'));
-      second.signal('SIGCONT');
-      await happens('a worker ends', givenAwayWithinMs, async () => {
-        second.signal('SIGTERM');
-        await second.exited();
-      });
-      await happens('a worker joins', givenAwayWithinMs, () => third.start());
-    } finally {
-      await clients.stop();
-      watch.stop();
-      await database.end();
-    }
-    const { calls, acknowledged } = clients.counts;
-    Object.assign(figures, { calls, acknowledged });
-    for (const [name, { most, bound }] of Object.entries(figures.connections))
-      if (most > bound) figures.faults.push(`${name} had ${most} connections, and may have ${bound}`);
-    figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
-    figures.missing = figures.faults.filter((fault) => fault.includes('is gone')).length;
-    const { code, text } = await command(['verify', '--full'], env);
-    if (code !== 0) figures.faults.push(`verify ended with ${code}: ${text}`);
+    await happens('a worker joins', givenAwayWithinMs, () => third.start());
   } finally {
-    await endAll([api, ...workers, main]);
-    await rm(folder, { recursive: true, force: true });
+    await clients.stop();
+    watch.stop();
+    await database.end();
   }
-  return figures;
+  const { calls, acknowledged } = clients.counts;
+  Object.assign(figures, { calls, acknowledged });
+  for (const [name, { most, bound }] of Object.entries(figures.connections))
+    if (most > bound) figures.faults.push(`${name} had ${most} connections, and may have ${bound}`);
+  figures.faults.push(...(await restAndCheck(folder, call, simulatorUrl, operations)));
 }
 
 /** The table of docs/operators/connections.md. */

@@ -591,8 +591,13 @@ test('an older copy is all that is left: withdrawals wait for the comparison, an
     ];
     const ids: string[] = again.map(({ body }) => body.id ?? body.paymentId);
     expect(new Set(ids).size).toBe(charges.length + transfers.length);
-    const ended = async (id: string) => ['paid', 'completed', 'cancelled'].includes(await statusOf(id));
-    await until(async () => (await Promise.all(ids.map(ended))).every(Boolean));
+    const notEnded = async () => {
+      const all = await Promise.all(
+        again.map(async ({ status }, at) => [status, await statusOf(ids[at] ?? '')]),
+      );
+      return all.filter(([, now]) => !['paid', 'completed', 'cancelled'].includes(`${now}`));
+    };
+    await expect.poll(notEnded, { timeout: 240_000 }).toEqual([]);
 
     expect(await merchant.balanceCents()).toBe(balanceCents);
     const { payouts } = (await simulator.control('GET', '/control/state')).body;
