@@ -22,7 +22,7 @@ import { createMerchant, openWorld, targetsOf } from './world.ts';
  *
  *   node bench/cells.ts [--cells 1,4,16,64] [--pairs 7] [--seconds 10] [--accounts 100] [--callers 64] [--idle 30]
  *
- * With `--callers 1024`, 16 cells have 64 callers each, as one has by default: what is more then is the cost of cells, and not that of smaller batches.
+ * With `--callers 1024`, 16 cells have 64 callers each, as one has by default. Their batches hold twelve transfers then, and those of one cell 400.
  * Takes some fifteen minutes. Run it on a machine that does nothing else. Exit code 1 when 16 cells
  * cost more than the limit.
  */

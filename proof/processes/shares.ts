@@ -180,8 +180,10 @@ async function underLoad(
 }
 
 /** The table of docs/operators/connections.md. */
-const boundsOf = (cells: number): { api: number; worker: number } =>
-  cells <= 4 ? { api: 10, worker: 15 } : { api: Math.max(10, cells + 6), worker: 2 * cells + 7 };
+const boundsOf = (cells: number): { api: number; worker: number } => ({
+  api: Math.max(10, cells + 6),
+  worker: Math.max(15, 2 * cells + 7),
+});
 
 /** The longest time between two instants in which no transfer of a cell was settled, ms. */
 async function longestUnsettled(

@@ -70,7 +70,7 @@ interface Member {
 interface Waiting {
   /** Monotonic ms. */
   sinceMs: number;
-  /** @param late no place was free in time */
+  /** @param late no place was free in time, or the pool is closed */
   end(late: boolean): void;
 }
 
@@ -90,7 +90,7 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
   let taken = 0;
   /** Connections that are opened once another one is closed. */
   let owed = 0;
-  let looks = false;
+  let checking = false;
 
   const most = (): number => mostOf(members.size);
   const sum = (of: (member: Member) => number): number => {
@@ -132,23 +132,22 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
   }
 
   /** One timer for all that wait. With two for each call they took a tenth of a busy process over 16 cells. */
-  async function lookOften(): Promise<void> {
-    if (looks) return;
-    looks = true;
+  async function checkOften(): Promise<void> {
+    if (checking) return;
+    checking = true;
     while (waiting() > 0) {
       await systemClock.sleep(patienceMs);
       grantNext();
       const lateMs = systemClock.monotonicMs() - waitMs;
-      for (const { waiting } of members)
-        while (waiting[0] && waiting[0].sinceMs <= lateMs) waiting.shift()?.end(true);
+      for (const member of members) while (waitsSince(member) <= lateMs) member.waiting.shift()?.end(true);
     }
-    looks = false;
+    checking = false;
   }
 
   async function waitForPlace(member: Member): Promise<void> {
     const late = await new Promise<boolean>((end) => {
       member.waiting.push({ sinceMs: systemClock.monotonicMs(), end });
-      void lookOften();
+      void checkOften();
     });
     if (late) throw new Error('every connection of the process is in use');
     member.promised--;
@@ -168,27 +167,6 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     owed--;
     return connect();
   }
-
-  return {
-    join(pool) {
-      const member: Member = { pool, taken: 0, promised: 0, usedAtMs: 0, waiting: [] };
-      members.add(member);
-      return {
-        take: (connect, giveBack) => takeFor(member, connect, giveBack),
-        give: () => give(member),
-        leave: () => {
-          members.delete(member);
-          for (const { end } of member.waiting.splice(0)) end(true);
-        },
-      };
-    },
-    load: () => ({
-      open: open(),
-      idle: sum(({ pool }) => pool.idle()),
-      waiting: waiting(),
-      most: most(),
-    }),
-  };
 
   function give(member: Member): void {
     member.usedAtMs = systemClock.monotonicMs();
@@ -219,6 +197,27 @@ export function connectionBudget(mostOf: (pools: number) => number, waitMs: numb
     connecting.then(giveBack, () => {}).finally(() => give(member));
     throw new Error('no connection came in time');
   }
+
+  return {
+    join(pool) {
+      const member: Member = { pool, taken: 0, promised: 0, usedAtMs: 0, waiting: [] };
+      members.add(member);
+      return {
+        take: (connect, giveBack) => takeFor(member, connect, giveBack),
+        give: () => give(member),
+        leave: () => {
+          members.delete(member);
+          for (const { end } of member.waiting.splice(0)) end(true);
+        },
+      };
+    },
+    load: () => ({
+      open: open(),
+      idle: sum(({ pool }) => pool.idle()),
+      waiting: waiting(),
+      most: most(),
+    }),
+  };
 }
 
 /** Among pools with calls that wait: the one that has the fewest places, and of those the one whose call waited longest. */

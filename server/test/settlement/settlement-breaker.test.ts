@@ -38,21 +38,7 @@ async function underWay(): Promise<number> {
   const seen = await Promise.all(sending.map(({ id }) => service.simulator.payout(id)));
   return seen.filter((payout) => payout?.timesReceived === 1).length;
 }
-/** The connection of test accounts, with another address or limit. */
-const efiAt = (baseUrl: string, sendTimeoutMs: number): Provider =>
-  createEfiProvider({
-    connection: 'simulator',
-    test: true,
-    baseUrl,
-    clientId: 'vintem',
-    clientSecret: service.runtime.secrets.derive('simulator client').toString('hex'),
-    pixKey: 'vintem@simulator.example',
-    webhook: { trust: 'path' },
-    limits: { ...simulatorLimits, sendTimeoutMs },
-    net: service.runtime.net,
-    clock: service.runtime.clock,
-    log: service.runtime.log,
-  });
+
 const probeNow = () => service.database.admin(`UPDATE breaker SET probe_at = now() - interval '1 s'`);
 const payments = async (): Promise<number> =>
   (await service.database.admin<{ n: number }>('SELECT count(*)::int AS n FROM payment'))[0]?.n ?? -1;
@@ -175,47 +161,31 @@ test('is neither opened nor probed by repeats of what never goes through while o
 });
 
 test('is not opened by the few of a crowd that hang: they end together, after all others were answered', async () => {
-  const { runtime } = service;
-  const there = runtime.providers.get('simulator') as Provider;
-  const providers = runtime.providers as Map<string, Provider>;
-  providers.set('simulator', efiAt(runtime.simulatorUrl, 2_000));
-  try {
-    await Promise.all(merchants.map((merchant) => merchant.receive(4000)));
-    const crowd = merchants.flatMap((merchant) => [
-      merchant.transfer({ pixKey: 'hang@simulator.example', pixKeyType: 'EMAIL' }),
-      merchant.transfer(),
-    ]);
-    const statuses = (await Promise.all(crowd)).map(({ body }) => body.status);
-    expect(statuses.filter((status) => status === 'unknown')).toHaveLength(merchants.length);
-    expect((await row('payout'))?.open ?? false).toBe(false);
-  } finally {
-    providers.set('simulator', there);
-  }
+  await Promise.all(merchants.map((merchant) => merchant.receive(4000)));
+  await service.simulator.behave({ webhook: 'drop' });
+  const crowd = merchants.flatMap((merchant) => [
+    merchant.transfer({ pixKey: 'hang@simulator.example', pixKeyType: 'EMAIL' }),
+    merchant.transfer(),
+  ]);
+  const statuses = (await Promise.all(crowd)).map(({ body }) => body.status);
+  expect(statuses.filter((status) => status === 'unknown')).toHaveLength(merchants.length);
+  expect((await row('payout'))?.open ?? false).toBe(false);
 });
 
 test('is not opened by calls that ran out of time while the process stood still', async () => {
-  const { runtime } = service;
-  const there = runtime.providers.get('simulator') as Provider;
-  const providers = runtime.providers as Map<string, Provider>;
-  const sendTimeoutMs = 2_000;
-  providers.set('simulator', efiAt(runtime.simulatorUrl, sendTimeoutMs));
-  try {
-    await Promise.all(merchants.map((merchant) => merchant.receive(2000)));
-    await service.simulator.behave({ payout: 'hang' });
-    const answers = merchants.map((merchant) => merchant.transfer());
-    await until(async () => (await underWay()) === merchants.length);
-    // As after SIGSTOP and SIGCONT: nothing of this process ran, and then all its timers end at once.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, sendTimeoutMs + 1_000);
-    const settled = await Promise.all(answers);
-    expect(settled.map(({ body }) => body.status)).toEqual(merchants.map(() => 'unknown'));
-    expect((await row('payout'))?.open ?? false).toBe(false);
+  await Promise.all(merchants.map((merchant) => merchant.receive(2000)));
+  await service.simulator.behave({ payout: 'hang' });
+  const answers = merchants.map((merchant) => merchant.transfer());
+  await until(async () => (await underWay()) === merchants.length);
+  // As after SIGSTOP and SIGCONT: nothing of this process ran, and then all its timers end at once.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, simulatorLimits.sendTimeoutMs + 1_000);
+  const settled = await Promise.all(answers);
+  expect(settled.map(({ body }) => body.status)).toEqual(merchants.map(() => 'unknown'));
+  expect((await row('payout'))?.open ?? false).toBe(false);
 
-    // The same calls of a process that runs say that the provider is down.
-    await Promise.all(merchants.map((merchant) => merchant.transfer()));
-    await until(async () => (await row('payout'))?.open === true);
-  } finally {
-    providers.set('simulator', there);
-  }
+  // The same calls of a process that runs say that the provider is down.
+  await Promise.all(merchants.map((merchant) => merchant.transfer()));
+  await until(async () => (await row('payout'))?.open === true);
 });
 
 test('a refused connection is not sent: the charge waits unchanged, and is sent when the provider is back', async () => {
@@ -226,7 +196,19 @@ test('a refused connection is not sent: the charge waits unchanged, and is sent 
   await new Promise((done) => closed.close(done));
   const [merchant] = merchants as [Merchant];
   const { runtime } = service;
-  const away = efiAt(`http://127.0.0.1:${port}`, simulatorLimits.sendTimeoutMs);
+  const away = createEfiProvider({
+    connection: 'simulator',
+    test: true,
+    baseUrl: `http://127.0.0.1:${port}`,
+    clientId: 'vintem',
+    clientSecret: 'x',
+    pixKey: 'vintem@simulator.example',
+    webhook: { trust: 'path' },
+    limits: simulatorLimits,
+    net: runtime.net,
+    clock: runtime.clock,
+    log: runtime.log,
+  });
   const there = runtime.providers.get('simulator') as Provider;
   const providers = runtime.providers as Map<string, Provider>;
   providers.set('simulator', away);

@@ -37,7 +37,7 @@ test('a long call of a process that runs is no standstill', async () => {
   expect(await call).toEqual({ outcome: 'answered', stoodStill: false });
 });
 
-test('a pulse that is late by less than a second is no standstill', async () => {
+test('a check that is late by less than a second is no standstill', async () => {
   const { standstills, pass } = setUp();
   const { call, end } = callOver(standstills);
   await pass(15_000, 1_500);
@@ -45,12 +45,12 @@ test('a pulse that is late by less than a second is no standstill', async () => 
   expect((await call).stoodStill).toBe(false);
 });
 
-test('every call that was under way is told of a standstill, and none that began afterwards', async () => {
+test('a standstill is reported for every call that it interrupted, and for no call that began after it', async () => {
   const { clock, standstills, pass } = setUp();
   const first = callOver(standstills);
   await pass(1_000);
   const second = callOver(standstills);
-  // Both end in the same moment as all other timers do, before a pulse has looked.
+  // Both end in the same moment as all other timers do, before a check has run.
   clock.advance(1_600);
   first.end();
   expect((await first.call).stoodStill).toBe(true);
@@ -76,7 +76,7 @@ test('a machine that was suspended shows by its wall clock, and a clock that is 
   expect((await setBack.call).stoodStill).toBe(false);
 });
 
-test('time in which no call was under way does not count, and nothing beats then', async () => {
+test('time in which no call was under way does not count, and nothing is checked then', async () => {
   const { clock, standstills, pass } = setUp();
   const first = callOver(standstills);
   first.end();
@@ -91,7 +91,7 @@ test('time in which no call was under way does not count, and nothing beats then
   expect((await second.call).stoodStill).toBe(false);
 });
 
-test('a call that throws ends its watch', async () => {
+test('a call that throws ends the checks', async () => {
   const { clock, standstills, pass } = setUp();
   const failing = standstills.during(() => {
     throw new Error('not offered');

@@ -12,47 +12,47 @@ export interface Standstills {
   during<Outcome>(make: () => Promise<Outcome>): Promise<{ outcome: Outcome; stoodStill: boolean }>;
 }
 
-const pulseMs = 500;
-/** A pulse that is later than this shows a standstill. On a busy machine it is late by some tens of milliseconds. */
+const checkEveryMs = 500;
+/** A check that is later than this shows a standstill. On a busy machine it is late by some tens of milliseconds. */
 const lateMs = 1_000;
 
-/** Its pulse runs while a call is under way, so that a process at rest does nothing. */
+/** Checks only while a call is under way, so that a process at rest does nothing. */
 export function createStandstills(clock: Pick<Clock, 'monotonicMs' | 'machineMs' | 'sleep'>): Standstills {
   // Both, since the monotonic clock may stand still with a suspended machine.
   const read = () => ({ monotonicMs: clock.monotonicMs(), wallMs: clock.machineMs() });
   let last = read();
   let callsUnderWay = 0;
-  let beats = false;
+  let checking = false;
   let standstills = 0;
 
-  function look(): void {
+  function check(): void {
     const now = read();
     const passedMs = Math.max(now.monotonicMs - last.monotonicMs, now.wallMs - last.wallMs);
-    if (passedMs > pulseMs + lateMs) standstills++;
+    if (passedMs > checkEveryMs + lateMs) standstills++;
     last = now;
   }
 
-  async function beat(): Promise<void> {
-    beats = true;
+  async function checkDuringCalls(): Promise<void> {
+    checking = true;
     while (callsUnderWay > 0) {
-      await clock.sleep(pulseMs);
-      look();
+      await clock.sleep(checkEveryMs);
+      check();
     }
-    beats = false;
+    checking = false;
   }
 
   return {
     async during(make) {
       callsUnderWay++;
-      if (beats) look();
+      if (checking) check();
       else {
         last = read();
-        void beat();
+        void checkDuringCalls();
       }
       const before = standstills;
       try {
         const outcome = await make();
-        look();
+        check();
         return { outcome, stoodStill: standstills > before };
       } finally {
         callsUnderWay--;

@@ -42,9 +42,9 @@ async function readDisputes(
   fromMs: number,
   toMs: number,
 ): Promise<boolean> {
-  const slot = await takeAllowedQuery(deps, provider);
   const { connection, disputes } = provider;
-  if (!slot || !disputes) return false;
+  const slot = disputes && (await takeAllowedQuery(deps, provider));
+  if (!slot) return false;
   const outcome = await deps.breakers
     .counted(queryOf(connection), () => disputes.list({ fromMs, toMs }))
     .finally(() => slot.free());
