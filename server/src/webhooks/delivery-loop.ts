@@ -88,7 +88,7 @@ function bell(): { ring(): void; listen(): AbortSignal } {
   let controller = new AbortController();
   return {
     ring: () => {
-      if (!controller.signal.aborted) controller.abort();
+      if (!controller.signal.aborted) controller.abort(null);
     },
     listen: () => {
       if (controller.signal.aborted) controller = new AbortController();

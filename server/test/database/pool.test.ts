@@ -3,6 +3,7 @@ import { createDatabase, type TestDatabase } from '@vintem/testkit/database.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openPool, parseTimestamp, timestamp, timestamps } from '../../src/db/pool.ts';
 import { createLog } from '../../src/ground/log.ts';
+import { findOwners } from '../../src/payments/payments.sql.ts';
 import { CommitUnknown, ConnectionLost, type Statement, sqlState } from '../../src/ports/sql.ts';
 
 let db: TestDatabase;
@@ -411,6 +412,16 @@ describe('plans', () => {
     for (let at = 0; at < 40; at++)
       await pool.run(insert, [account, Array.from({ length: 100 }, () => crypto.randomUUID())]);
     expect(await planOfRead()).toContain('grown_account_id_key_key');
+    await pool.close();
+  });
+
+  it('look the intent of a payment up by its whole key, also while there are none', async () => {
+    const pool = openPool({ url: db.url, log: createLog('silent'), name: 'one connection', size: 1 });
+    await findOwners(pool, 'simulator', [{ accountNumber: 1, id: crypto.randomUUID() }]);
+    const explain = sql('EXPLAIN EXECUTE payment_owners (ARRAY[1], ARRAY[gen_random_uuid()], $$simulator$$)');
+    const plan = (await pool.run<{ 'QUERY PLAN': string }>(explain)).map((row) => row['QUERY PLAN']);
+    const at = plan.findIndex((line) => line.includes('on intent i'));
+    expect(plan[at + 1]).toMatch(/Index Cond: .*account_id = .*payment_id = /);
     await pool.close();
   });
 });
