@@ -415,13 +415,14 @@ describe('plans', () => {
     await pool.close();
   });
 
-  it('look the intent of a payment up by its whole key, also while there are none', async () => {
+  it('look a payment and its intent up by their whole keys, also while there are none', async () => {
     const pool = openPool({ url: db.url, log: createLog('silent'), name: 'one connection', size: 1 });
     await findOwners(pool, 'simulator', [{ accountNumber: 1, id: crypto.randomUUID() }]);
     const explain = sql('EXPLAIN EXECUTE payment_owners (ARRAY[1], ARRAY[gen_random_uuid()], $$simulator$$)');
     const plan = (await pool.run<{ 'QUERY PLAN': string }>(explain)).map((row) => row['QUERY PLAN']);
-    const at = plan.findIndex((line) => line.includes('on intent i'));
-    expect(plan[at + 1]).toMatch(/Index Cond: .*account_id = .*payment_id = /);
+    const conditionOn = (table: string) => plan[plan.findIndex((line) => line.includes(`on ${table}`)) + 1];
+    expect(conditionOn('payment p')).toMatch(/Index Cond: \(\(account_id = .*\(id = /);
+    expect(conditionOn('intent i')).toMatch(/Index Cond: \(\(account_id = .*\(payment_id = /);
     await pool.close();
   });
 });
