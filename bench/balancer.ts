@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort, listens } from '@vintem/testkit/free-port.ts';
+import { postmasterOf } from '@vintem/testkit/processes.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { costOf, driveTransfers, type Measured, textOf } from './drive.ts';
 import type { Target } from './load.ts';
-import { postmasterIn, type Running, startPart, startProgram, stopAll } from './processes.ts';
+import { type Running, startPart, startProgram, stopAll } from './processes.ts';
 import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -198,7 +199,7 @@ async function main(): Promise<void> {
   const targets = await makeTargets(server);
   const { ways, stop } = await openWays(server);
   const load = await startPart<{ url: string }>('./load.ts');
-  const postgres = postmasterIn(folder);
+  const postgres = postmasterOf(folder);
   const measured = await measureWays(ways, ({ origin, pids }, forMs) =>
     driveTransfers(load, { origin, targets, service: pids, postgres }, forMs),
   );

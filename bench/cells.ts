@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { makeCell } from '../server/src/db/cells.ts';
 import { type EmbeddedPostgres, startEmbedded } from '../server/src/db/embedded.ts';
@@ -11,7 +12,7 @@ import { createLog } from '../server/src/ground/log.ts';
 import { systemClock } from '../server/src/ports/clock.ts';
 import { costOf, driveTransfers, type Measured } from './drive.ts';
 import type { Target } from './load.ts';
-import { cpuSecondsOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { cpuSecondsOf, startPart, startProgram, stopAll } from './processes.ts';
 import { median } from './report.ts';
 import { createMerchant, openWorld, targetsOf } from './world.ts';
 
@@ -186,7 +187,7 @@ function lineOf({ cells, costs, perSecond, p99, percents, idleMs }: Row): string
 try {
   const server = await startEmbedded({ dataDir, log: createLog('warn'), say: () => {} });
   const load = await startPart<{ url: string }>('./load.ts');
-  const postgres = postmasterIn(dataDir);
+  const postgres = postmasterOf(dataDir);
   const one = await makeSite(server, 'one_cell', 1);
   const rows: Row[] = [];
   for (const number of values.cells.split(',').map(Number))

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { postmasterOf } from '@vintem/testkit/processes.ts';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
 import { createLog } from '../server/src/ground/log.ts';
@@ -12,7 +13,6 @@ import {
   allOf,
   type CpuEach,
   memoryOf,
-  postmasterIn,
   startPart,
   startProgram,
   stopAll,
@@ -91,7 +91,7 @@ async function measureCosts(): Promise<Cost[]> {
   });
   await new Promise<void>((done) => collector.listen(0, '127.0.0.1', done));
   const { port: collectorPort } = collector.address() as { port: number };
-  const postgres = postmasterIn(dataDir);
+  const postgres = postmasterOf(dataDir);
 
   const paired = async (name: Kind, given: Record<string, string>): Promise<Cost> => {
     const start = async (more: Record<string, string>): Promise<Api> => {

@@ -13,6 +13,7 @@ import { cpus, tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
@@ -21,7 +22,7 @@ import { type Check, checkAnswered } from './checks.ts';
 import { driveLoad, type Measured, textOf } from './drive.ts';
 import { measureGrowth, measureMemory } from './growth.ts';
 import type { Plan } from './load.ts';
-import { memoryOf, postmasterIn, startPart, startProgram, stopAll } from './processes.ts';
+import { memoryOf, startPart, startProgram, stopAll } from './processes.ts';
 import { aimsOf, type Cost, markdownOf, median, type Row, tableOf } from './report.ts';
 import { hasPgbench, prepareTpcb, runPgbench, type TpcbPlan } from './tpcb.ts';
 import { createCharged, createMerchant, type Merchant, openWorld, targetsOf, type World } from './world.ts';
@@ -170,7 +171,7 @@ async function openPlace() {
     LOG_LEVEL: 'warn',
     WEBHOOK_ALLOW_INSECURE_LOCAL: 'true',
   };
-  return { server, livesUrl, admin, settings, postmaster: postmasterIn(dataDir) };
+  return { server, livesUrl, admin, settings, postmaster: postmasterOf(dataDir) };
 }
 
 /** Accounts with money, and the databases of TPC-B. */

@@ -1,6 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endPrograms, run } from '@vintem/testkit/command.ts';
 import pg from 'pg';
@@ -83,12 +82,6 @@ export async function stopAll(): Promise<void> {
 // ------------------------------------------------------------------------------------------------------------- CPU time
 
 const ticksPerSecond = 100;
-
-/** The server of the database in this data folder. */
-export function postmasterIn(folder: string): number {
-  const { cluster } = JSON.parse(readFileSync(join(folder, 'postgres.json'), 'utf8')) as { cluster: string };
-  return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
-}
 
 /** CPU seconds of a process and of everything it has started, from /proc; what has ended counts through its parent. */
 export function cpuSecondsOf(pid: number): number {

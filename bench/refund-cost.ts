@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { startEmbedded } from '../server/src/db/embedded.ts';
 import { readConfig } from '../server/src/ground/config.ts';
@@ -12,7 +13,6 @@ import type { Plan } from './load.ts';
 import {
   allOf,
   type CpuEach,
-  postmasterIn,
   startPart,
   startProgram,
   stopAll,
@@ -107,7 +107,7 @@ async function measure(): Promise<boolean> {
   await ask(server.url, 'UPDATE vintem.account SET test = false');
   const load = await startPart<{ url: string }>('./load.ts');
   const api = await startProgram(['api'], settings, 'vintem api ready');
-  const postgres = postmasterIn(dataDir);
+  const postgres = postmasterOf(dataDir);
   const calls: Record<Kind, Plan['calls']> = {
     transfers: { kind: 'transfers', targets: targetsOf([merchant]), amountCents: 1_000 },
     refunds: { kind: 'refunds', targets: charged.targets },

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync } from 'node:fs';
-import { appendFile, chmod, readdir, readFile } from 'node:fs/promises';
+import { appendFile, chmod } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -132,39 +132,6 @@ export async function endAll(parts: readonly Part[]): Promise<void> {
     await Promise.race([one.exited(), sleep(10_000)]);
     one.signal('SIGKILL');
   }
-}
-
-/** The embedded server's own process, and its children. */
-export async function postmasterOf(dataDir: string): Promise<number | null> {
-  try {
-    const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8'));
-    const pid = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
-    return pid > 1 && isAlive(pid) ? pid : null;
-  } catch {
-    return null;
-  }
-}
-
-export async function childrenOf(parent: number): Promise<number[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-  return stats.flatMap((stat) => {
-    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(ppid) === parent && state !== 'Z' ? [Number.parseInt(stat, 10)] : [];
-  });
-}
-
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-export function killIfAlive(pid: number | null, signal: NodeJS.Signals): void {
-  if (pid !== null && pid > 1 && isAlive(pid)) process.kill(pid, signal);
 }
 
 export interface Answer {

@@ -2,6 +2,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { childrenOf, findPostmaster, freezePostgres, killIfAlive } from '@vintem/testkit/processes.ts';
 import { truthIn } from '@vintem/testkit/truth.ts';
 import { verifyTogether } from '@vintem/testkit/verified.ts';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
@@ -20,19 +21,7 @@ import {
   type Truth,
   type Untold,
 } from './giving-back.ts';
-import {
-  type Answer,
-  childrenOf,
-  command,
-  http,
-  killIfAlive,
-  newFolder,
-  type Part,
-  part,
-  percentile,
-  postmasterOf,
-  sleep,
-} from './processes.ts';
+import { type Answer, command, http, newFolder, type Part, part, percentile, sleep } from './processes.ts';
 
 /**
  * A bad day, in full: parallel merchants pay, are paid and give back while the provider, the database and every process fail in turn,
@@ -413,7 +402,7 @@ async function restart(...parts: Part[]): Promise<void> {
   await Promise.all(parts.map(again));
 }
 async function simulatorOf(): Promise<number | null> {
-  const postmaster = await postmasterOf(dataDir);
+  const postmaster = findPostmaster(dataDir);
   return (await childrenOf(main.pid)).find((pid) => pid !== postmaster) ?? null;
 }
 
@@ -423,7 +412,7 @@ const faults: [string, () => Promise<void>][] = [
   ['kill worker', () => restart(workers[0] as Part)],
   ['kill start', () => restart(main)],
   ['kill simulator', async () => killIfAlive(await simulatorOf(), 'SIGKILL')],
-  ['kill database', async () => killIfAlive(await postmasterOf(dataDir), 'SIGKILL')],
+  ['kill database', async () => killIfAlive(findPostmaster(dataDir), 'SIGKILL')],
   ['kill both workers and an api', () => restart(...workers, apis[1] as Part)],
   [
     'freeze a worker for longer than its lease',
@@ -437,7 +426,7 @@ const faults: [string, () => Promise<void>][] = [
   [
     'kill some backends of the database',
     async () => {
-      const postmaster = await postmasterOf(dataDir);
+      const postmaster = findPostmaster(dataDir);
       // A backend that is killed takes the others with it: PostgreSQL recovers by itself.
       const [one] = postmaster === null ? [] : (await childrenOf(postmaster)).slice(-1);
       killIfAlive(one ?? null, 'SIGKILL');
@@ -446,10 +435,9 @@ const faults: [string, () => Promise<void>][] = [
   [
     'freeze the database',
     async () => {
-      const postmaster = await postmasterOf(dataDir);
+      const postmaster = findPostmaster(dataDir);
       if (postmaster === null) return;
-      const all = [postmaster, ...(await childrenOf(postmaster))];
-      for (const pid of all) killIfAlive(pid, 'SIGSTOP');
+      const all = await freezePostgres(postmaster);
       await sleep(6_000);
       for (const pid of all) killIfAlive(pid, 'SIGCONT');
     },
@@ -457,7 +445,7 @@ const faults: [string, () => Promise<void>][] = [
   [
     'kill everything',
     async () => {
-      const postmaster = await postmasterOf(dataDir);
+      const postmaster = findPostmaster(dataDir);
       const simulator = await simulatorOf();
       const all = [main, ...apis, ...workers];
       for (const one of all) one.signal('SIGKILL');

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { ask, type CitusNode } from '@vintem/testkit/citus.ts';
-import { childrenOf, isAlive } from '../chaos/processes.ts';
+import { childrenOf, isAlive } from '@vintem/testkit/processes.ts';
 import { pause } from '../processes/clients.ts';
 
 /** A node on this machine, which can be killed and started again as it was started. */
@@ -43,7 +43,7 @@ export async function localNode(node: CitusNode): Promise<LocalNode | null> {
     kill: async () => {
       const processes = [pid, ...(await childrenOf(pid))];
       process.kill(pid, 'SIGKILL');
-      while (processes.some(isRunning)) await pause(20);
+      while (processes.some(isAlive)) await pause(20);
     },
     start: async () => {
       const asRoot = process.getuid?.() === 0;
@@ -70,15 +70,6 @@ const isLoopback = (host: string): boolean =>
 /** `/usr/bin/postgres "-D" "/data"` */
 const wordsOf = (line: string): string[] =>
   [...line.trim().matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
-
-/** What has ended and was not collected yet does not run. */
-function isRunning(pid: number): boolean {
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    return false;
-  }
-}
 
 const answers = (url: string): Promise<boolean> =>
   ask(url, 'SELECT 1').then(

@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { killIfAlive } from '../chaos/processes.ts';
+import { killIfAlive } from '@vintem/testkit/processes.ts';
 
 /** Machines on one network, as far as the kernel can play them: network namespaces on a bridge. Linux and root. */
 export interface Machine {

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '@vintem/testkit/free-port.ts';
+import { findPostmaster, killIfAlive } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { findEmbedded } from '../../server/src/db/embedded.ts';
 import { numbersGiven } from '../flags.ts';
@@ -87,25 +87,9 @@ export async function killLoop(options: {
     });
   }
 
-  const postmaster = (): number | null => {
-    try {
-      const { cluster } = JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8'));
-      return Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    } catch {
-      return null;
-    }
-  };
-  const signal = (pid: number | null | undefined, name: NodeJS.Signals): void => {
-    try {
-      if (pid) process.kill(pid, name);
-    } catch {
-      // It is gone already.
-    }
-  };
-
   const dies = () => {
-    if (child?.pid) signal(-child.pid, 'SIGKILL');
-    signal(postmaster(), 'SIGKILL');
+    if (child?.pid) killIfAlive(-child.pid, 'SIGKILL');
+    killIfAlive(findPostmaster(dataDir), 'SIGKILL');
     process.exit(130);
   };
   process.once('SIGTERM', dies).once('SIGINT', dies);
@@ -126,21 +110,21 @@ export async function killLoop(options: {
       const how = chance.pick(['everything', 'service', 'database', 'connections', 'stop'] as const);
       figures.kills[how] = (figures.kills[how] ?? 0) + 1;
       const died = performance.now();
-      const pid = (child as ChildProcess | null)?.pid;
-      const server = postmaster();
+      const pid = (child as ChildProcess | null)?.pid ?? null;
+      const server = findPostmaster(dataDir);
       if (how === 'stop') {
-        signal(pid, 'SIGSTOP');
+        killIfAlive(pid, 'SIGSTOP');
         await pause(17_000);
-        signal(pid, 'SIGCONT');
+        killIfAlive(pid, 'SIGCONT');
       } else if (how === 'connections') {
         figures.cutConnections += await cutConnections(dataDir, chance.below(3) + 1);
       } else {
         const gone = new Promise<void>((resolve) =>
           how === 'database' ? resolve() : (child as ChildProcess | null)?.once('exit', () => resolve()),
         );
-        if (how === 'everything' && pid) signal(-pid, 'SIGKILL');
-        if (how === 'service') signal(pid, 'SIGKILL');
-        if (how !== 'service') signal(server, 'SIGKILL');
+        if (how === 'everything' && pid) killIfAlive(-pid, 'SIGKILL');
+        if (how === 'service') killIfAlive(pid, 'SIGKILL');
+        if (how !== 'service') killIfAlive(server, 'SIGKILL');
         await gone;
         if (how !== 'database') await start();
       }
@@ -168,13 +152,13 @@ export async function killLoop(options: {
   } finally {
     process.off('SIGTERM', dies).off('SIGINT', dies);
     const last = child as ChildProcess | null;
-    const server = postmaster();
+    const server = findPostmaster(dataDir);
     if (last?.pid && last.exitCode === null) {
       last.kill('SIGTERM');
       await Promise.race([new Promise((resolve) => last.once('exit', resolve)), pause(10_000)]);
-      signal(-last.pid, 'SIGKILL');
+      killIfAlive(-last.pid, 'SIGKILL');
     }
-    signal(server, 'SIGKILL');
+    killIfAlive(server, 'SIGKILL');
     await rm(dataDir, { recursive: true, force: true });
   }
   figures.seconds = Math.round((performance.now() - began) / 1000);
@@ -201,14 +185,6 @@ async function cutConnections(dataDir: string, times: number): Promise<number> {
     await client.end();
   }
   return cut;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 if (import.meta.main) {

@@ -3,8 +3,9 @@ import { appendFileSync, chownSync, existsSync, mkdirSync, readdirSync, readFile
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { freezePostgres, killIfAlive, postmasterIn } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
-import { childrenOf, command, killIfAlive, newFolder, part, percentile } from '../chaos/processes.ts';
+import { command, newFolder, part, percentile } from '../chaos/processes.ts';
 import { numbersGiven } from '../flags.ts';
 import { random } from '../simulation/random.ts';
 import { callWith, fund, pause, restAndCheck, startClients } from './clients.ts';
@@ -110,18 +111,9 @@ async function promoteOnce(
       `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=`,
       'start',
     ]);
-  const pidOf = (data: string): number | null => {
-    try {
-      return Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    } catch {
-      return null;
-    }
-  };
   const killServer = async (data: string): Promise<void> => {
-    const pid = pidOf(data);
-    if (pid === null) return;
-    const backends = await childrenOf(pid);
-    for (const one of [pid, ...backends]) killIfAlive(one, 'SIGKILL');
+    const postmaster = postmasterIn(data);
+    if (postmaster !== null) for (const pid of await freezePostgres(postmaster)) killIfAlive(pid, 'SIGKILL');
   };
   const ask = async (port: number, text: string, database = 'postgres') => {
     const client = new pg.Client({ host: '127.0.0.1', port, user: 'postgres', database });

@@ -1,5 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { readdir, readFile } from 'node:fs/promises';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { endWithRun } from './run.ts';
 
@@ -80,19 +79,4 @@ export async function finish(
 export async function endPrograms(): Promise<void> {
   for (const child of running) child.kill('SIGTERM');
   await Promise.all([...running].map((child) => new Promise((resolve) => child.once('close', resolve))));
-}
-
-/** The processes that a process has started, without `ps` where there is /proc: small images lack it. */
-export async function childrenOf(parent: number): Promise<number[]> {
-  if (process.platform !== 'linux') {
-    const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
-    const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
-    return rows.flatMap(([pid = 0, ppid]) => (ppid === parent ? [pid] : []));
-  }
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
-  return stats.flatMap((stat) => {
-    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return Number(ppid) === parent && state !== 'Z' ? [Number.parseInt(stat, 10)] : [];
-  });
 }

@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { freePort } from './free-port.ts';
+import { findPostmaster, killIfAlive } from './processes.ts';
 import { endWithRun } from './run.ts';
 import { callWith, type Merchant, merchantOf, type Simulator, simulatorAt } from './service.ts';
 
@@ -83,9 +84,9 @@ export async function programOn(env: Record<string, string> = {}): Promise<Progr
 
     async kill() {
       if (!child?.pid) return;
-      const postmaster = await postmasterOf(dataDir);
-      process.kill(-child.pid, 'SIGKILL');
-      if (postmaster !== null && isAlive(postmaster)) process.kill(postmaster, 'SIGKILL');
+      const postmaster = findPostmaster(dataDir);
+      killIfAlive(-child.pid, 'SIGKILL');
+      killIfAlive(postmaster, 'SIGKILL');
       await exited(child);
     },
 
@@ -107,23 +108,4 @@ export async function testMerchant(program: Program): Promise<{ merchant: Mercha
     merchant: merchantOf({ ownerId, operationId: operations[0].id, key, call }, simulator),
     simulator,
   };
-}
-
-async function postmasterOf(dataDir: string): Promise<number | null> {
-  try {
-    const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8'));
-    const [pid] = (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n');
-    return Number(pid);
-  } catch {
-    return null;
-  }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -13,6 +13,7 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { isAlive, killIfAlive } from './processes.ts';
 
 /**
  * A run of tests has a folder of its own: data folders lie in it, and a file for each program that a test started, named by its process id.
@@ -44,12 +45,12 @@ function endRun(folder: string): void {
   const told = new Set<number>();
   while (programsIn(folder).length > 0 && performance.now() < untilMs) {
     for (const pid of programsIn(folder).filter((one) => !told.has(one))) {
-      end(pid, 'SIGTERM');
+      killIfAlive(pid, 'SIGTERM');
       told.add(pid);
     }
     Atomics.wait(pause, 0, 0, 50);
   }
-  for (const pid of programsIn(folder)) end(pid, 'SIGKILL');
+  for (const pid of programsIn(folder)) killIfAlive(pid, 'SIGKILL');
   const over = `${folder}-over`;
   renameSync(folder, over);
   rmSync(over, { recursive: true, force: true, maxRetries: 5 });
@@ -60,29 +61,6 @@ const programsIn = (folder: string): number[] =>
 
 /** Longer than a program has to stop its PostgreSQL. */
 const endsWithinMs = 12_000;
-
-/** False for a zombie too: it has ended, and only its parent has not collected it yet. */
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    // Not Linux.
-    return process.platform !== 'linux';
-  }
-}
-
-function end(pid: number, signal: 'SIGTERM' | 'SIGKILL'): void {
-  try {
-    process.kill(pid, signal);
-  } catch {
-    // It has ended by itself, and its worker had no time left to say so.
-  }
-}
 
 /** In a worker. Outside a run of tests nothing is noted: a terminal interrupts its whole group. */
 export function endWithRun<Child extends ChildProcess>(child: Child): Child {

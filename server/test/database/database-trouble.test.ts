@@ -1,6 +1,4 @@
-import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { childrenOf } from '@vintem/testkit/command.ts';
+import { freezePostgres, postmasterOf } from '@vintem/testkit/processes.ts';
 import { type Program, programOn, testMerchant } from '@vintem/testkit/program.ts';
 import {
   type Answer,
@@ -151,11 +149,7 @@ describe('a database that is', () => {
     return answer.status;
   };
   const ready = () => until(async () => (await readiness()) === 200);
-  async function postgres(): Promise<number[]> {
-    const { cluster } = JSON.parse(await readFile(join(program.dataDir, 'postgres.json'), 'utf8'));
-    const postmaster = Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
-    return [postmaster, ...(await childrenOf(postmaster))];
-  }
+  const postmaster = (): number => postmasterOf(program.dataDir);
   const transfers = (count: number): Promise<Answer>[] =>
     Array.from({ length: count }, () => {
       const request = { requestKey: crypto.randomUUID() };
@@ -180,8 +174,7 @@ describe('a database that is', () => {
   }
 
   test('frozen: callers are answered while it stands still, and work continues afterwards', async () => {
-    const all = await postgres();
-    for (const pid of all) process.kill(pid, 'SIGSTOP');
+    const all = await freezePostgres(postmaster());
     let answers: Answer[];
     try {
       // It goes on only after the last answer: whatever is answered here was ended by a limit of ours.
@@ -230,8 +223,7 @@ describe('a database that is', () => {
   test('killed in the middle of transfers: nothing is lost and nothing is paid twice', async () => {
     const asked = transfers(20);
     await new Promise((done) => setTimeout(done, 30));
-    const [postmaster] = await postgres();
-    process.kill(postmaster as number, 'SIGKILL');
+    process.kill(postmaster(), 'SIGKILL');
     const answers = await Promise.all(asked);
     await ready();
     await honest(answers);

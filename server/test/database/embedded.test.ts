@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'no
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { childrenOf } from '@vintem/testkit/command.ts';
+import { freezePostgres, postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type EmbeddedPostgres, findEmbedded, startEmbedded } from '../../src/db/embedded.ts';
@@ -48,8 +48,6 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 
 const clusterOf = async (): Promise<string> =>
   JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')).cluster;
-const postmasterOf = async (): Promise<number> =>
-  Number((await readFile(join(await clusterOf(), 'postmaster.pid'), 'utf8')).split('\n')[0]);
 const modeOf = async (file: string) => (await stat(join(dataDir, file))).mode & 0o777;
 
 describe('the embedded PostgreSQL', () => {
@@ -91,9 +89,9 @@ describe('the embedded PostgreSQL', () => {
 
   it('is adopted when its owner was killed, and stopped by who adopted it', async () => {
     await begin();
-    const before = await postmasterOf();
+    const before = postmasterOf(dataDir);
     const adopted = await begin();
-    expect(await postmasterOf()).toBe(before);
+    expect(postmasterOf(dataDir)).toBe(before);
     await adopted.stop();
     expect(await findEmbedded(dataDir)).toBeNull();
   });
@@ -101,9 +99,9 @@ describe('the embedded PostgreSQL', () => {
   it('comes back with what was committed after every process was killed', async () => {
     const first = await begin();
     await query(first.url, 'CREATE TABLE kept AS SELECT generate_series(1, 1000) AS n');
-    const postmaster = await postmasterOf();
-    const children = await childrenOf(postmaster);
-    for (const pid of [postmaster, ...children]) process.kill(pid, 'SIGKILL');
+    const all = await freezePostgres(postmasterOf(dataDir));
+    expect(all.length).toBeGreaterThan(1);
+    for (const pid of all) process.kill(pid, 'SIGKILL');
     await first.lost;
     const second = await begin();
     expect(await query(second.url, 'SELECT count(*)::int AS n FROM kept')).toEqual([{ n: 1000 }]);

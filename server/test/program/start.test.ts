@@ -2,10 +2,10 @@ import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { childrenOf, endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
+import { endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
+import { childrenOf, isAlive, postmasterOf } from '@vintem/testkit/processes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { processExists } from '../../src/db/lock.ts';
 
 let dataDir: string;
 let env: Record<string, string>;
@@ -37,12 +37,8 @@ const readiness = () =>
     ({ status }) => status,
     () => 0,
   );
-const postmaster = async () => {
-  const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
-    cluster: string;
-  };
-  return Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[0]);
-};
+const postmaster = (): number => postmasterOf(dataDir);
+
 // The tests of this file are one story, each going on where the one before has ended.
 describe('start', () => {
   it.each([
@@ -119,11 +115,11 @@ describe('start', () => {
   });
 
   it('recovers by itself after its database or its simulator was killed', async () => {
-    const before = await postmaster();
+    const before = postmaster();
     process.kill(before, 'SIGKILL');
     await expect.poll(readiness).not.toBe(200);
     await expect.poll(readiness).toBe(200);
-    const database = await postmaster();
+    const database = postmaster();
     expect(database).not.toBe(before);
     expect((await account()).status).toBe(200);
 
@@ -139,10 +135,10 @@ describe('start', () => {
   });
 
   it('stops everything on SIGTERM', async () => {
-    const database = await postmaster();
+    const database = postmaster();
     program.kill('SIGTERM');
     expect(await program.exit).toEqual({ code: 0, signal: null });
-    expect(processExists(database)).toBe(false);
+    expect(isAlive(database)).toBe(false);
     await expect(fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`)).rejects.toThrow();
   });
 
@@ -156,7 +152,10 @@ describe('start', () => {
       expect(code).toBe(0);
       expect(JSON.parse(stdout)).toEqual({ ownerId: expect.any(String), operationId: expect.any(String) });
     }
-    await expect(postmaster()).rejects.toThrow('ENOENT');
+    const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
+      cluster: string;
+    };
+    await expect(stat(join(cluster, 'postmaster.pid'))).rejects.toThrow('ENOENT');
   });
 
   it('with a public address makes no test account, prints no key, and starts neither simulator nor mailbox', async () => {
@@ -228,17 +227,17 @@ describe('start', () => {
   });
 
   it('recovers after a kill of its own process, whose database it takes over', async () => {
-    const database = await postmaster();
+    const database = postmaster();
     program.kill('SIGKILL');
     await program.exit;
-    expect(processExists(database)).toBe(true);
+    expect(isAlive(database)).toBe(true);
     program = run(['start'], env);
     await program.line('vintem ready ');
-    expect(await postmaster()).toBe(database);
+    expect(postmaster()).toBe(database);
     expect((await account()).status).toBe(200);
     program.kill('SIGINT');
     expect(await program.exit).toEqual({ code: 0, signal: null });
-    await expect.poll(() => processExists(database)).toBe(false);
+    await expect.poll(() => isAlive(database)).toBe(false);
   });
 });
 

@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Processes of this machine, by their ids. */
+
+/** False for a zombie too: it has ended, and only its parent has not collected it yet. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+  try {
+    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+  } catch {
+    // Not Linux.
+    return process.platform !== 'linux';
+  }
+}
+
+/**
+ * Does nothing to a process that has ended by itself, however late that was: to look first and signal then leaves a moment between.
+ *
+ * @param pid a negative one names a group; null is nobody
+ */
+export function killIfAlive(pid: number | null, signal: NodeJS.Signals): void {
+  if (pid === null) return;
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** The processes that a process has started, without `ps` where there is /proc: small images lack it. */
+export async function childrenOf(parent: number): Promise<number[]> {
+  if (process.platform !== 'linux') {
+    const table = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' });
+    const rows = table.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+    return rows.flatMap(([pid = 0, ppid]) => (ppid === parent ? [pid] : []));
+  }
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const stats = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')));
+  return stats.flatMap((stat) => {
+    const [state, ppid] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return Number(ppid) === parent && state !== 'Z' ? [Number.parseInt(stat, 10)] : [];
+  });
+}
+
+/** @returns null when no running server is noted in this folder of a PostgreSQL */
+export function postmasterIn(cluster: string): number | null {
+  try {
+    const pid = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
+    return pid > 1 && isAlive(pid) ? pid : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Of the embedded PostgreSQL of a data folder; null when it does not run. */
+export function findPostmaster(dataDir: string): number | null {
+  try {
+    return postmasterIn(JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')).cluster);
+  } catch {
+    return null;
+  }
+}
+
+/** @throws Error when the embedded PostgreSQL of the data folder does not run */
+export function postmasterOf(dataDir: string): number {
+  const pid = findPostmaster(dataDir);
+  if (pid === null) throw new Error(`no PostgreSQL runs on ${dataDir}`);
+  return pid;
+}
+
+/**
+ * Stops every process of a PostgreSQL where it is. The postmaster is stopped first: from then on it starts none and collects none that
+ * has ended, so the list is whole, and each id in it remains what it is for whoever signals it next.
+ *
+ * @returns its processes, the postmaster last: while it stands still, the others can be signalled
+ */
+export async function freezePostgres(postmaster: number): Promise<number[]> {
+  process.kill(postmaster, 'SIGSTOP');
+  const all = [...(await childrenOf(postmaster)), postmaster];
+  for (const pid of all) process.kill(pid, 'SIGSTOP');
+  return all;
+}
