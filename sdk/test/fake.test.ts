@@ -517,7 +517,7 @@ test('every call of the API and of test mode is there', async () => {
 
 test('the faults of the fake server are those of a network', async () => {
   const fake = createFakeServer({ balanceCents: 5000 });
-  const vintem = new Vintem({ ...fake, timeoutMs: 200 });
+  const vintem = new Vintem({ ...fake, timeoutMs: 2_000 });
   fake.fail('drop', 'hang', 503);
   await vintem.transfers.create({ amountCents: 1000, ...to });
   fake.fail('lose-answer', 'lose-answer', 'lose-answer', 'lose-answer', 'lose-answer');

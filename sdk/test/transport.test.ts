@@ -130,7 +130,7 @@ test.each<[string, Script]>([
     },
   ],
 ])('a transfer is repeated after %s, byte for byte with the same key', async (_name, fault) => {
-  const { vintem, seen } = await scripted([fault, created], { timeoutMs: 300 });
+  const { vintem, seen } = await scripted([fault, created], { timeoutMs: fault === hang ? 2_000 : 60_000 });
   const made = await vintem.transfers.create(transfer);
   expect(seen.map(({ body }) => body)).toEqual([seen[0]?.body, seen[0]?.body]);
   expect(keysOf(seen)).toEqual([made.requestKey]);

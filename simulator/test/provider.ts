@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { startSimulator } from '../src/main.ts';
 
 /** A client of the provider, and what the tests need around it. Everything ends with its test. */
@@ -144,6 +144,23 @@ let numbered = 0;
 /** A fresh id, good for a charge and for a payout. */
 export function newId(): string {
   return `test${String(++numbered).padStart(28, '0')}`;
+}
+
+/** Gives a call up that gets no answer, and not before the provider has taken it. */
+export async function expectNoAnswer(
+  call: (givenUp: AbortSignal) => Promise<Answer>,
+  taken: () => Promise<unknown>,
+): Promise<void> {
+  const caller = new AbortController();
+  const end = call(caller.signal).then(
+    () => 'answered',
+    () => 'given up',
+  );
+  await taken();
+  const quiet = new Promise((done) => setTimeout(() => done('quiet'), 300));
+  expect(await Promise.race([end, quiet])).toBe('quiet');
+  caller.abort();
+  expect(await end).toBe('given up');
 }
 
 /** Waits until the real state shows it. */

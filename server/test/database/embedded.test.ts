@@ -267,13 +267,13 @@ describe('a data folder', () => {
 
   it('is waited for while a command has it or its owner is ending', async () => {
     const command = await takeLock(dataDir, { command: 'account list', port: null });
-    const waiting = waitForLock(systemClock, dataDir, owner, 5_000);
+    const waiting = waitForLock(systemClock, dataDir, owner, 60_000);
     await systemClock.sleep(100);
     await command.release();
     const start = await waiting;
     await expect(waitForLock(systemClock, dataDir, owner, 5_000)).rejects.toBeInstanceOf(LockHeld);
     await start.announceEnd();
-    const next = waitForLock(systemClock, dataDir, owner, 5_000);
+    const next = waitForLock(systemClock, dataDir, owner, 60_000);
     await systemClock.sleep(100);
     await start.release();
     await (await next).release();

@@ -203,7 +203,7 @@ describe('a lost connection', () => {
     const tx = await db.sql.begin();
     const [row] = await tx.run<{ pid: number }>(self);
     await tx.run(insertSlot, slot(9));
-    const waiting = tx.run(sql('SELECT pg_sleep(3)')).catch((error: unknown) => error);
+    const waiting = tx.run(sql('SELECT pg_sleep(300)')).catch((error: unknown) => error);
     await terminate(row?.pid as number);
     expect(await waiting).toBeInstanceOf(ConnectionLost);
     expect(await tx.run(insertSlot, slot(10)).catch((error: unknown) => error)).toBeInstanceOf(
@@ -217,7 +217,7 @@ describe('a lost connection', () => {
   it('in the middle of a pipeline with its COMMIT leaves the outcome unknown', async () => {
     const tx = await db.sql.begin();
     const [row] = await tx.run<{ pid: number }>(self);
-    void tx.run(sql('SELECT pg_sleep(3)'));
+    void tx.run(sql('SELECT pg_sleep(300)'));
     void tx.run(insertSlot, slot(11));
     const commit = tx.commit().catch((error: unknown) => error);
     await terminate(row?.pid as number);

@@ -120,7 +120,7 @@ test('a stream carries its own account and the types that were asked for', async
   await rename(other, 'Loja X');
   await rename(merchant, 'Loja Y');
   await merchant.receive(2000);
-  await until(async () => paid.events().length === 1);
+  await until(async () => paid.events().length === 1 && all.events().length === 2);
   expect(all.events().map(({ type }) => type)).toEqual(['operation.updated', 'charge.paid']);
   expect(all.text()).not.toContain('Loja X');
   for (const stream of [all, paid]) stream.stop();

@@ -39,7 +39,10 @@ async function serve(listener: RequestListener): Promise<string> {
 }
 
 const put = (url: string, more: Partial<NetRequest> = {}) =>
-  net.request({ method: 'PUT', url, body: '{"a":1}', timeoutMs: 2000, ...more });
+  net.request({ method: 'PUT', url, body: '{"a":1}', timeoutMs: 60_000, ...more });
+
+/** For a request to reach its server, however slow the machine is. */
+const longEnoughMs = 2_000;
 
 async function failureOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
@@ -159,7 +162,7 @@ describe('what the other side may have seen', () => {
     const url = await serve(() => {
       seen++;
     });
-    const failure = await failureOf(put(url, { timeoutMs: 100 }));
+    const failure = await failureOf(put(url, { timeoutMs: longEnoughMs }));
     expect(failure).toBeInstanceOf(NetFailure);
     expect(failure).toMatchObject({ timedOut: true });
     expect(seen).toBe(1);
@@ -170,7 +173,7 @@ describe('what the other side may have seen', () => {
       answer.writeHead(200);
       answer.write('{');
     });
-    expect(await failureOf(put(url, { timeoutMs: 100 }))).toMatchObject({
+    expect(await failureOf(put(url, { timeoutMs: longEnoughMs }))).toMatchObject({
       name: 'NetFailure',
       timedOut: true,
     });
@@ -182,7 +185,7 @@ describe('what the other side may have seen', () => {
       seen++;
       request.socket.destroy();
     });
-    const failure = await failureOf(net.request({ method, url, timeoutMs: 1000 }));
+    const failure = await failureOf(net.request({ method, url, timeoutMs: 60_000 }));
     expect(failure).toBeInstanceOf(NetFailure);
     expect(failure).toMatchObject({ timedOut: false });
     expect(seen).toBe(1);

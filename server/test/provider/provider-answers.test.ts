@@ -60,6 +60,8 @@ afterAll(async () => {
 /** Stands still unless a test moves it. */
 let now = 0;
 const clock: Clock = { now: () => now, machineMs: () => now, monotonicMs: () => now, sleep: async () => {} };
+/** As long as the machine needs: the time that passes here is what a test moves. */
+const callTimeoutMs = 60_000;
 const id = 'a'.repeat(32);
 const key = '123e4567-e89b-12d3-a456-426614174000';
 
@@ -75,7 +77,7 @@ const providerWith = (more: Partial<EfiOptions> = {}) =>
     net,
     clock,
     log: createLog('silent'),
-    limits: { callTimeoutMs: 1000, sendTimeoutMs: 1000 },
+    limits: { callTimeoutMs, sendTimeoutMs: callTimeoutMs },
     ...more,
   });
 
@@ -395,7 +397,7 @@ describe('access tokens', () => {
 
   test('a 401 that comes late leaves no time for a second send', async () => {
     answer = () => {
-      now += 600;
+      now += callTimeoutMs - 1_000;
       return { status: 401 };
     };
     expect(await payout()).toMatchObject({ outcome: 'unclear', cause: 'unknownRefusal' });
@@ -635,11 +637,11 @@ describe('what is said of a payout', () => {
       canListPayouts: true,
       canRefund: true,
       canDispute: true,
-      defence: { textMost: 1000, files: null, timeoutMs: 1000 },
+      defence: { textMost: 1000, files: null, timeoutMs: callTimeoutMs },
       hasBalance: true,
       webhookTrust: 'path',
-      callTimeoutMs: 1000,
-      sendTimeoutMs: 1000,
+      callTimeoutMs,
+      sendTimeoutMs: callTimeoutMs,
       statement: { lists: true, dayReports: { utcOffsetMs: -3 * 3_600_000 } },
     });
     expect(providerWith({ limits: simulatorLimits }).capabilities.maxParallelSends).toBeNull();

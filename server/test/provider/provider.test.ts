@@ -18,7 +18,10 @@ const net = createUndiciNet();
 const key = 'recebedor@vintem.example';
 let stateDir: string;
 let simulator: { url: string; stop(): Promise<void> };
+/** Waits as long as the machine needs. */
 let provider: EfiProvider;
+/** For what is never answered: long enough for the simulator to have taken the call. */
+let impatient: EfiProvider;
 let deliveries: WebhookDelivery[] = [];
 const inbox = createServer((request, answer) => {
   const chunks: Buffer[] = [];
@@ -48,7 +51,7 @@ const providerWith = (
     net,
     clock: systemClock,
     log: createLog('silent'),
-    limits: { ...simulatorLimits, callTimeoutMs: 1000, ...limits },
+    limits: { ...simulatorLimits, callTimeoutMs: 60_000, ...limits },
   });
 };
 
@@ -57,6 +60,7 @@ beforeAll(async () => {
   simulator = await startSimulator({ host: '127.0.0.1', port: 0, stateDir });
   await new Promise<void>((done) => inbox.listen(0, '127.0.0.1', done));
   provider = providerWith();
+  impatient = providerWith({ callTimeoutMs: 5_000 });
   await provider.registerWebhook(`http://127.0.0.1:${(inbox.address() as AddressInfo).port}/hooks/secret`);
 });
 
@@ -72,7 +76,7 @@ const control = (method: 'GET' | 'PUT' | 'POST' | 'DELETE', path: string, body?:
   net.request({
     method,
     url: `${simulator.url}/control/${path}`,
-    timeoutMs: 2000,
+    timeoutMs: 60_000,
     ...(body === undefined
       ? {}
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
@@ -83,11 +87,14 @@ beforeEach(async () => {
   deliveries = [];
 });
 
+const callerFor = (behaviour: string): EfiProvider =>
+  behaviour === 'hang' || behaviour === 'delay-request' ? impatient : provider;
+
 let made = 0;
 const newId = () => (0x1000_0000_0000 + ++made).toString(16).padStart(32, 'a');
 
-const charge = (txid: string) =>
-  provider.createCharge({
+const charge = (txid: string, at: Provider = provider) =>
+  at.createCharge({
     txid,
     amountCents: 12_345,
     payerName: 'João da Silva',
@@ -95,8 +102,8 @@ const charge = (txid: string) =>
     expirySeconds: 3600,
   });
 
-const payout = (providerId: string, pixKey = 'fulano@example.com', from: Provider = provider) =>
-  from.sendPayout({
+const payout = (providerId: string, pixKey = 'fulano@example.com', at: Provider = provider) =>
+  at.sendPayout({
     providerId,
     amountCents: 975,
     pixKey,
@@ -143,7 +150,7 @@ describe('a charge', () => {
   ])('with %s is unclear (%s), and a query then says %s', async (behaviour, cause, query) => {
     await control('PUT', 'behaviour', { charge: behaviour });
     const txid = newId();
-    expect(await charge(txid)).toMatchObject({ outcome: 'unclear', cause });
+    expect(await charge(txid, callerFor(behaviour))).toMatchObject({ outcome: 'unclear', cause });
     expect(await provider.queryCharge(txid)).toMatchObject({ outcome: query });
   });
 
@@ -238,7 +245,7 @@ describe('a payout', () => {
     ['delay-request', 'unclear', 'network', undefined],
   ])('with %s ends %s (%s)', async (behaviour, outcome, why, query) => {
     const id = newId();
-    expect(await payout(id, `${behaviour}@simulator.example`)).toMatchObject({
+    expect(await payout(id, `${behaviour}@simulator.example`, callerFor(behaviour))).toMatchObject({
       outcome,
       ...(outcome === 'refused' ? { reason: why } : { cause: why }),
     });
@@ -283,7 +290,7 @@ describe('a payout', () => {
     const id = newId();
     await payout(id);
     await control('PUT', 'behaviour', { query: behaviour });
-    expect(await provider.queryPayout(id)).toMatchObject(expected);
+    expect(await callerFor(behaviour).queryPayout(id)).toMatchObject(expected);
   });
 
   test('with an unknown id is not found', async () => {
