@@ -12,7 +12,7 @@ import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' | 'webhooks';
 
 /** How long what was taken stays untold to the other processes. */
-const shareEveryMs = 100;
+export const shareEveryMs = 100;
 const dropEveryMs = 600_000;
 /**
  * The largest debt, in ms, for calls that several processes together allowed beyond a burst. Whatever a shared row contains, even a wrong
@@ -131,19 +131,19 @@ export function rateLimiter(options: {
   function spend(one: Bucket): void {
     spentUntil.set(one.id, one.until);
     if (untold.size === 0) untoldSince = one.now;
-    note(one, 1000 / one.quota.perSecond);
+    note(one, costMs(one.quota));
   }
 
   /** Adds to what the next exchange sends to the database. */
-  function note({ id, quota: { perSecond, burst } }: Bucket, ms: number): void {
-    const mostMs = (1000 * burst) / perSecond + debtMostMs;
+  function note({ id, quota }: Bucket, ms: number): void {
+    const mostMs = quota.burst * costMs(quota) + debtMostMs;
     untold.set(id, { ms: (untold.get(id)?.ms ?? 0) + ms, mostMs });
     if (!telling) void tellUntilAllIsTold();
   }
 
   /** Undoes one call, also where it was already sent to the database. */
   function giveBack(one: Bucket): void {
-    const ms = 1000 / one.quota.perSecond;
+    const ms = costMs(one.quota);
     spentUntil.set(one.id, (spentUntil.get(one.id) ?? 0) - ms);
     note(one, -ms);
   }
@@ -235,20 +235,21 @@ interface Bucket {
 }
 
 function afterOne(one: Pick<Bucket, 'name' | 'id' | 'quota'>, spentUntil: number, now: number): Bucket {
-  const { perSecond, burst } = one.quota;
-  const until = spentUntil + 1000 / perSecond;
-  const over = until - now - (1000 * burst) / perSecond;
-  return { ...one, now, spentUntil, until, waitMs: over > rounding ? over : 0 };
+  const cost = costMs(one.quota);
+  const until = spentUntil + cost;
+  return { ...one, now, spentUntil, until, waitMs: Math.max(0, until - now - one.quota.burst * cost) };
 }
 
-/** Sums of fractions like 1000/300 are not exact. */
-const rounding = 1e-3;
+/**
+ * What one call takes of a bucket, in whole parts of 1/1024 ms: added to a time since 1970, a double holds these exactly (until the year
+ * 2248), in PostgreSQL too. With 1000 / 300 ms each sum was rounded, two processes' sums differently, and a burst ended a call early.
+ */
+const costMs = ({ perSecond }: Quota): number => Math.max(1, Math.round(1024_000 / perSecond)) / 1024;
 
 /** Calls that are left at once, and seconds until the bucket is full again. */
 function leftOf(one: Bucket, spent: boolean): string {
-  const { perSecond, burst } = one.quota;
   const level = (spent ? one.until : one.spentUntil) - one.now;
-  const left = Math.max(0, Math.floor(burst - (level * perSecond) / 1000 + rounding));
+  const left = Math.max(0, Math.floor(one.quota.burst - level / costMs(one.quota)));
   return `"${one.name}";r=${left};t=${Math.ceil(level / 1000)}`;
 }
 

@@ -2,6 +2,7 @@ import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
 import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
 import { quotaNames } from '../../src/ground/quotas.ts';
+import { shareEveryMs } from '../../src/http/rate-limit.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { makeKey } from '../../src/keys/key.ts';
 import type { Payment } from '../../src/payments/payment.ts';
@@ -38,8 +39,18 @@ async function open(clock: Clock = handClock()) {
   return { ownerId, key };
 }
 
-const many = (times: number, call: () => Promise<{ status: number }>) =>
-  Promise.all(Array.from({ length: times }, call)).then((answers) => answers.map((one) => one.status));
+type Call = () => Promise<{ status: number }>;
+
+const together = async (times: number, call: Call): Promise<number[]> =>
+  (await Promise.all(Array.from({ length: times }, call))).map(({ status }) => status);
+
+/** A few at a time: to the limits it is one moment, and no caller waits until a slow machine has served two hundred others. */
+async function many(times: number, call: Call): Promise<number[]> {
+  const statuses: number[] = [];
+  while (statuses.length < times)
+    statuses.push(...(await together(Math.min(20, times - statuses.length), call)));
+  return statuses;
+}
 
 const count = (statuses: number[], status: number) => statuses.filter((one) => one === status).length;
 
@@ -60,6 +71,31 @@ test('a burst is allowed, the next is 429 and says when, and time fills the buck
   clock.at += 2000;
   expect(count(await many(201, read), 200)).toBe(200);
 });
+
+test.each([
+  [300, 600],
+  [7, 100],
+  [0.3, 20],
+  [99_999, 500],
+])(
+  '%d calls a second: of a burst of %d each call is allowed, however often it is shared meanwhile',
+  async (perSecond, burst) => {
+    const clock = handClock();
+    const sharing: Clock = {
+      ...clock,
+      sleep: (ms, ending) => systemClock.sleep(ms === shareEveryMs ? 0 : ms, ending),
+    };
+    const quota = { perSecond, burst };
+    edge = await openEdge({
+      config: { ...config, rateQuotas: { reads: quota, account: quota } },
+      clock: sharing,
+    });
+    const { ownerId } = await edge.newAccount();
+    const { key } = await edge.newKey(ownerId);
+    const statuses = await many(burst + 20, () => edge.call(key, { url: '/account' }));
+    expect([count(statuses, 200), count(statuses, 429)]).toEqual([burst, 20]);
+  },
+);
 
 test('each policy and each key has its own bucket, the account one for all', async () => {
   const { ownerId, key } = await open();
@@ -133,7 +169,7 @@ test('an address that has used up its failures is refused before a key is looked
 
 test('many first requests with the same new key are all admitted', async () => {
   const { key } = await open();
-  expect(count(await many(60, () => edge.call(key, { url: '/account' })), 200)).toBe(60);
+  expect(count(await together(60, () => edge.call(key, { url: '/account' })), 200)).toBe(60);
 });
 
 test('a key has at most 256 requests in flight, and those that end make room', async () => {
