@@ -3,6 +3,7 @@ import { type AttemptDeps, attempt, canSign } from './attempt.ts';
 import {
   claimQueues,
   type DueDelivery,
+  findAhead,
   findDue,
   findFirst,
   findQueueEndpoints,
@@ -199,13 +200,15 @@ async function read(
   now: number,
 ): Promise<boolean> {
   // Each statement sees what was committed before it: the queues' `wakes` are read before their deliveries, so that a
-  // queue is not put to rest over what arrived in between.
+  // queue is not put to rest over what arrived in between; test clocks after them, so that a repeat that a clock has just
+  // made due tells the time to which that was moved.
   const tx = await sql.begin();
-  let endpoints: QueueEndpoint[];
+  let endpoints: Awaited<ReturnType<typeof findQueueEndpoints>>;
+  let ahead: Map<string, number>;
   let firsts: DueDelivery[];
   let repeats: DueDelivery[];
   try {
-    [endpoints, firsts, repeats] = await Promise.all([
+    [endpoints, firsts, repeats, ahead] = await Promise.all([
       findQueueEndpoints(tx, known),
       findFirst(
         tx,
@@ -217,6 +220,7 @@ async function read(
         hungry.map((queue) => ({ ...keyOf(queue), most: waitingMost + queue.busy.size })),
         now,
       ),
+      findAhead(tx, known),
     ]);
   } finally {
     await tx.rollback();
@@ -224,7 +228,7 @@ async function read(
   for (const queue of known) queue.endpoint = null;
   for (const endpoint of endpoints) {
     const queue = held.get(endpoint.endpointId);
-    if (queue) queue.endpoint = endpoint;
+    if (queue) queue.endpoint = { ...endpoint, aheadMs: ahead.get(endpoint.accountId) ?? null };
   }
   let found = false;
   const putAll = (as: 'firsts' | 'repeats', deliveries: readonly DueDelivery[]) => {

@@ -177,16 +177,29 @@ const selectEndpoints: Statement = {
   name: 'lane_endpoints',
   text: `SELECT w.account_id AS "accountId", w.id AS "endpointId", w.url, w.enabled AND w.deleted_at IS NULL AS enabled, w.secret,
       w.previous_secret AS "previousSecret", w.previous_secret_until AS "previousSecretUntil",
-      w.failing_since AS "failingSince", a.test, c.ahead_ms AS "aheadMs", l.wakes
+      w.failing_since AS "failingSince", a.test, l.wakes
     FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, endpoint_id)
       JOIN webhook_lane l ON l.account_id = k.account_id AND l.endpoint_id = k.endpoint_id
       JOIN webhook_endpoint w ON w.account_id = k.account_id AND w.id = k.endpoint_id
-      JOIN account a ON a.id = w.account_id
-      LEFT JOIN test_clock c ON c.account_id = w.account_id`,
+      JOIN account a ON a.id = w.account_id`,
 };
 
-export const findQueueEndpoints = (tx: Queries, queues: readonly QueueKey[]): Promise<QueueEndpoint[]> =>
-  tx.run<QueueEndpoint>(selectEndpoints, keysOf(queues));
+export const findQueueEndpoints = (
+  tx: Queries,
+  queues: readonly QueueKey[],
+): Promise<Omit<QueueEndpoint, 'aheadMs'>[]> => tx.run(selectEndpoints, keysOf(queues));
+
+const selectAhead: Statement = {
+  name: 'lane_test_clocks',
+  text: `SELECT account_id AS "accountId", ahead_ms AS "aheadMs" FROM test_clock WHERE account_id = ANY ($1::uuid[])`,
+};
+
+/** How far the test clocks of these queues' accounts are ahead, by account; those without one are left out. */
+export async function findAhead(tx: Queries, queues: readonly QueueKey[]): Promise<Map<string, number>> {
+  const accounts = [...new Set(queues.map(({ accountId }) => accountId))];
+  const rows = await tx.run<{ accountId: string; aheadMs: number }>(selectAhead, [accounts]);
+  return new Map(rows.map(({ accountId, aheadMs }) => [accountId, aheadMs]));
+}
 
 /** A delivery that wants an attempt. */
 export interface DueDelivery extends QueueKey {

@@ -5,6 +5,7 @@ import type { KeyHolder } from '../http/auth.ts';
 import { cursorOf, placeOf } from '../http/cursor.ts';
 import {
   type DeliveryRow,
+  findAhead,
   findDeliveries,
   findDelivery,
   findPlace,
@@ -132,6 +133,7 @@ export async function replay(
   if (to - from > replayWindowMs) throw refuse('replay_window_too_long');
   const { accountId } = holder;
   return deps.sql.tx(async (tx) => {
+    const ahead = await findAhead(tx, [{ accountId, endpointId }]);
     const scheduled = await replayEvents(
       tx,
       { accountId, endpointId },
@@ -140,7 +142,7 @@ export async function replay(
         lowestId: lowestIdAt(from - skewMs),
         highestId: lowestIdAt(to + skewMs),
         most: replayMost,
-        triesLeft: attemptsOf(holder),
+        triesLeft: attemptsOf({ test: holder.test, aheadMs: ahead.get(accountId) ?? null }),
         nowMs: now,
       },
     );

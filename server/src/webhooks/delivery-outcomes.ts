@@ -105,9 +105,7 @@ export function endedOf(
   { result, at }: Attempted,
 ): Ended {
   const success = succeeded(result);
-  const waitMs = success
-    ? null
-    : waitAfterMs(endpoint, delivery.triesLeft, result, ids.bytes(1).readUInt8() / 255);
+  const waitMs = success ? null : waitAfterMs(endpoint, delivery, result, ids.bytes(1).readUInt8() / 255);
   const { statusCode, error, durationMs, responseSnippet } = result;
   const status = statusOf(success, waitMs, delivery);
   measures?.deliveries.byOutcome[status].observe(durationMs / 1000);

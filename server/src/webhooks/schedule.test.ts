@@ -11,7 +11,7 @@ import {
   waitAfterMs,
 } from './schedule.ts';
 
-const live = { test: false };
+const live = { test: false, aheadMs: null };
 const answered = (statusCode: number, retryAfterMs: number | null = null): Result => ({
   statusCode,
   error: null,
@@ -20,11 +20,13 @@ const answered = (statusCode: number, retryAfterMs: number | null = null): Resul
   durationMs: 1,
 });
 const middle = 0.5;
+const first = { made: 0, triesLeft: 12 };
 
 test('twelve attempts over 75 h 42 min 35 s', () => {
   const waits: number[] = [];
-  for (let left = attemptsOf(live); ; left--) {
-    const waitMs = waitAfterMs(live, left, answered(500), middle);
+  for (let made = 0; ; made++) {
+    const delivery = { made, triesLeft: attemptsOf(live) - made };
+    const waitMs = waitAfterMs(live, delivery, answered(500), middle);
     if (waitMs === null) break;
     waits.push(waitMs / 1000);
   }
@@ -32,23 +34,32 @@ test('twelve attempts over 75 h 42 min 35 s', () => {
   expect(waits.reduce((sum, one) => sum + one, 0)).toBe(75 * 3600 + 42 * 60 + 35);
 });
 
-test('a test account has four attempts', () => {
-  const waits = [4, 3, 2, 1].map((left) => waitAfterMs({ test: true }, left, answered(500), middle));
+test.each([
+  ['a test account has four attempts', null],
+  ['so has what was sent before it got a test clock', 0],
+])('%s', (_, aheadMs) => {
+  const waits = [4, 3, 2, 1].map((triesLeft) =>
+    waitAfterMs({ test: true, aheadMs }, { made: 4 - triesLeft, triesLeft }, answered(500), middle),
+  );
   expect(waits).toEqual([5_000, 30_000, 120_000, null]);
 });
 
+test('what is sent again begins with the first wait', () => {
+  expect(waitAfterMs(live, { made: 30, triesLeft: 12 }, answered(500), middle)).toBe(5_000);
+});
+
 test('jitter moves a wait by a tenth at most', () => {
-  expect([0, 1].map((jitter) => waitAfterMs(live, 12, answered(500), jitter))).toEqual([4_500, 5_500]);
+  expect([0, 1].map((jitter) => waitAfterMs(live, first, answered(500), jitter))).toEqual([4_500, 5_500]);
 });
 
 test('Retry-After of 429 and 503 is respected, up to a day, and never shortens a wait', () => {
-  const wait = (status: number, ms: number) => waitAfterMs(live, 12, answered(status, ms), middle);
+  const wait = (status: number, ms: number) => waitAfterMs(live, first, answered(status, ms), middle);
   expect([wait(429, 60_000), wait(503, 60_000), wait(500, 60_000)]).toEqual([60_000, 60_000, 5_000]);
   expect([wait(429, 1_000), wait(503, 9 * dayMs)]).toEqual([5_000, dayMs]);
 });
 
 test('410 ends it', () => {
-  expect(waitAfterMs(live, 12, answered(410), middle)).toBeNull();
+  expect(waitAfterMs(live, first, answered(410), middle)).toBeNull();
 });
 
 test('Retry-After is seconds or a date', () => {

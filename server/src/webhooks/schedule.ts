@@ -29,10 +29,10 @@ const testAttempts = 4;
 interface Tried {
   test: boolean;
   /** Of the account's test clock; null: it has none. */
-  aheadMs?: number | null;
+  aheadMs: number | null;
 }
 
-export const attemptsOf = ({ test, aheadMs = null }: Tried): number =>
+export const attemptsOf = ({ test, aheadMs }: Tried): number =>
   test && aheadMs === null ? testAttempts : waitsMs.length;
 
 /** What an attempt ended with. */
@@ -59,17 +59,18 @@ export const isStrained = ({ statusCode }: Result): boolean =>
 
 /**
  * How long to wait after a failed attempt; null: no more by itself.
+ * @param made attempts in all, before this one counts; a delivery of before the account's test clock has fewer tries than those that came later
  * @param triesLeft attempts of this round that are left, before this one counts
  * @param jitter from 0 to 1
  */
 export function waitAfterMs(
   account: Tried,
-  triesLeft: number,
+  { made, triesLeft }: { made: number; triesLeft: number },
   result: Result,
   jitter: number,
 ): number | null {
   if (triesLeft <= 1 || isGone(result)) return null;
-  const done = attemptsOf(account) - triesLeft + 1;
+  const done = Math.min(attemptsOf(account) - triesLeft, made) + 1;
   const scheduledMs = (waitsMs[Math.max(1, done)] ?? dayMs) * (0.9 + 0.2 * jitter);
   const askedMs =
     result.statusCode === 429 || result.statusCode === 503 ? Math.min(result.retryAfterMs ?? 0, dayMs) : 0;
