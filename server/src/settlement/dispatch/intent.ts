@@ -179,7 +179,7 @@ export function startAttempt(
   fence: string,
   now: number,
   capabilities: Capabilities,
-  lostAttempts = 0,
+  lostAttempts: number,
 ): Intent {
   const leaseUntil = now + capabilities.sendTimeoutMs + leaseMarginMs;
   return {
