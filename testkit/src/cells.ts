@@ -59,11 +59,24 @@ export async function lookAtCells(url: string, cells: number): Promise<Looking> 
       options: `-c search_path=${path} -c TimeZone=UTC`,
     });
     await client.connect();
-    return client;
+    let last: Promise<unknown> = Promise.resolve();
+    return {
+      /** Behind the statements before it: `pg` is going to refuse a client that is busy. */
+      query: <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) => {
+        const next = last.then(() => client.query<Row>(text, values));
+        last = next.catch(() => {});
+        return next;
+      },
+      end: () => client.end(),
+    };
   };
   const home = await open(homeCell);
   if (cells < 2)
-    return { query: async (text, values) => (await home.query(text, values)).rows, end: () => home.end() };
+    return {
+      query: async <Row extends pg.QueryResultRow>(text: string, values?: unknown[]) =>
+        (await home.query<Row>(text, values)).rows,
+      end: () => home.end(),
+    };
   const names = Array.from({ length: cells }, (_, at) => (at === 0 ? homeCell : `${homeCell}_${at + 1}`));
   const reading = await open(`${everyCell},${homeCell}`);
   const changing = [home, ...(await Promise.all(names.slice(1).map((name) => open(`${name},${homeCell}`))))];
