@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { ask, type CitusNode } from '@vintem/testkit/citus.ts';
-import { childrenOf, isAlive } from '@vintem/testkit/processes.ts';
+import { childrenOf } from '@vintem/testkit/processes.ts';
+import { processExists } from '../../server/src/db/lock.ts';
 import { pause } from '../processes/clients.ts';
 
 /** A node on this machine, which can be killed and started again as it was started. */
@@ -24,7 +25,7 @@ export async function localNode(node: CitusNode): Promise<LocalNode | null> {
     `SELECT current_setting('data_directory') AS folder, split_part(pg_read_file('postmaster.pid'), E'\\n', 1) AS pid,
         pg_read_file('postmaster.opts') AS words`,
   );
-  if (!row || !isLoopback(node.host) || !isAlive(Number(row.pid))) return null;
+  if (!row || !isLoopback(node.host) || !processExists(Number(row.pid))) return null;
   let pid = Number(row.pid);
   const [program = '', ...words] = wordsOf(row.words);
   const { uid, gid } = statSync(row.folder);
@@ -43,7 +44,7 @@ export async function localNode(node: CitusNode): Promise<LocalNode | null> {
     kill: async () => {
       const processes = [pid, ...(await childrenOf(pid))];
       process.kill(pid, 'SIGKILL');
-      while (processes.some(isAlive)) await pause(20);
+      while (processes.some(processExists)) await pause(20);
     },
     start: async () => {
       const asRoot = process.getuid?.() === 0;
@@ -57,7 +58,7 @@ export async function localNode(node: CitusNode): Promise<LocalNode | null> {
       started.unref();
       pid = started.pid as number;
       while (!(await answers(node.url))) {
-        if (!isAlive(pid)) throw new Error(`${program} of ${row.folder} does not start again`);
+        if (!processExists(pid)) throw new Error(`${program} of ${row.folder} does not start again`);
         await pause(50);
       }
     },

@@ -2,28 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { processExists } from '../../server/src/db/lock.ts';
 
 /** Processes of this machine, by their ids. */
 
-/** False for a zombie too: it has ended, and only its parent has not collected it yet. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-  try {
-    return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
-  } catch {
-    // Not Linux.
-    return process.platform !== 'linux';
-  }
-}
-
 /**
- * Does nothing to a process that has ended by itself, however late that was: to look first and signal then leaves a moment between.
+ * Sends a signal, and does nothing when the process has ended. Rejected: to check first and signal then, since it may end between the two.
  *
- * @param pid a negative one names a group; null is nobody
+ * @param pid a negative number means a process group; with null nothing is sent
  */
 export function killIfAlive(pid: number | null, signal: NodeJS.Signals): void {
   if (pid === null) return;
@@ -53,7 +39,7 @@ export async function childrenOf(parent: number): Promise<number[]> {
 export function postmasterIn(cluster: string): number | null {
   try {
     const pid = Number(readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')[0]);
-    return pid > 1 && isAlive(pid) ? pid : null;
+    return pid > 1 && processExists(pid) ? pid : null;
   } catch {
     return null;
   }
@@ -76,10 +62,10 @@ export function postmasterOf(dataDir: string): number {
 }
 
 /**
- * Stops every process of a PostgreSQL where it is. The postmaster is stopped first: from then on it starts none and collects none that
- * has ended, so the list is whole, and each id in it remains what it is for whoever signals it next.
+ * Stops every process of a PostgreSQL with SIGSTOP, the postmaster first. A stopped postmaster starts no process and does not collect those
+ * that end: the list is complete, and every process id in it stays valid for the next signal.
  *
- * @returns its processes, the postmaster last: while it stands still, the others can be signalled
+ * @returns the process ids, the postmaster's last, so that a loop over them signals it last
  */
 export async function freezePostgres(postmaster: number): Promise<number[]> {
   process.kill(postmaster, 'SIGSTOP');

@@ -13,7 +13,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { isAlive, killIfAlive } from './processes.ts';
+import { processExists } from '../../server/src/db/lock.ts';
+import { killIfAlive } from './processes.ts';
 
 /**
  * A run of tests has a folder of its own: data folders lie in it, and a file for each program that a test started, named by its process id.
@@ -57,7 +58,7 @@ function endRun(folder: string): void {
 }
 
 const programsIn = (folder: string): number[] =>
-  readdirSync(join(folder, 'programs')).map(Number).filter(isAlive);
+  readdirSync(join(folder, 'programs')).map(Number).filter(processExists);
 
 /** Longer than a program has to stop its PostgreSQL. */
 const endsWithinMs = 12_000;

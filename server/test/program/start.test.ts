@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
-import { childrenOf, isAlive, postmasterOf } from '@vintem/testkit/processes.ts';
+import { childrenOf, postmasterOf } from '@vintem/testkit/processes.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { processExists } from '../../src/db/lock.ts';
 
 let dataDir: string;
 let env: Record<string, string>;
@@ -138,7 +139,7 @@ describe('start', () => {
     const database = postmaster();
     program.kill('SIGTERM');
     expect(await program.exit).toEqual({ code: 0, signal: null });
-    expect(isAlive(database)).toBe(false);
+    expect(processExists(database)).toBe(false);
     await expect(fetch(`http://127.0.0.1:${env.SIMULATOR_PORT}/control/state`)).rejects.toThrow();
   });
 
@@ -230,14 +231,14 @@ describe('start', () => {
     const database = postmaster();
     program.kill('SIGKILL');
     await program.exit;
-    expect(isAlive(database)).toBe(true);
+    expect(processExists(database)).toBe(true);
     program = run(['start'], env);
     await program.line('vintem ready ');
     expect(postmaster()).toBe(database);
     expect((await account()).status).toBe(200);
     program.kill('SIGINT');
     expect(await program.exit).toEqual({ code: 0, signal: null });
-    await expect.poll(() => isAlive(database)).toBe(false);
+    await expect.poll(() => processExists(database)).toBe(false);
   });
 });
 

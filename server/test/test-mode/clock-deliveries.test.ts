@@ -1,8 +1,9 @@
 import { openReceiver, type Receiver } from '@vintem/testkit/receiver.ts';
 import { callWith, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { gate } from '@vintem/testkit/till.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createPublisher } from '../../src/events/publish.ts';
-import type { Sql, Statement } from '../../src/ports/sql.ts';
+import type { Sql } from '../../src/ports/sql.ts';
 import { stepTestClocks } from '../../src/test-mode/clock.ts';
 import { createDeliverer } from '../../src/webhooks/deliver.ts';
 import { fanOutTo } from '../../src/webhooks/fan-out.ts';
@@ -21,28 +22,6 @@ afterAll(async () => {
   await service.close();
   await receiver.stop();
 });
-
-/** Does something once, between the first statement of that name in a transaction and those behind it. */
-function meanwhile(sql: Sql, name: string, happens: () => Promise<unknown>): Sql {
-  let over = false;
-  return {
-    ...sql,
-    begin: async () => {
-      const tx = await sql.begin();
-      let last: Promise<unknown> = Promise.resolve();
-      return {
-        ...tx,
-        run: <Row>(statement: Statement, values?: readonly unknown[]): Promise<Row[]> => {
-          const rows = last.then(() => tx.run<Row>(statement, values));
-          const first = statement.name === name && !over;
-          if (first) over = true;
-          last = first ? rows.then(happens) : rows;
-          return rows;
-        },
-      };
-    },
-  };
-}
 
 /** An account with a clock, whose endpoint has refused an event once. */
 async function refusedOnce() {
@@ -82,8 +61,12 @@ test('a repeat that the clock makes due while it is looked for tells the time to
 
   // The clock read the time before the look began, and commits its move in the middle of it.
   const beganAt = Date.now();
-  const move = () => stepTestClocks({ ...cell, clock: { ...cell.clock, now: () => beganAt } });
-  await deliverUntil(2, meanwhile(cell.sql, 'lane_endpoints', move));
+  const look = gate(cell.sql, 'after lane_endpoints');
+  const delivered = deliverUntil(2, look.sql);
+  await look.reached;
+  await stepTestClocks({ ...cell, clock: { ...cell.clock, now: () => beganAt } });
+  look.open();
+  await delivered;
 
   const [, repeat] = await attempts();
   const told = Date.parse(String(receiver.got.at(-1)?.headers['x-webhook-test-time']));
