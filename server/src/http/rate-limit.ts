@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import { defaultInFlight, defaultQuotas, type Quota, type QuotaName, type Quotas } from '../ground/quotas.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Sql } from '../ports/sql.ts';
+import { callerNetwork } from './caller-address.ts';
 import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
@@ -185,7 +185,7 @@ export function rateLimiter(options: {
           'a forwarded request came in without TRUSTED_PROXIES: all callers share one limit of failed keys',
         );
       }
-      const one = bucket('auth', networkOf(request.ip));
+      const one = bucket('auth', callerNetwork(request));
       if (one.waitMs > 0) throw limited([one]);
       spend(one);
       return () => giveBack(one);
@@ -200,19 +200,6 @@ export function rateLimiter(options: {
       spend(bucket('refused-keys', accountId, ownRefusedKeys.get(accountId)));
     },
   };
-}
-
-/** One caller's address: of IPv6 the 64 bits that one customer is given. */
-function networkOf(address: string): string {
-  if (!isIPv6(address)) return address;
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address);
-  if (mapped) return mapped[1] as string;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':').filter((group) => group !== '');
-  if (tail === undefined) return groups.slice(0, 4).join(':');
-  const rest = tail.split(':').filter((group) => group !== '');
-  const zeros = Array<string>(8 - groups.length - rest.length).fill('0');
-  return [...groups, ...zeros, ...rest].slice(0, 4).join(':');
 }
 
 const limited = (buckets: readonly Bucket[]) =>

@@ -31,6 +31,7 @@ import type { Addresses } from '../webhooks/address.ts';
 import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from './answers.ts';
+import { trustOf } from './caller-address.ts';
 import { docsRoutes } from './docs.ts';
 import { takeFiles } from './file-body.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
@@ -144,7 +145,7 @@ function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) 
     // A client that takes nothing of its answer, not even a heartbeat of its stream, is let go.
     connectionTimeout: 75_000,
     forceCloseConnections: 'idle',
-    trustProxy: config.trustedProxies.length > 0 ? [...config.trustedProxies] : false,
+    trustProxy: trustOf(config.trustedProxies),
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
     frameworkErrors: (_error, request, reply) => {
       answers.refused(request, reply as FastifyReply, refuse('malformed_request'));

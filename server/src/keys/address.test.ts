@@ -7,6 +7,8 @@ test('an address or a network of at most /16, in IPv6 /32, is taken in one form'
   expect(networkOf('10.0.0.0/16')).toBe('10.0.0.0/16');
   expect(networkOf('2001:DB8::1')).toBe('2001:db8::1');
   expect(networkOf('2001:db8::/032')).toBe('2001:db8::/32');
+  expect(networkOf('::ffff:203.0.113.9')).toBe('203.0.113.9');
+  expect(networkOf('203.0.113.9:80')).toBe(null);
   const refused = [
     '',
     'x',

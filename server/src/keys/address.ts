@@ -1,4 +1,5 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
+import { plainAddress } from '../http/caller-address.ts';
 
 /** From where a key may be used: addresses and networks. */
 export const addressesPerKey = 20;
@@ -15,7 +16,7 @@ export function networkOf(text: string): string | null {
   const version = isIP(address) as 0 | 4 | 6;
   if (version === 0 || rest.length > 0) return null;
   const most = version === 4 ? 32 : 128;
-  if (prefix === undefined) return address.toLowerCase();
+  if (prefix === undefined) return plainAddress(address);
   if (!/^\d{1,3}$/.test(prefix) || Number(prefix) > most || Number(prefix) < widest[version]) return null;
   return `${address.toLowerCase()}/${Number(prefix)}`;
 }
@@ -30,9 +31,7 @@ export function allowList(networks: readonly string[]): (address: string) => boo
     allowed.addSubnet(address, Number(prefix ?? (family === 'ipv4' ? 32 : 128)), family);
   }
   return (address) => {
-    // A socket that listens on both families shows IPv4 as ::ffff:192.0.2.1.
-    const plain = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1] ?? address;
-    const version = isIP(plain);
-    return version !== 0 && allowed.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+    const plain = plainAddress(address);
+    return plain !== null && allowed.check(plain, isIPv4(plain) ? 'ipv4' : 'ipv6');
   };
 }

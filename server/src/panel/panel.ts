@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
+import { callerNetwork } from '../http/caller-address.ts';
 import type { ApiScope } from '../http/edge.ts';
 import { type DescribedRoute, openApiOf } from '../http/openapi.ts';
 import { rateLimiter } from '../http/rate-limit.ts';
@@ -257,7 +258,7 @@ async function recordRefusal(
   { code }: PanelError,
 ): Promise<void> {
   if (!recorded.has(code) || (request.person === null && code === 'not_found')) return;
-  if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? request.ip))) return;
+  if (!(await counted.tryTake('refusalRecord', request.person?.userId ?? callerNetwork(request)))) return;
   await recordSecurityEvent(deps, {
     kind: 'access.refused',
     outcome: 'refused',

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Log } from '../ground/log.ts';
+import { callerAddress } from '../http/caller-address.ts';
 import type { Holder } from '../http/edge.ts';
 import { uuidOf } from '../http/validation.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -56,7 +57,7 @@ export function createRequestLog({ sql, clock, ids, log, paymentIdOf }: Needs): 
       requestId: request.id,
       clientRequestId: trace.clientRequestId ?? null,
       durationMs: Math.round(clock.monotonicMs() - request.arrivedMs),
-      ip: request.ip,
+      ip: callerAddress(request),
       operationId: caller?.operationId || (typeof named === 'string' ? uuidOf(named) : null),
       paymentId: paymentOf(request, reply, holder),
       body: redact(request.body, fieldsOf(routeOptions.schema)),

@@ -143,6 +143,27 @@ test('a forwarded header cannot switch the limit of failed keys off, and a key t
   expect((await edge.call(key, { url: '/account' })).status).toBe(200);
 });
 
+test.each([
+  ['one IPv4 address with another port each time', (n: number) => `198.51.100.9:${2000 + n}`],
+  ['one IPv6 network of a customer', (n: number) => `"[2001:db8:7:7::${n.toString(16)}]:${2000 + n}"`],
+])('Wrong keys of %s, as the proxy writes it, are counted together', async (_, entry) => {
+  edge = await openEdge({
+    config: { ...config, trustedProxies: ['127.0.0.1', '10.0.0.0/8'] },
+    clock: handClock(),
+  });
+  const guess = (n: number) =>
+    edge.call(makeKey(systemIds(systemClock), true).key, {
+      url: '/account',
+      // A second proxy of ours stands between, with a port of its own.
+      headers: { 'x-forwarded-for': `${entry(n)}, 10.0.0.5:${4000 + n}`, 'x-forwarded-proto': 'https' },
+    });
+  const statuses: number[] = [];
+  for (let n = 0; n < 30; n++) statuses.push((await guess(n)).status);
+  expect([count(statuses, 401), count(statuses, 429)]).toEqual([20, 10]);
+  const other = { 'x-forwarded-for': '198.51.100.8:1, 10.0.0.5:1', 'x-forwarded-proto': 'https' };
+  expect((await edge.call('vtk_none', { url: '/account', headers: other })).status).toBe(401);
+});
+
 test('an address that has used up its failures is refused before a key is looked up', async () => {
   const lookups: string[] = [];
   await open();

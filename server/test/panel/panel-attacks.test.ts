@@ -588,6 +588,20 @@ describe('many attempts', () => {
     expect((await guess(from('203.0.113.200'), 'alguem@feira.example')).status).toBe(429);
   });
 
+  test('Secrets of links tried out of one IPv6 network, or of one address with changing ports, are counted together', async () => {
+    const look = (address: string) =>
+      from(address).call('POST', '/invitations/look', { token: 'x'.repeat(43) });
+    for (const entry of [
+      (n: number) => `[2001:db8:9:9:${n.toString(16)}::1]`,
+      (n: number) => `198.51.100.77:${n}`,
+    ]) {
+      const codes: string[] = [];
+      for (let n = 1; n <= 33; n++) codes.push((await look(entry(n))).body.code);
+      expect([codes.indexOf('too_many_attempts'), new Set(codes.slice(30)).size]).toEqual([30, 1]);
+    }
+    expect((await look('[2001:db8:9:8::1]')).body.code).toBe('invitation_invalid');
+  });
+
   test('150 invitations at once: each recipient, person and account has a limit', async () => {
     const email = 'convida@feira.example';
     await newPerson(limited, ownerId, email);

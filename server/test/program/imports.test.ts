@@ -151,6 +151,15 @@ describe('imports', () => {
     expect(assembled).toEqual([]);
   });
 
+  it("leave a caller's address to one function: nothing else reads `request.ip`", () => {
+    const reading = files.filter((file) => {
+      const text = readFileSync(join(src, file), 'utf8').replaceAll(/\/\*[\s\S]*?\*\/|\/\/.*/g, '');
+      return /\b(?:request|req)\.ips?\b|\.remoteAddress\b|x-forwarded-for'\]/.test(text);
+    });
+    // Two read no address: the limiter sees that a header came and warns, the mailbox refuses connections from other machines.
+    expect(reading).toEqual(['http/caller-address.ts', 'http/rate-limit.ts', 'panel/site/mailbox.ts']);
+  });
+
   it('never go in a circle, types included', () => {
     const below = Map.groupBy(
       imports.filter(({ late }) => !late),

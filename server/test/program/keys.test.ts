@@ -326,6 +326,13 @@ test('a forwarded address counts only from a trusted proxy', async () => {
   expect((await through('10.1.2.3', '203.0.113.9')).statusCode).toBe(200);
   expect((await through('10.1.2.3', '203.0.113.9, 10.9.9.9')).statusCode).toBe(200);
   expect((await through('192.0.2.1', '203.0.113.9')).json().code).toBe('ip_not_allowed');
+  // Some proxies write the port, or brackets and quotes.
+  expect((await through('10.1.2.3', '203.0.113.9:51234')).statusCode).toBe(200);
+  expect((await through('10.1.2.3', '203.0.113.9:51234, 10.9.9.9:443')).statusCode).toBe(200);
+  expect((await through('10.1.2.3', '"[::ffff:203.0.113.9]:51234"')).statusCode).toBe(200);
+  expect((await through('10.1.2.3', '203.0.113.8:51234')).json().code).toBe('ip_not_allowed');
+  // An entry that is no address is the proxy's own.
+  expect((await through('10.1.2.3', 'unknown')).json().code).toBe('ip_not_allowed');
   // What the caller itself put in front does not count.
   expect((await through('10.1.2.3', '203.0.113.9, 198.51.100.7')).json().code).toBe('ip_not_allowed');
   await behind.close();

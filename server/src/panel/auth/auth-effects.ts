@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
 import { panelMails } from '../members/mails.ts';
 import {
@@ -65,8 +66,8 @@ async function settleAttempts(
 ): Promise<void> {
   const device = devices.deviceOf(request.headers.cookie, email);
   if (device !== null) return attempts.forget('signInDevice', device);
-  await attempts.forget('signIn', `${email} ${request.ip}`);
-  await attempts.giveBack('signInAddress', request.ip);
+  await attempts.forget('signIn', `${email} ${callerNetwork(request)}`);
+  await attempts.giveBack('signInAddress', callerNetwork(request));
   await attempts.giveBack('signInEmail', email);
 }
 
@@ -87,7 +88,7 @@ async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> 
   if (call !== 'POST /sign-in/email') await markSecondFactor(sql, session.id);
   if (call.includes('two-factor')) {
     await attempts.forget('factorCode', user.id);
-    await attempts.giveBack('factorCodeAddress', request.ip);
+    await attempts.giveBack('factorCodeAddress', callerNetwork(request));
   }
   if (email !== null) await settleAttempts(deps, request, email);
   if (person !== null) return afterFactorCode(deps, answered, session.id);
@@ -122,7 +123,7 @@ async function afterFactorChange(
     if (added) await freezeUser(tx, userId, deps.clock.now() + freezeMs);
     else await endOtherSessions(tx, userId, sessionId);
   });
-  mailed(deps, panelMails(deps).factorChanged(email, { factor, added, ip: answered.request.ip }));
+  mailed(deps, panelMails(deps).factorChanged(email, { factor, added, ip: callerAddress(answered.request) }));
   await record(deps, answered, { kind: added ? 'factor.enrolled' : 'factor.removed', detail: { factor } });
 }
 
@@ -161,7 +162,7 @@ async function afterFailure(deps: EffectDeps, answered: Answered): Promise<void>
   const kind = kindOfFailure[answered.call];
   if (kind === undefined) return;
   const user = await userNamed(deps, answered);
-  const by = user?.id ?? answered.person?.userId ?? answered.request.ip;
+  const by = user?.id ?? answered.person?.userId ?? callerNetwork(answered.request);
   if (!(await deps.attempts.tryTake('refusalRecord', by))) return;
   const userId = user?.id ?? answered.person?.userId ?? null;
   await record(deps, answered, { kind, userId, detail: { method: methodOf(answered.call) } });
@@ -185,7 +186,7 @@ const record = (deps: PanelDeps, answered: Answered, event: SecurityEvent): Prom
   recordSecurityEvent(deps, {
     userId: answered.person?.userId ?? null,
     sessionId: answered.person?.id ?? null,
-    ipAddress: answered.request.ip,
+    ipAddress: callerAddress(answered.request),
     outcome: answered.answer.ok ? 'ok' : 'refused',
     ...event,
   });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { refuse } from '../../ground/errors.ts';
+import { callerNetwork } from '../../http/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
 import { PanelError } from '../errors.ts';
 import { endSession } from '../members/members.sql.ts';
@@ -98,11 +99,11 @@ async function takeFor(
   call: string,
   { email, request }: { email: string; request: FastifyRequest },
 ): Promise<void> {
-  if (call === 'POST /request-password-reset') return attempts.take('resetAddress', request.ip);
+  if (call === 'POST /request-password-reset') return attempts.take('resetAddress', callerNetwork(request));
   const device = devices.deviceOf(request.headers.cookie, email);
   if (device !== null) return attempts.take('signInDevice', device);
-  await attempts.take('signInAddress', request.ip);
-  await attempts.take('signIn', `${email} ${request.ip}`);
+  await attempts.take('signInAddress', callerNetwork(request));
+  await attempts.take('signIn', `${email} ${callerNetwork(request)}`);
   await attempts.take('signInEmail', email);
 }
 

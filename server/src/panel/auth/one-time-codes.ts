@@ -2,10 +2,12 @@ import type { GenericEndpointContext } from '@better-auth/core';
 import { createOTP } from '@better-auth/utils/otp';
 import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { symmetricDecrypt } from 'better-auth/crypto';
+import { countedBy } from '../../http/caller-address.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { useTotpStep } from '../members/members.sql.ts';
 import type { Attempts } from './attempts.ts';
+import { addressHeader } from './auth-calls.ts';
 
 const stepMs = 30_000;
 /** One step either way: RFC 6238, 5.2 advises at most one for the delay of the network. */
@@ -21,7 +23,7 @@ export const guardFactorCodes =
     if (ctx.path !== '/two-factor/verify-totp' && ctx.path !== '/two-factor/verify-backup-code') return;
     const userId = await userOf(ctx);
     if (userId === null) return;
-    const address = ctx.headers?.get('x-vintem-address') ?? '';
+    const address = countedBy(ctx.headers?.get(addressHeader) ?? '');
     const counted =
       (await deps.attempts.tryTake('factorCode', userId)) &&
       (await deps.attempts.tryTake('factorCodeAddress', address));

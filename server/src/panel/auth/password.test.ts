@@ -1,3 +1,5 @@
+import crypto from 'node:crypto';
+import { syncBuiltinESMExports } from 'node:module';
 import { expect, test } from 'vitest';
 import { breachedPasswords } from './breached-passwords.ts';
 import { hashPassword, isGuessable, isPassword } from './password.ts';
@@ -8,6 +10,34 @@ test('a hash fits its own password only, and says how it was made', async () => 
   expect(await isPassword(stored, 'correct horse battery')).toBe(true);
   expect(await isPassword(stored, 'correct horse batterx')).toBe(false);
   expect(await isPassword('anything else', 'anything else')).toBe(false);
+});
+
+test('Two passwords at most are hashed at once in a process, and of a flood all beyond 64 are refused at once', async () => {
+  const { argon2 } = crypto;
+  const begun: (() => void)[] = [];
+  crypto.argon2 = ((_kind, _given, done) => begun.push(() => done(null, Buffer.alloc(32)))) as typeof argon2;
+  syncBuiltinESMExports();
+  try {
+    let refused = 0;
+    const all = Array.from({ length: 80 }, () =>
+      hashPassword('correct horse battery', Buffer.alloc(16)).catch(({ code }) => {
+        expect(code).toBe('processing_unavailable');
+        refused++;
+      }),
+    );
+    await Promise.resolve();
+    expect(begun).toHaveLength(2);
+    for (let ended = 0; ended < 66; ended++) {
+      expect(begun).toHaveLength(Math.min(66, ended + 2));
+      begun[ended]?.();
+      await new Promise(setImmediate);
+    }
+    await Promise.all(all);
+    expect([begun.length, refused]).toEqual([66, 14]);
+  } finally {
+    crypto.argon2 = argon2;
+    syncBuiltinESMExports();
+  }
 });
 
 test('a password in another form of Unicode is the same password', async () => {

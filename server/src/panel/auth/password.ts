@@ -1,4 +1,5 @@
 import { argon2, timingSafeEqual } from 'node:crypto';
+import { refuse } from '../../ground/errors.ts';
 import { breachedPasswords } from './breached-passwords.ts';
 
 /**
@@ -23,7 +24,31 @@ export async function isPassword(stored: string, password: string): Promise<bool
   return expected.length === given.length && timingSafeEqual(expected, given);
 }
 
-function argon2id(password: string, nonce: Buffer, memory: number, count: number): Promise<Buffer> {
+/** Hashes at once in a process: half of libuv's four threads, which files and look-ups of names share. */
+const atOnceMost = 2;
+/** A second of work on a quiet core. Beyond it a flood of sign-ins would only make everybody wait past their deadline. */
+const waitingMost = 64;
+let running = 0;
+const waiting: (() => void)[] = [];
+
+/** @throws ApiError `processing_unavailable` when too many wait */
+async function argon2id(password: string, nonce: Buffer, memory: number, count: number): Promise<Buffer> {
+  if (running < atOnceMost) running++;
+  else {
+    if (waiting.length >= waitingMost) throw refuse('processing_unavailable', { retryAfterSeconds: 1 });
+    // The hash that ends hands its place over, so that no newcomer takes it in between.
+    await new Promise<void>((resume) => waiting.push(resume));
+  }
+  try {
+    return await hashOf(password, nonce, memory, count);
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else running--;
+  }
+}
+
+function hashOf(password: string, nonce: Buffer, memory: number, count: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const message = password.normalize('NFKC');
     argon2(

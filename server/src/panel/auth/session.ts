@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { refuse } from '../../ground/errors.ts';
 import { isPermission, type Permission } from '../../ground/permissions.ts';
 import type { Caller } from '../../http/auth.ts';
+import { callerAddress } from '../../http/caller-address.ts';
 import { namedOperationOf } from '../../http/operation-header.ts';
 import { uuidOf } from '../../http/validation.ts';
 import type { OperationDirectory } from '../../operations/operations.ts';
@@ -101,7 +102,7 @@ export function sessions(
       const value = request.headers[name];
       if (typeof value === 'string') headers.set(name, value);
     }
-    headers.set(addressHeader, request.ip);
+    headers.set(addressHeader, callerAddress(request));
     return headers;
   }
 
@@ -252,7 +253,7 @@ export async function note(
     userId: person.userId,
     action: kind,
     detail,
-    ipAddress: request.ip,
+    ipAddress: callerAddress(request),
     createdAt: deps.clock.now(),
   });
   await recordSecurityEvent(deps, { kind, accountId, ...actorOf(request), detail });
@@ -264,5 +265,5 @@ export const actorOf = (
 ): Pick<SecurityEvent, 'userId' | 'sessionId' | 'ipAddress'> => ({
   userId: request.person?.userId ?? null,
   sessionId: request.person?.id ?? null,
-  ipAddress: request.ip,
+  ipAddress: callerAddress(request),
 });

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
 import type { PanelDeps } from '../deps.ts';
 import { panelMails } from '../members/mails.ts';
 import { isStrangePlace } from '../members/members.sql.ts';
@@ -15,9 +16,13 @@ export async function noticeSignIn(
 ): Promise<void> {
   const browser = String(request.headers['user-agent'] ?? '');
   // Without versions: a browser that was brought up to date is no news.
-  const place = hash('sha256', `${request.ip}\n${browser.replace(/[\d.]+/g, '')}`, 'buffer');
+  const place = hash('sha256', `${callerNetwork(request)}\n${browser.replace(/[\d.]+/g, '')}`, 'buffer');
   if (!(await isStrangePlace(deps.sql, user.id, place, deps.clock.now()))) return;
   panelMails(deps)
-    .newSignIn(user.email, { ip: request.ip, browser: browser.slice(0, 200), at: deps.clock.now() })
+    .newSignIn(user.email, {
+      ip: callerAddress(request),
+      browser: browser.slice(0, 200),
+      at: deps.clock.now(),
+    })
     .catch((err: unknown) => deps.log.error({ err }, 'a mail was not sent'));
 }

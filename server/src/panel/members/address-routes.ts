@@ -1,3 +1,4 @@
+import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { askForEmail, cancelEmail, confirmEmail } from '../auth/email-change.ts';
@@ -46,8 +47,8 @@ export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
-      await confirmEmail(deps, request.body.token, request.ip);
+      await attempts.take('linkSecret', callerNetwork(request));
+      await confirmEmail(deps, request.body.token, callerAddress(request));
       return { ok: true as const };
     },
   );
@@ -65,8 +66,8 @@ export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
-      await cancelEmail(deps, request.body.token, request.ip);
+      await attempts.take('linkSecret', callerNetwork(request));
+      await cancelEmail(deps, request.body.token, callerAddress(request));
       return { ok: true as const };
     },
   );

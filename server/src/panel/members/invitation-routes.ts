@@ -1,3 +1,4 @@
+import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
 import type { ApiScope } from '../../http/edge.ts';
 import type { Attempts } from '../auth/attempts.ts';
 import { recordSecurityEvent } from '../auth/security-events.ts';
@@ -33,7 +34,7 @@ export function invitationRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
+      await attempts.take('linkSecret', callerNetwork(request));
       const invitation = await findInvitation(sql, tokenHash(request.body.token), clock.now());
       if (!invitation) throw new PanelError('invitation_invalid');
       const { email, role, accountName } = invitation;
@@ -49,7 +50,7 @@ export function invitationRoutes(
     },
     async (request) => {
       sessions.requireOrigin(request);
-      await attempts.take('linkSecret', request.ip);
+      await attempts.take('linkSecret', callerNetwork(request));
       const { token, name = '', password = '' } = request.body;
       const { accountId, userId, role } = await acceptInvitation(deps, { token, name, password });
       const detail = { role };
@@ -57,7 +58,7 @@ export function invitationRoutes(
         kind: 'member.joined',
         accountId,
         userId,
-        ipAddress: request.ip,
+        ipAddress: callerAddress(request),
         detail,
       });
       return { ok: true as const };

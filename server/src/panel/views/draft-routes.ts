@@ -1,5 +1,6 @@
 import { Type } from 'typebox';
 import { ApiError, refuseFields } from '../../ground/errors.ts';
+import { callerAddress, callerNetwork } from '../../http/caller-address.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
 import { Body, IdParams } from '../../http/schema.ts';
 import { PaymentSchema } from '../../payments/schema.ts';
@@ -62,7 +63,7 @@ function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
         caller,
         wanted,
         member.person.email,
-        request.ip,
+        callerAddress(request),
         member.person.id,
       );
       await note(deps, request, 'draft.created', { paymentId: payment.id });
@@ -114,7 +115,7 @@ function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
       const { userId } = member.person;
       // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
       await attempts.take('draftCode', userId);
-      await attempts.take('draftCodeAddress', request.ip);
+      await attempts.take('draftCodeAddress', callerNetwork(request));
       const payment = await confirmDraft(deps, caller, params.id, body.code, member.person.id).catch(
         async (error: unknown) => {
           if (error instanceof ApiError && error.code === 'invalid_code') {
@@ -127,13 +128,13 @@ function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
             });
           } else {
             await attempts.giveBack('draftCode', userId);
-            await attempts.giveBack('draftCodeAddress', request.ip);
+            await attempts.giveBack('draftCodeAddress', callerNetwork(request));
           }
           throw error;
         },
       );
       await attempts.giveBack('draftCode', userId);
-      await attempts.giveBack('draftCodeAddress', request.ip);
+      await attempts.giveBack('draftCodeAddress', callerNetwork(request));
       await note(deps, request, 'draft.confirmed', { paymentId: payment.id });
       return viewOf(payment, request.language);
     },
@@ -167,7 +168,13 @@ function resendRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
     },
     async (request) => {
       await countMail(attempts, request.member);
-      await resendCode(deps, request.caller, request.params.id, request.ip, request.member.person.id);
+      await resendCode(
+        deps,
+        request.caller,
+        request.params.id,
+        callerAddress(request),
+        request.member.person.id,
+      );
       return { ok: true as const };
     },
   );
