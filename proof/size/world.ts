@@ -111,10 +111,10 @@ export function withSeeded(provider: Provider, world: World): Provider {
     const [from, to] = world.between(window);
     const parts = Math.ceil((to - from) / listedMost);
     if (parts > 1 && window.wholeOnly)
-      return Promise.resolve({ outcome: 'listed', reports: [], complete: false, parts });
+      return Promise.resolve({ outcome: 'listed', reports: [], unread: [], complete: false, parts });
     const reports: Report[] = [];
     for (let n = from; n < Math.min(to, from + listedMost); n++) reports.push(...read(n));
-    if (parts > 1) return Promise.resolve({ outcome: 'listed', reports, complete: false, parts });
+    if (parts > 1) return Promise.resolve({ outcome: 'listed', reports, unread: [], complete: false, parts });
     return own().then((outcome) =>
       outcome.outcome === 'listed' ? { ...outcome, reports: [...reports, ...outcome.reports] } : outcome,
     );

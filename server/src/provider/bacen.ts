@@ -147,7 +147,8 @@ export function bacenCharges(options: BacenOptions): Charges {
 
     async listCharges(window, requestedAts) {
       const listed = await readList(exchange, clock, {
-        path: (page) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
+        kind: 'charge',
+        path: ({ page }) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => arrayIn(body, 'cobs'),
         read: (item) => {
           const report = readCharge(item, clock.now(), { log, form });
@@ -194,7 +195,8 @@ export function bacenCharges(options: BacenOptions): Charges {
 
     listReceived: (window) =>
       readList(exchange, clock, {
-        path: (page) => `${prefix}/pix?${windowQuery(window, page, pageSize, wholeSeconds)}`,
+        kind: 'received',
+        path: ({ page }) => `${prefix}/pix?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => arrayIn(body, 'pix'),
         read: (item) => readReceived(item, clock.now()),
         pageSize,

@@ -47,9 +47,10 @@ export async function statementOf(
   const sent = await listSent(window);
   if (sent.outcome !== 'listed') return sent;
   const reports = [...inLines, ...sent.reports.flatMap(linesOfSent)];
-  if (received.complete && sent.complete) return { outcome: 'listed', reports, complete: true };
+  const unread = [...received.unread, ...sent.unread];
+  if (received.complete && sent.complete) return { outcome: 'listed', reports, unread, complete: true };
   const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
-  return { outcome: 'listed', reports, complete: false, parts };
+  return { outcome: 'listed', reports, unread, complete: false, parts };
 }
 
 export function linesOfReceived({

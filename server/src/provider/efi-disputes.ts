@@ -33,7 +33,8 @@ export function efiDisputes(options: {
   return {
     list: (window) =>
       readList(exchange, clock, {
-        path: (page) => `/v2/gn/infracoes?${windowQuery(window, page, pageSize)}`,
+        kind: 'dispute',
+        path: ({ page }) => `/v2/gn/infracoes?${windowQuery(window, page, pageSize)}`,
         items: (body) => arrayIn(body, 'infracoes'),
         read: readDispute,
         pageSize,

@@ -105,7 +105,8 @@ export function efiPayouts(options: {
 
   const listSent = (window: ListWindow, foreign: boolean) =>
     readList(exchange, clock, {
-      path: (page) => `/v2/gn/pix/enviados?${windowQuery(window, page, pageSize)}`,
+      kind: 'sent',
+      path: ({ page }) => `/v2/gn/pix/enviados?${windowQuery(window, page, pageSize)}`,
       items: (body) => arrayIn(body, 'pix'),
       // Without our id it was sent from elsewhere, by hand for instance.
       read: (item) => (foreign || hasIdEnvio(item) ? readSent(item, payoutOf, clock.now()) : 'foreign'),

@@ -1,8 +1,18 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { FormBody } from './multipart.ts';
 import { createTokens, type TokenForm, type Tokens } from './oauth.ts';
-import type { ListOutcome, ReasonCode, SendOutcome, Unclear, UnclearCause } from './provider.ts';
+import type {
+  ListOutcome,
+  ReasonCode,
+  SendOutcome,
+  Unclear,
+  UnclearCause,
+  UnreadItem,
+  UnreadKind,
+} from './provider.ts';
+import { unreadItem } from './unread.ts';
 
 /**
  * One authenticated exchange with a provider, and what its answer proves. This is the only place where an answer is
@@ -254,18 +264,29 @@ function retryAfterMs(header: string | undefined, now: number): number | null {
 }
 
 export interface Listing<Report> {
-  /** The path of a page, counted from 0. */
-  path: (page: number) => string;
+  /** What the items are. */
+  kind: UnreadKind;
+  /** The path of a page. */
+  path: (place: PagePlace) => string;
   /** The items of a page's body; null when it is no list. */
   items: (body: unknown) => unknown[] | null;
   /** Null: cannot be read. `foreign`: none of ours, left out. */
   read: (item: unknown) => Report | null | 'foreign';
   /** What a page says of the whole list; default: as API Pix says it. */
   paging?: (body: unknown) => Paging;
+  /** How many items of a page are asked for. The provider may give fewer. */
   pageSize: number;
   maxPages: number;
   /** See `ListWindow`. */
   wholeOnly: boolean | undefined;
+}
+
+/** Where a page begins. */
+export interface PagePlace {
+  /** Counted from 0. */
+  page: number;
+  /** How many items the pages before it gave: never the number that was asked for. */
+  skip: number;
 }
 
 /** Null: the page does not say it. */
@@ -288,39 +309,52 @@ export async function readList<Report>(
   listing: Listing<Report>,
 ): Promise<ListOutcome<Report>> {
   const reports: Report[] = [];
-  let readable = true;
-  let seen = 0;
+  const unread: UnreadItem[] = [];
+  let skip = 0;
   let pagesThere: number | null = null;
+  let before: unknown[] | null = null;
   const cutOff = (): ListOutcome<Report> => {
-    const parts = Math.ceil((slack * (pagesThere ?? 0)) / listing.maxPages);
-    return { outcome: 'listed', reports, complete: false, parts: Math.min(Math.max(2, parts), partsMost) };
+    const wanted = Math.ceil((slack * (pagesThere ?? 0)) / listing.maxPages);
+    const parts = Math.min(Math.max(2, wanted), partsMost);
+    return { outcome: 'listed', reports, unread, complete: false, parts };
   };
   for (let page = 0; ; page++) {
     if (page >= listing.maxPages) return cutOff();
-    const reply = await exchange({ method: 'GET', path: listing.path(page) });
+    const reply = await exchange({ method: 'GET', path: listing.path({ page, skip }) });
     const items = reply.kind === 'answer' && isSuccess(reply.status) ? listing.items(reply.body) : null;
     if (reply.kind !== 'answer' || items === null) {
       // What the pages before said is still true.
       return page === 0 ? unclear(reply, clock) : cutOff();
     }
-    for (const item of items) {
-      const report = listing.read(item);
-      if (report === null) readable = false;
-      else if (report !== 'foreign') reports.push(report);
-    }
-    seen += items.length;
     const { pages, total, more } = (listing.paging ?? pagesOf)(reply.body);
-    pagesThere = pages ?? (total === null ? null : Math.ceil(total / listing.pageSize));
-    const isLast = pages === null ? items.length < listing.pageSize : page + 1 >= pages;
-    const last = more === null ? isLast : !more;
-    if (!last) {
+    // A provider that does not divide its list answers the same items to every page.
+    const isNew = items.length > 0 && !(before !== null && isDeepStrictEqual(items, before));
+    before = items;
+    if (isNew) {
+      for (const item of items) {
+        const report = listing.read(item);
+        if (report === null) unread.push(unreadItem(listing.kind, item));
+        else if (report !== 'foreign') reports.push(report);
+      }
+      skip += items.length;
+    }
+    pagesThere =
+      pages ?? (total === null ? null : Math.ceil(total / Math.max(1, Math.ceil(skip / (page + 1)))));
+    if (isNew && mayFollow({ pages, total, more }, page, skip)) {
       if (listing.wholeOnly && (pagesThere ?? 0) > listing.maxPages) return cutOff();
       continue;
     }
-    // The list may have grown while its pages were read: then something of it was not seen.
-    const whole = readable && (total === null || seen >= total);
-    return whole ? { outcome: 'listed', reports, complete: true } : cutOff();
+    // The list may have grown while its pages were read, or a page that is said to be there was not given.
+    const isWhole = more !== true && (total === null || skip >= total);
+    return isWhole ? { outcome: 'listed', reports, unread, complete: true } : cutOff();
   }
+}
+
+/** A page that gives fewer items than were asked for may be the cap of the provider: it ends a list only where the provider says so. */
+function mayFollow({ pages, total, more }: Paging, page: number, seen: number): boolean {
+  if (more !== null) return more;
+  if (pages !== null) return page + 1 < pages;
+  return total === null || seen < total;
 }
 
 function pagesOf(body: unknown): Paging {

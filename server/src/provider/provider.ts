@@ -284,12 +284,42 @@ export interface ListWindow {
   wholeOnly?: boolean;
 }
 
+/**
+ * Three answers that differ: nothing is there (`complete`, empty), more is there than was read (`complete` false), and an item is there
+ * that cannot be read (`unread`). An unread item is never a reason to ask for a smaller window, and never counts as absent.
+ */
 export type ListOutcome<Report> =
-  /** Every item of the window is there: all pages were read. */
-  | { outcome: 'listed'; reports: Report[]; complete: true }
+  /** All pages of the window were read: every item is a report, an unread item, or none of ours. */
+  | { outcome: 'listed'; reports: Report[]; unread: UnreadItem[]; complete: true }
   /** `parts`: into how many windows of equal length this one should be divided for each to be read whole; at least 2. */
-  | { outcome: 'listed'; reports: Report[]; complete: false; parts: number }
+  | { outcome: 'listed'; reports: Report[]; unread: UnreadItem[]; complete: false; parts: number }
   | Unclear;
+
+/** What an unread item would have been. `span`: a second of the statement that holds more than can be read. */
+export type UnreadKind =
+  | 'charge'
+  | 'payout'
+  | 'received'
+  | 'sent'
+  | 'refund'
+  | 'return'
+  | 'dispute'
+  | 'report'
+  | 'delivery'
+  | 'span';
+
+/** Something that a provider sent and that cannot be read, with what it can be known by. */
+export interface UnreadItem {
+  kind: UnreadKind;
+  /** Of a dispute its id; else the end-to-end id, `txid` or `idEnvio`; null: it names none. */
+  name: string | null;
+  /** `txid` or `idEnvio`; null: it names none. */
+  providerId: string | null;
+  /** Of the Pix; null: it names none. */
+  endToEnd: string | null;
+  /** As it came: it may hold names, documents and Pix keys, so it is stored sealed and never logged. */
+  body: unknown;
+}
 
 export interface WebhookDelivery {
   headers: Record<string, string | string[] | undefined>;

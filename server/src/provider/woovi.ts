@@ -11,6 +11,7 @@ import {
   failureOf,
   isSuccess,
   missingScope,
+  type PagePlace,
   type Paging,
   type Reply,
   readList,
@@ -43,7 +44,9 @@ import type {
   StatementLine,
   Unclear,
   UnnamedReturn,
+  UnreadKind,
 } from './provider.ts';
+import { unreadItem } from './unread.ts';
 import { cut, plain } from './wire.ts';
 import {
   amountOf,
@@ -342,12 +345,17 @@ async function queryCharge(deps: Deps, txid: string): Promise<QueryOutcome<Charg
 /** A charge does not name its Pix. A paid one without any is no answer: a sum is not guessed. */
 async function withReceived(deps: Deps, report: ChargeReport): Promise<QueryOutcome<ChargeReport>> {
   const listed = await readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/transaction?charge=${idPart(report.txid)}&${skip}`, 'transactions'),
+    ...pages(
+      deps,
+      'received',
+      (skip) => `/api/v1/transaction?charge=${idPart(report.txid)}&${skip}`,
+      'transactions',
+    ),
     read: (item) => receivedOf(item, report.txid),
     wholeOnly: undefined,
   });
   if (listed.outcome !== 'listed') return listed;
-  if (!listed.complete || listed.reports.length === 0)
+  if (!listed.complete || listed.unread.length > 0 || listed.reports.length === 0)
     return {
       outcome: 'unclear',
       cause: 'unreadable',
@@ -365,8 +373,9 @@ function receivedOf(item: unknown, txid: string | null): ReceivedPix | null | 'f
 
 async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<ChargeReport>> {
   const listed = await readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/charge?${between(window)}&${skip}`, 'charges'),
-    read: (item) => readCharge(item),
+    ...pages(deps, 'charge', (skip) => `/api/v1/charge?${between(window)}&${skip}`, 'charges'),
+    // Without a correlationID it was made in the panel.
+    read: (item) => (recordOf(item)?.correlationID ? readCharge(item) : 'foreign'),
     wholeOnly: window.wholeOnly,
   });
   if (listed.outcome !== 'listed') return listed;
@@ -375,19 +384,31 @@ async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<
   const moved = paid ? await listReceived(deps, { ...window, toMs: deps.clock.now() }) : null;
   if (moved && moved.outcome !== 'listed') return moved;
   const received = Map.groupBy(moved?.reports ?? [], ({ txid }) => txid);
-  const reports = listed.reports
+  const charges = listed.reports
     .map((one) => ({ ...one, received: one.status === 'paid' ? (received.get(one.txid) ?? []) : [] }))
-    // A paid one whose Pix was not seen is left to its own query.
-    .filter((one) => one.status !== 'paid' || one.received.length > 0)
     .sort((a, b) => a.createdAt - b.createdAt);
-  if (listed.complete && moved?.complete !== false && reports.length === listed.reports.length)
-    return { outcome: 'listed', reports, complete: true };
-  return { outcome: 'listed', reports, complete: false, parts: listed.complete ? 2 : listed.parts };
+  // A paid one whose Pix was not seen, or not read, is left to its own query.
+  const { whole: reports = [], without = [] } = Object.groupBy(charges, (one) =>
+    one.status === 'paid' && one.received.length === 0 ? 'without' : 'whole',
+  );
+  const unread = [...listed.unread, ...(moved?.unread ?? [])];
+  if (listed.complete && moved?.complete !== false) {
+    unread.push(
+      ...without.map(({ txid }) => unreadItem('charge', { correlationID: txid, status: 'COMPLETED' })),
+    );
+    return { outcome: 'listed', reports, unread, complete: true };
+  }
+  return { outcome: 'listed', reports, unread, complete: false, parts: listed.complete ? 2 : listed.parts };
 }
 
 const listReceived = (deps: Deps, window: ListWindow): Promise<ListOutcome<ReceivedPix>> =>
   readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/transaction?type=PAYMENT&${between(window)}&${skip}`, 'transactions'),
+    ...pages(
+      deps,
+      'received',
+      (skip) => `/api/v1/transaction?type=PAYMENT&${between(window)}&${skip}`,
+      'transactions',
+    ),
     read: (item) => receivedOf(item, null),
     wholeOnly: window.wholeOnly,
   });
@@ -497,7 +518,7 @@ async function queryPayout(
 
 const listPayouts = (deps: Deps, window: ListWindow): Promise<ListOutcome<PayoutReport>> =>
   readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/payment?${between(window)}&${skip}`, 'payments'),
+    ...pages(deps, 'payout', (skip) => `/api/v1/payment?${between(window)}&${skip}`, 'payments'),
     // Without a correlationID it was made in the panel.
     read: (item) => (recordOf(recordOf(item)?.payment)?.correlationID ? readPayout(item) : 'foreign'),
     wholeOnly: window.wholeOnly,
@@ -561,9 +582,16 @@ async function queryRefund(
 const between = ({ fromMs, toMs }: ListWindow): string =>
   `start=${encodeURIComponent(new Date(fromMs).toISOString())}&end=${encodeURIComponent(new Date(toMs).toISOString())}`;
 
-function pages({ limits: { pageSize, maxPages } }: Deps, path: (skip: string) => string, name: string) {
+function pages(
+  { limits: { pageSize, maxPages } }: Deps,
+  kind: UnreadKind,
+  path: (skip: string) => string,
+  name: string,
+) {
   return {
-    path: (page: number) => path(`skip=${page * pageSize}&limit=${pageSize}`),
+    kind,
+    // By what was given: a lower cap than what is asked for would lose what lies between.
+    path: ({ skip }: PagePlace) => path(`skip=${skip}&limit=${pageSize}`),
     items: (body: unknown) => arrayIn(body, name),
     paging,
     pageSize,
@@ -785,9 +813,10 @@ async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<
   const sent = await listPayouts(deps, window);
   if (sent.outcome !== 'listed') return sent;
   reports.push(...sent.reports.flatMap((payout) => lineOfPayout(payout, window.fromMs)));
-  if (received.complete && sent.complete) return { outcome: 'listed', reports, complete: true };
+  const unread = [...received.unread, ...sent.unread];
+  if (received.complete && sent.complete) return { outcome: 'listed', reports, unread, complete: true };
   const parts = Math.max(received.complete ? 0 : received.parts, sent.complete ? 0 : sent.parts);
-  return { outcome: 'listed', reports, complete: false, parts };
+  return { outcome: 'listed', reports, unread, complete: false, parts };
 }
 
 /**
@@ -797,7 +826,12 @@ async function statementOf(deps: Deps, window: ListWindow): Promise<ListOutcome<
  */
 const listReturns = (deps: Deps, window: ListWindow): Promise<ListOutcome<UnnamedReturn>> =>
   readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/transaction?type=REFUND&${between(window)}&${skip}`, 'transactions'),
+    ...pages(
+      deps,
+      'return',
+      (skip) => `/api/v1/transaction?type=REFUND&${between(window)}&${skip}`,
+      'transactions',
+    ),
     read: readListedReturn,
     wholeOnly: window.wholeOnly,
   });
@@ -823,7 +857,7 @@ function lineOfPayout(payout: PayoutReport, at: number): StatementLine[] {
 /** What a MED is about is its whole Pix, as far as Woovi says it: more than that is never held. */
 async function listDisputes(deps: Deps, window: ListWindow): Promise<ListOutcome<DisputeReport>> {
   const listed = await readList(deps.exchange, deps.clock, {
-    ...pages(deps, (skip) => `/api/v1/dispute?${between(window)}&${skip}`, 'disputes'),
+    ...pages(deps, 'dispute', (skip) => `/api/v1/dispute?${between(window)}&${skip}`, 'disputes'),
     read: (item) => readDispute(item, deps.clock.now()),
     wholeOnly: window.wholeOnly,
   });

@@ -650,7 +650,8 @@ describe('what is said of a payout', () => {
 
 describe('lists', () => {
   const window = { fromMs: Date.UTC(2026, 0, 1), toMs: Date.UTC(2026, 0, 2) };
-  const page = (items: unknown[], page: number, pages: number, total: number) => ({
+  const one = (call: number) => ({ ...accepted, e2eId: `${accepted.e2eId}${call}` });
+  const page = (items: unknown[], page: number, pages: number | null, total: number) => ({
     status: 200,
     body: {
       parametros: {
@@ -674,12 +675,32 @@ describe('lists', () => {
   });
 
   test.each<[string, (call: number) => Answer, Record<string, unknown>]>([
-    ['whole', (call) => page([accepted], call - 1, 2, 2), { outcome: 'listed', complete: true }],
+    ['whole', (call) => page([one(call)], call - 1, 2, 2), { outcome: 'listed', complete: true, unread: [] }],
+    [
+      'that gives fewer items a page than were asked for',
+      (call) => page(call < 4 ? [one(call)] : [], call - 1, null, 3),
+      { outcome: 'listed', complete: true, reports: [{}, {}, {}] },
+    ],
+    [
+      'that says nothing of its length, and ends with an empty page',
+      (call) => ({ status: 200, body: { pix: call < 3 ? [one(call)] : [] } }),
+      { outcome: 'listed', complete: true, reports: [{}, {}] },
+    ],
+    [
+      'that is not divided, whatever page is asked for',
+      () => ({ status: 200, body: { pix: [accepted] } }),
+      { outcome: 'listed', complete: true, reports: [{}] },
+    ],
+    [
+      'that gives the same page twice and names more',
+      () => page([accepted], 0, 3, 2),
+      { outcome: 'listed', complete: false, reports: [{}] },
+    ],
     ['that has grown', () => page([accepted], 0, 1, 2), { outcome: 'listed', complete: false }],
     [
       'with something unreadable',
       () => page([accepted, { idEnvio: 'x' }], 0, 1, 2),
-      { outcome: 'listed', complete: false },
+      { outcome: 'listed', complete: true, unread: [{ kind: 'sent', name: 'x', providerId: 'x' }] },
     ],
     [
       'with a payout of somebody else',
@@ -701,12 +722,12 @@ describe('lists', () => {
   });
 
   test('of a list that is wanted whole and is too long no more than the first page is asked for, and it says how to divide it', async () => {
-    answer = () => page([accepted], calls.length - 1, 24, 24_000);
+    answer = () => page([one(calls.length)], calls.length - 1, 24, 24_000);
     const cut = { outcome: 'listed', complete: false, parts: 3 };
     expect(await providerWith().listPayouts({ ...window, wholeOnly: true })).toMatchObject(cut);
     expect(calls).toHaveLength(1);
     // Where a part is of use, as many pages are read as may be.
-    answer = () => page([accepted], calls.length - 2, 24, 24_000);
+    answer = () => page([one(calls.length)], calls.length - 2, 24, 24_000);
     expect(await providerWith().listPayouts(window)).toMatchObject(cut);
     expect(calls).toHaveLength(11);
     answer = () => page([accepted], 0, 9_000_000, 9_000_000_000);

@@ -289,6 +289,7 @@ describe('the account', () => {
     expect(await providerOf().disputes?.list(window)).toEqual({
       outcome: 'listed',
       complete: true,
+      unread: [],
       reports: [dispute],
     });
     const [item] = (foreign('efi/disputes').body as { infracoes: object[] }).infracoes;

@@ -158,10 +158,83 @@ describe('disputes', () => {
     answers = [saying('woovi/dispute-list'), { status: 500, headers: {}, text: '{}' }];
     expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({ outcome: 'unclear' });
     const disputes = [{ endToEndId: 'E1', status: 'ESCALATED', value: 1 }];
-    answers = [{ status: 200, headers: {}, text: JSON.stringify({ disputes }) }];
+    const pageInfo = { skip: 0, limit: 100, hasPreviousPage: false, hasNextPage: false };
+    answers = [{ status: 200, headers: {}, text: JSON.stringify({ disputes, pageInfo }) }];
     expect(await create().disputes?.list({ fromMs: 0, toMs: now })).toMatchObject({
-      complete: false,
+      complete: true,
       reports: [],
+      unread: [{ kind: 'dispute', endToEnd: 'E1', name: 'E1' }],
+    });
+  });
+});
+
+describe('a list', () => {
+  const transactions = Array.from({ length: 120 }, (_, at) => ({
+    endToEndId: `E${at}`,
+    value: 100 + at,
+    type: 'PAYMENT',
+    status: 'CONFIRMED',
+    time: '2026-11-21T11:00:00.000Z',
+  }));
+  /** Woovi with a lower cap than what is asked for; its `pageInfo` names no total. */
+  const cappedNet = (cap: number, asked: string[]): Net =>
+    ({
+      async request({ url }: NetRequest) {
+        const { pathname, searchParams } = new URL(url);
+        if (pathname === '/api/v1/payment')
+          return { status: 200, headers: {}, text: '{"payments":[],"pageInfo":{"hasNextPage":false}}' };
+        const skip = Number(searchParams.get('skip'));
+        asked.push(String(skip));
+        const given = transactions.slice(skip, skip + cap);
+        const pageInfo = {
+          skip,
+          limit: cap,
+          hasPreviousPage: skip > 0,
+          hasNextPage: skip + cap < transactions.length,
+        };
+        return { status: 200, headers: {}, text: JSON.stringify({ transactions: given, pageInfo }) };
+      },
+    }) as unknown as Net;
+
+  test('whose provider gives fewer items a page than were asked for is read by what was given', async () => {
+    const asked: string[] = [];
+    const capped = createWooviProvider({
+      ...{ connection: 'live', test: false, baseUrl: 'https://api.woovi.com', appId: 'Q2xpZW50X0lk' },
+      ...{ net: cappedNet(50, asked), clock, log },
+    });
+    const listed = await capped.statement({ fromMs: 0, toMs: now });
+    if (listed.outcome !== 'listed') throw new Error(listed.outcome);
+    expect(listed.complete).toBe(true);
+    expect(listed.reports.map(({ id }) => id)).toEqual(transactions.map(({ endToEndId }) => endToEndId));
+    expect(asked).toEqual(['0', '50', '100']);
+  });
+
+  test('that promises more and gives nothing is not whole', async () => {
+    const text = '{"transactions":[],"pageInfo":{"skip":0,"limit":100,"hasNextPage":true}}';
+    answers = [{ status: 200, headers: {}, text }];
+    expect(await create().listReturns?.({ fromMs: 0, toMs: now })).toMatchObject({ complete: false });
+  });
+
+  test('names a paid charge whose Pix cannot be read, and reads the others', async () => {
+    const charge = (correlationID: string | null, status: string) => ({
+      ...{ correlationID, status, value: 100, createdAt: '2026-11-21T11:00:00.000Z' },
+    });
+    const charges = [charge('paid', 'COMPLETED'), charge('open', 'ACTIVE'), charge(null, 'ACTIVE')];
+    const odd = { type: 'PAYMENT', value: 'R$ 1', endToEndId: 'E1', charge: { correlationID: 'paid' } };
+    const pageInfo = { hasNextPage: false };
+    answers = [
+      { charges, pageInfo },
+      { transactions: [odd], pageInfo },
+    ].map((body) => ({
+      ...{ status: 200, headers: {}, text: JSON.stringify(body) },
+    }));
+    expect(await create().listCharges({ fromMs: 0, toMs: now })).toMatchObject({
+      complete: true,
+      reports: [{ txid: 'open', status: 'open' }],
+      unread: [
+        { kind: 'received', endToEnd: 'E1', providerId: 'paid' },
+        { kind: 'charge', providerId: 'paid' },
+      ],
     });
   });
 });

@@ -126,7 +126,7 @@ test('after a restore a payment that has been open for a month is queried, and t
       if (outcome.outcome !== 'listed') return outcome;
       return { ...outcome, reports: outcome.reports.filter((report) => report.txid !== txid) };
     },
-    statement: async () => ({ outcome: 'listed', reports: [], complete: true }),
+    statement: async () => ({ outcome: 'listed', reports: [], unread: [], complete: true }),
   };
   (runtime.providers as Map<string, Provider>).set('simulator', narrow);
   await runtime.sql.tx((tx) => pauseAfterRestore(tx, runtime.clock.now()));
@@ -156,7 +156,12 @@ async function compareWith(changed: Partial<Provider>, sinceMs: number | null = 
   }
 }
 
-const nothingListed = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
+const nothingListed = async () => ({
+  outcome: 'listed' as const,
+  reports: [],
+  unread: [],
+  complete: true as const,
+});
 const hourMs = 3_600_000;
 
 test('an old open payment that the provider answers unreadably stays open, and a restore ends all the same', async () => {
@@ -347,7 +352,12 @@ test('after a restore the pause stays while a provider that accounts are bound t
   await expect(compare(live.ownerId)).rejects.toThrow('not configured: live');
   expect((await merchant.transfer()).body.code).toBe('withdrawals_paused');
   // The operator gives its settings, and nothing ever happened there.
-  const nothing = async () => ({ outcome: 'listed' as const, reports: [], complete: true as const });
+  const nothing = async () => ({
+    outcome: 'listed' as const,
+    reports: [],
+    unread: [],
+    complete: true as const,
+  });
   const simulator = runtime.providers.get('simulator') as Provider;
   const lists = { listCharges: nothing, listPayouts: nothing, statement: nothing, ...emptyReports };
   (runtime.providers as Map<string, Provider>).set('live', { ...simulator, ...lists, connection: 'live' });

@@ -502,7 +502,7 @@ async function sentAndUnheard(count: number) {
       if (calls.failing) return { outcome: 'unclear', cause: 'server', detail: '500', retryAfterMs: null };
       const outcome = await simulator.listPayouts(window);
       return calls.truncated && outcome.outcome === 'listed'
-        ? { ...outcome, reports: [], complete: false, parts: 2 }
+        ? { ...outcome, reports: [], unread: [], complete: false, parts: 2 }
         : outcome;
     },
     queryPayout: (id) => {

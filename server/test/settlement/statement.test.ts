@@ -165,7 +165,7 @@ test('a busy statement is read in parts, in turns without a pause, and what was 
     statement: async (window) => {
       listings++;
       const parts = Math.ceil((1.25 * (window.toMs - window.fromMs)) / 100_000);
-      if (parts > 1) return { outcome: 'listed', reports: [], complete: false, parts };
+      if (parts > 1) return { outcome: 'listed', reports: [], unread: [], complete: false, parts };
       read.push(window);
       return simulator().statement(window);
     },

@@ -52,7 +52,8 @@ async function readDisputes(
     deps.log.warn({ connection, detail: outcome.detail }, 'the disputes of the provider cannot be read');
     return false;
   }
-  if (!outcome.complete) deps.log.warn({ connection }, 'a part of the list of disputes cannot be read');
+  const isWhole = outcome.complete && outcome.unread.length === 0;
+  if (!isWhole) deps.log.warn({ connection }, 'a part of the list of disputes cannot be read');
   const { reports } = outcome;
   const ids = reports.map(({ providerId }) => providerId);
   const known = await Promise.all(
@@ -61,7 +62,7 @@ async function readDisputes(
     ),
   );
   const byId = new Map(known.flat().map((one) => [one.providerId, one]));
-  let all = outcome.complete;
+  let all = isWhole;
   for (const report of reports) {
     const earlier = byId.get(report.providerId);
     if (earlier && saysNothingNew(earlier, report)) continue;

@@ -583,6 +583,10 @@ async function* listed<Report>(
 ): AsyncGenerator<Report[]> {
   const outcome = await asked(deps, provider, () => list({ ...window, wholeOnly: true }));
   if (outcome.outcome !== 'listed') throw notAnswered(outcome);
+  for (const { kind, name } of outcome.unread) {
+    const { connection } = provider;
+    deps.log.error({ connection, kind, name }, 'an item of a list cannot be read');
+  }
   if (outcome.complete) {
     yield outcome.reports;
     return;

@@ -7,6 +7,7 @@ import type {
   PayoutReport,
   Provider,
   QueryOutcome,
+  UnreadItem,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
@@ -64,8 +65,8 @@ export function createListings(deps: TrackingDeps, provider: Provider): Listings
         await makeDue(deps.sql, due, deps.clock.now() + waitMs);
         return;
       }
-      const { complete } = outcome;
       const unseen = await applyListed(deps, connection, due, { ...outcome, startedAt });
+      const complete = outcome.complete && unseen.length === 0;
       learn({ startedAt, complete, asked: due.length, unseen: unseen.length });
       if (unseen.length > 0) await makeDue(deps.sql, unseen, deps.clock.now());
     },
@@ -89,12 +90,17 @@ function list(
   return provider.listCharges(window, new Map(asked));
 }
 
-/** @returns those that the listing does not speak of, where it was not whole */
+/** @returns those that the listing does not speak of, where it was not whole or an item that cannot be read may be theirs */
 async function applyListed(
   deps: TrackingDeps,
   connection: string,
   due: readonly Intent[],
-  listed: { reports: readonly Report[]; complete: boolean; startedAt: number },
+  listed: {
+    reports: readonly Report[];
+    unread: readonly UnreadItem[];
+    complete: boolean;
+    startedAt: number;
+  },
 ): Promise<Intent[]> {
   const query = { id: deps.ids.uuid(), startedAt: listed.startedAt };
   const apply = (intent: Intent, outcome: QueryOutcome<Report>) =>
@@ -107,7 +113,8 @@ async function applyListed(
       const report = reports.get(providerId);
       reports.delete(providerId);
       if (report) return apply(intent, { outcome: 'found', report });
-      if (listed.complete) return apply(intent, { outcome: 'notFound' });
+      if (listed.complete && !listed.unread.some((item) => mayBe(item, providerId)))
+        return apply(intent, { outcome: 'notFound' });
       unseen.push(intent);
       return undefined;
     }),
@@ -150,5 +157,9 @@ async function claimOthers(
     return report ? [{ intent, report }] : [];
   });
 }
+
+/** An item without an id may be any payment's. One of what came in concerns a charge that is listed by itself. */
+const mayBe = ({ kind, providerId }: UnreadItem, asked: string): boolean =>
+  kind !== 'received' && (providerId === null || providerId === asked);
 
 const idOf = (report: Report): string => ('providerId' in report ? report.providerId : report.txid);

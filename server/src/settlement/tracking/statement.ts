@@ -109,7 +109,7 @@ async function returnsOf(
   window: ListWindow,
 ): Promise<Listed<UnnamedReturn> | null> {
   const { connection, listReturns } = provider;
-  if (!listReturns) return { outcome: 'listed', reports: [], complete: true };
+  if (!listReturns) return { outcome: 'listed', reports: [], unread: [], complete: true };
   const slot = await takeAllowedQuery(deps, provider);
   if (!slot) return null;
   const outcome = await deps.breakers

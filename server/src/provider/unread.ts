@@ -1,0 +1,31 @@
+import type { UnreadItem, UnreadKind } from './provider.ts';
+
+/** Members under which the protocols name a payment of ours, a Pix and a dispute. */
+const providerIds = new Set(['txid', 'idEnvio', 'correlationID']);
+const endToEndIds = new Set(['endToEndId', 'e2eId', 'endToEnd']);
+const disputeIds = new Set(['idInfracao']);
+
+/** Ids are opaque texts of letters, digits and hyphens; anything else may be a name or a key. */
+const isId = /^[A-Za-z0-9-]{1,80}$/;
+const deepest = 3;
+
+/** An item that cannot be read, with the ids that stand in it. */
+export function unreadItem(kind: UnreadKind, body: unknown): UnreadItem {
+  const providerId = idIn(body, providerIds, deepest);
+  const endToEnd = idIn(body, endToEndIds, deepest);
+  const ofDispute = kind === 'dispute' ? (idIn(body, disputeIds, 1) ?? idIn(body, new Set(['id']), 1)) : null;
+  return { kind, name: ofDispute ?? endToEnd ?? providerId, providerId, endToEnd, body };
+}
+
+/** The first text that stands under one of the names: an object's own members before what they contain. */
+function idIn(body: unknown, names: ReadonlySet<string>, depth: number): string | null {
+  if (typeof body !== 'object' || body === null || Array.isArray(body)) return null;
+  for (const [name, value] of Object.entries(body))
+    if (names.has(name) && typeof value === 'string' && isId.test(value)) return value;
+  if (depth <= 1) return null;
+  for (const value of Object.values(body)) {
+    const found = idIn(value, names, depth - 1);
+    if (found !== null) return found;
+  }
+  return null;
+}
