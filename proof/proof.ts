@@ -144,7 +144,7 @@ await rig(
         },
 );
 
-// All tests of this folder: `npm test` leaves the long ones to this rig.
+// All tests of this folder: `npm run test:all` leaves the long ones to this rig.
 const cases = given.fixed
   ? { PROPERTY_RUNS: '5', FUZZ_RUNS: '200' }
   : { PROPERTY_RUNS: '12', FUZZ_RUNS: '500' };

@@ -1,17 +1,19 @@
 import { type ClosedDay, closeNow } from '../closes/close-now.ts';
 import { viewOfClose } from '../closes/view.ts';
+import { OperatorRefused } from '../settlement/operator/operator.ts';
 import { type Answer, type Command, instant, table, UsageFault } from './command.ts';
 import { atProviders } from './operator-commands.ts';
 
 export const closeCommand: Command = {
   name: 'close',
-  usage: '[--day YYYY-MM-DD]',
+  usage: '[--day YYYY-MM-DD] [--connection NAME]',
   about:
     "closes the days that are over and shows one of them (default: the last), with the books beside each provider's account. Exit code 3 when they differ or cannot be compared yet",
-  options: { day: { type: 'string' } },
+  options: { day: { type: 'string' }, connection: { type: 'string' } },
   run: async (edge, { values }) => {
     const day = typeof values.day === 'string' ? dayOption(values.day) : null;
-    return answerOf(await atProviders(edge, 'close', (runtime) => closeNow(runtime, day)));
+    const closed = await atProviders(edge, 'close', (runtime) => closeNow(runtime, day));
+    return answerOf(typeof values.connection === 'string' ? ofConnection(closed, values.connection) : closed);
   },
 };
 
@@ -20,6 +22,14 @@ function dayOption(text: string): string {
   if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(text))
     throw new UsageFault('--day takes a day like 2026-11-21');
   return text;
+}
+
+function ofConnection(closed: ClosedDay, name: string): ClosedDay {
+  const connections = closed.connections.filter(({ connection }) => connection === name);
+  if (connections.length === 0)
+    throw new OperatorRefused(`no connection ${name} was closed on ${closed.day}`);
+  const waits = closed.waits && connections.some(({ differenceCents }) => differenceCents === null);
+  return { ...closed, connections, waits };
 }
 
 function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {

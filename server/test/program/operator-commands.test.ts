@@ -183,6 +183,9 @@ test('close: 0 where the books and the provider agree, 3 where they differ, 1 wi
   expect(differs.code).toBe(3);
   expect(differs.json.connections).toMatchObject([{ differenceCents: 1 }, { differenceCents: 0 }]);
 
+  const one = await vintem(...close, '--connection', connections[0].connection);
+  expect([one.code, one.json.connections]).toEqual([0, [connections[0]]]);
+  expect((await vintem(...close, '--connection', 'nowhere')).code).toBe(1);
   expect((await vintem('close', '--day', '2020-01-01')).code).toBe(1);
   expect((await vintem('close', '--day', '2999-01-01')).code).toBe(1);
   expect((await vintem('close', '--day', '2026-02-30')).code).toBe(2);
