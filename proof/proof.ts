@@ -10,6 +10,7 @@ import { tryCitus } from './citus/citus.ts';
 import { tryCluster } from './cluster/cluster.ts';
 import { tryDefences } from './database/defences.ts';
 import { plantAll } from './planted/plant.ts';
+import { copyFolders } from './processes/copies.ts';
 import { freezeTill } from './processes/frozen-till.ts';
 import { killLoop } from './processes/kill-loop.ts';
 import { tryPgbouncer } from './processes/pgbouncer.ts';
@@ -197,6 +198,15 @@ await rig(
   () => restoreRounds({ seed, rounds, clients: 6, say: console.log }),
   (done) => ({
     figures: `${done.rounds} restores, ${done.acknowledged} acknowledged, ${done.lostInterval} lost with the database, ${done.postedByReconcile} posted by reconcile, ${done.repeated} keys repeated, ${done.paidTwice} paid twice`,
+    faults: done.faults,
+  }),
+);
+await rig(
+  'copied data folders',
+  `node proof/processes/copies.ts --seed ${seed} --rounds ${rounds}`,
+  () => copyFolders({ seed, rounds, say: console.log }),
+  (done) => ({
+    figures: `${done.rounds} rounds, ${done.copies} copies, ${done.commands} commands`,
     faults: done.faults,
   }),
 );

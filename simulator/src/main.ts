@@ -6,6 +6,7 @@ import { type Dialect, dialects, rootDialect } from './dialects.ts';
 import { clientRule } from './oauth.ts';
 import { type OpenDesk, openDesk } from './open-desk.ts';
 import { createHttpServer } from './server.ts';
+import { lockState } from './state-lock.ts';
 
 export type SimulatorOptions = {
   /** Its control calls need no key: outside of this machine only in a network of its own, such as that of a compose file. */
@@ -22,7 +23,7 @@ export type SimulatorOptions = {
 
 /**
  * Starts a provider on the truth that is kept in `stateDir`. Rejects with the system's error when the port is taken
- * (`code` EADDRINUSE). `stop` writes what is waiting and ends every connection.
+ * (`code` EADDRINUSE), and with an Error that says so when another simulator works on `stateDir`. `stop` writes what is waiting and ends every connection.
  */
 export async function startSimulator(
   options: SimulatorOptions,
@@ -45,9 +46,10 @@ export async function startSimulator(
       return dialect && (desks.get(name) ?? open(name, dialect));
     },
   });
-  // The port comes first: it also serves as the lock of its state directory.
   await listen(server, options.host, options.port);
+  let unlock: () => void;
   try {
+    unlock = lockState(options.stateDir);
     open('', rootDialect);
   } catch (error) {
     server.close();
@@ -67,6 +69,7 @@ export async function startSimulator(
       server.closeAllConnections();
       await closed;
       for (const one of desks.values()) one.close();
+      unlock();
     },
   };
 }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process';
-import { appendFileSync, readFileSync, statSync } from 'node:fs';
+import { appendFileSync, cpSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../src/main.ts';
 import {
   chargeBody,
   expectedSignature,
@@ -17,6 +18,22 @@ import {
 
 const span = 'inicio=2020-01-01T00:00:00Z&fim=2100-01-01T00:00:00Z';
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+describe('a folder of state', () => {
+  test('has one simulator at a time, and a copy of it has its own', async () => {
+    const stateDir = temporaryState();
+    const first = await spawnProvider(stateDir);
+    await first.putCharge(newId(), chargeBody());
+    const copy = `${stateDir}-copy`;
+    cpSync(stateDir, copy, { recursive: true });
+    onTestFinished(() => rmSync(copy, { recursive: true, force: true }));
+    await expect(startSimulator({ host: '127.0.0.1', port: 0, stateDir })).rejects.toThrow(
+      /\(SIMULATOR_STATE\) is in use by another simulator \(process \d+\)/,
+    );
+    const beside = await startSimulator({ host: '127.0.0.1', port: 0, stateDir: copy });
+    await beside.stop();
+  });
+});
 
 describe('a kill -9', () => {
   test('forgets nothing that was answered', async () => {

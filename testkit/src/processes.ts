@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { processExists } from '../../server/src/db/lock.ts';
 
 /** Processes of this machine, by their ids. */
@@ -48,7 +48,9 @@ export function postmasterIn(cluster: string): number | null {
 /** Of the embedded PostgreSQL of a data folder; null when it does not run. */
 export function findPostmaster(dataDir: string): number | null {
   try {
-    return postmasterIn(JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')).cluster);
+    return postmasterIn(
+      resolve(dataDir, JSON.parse(readFileSync(join(dataDir, 'postgres.json'), 'utf8')).cluster),
+    );
   } catch {
     return null;
   }

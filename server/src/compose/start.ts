@@ -92,6 +92,7 @@ export async function start(edge: Edge, ending: Ending): Promise<void> {
     }
     const database = await databaseOfStart(edge, running);
     const context = await prepare(edge, database, running);
+    await refuseLiveCopy(context, database.copyOf);
     const trial = isTrial(config) && !(await hasLiveConnection(context.sql));
     await (trial ? greet(context, say) : endTrial(context));
     const simulates = trial || (await findTestAccount(context.sql)) !== null;
@@ -517,10 +518,22 @@ async function openContext(
   };
 }
 
-async function databaseOfStart(edge: Edge, running: Running): Promise<Database> {
+/**
+ * A copy of a data folder is for looking at an old state or for rehearsing an update. With connections that move money it would pay
+ * and be paid beside the original, from one account at the provider and two books.
+ */
+async function refuseLiveCopy({ sql, config }: Context, copyOf: string | null): Promise<void> {
+  if (copyOf === null || (config.provider === null && !(await hasLiveConnection(sql)))) return;
+  throw new SettingFault(
+    `DATA_DIR: ${config.dataDir} is a copy of ${copyOf}, and its connections move money: two services must not work on one account at a provider. Look at the copy with commands (\`vintem verify\`, \`vintem account list\`); to let it take over, end the other one and move ${copyOf} away`,
+  );
+}
+
+async function databaseOfStart(edge: Edge, running: Running): Promise<Database & { copyOf: string | null }> {
   const { databaseUrl, migrationDatabaseUrl } = edge.config;
   if (databaseUrl !== null) {
-    return { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined, embedded: false, own: null };
+    const database = { url: databaseUrl, migrationUrl: migrationDatabaseUrl ?? undefined };
+    return { ...database, embedded: false, own: null, copyOf: null };
   }
   const database = await keepDatabase(edge);
   running.database = database;
@@ -528,7 +541,12 @@ async function databaseOfStart(edge: Edge, running: Running): Promise<Database> 
 }
 
 /** The embedded PostgreSQL, started anew whenever it ends by itself. */
-async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppable & Database> {
+async function keepDatabase({
+  config,
+  clock,
+  log,
+  say,
+}: Edge): Promise<Stoppable & Database & { copyOf: string | null }> {
   const options = { dataDir: config.dataDir, log, say };
   let server: EmbeddedPostgres = await startEmbedded(options);
   const logins = loginsOf(server);
@@ -547,6 +565,7 @@ async function keepDatabase({ config, clock, log, say }: Edge): Promise<Stoppabl
   });
   return {
     ...logins,
+    copyOf: server.copyOf,
     stop: async (withinMs) => {
       ending.abort();
       // Waits for a start that is under way: nothing else would stop the process that it starts.

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   chmod,
   chown,
@@ -15,14 +15,24 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { dirname, join } from 'node:path';
+import { dirname, join, sep } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { exists, keptText, syncFolder, writeDurably } from '../ground/durable-files.ts';
+import { exists, isSameFile, keptText, syncFolder } from '../ground/durable-files.ts';
 import type { Log } from '../ground/log.ts';
 import { systemClock } from '../ports/clock.ts';
 import { canReach, copyBinaries, findPackage, linkLibraries, type SystemUser } from './binaries.ts';
-import { processExists } from './lock.ts';
+import {
+  claimCluster,
+  clusterOf,
+  type Info,
+  keptPath,
+  newInfo,
+  readInfo,
+  writeInfo,
+  writeNote,
+} from './cluster-home.ts';
+import { processExists, takeLock } from './lock.ts';
 import { scramVerifier } from './service-login.ts';
 
 /**
@@ -31,7 +41,7 @@ import { scramVerifier } from './service-login.ts';
  *
  * In `DATA_DIR` (readable by its owner alone):
  *   postgres/          the cluster; as root it may stand under /var/lib/vintem instead
- *   postgres.json      where the cluster is and on which port it listens
+ *   postgres.json      where the cluster is, its id (`db/cluster-home.ts`) and on which port it listens
  *   postgres.password  of the superuser `vintem`: for migrations, backup and restore
  *   postgres.service.password  of `vintem_service`, the login of the service: a member of `vintem_app` and of nothing else
  *   postgres.log       what the server says
@@ -43,6 +53,8 @@ export interface EmbeddedPostgres {
   serviceUrl: string;
   /** Where programs and data went because the server's user cannot reach `DATA_DIR` or the project. */
   apart: string | null;
+  /** The data folder that this one was copied from, where that one still has its database; null: it is no copy. */
+  copyOf: string | null;
   /** Resolves when the server has ended without `stop`. */
   lost: Promise<void>;
   /**
@@ -103,33 +115,46 @@ interface Place {
   apart: string | null;
 }
 
-interface Info {
-  cluster: string;
-  port: number;
-  /** initdb has ended and everything is on disk. */
-  complete: boolean;
-}
-
 /**
  * Starts the server of a data folder, or adopts one that an owner left running when it was killed. The caller holds the
- * folder's lock, so that no other process does the same.
+ * folder's lock, so that no other process does the same; the cluster's own lock is for a cluster that two folders lead to.
+ *
+ * @throws LockHeld for the cluster; Error with what to do where the cluster is gone or not the folder's own
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const { dataDir, log } = options;
-  const place = await locate(options);
-  const password = await keptPassword(passwordPath(dataDir));
-  const info = (await readInfo(dataDir)) ?? { cluster: place.cluster, port: 0, complete: false };
-  if (!info.complete) await initialize(place, password, info, log);
-  else if (!(await exists(join(place.cluster, 'PG_VERSION')))) {
-    throw new Error(
-      `the database ${place.cluster}, which ${infoPath(dataDir)} names, is gone: bring it back, or remove that file to begin with an empty one`,
-    );
+  const { dataDir } = options;
+  const info = (await readInfo(dataDir)) ?? (await newInfo(dataDir, await holdsCluster(dataDir)));
+  const place = await locate(options, info);
+  if (!info.complete) await initialize(place, info);
+  const { copyOf } = await claimCluster(dataDir, info);
+  const lock = await takeLock(place.cluster, { command: 'start', port: null });
+  try {
+    const server = await run(options, place, info);
+    return {
+      ...server,
+      copyOf,
+      lost: server.lost.then(lock.release),
+      stop: (withinMs) => server.stop(withinMs).then(lock.release),
+    };
+  } catch (error) {
+    await lock.release();
+    throw error;
   }
+}
 
+/** With the locks of the folder and of the cluster. */
+async function run(
+  options: EmbeddedOptions,
+  place: Place,
+  info: Info,
+): Promise<Omit<EmbeddedPostgres, 'copyOf'>> {
+  const { dataDir, log } = options;
+  const password = await keptPassword(passwordPath(dataDir));
   const left = await findPostmaster(place.cluster);
   if (left) {
     const url = urlOf(password, left.port);
-    if (await answers(url)) {
+    const served = await clusterServedAt(url);
+    if (served !== null && (await isSameFile(served, place.cluster))) {
       log.info({ pid: left.pid, port: left.port }, 'adopted the database that was left running');
       if (left.port !== info.port) await writeInfo(dataDir, { ...info, port: left.port });
       return {
@@ -139,6 +164,11 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
         lost: ended(left.pid),
         stop: (withinMs) => stopProcess(left.pid, withinMs),
       };
+    }
+    if (!left.surely) {
+      throw new Error(
+        `process ${left.pid}, which ${join(place.cluster, 'postmaster.pid')} names, may be the database of this folder and does not answer: end it, or remove that file when the process is another program`,
+      );
     }
     log.warn({ pid: left.pid }, 'stopping a database that was left running and does not answer');
     await stopProcess(left.pid);
@@ -163,7 +193,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedP
   }
 }
 
-/** The superuser's URL of the folder's server, when one runs and answers. */
+/** The superuser's URL of the folder's own server, when one runs and answers. */
 export async function findEmbedded(dataDir: string): Promise<string | null> {
   const joined = await joinEmbedded(dataDir);
   await joined?.leave();
@@ -180,6 +210,11 @@ export async function joinEmbedded(dataDir: string): Promise<(Logins & { leave()
   const url = urlOf(password.trim(), info.port);
   const client = await connect(url).catch(() => null);
   if (client === null) return null;
+  // The server of the folder that this one was copied from has this port and this password as well.
+  if (!(await isSameFile(await servedBy(client), clusterOf(dataDir, info)))) {
+    await client.end();
+    return null;
+  }
   try {
     return { url, serviceUrl: await prepareServiceLogin(url, dataDir), leave: () => client.end() };
   } catch (error) {
@@ -204,7 +239,6 @@ export async function countOtherClients(url: string): Promise<number> {
 
 // ------------------------------------------------------------------------------------------------------------- places
 
-const infoPath = (dataDir: string) => join(dataDir, 'postgres.json');
 const passwordPath = (dataDir: string) => join(dataDir, 'postgres.password');
 const servicePasswordPath = (dataDir: string) => join(dataDir, 'postgres.service.password');
 /** Whether an embedded server was ever made for this folder. */
@@ -213,18 +247,27 @@ export const holdsCluster = (dataDir: string): Promise<boolean> => exists(passwo
 const urlOf = (password: string, port: number) =>
   `postgres://${USER}:${password}@127.0.0.1:${port}/${DATABASE}`;
 
-async function locate({ dataDir, say }: EmbeddedOptions): Promise<Place> {
+/** What stands outside of data folders: each has a place of its own there, named by the cluster's id and not by a path that may change. */
+const OUTSIDE = '/var/lib/vintem';
+
+/** @param info whose `cluster` is set to where a new one shall be made */
+async function locate({ dataDir, say }: EmbeddedOptions, info: Info): Promise<Place> {
   const { folder, version } = await findPackage();
-  const info = await readInfo(dataDir);
-  const inside = join(dataDir, 'postgres');
+  const named = clusterOf(dataDir, info);
   if (process.getuid?.() !== 0) {
     const libraries = await linkLibraries(folder, join(dataDir, 'postgres-lib'));
-    const cluster = info?.cluster ?? inside;
-    await checkOwner(cluster);
-    return { dataDir, cluster, bin: join(folder, 'native', 'bin'), libraries, user: null, apart: null };
+    await checkOwner(named);
+    return {
+      dataDir,
+      cluster: named,
+      bin: join(folder, 'native', 'bin'),
+      libraries,
+      user: null,
+      apart: null,
+    };
   }
 
-  const user = await unprivilegedUser(info?.cluster ?? inside, say);
+  const user = await unprivilegedUser(named, say);
   const native = join(await realpath(folder), 'native');
   const home = await realpath(dataDir);
   const reachesPrograms =
@@ -232,9 +275,12 @@ async function locate({ dataDir, say }: EmbeddedOptions): Promise<Place> {
     (await canReach(join(native, 'share', 'postgresql', 'postgres.bki'), user, 4)) &&
     (await canReach(join(native, 'lib'), user, 5));
   const reachesData = await canReach(home, user, 1);
-  const name = createHash('sha256').update(home).digest('hex').slice(0, 16);
-  const apart = join('/var/lib/vintem', name);
-  const cluster = info?.cluster ?? (reachesPrograms && reachesData ? inside : join(apart, 'postgres'));
+  const apart = named.startsWith(OUTSIDE + sep) ? dirname(named) : join(OUTSIDE, info.id);
+  const cluster =
+    info.complete || (reachesPrograms && reachesData) || (await exists(named))
+      ? named
+      : join(apart, 'postgres');
+  info.cluster = keptPath(dataDir, cluster);
   const usesApart = !reachesPrograms || cluster.startsWith(apart);
   if (usesApart) {
     for (const path of [dirname(apart), apart]) {
@@ -338,33 +384,20 @@ async function checkOwner(cluster: string): Promise<void> {
   }
 }
 
-async function readInfo(dataDir: string): Promise<Info | null> {
-  try {
-    return JSON.parse(await readFile(infoPath(dataDir), 'utf8')) as Info;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null;
-    throw error;
-  }
-}
-
-const writeInfo = (dataDir: string, info: Info) =>
-  writeDurably(infoPath(dataDir), `${JSON.stringify(info, null, 2)}\n`);
-
 const keptPassword = (path: string): Promise<string> => keptText(path, () => randomBytes(32).toString('hex'));
 
 // ---------------------------------------------------------------------------------------------------------- the server
 
 /** `initdb` beside the place, then a rename: a cluster is there whole or not at all. */
-async function initialize(place: Place, password: string, info: Info, log: Log): Promise<void> {
+async function initialize(place: Place, info: Info): Promise<void> {
   const { cluster, user, dataDir } = place;
-  await writeInfo(dataDir, { ...info, cluster });
+  // Before the password: a password without this file means that the file was removed.
+  await writeInfo(dataDir, info);
+  const password = await keptPassword(passwordPath(dataDir));
   if (await exists(cluster)) {
-    // Complete, when the end came between the rename and the note of it.
-    if (dirname(cluster) === dataDir) return writeInfo(dataDir, { ...info, cluster, complete: true });
-    // Left by a data folder of the same name that was removed. It may be somebody's money: keep it.
-    const kept = `${cluster}.left-${systemClock.now()}`;
-    await rename(cluster, kept);
-    log.warn({ kept }, 'kept the database of an earlier data folder of the same name');
+    // Complete: the end came between the rename and the note of it.
+    info.complete = true;
+    return writeInfo(dataDir, info);
   }
   const part = `${cluster}.part`;
   await rm(part, { recursive: true, force: true });
@@ -392,9 +425,9 @@ async function initialize(place: Place, password: string, info: Info, log: Log):
   } finally {
     await rm(passwordFile, { force: true });
   }
+  await writeNote(part, info.id, dataDir);
   await rename(part, cluster);
   await syncFolder(dirname(cluster));
-  info.cluster = cluster;
   info.complete = true;
   await writeInfo(dataDir, info);
 }
@@ -488,33 +521,46 @@ async function isReady(cluster: string, child: ChildProcess): Promise<boolean> {
   return lines[0] === `${child.pid}` && lines[7]?.trim() === 'ready';
 }
 
+/** A server that a cluster's note names. */
+interface Postmaster {
+  pid: number;
+  port: number;
+  /** It is a server of this cluster; false: the system does not say what the process is. */
+  surely: boolean;
+}
+
 /**
  * The server of a cluster that runs already. A note left by one that is gone is removed where its process id belongs to
- * another program by now: PostgreSQL itself could not tell and would refuse to start.
+ * another program by now, or to the server of the folder that this one was copied from: PostgreSQL itself could not tell and
+ * would refuse to start.
  */
-async function findPostmaster(cluster: string): Promise<{ pid: number; port: number } | null> {
+async function findPostmaster(cluster: string): Promise<Postmaster | null> {
   const path = join(cluster, 'postmaster.pid');
   const lines = (await readFile(path, 'utf8').catch(() => '')).split('\n');
   const pid = Number(lines[0]);
   if (!pid || !processExists(pid)) return null;
-  const command = await commandOf(pid);
-  if (command !== null && !command.includes(cluster)) {
+  const serves = await servesCluster(pid, cluster);
+  if (serves === false) {
     await rm(path, { force: true });
     return null;
   }
-  return { pid, port: Number(lines[3]) };
+  return { pid, port: Number(lines[3]), surely: serves === true };
 }
 
-/** The command line of a process; null where the system does not tell. */
-async function commandOf(pid: number): Promise<string | null> {
-  if (process.platform === 'linux') {
-    return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
-  }
+/**
+ * Whether a process works on this cluster; null where the system does not say. A server stands in its cluster's folder, whatever
+ * that is called by now; elsewhere than on Linux its command line names it.
+ */
+async function servesCluster(pid: number, cluster: string): Promise<boolean | null> {
   if (process.platform === 'win32') return null;
+  if (process.platform === 'linux') {
+    // That of another user's process cannot be read: a server of this cluster is ours or that of the user we start it as.
+    return isSameFile(`/proc/${pid}/cwd`, cluster);
+  }
   const { stdout } = await promisify(execFile)('ps', ['-o', 'command=', '-p', `${pid}`]).catch(() => ({
     stdout: '',
   }));
-  return stdout;
+  return stdout.split(' -D ')[1]?.startsWith(`${cluster} `) ?? false;
 }
 
 /** SIGINT is PostgreSQL's fast shutdown; SIGQUIT ends without a checkpoint and leaves a recovery to the next start. */
@@ -592,6 +638,20 @@ async function prepareServiceLogin(url: string, dataDir: string): Promise<string
   }
   return service.href;
 }
+
+/** The folder of the cluster that a server works on, by the path that it was started with; null: none answers. */
+async function clusterServedAt(url: string): Promise<string | null> {
+  const client = await connect(url).catch(() => null);
+  if (client === null) return null;
+  try {
+    return await servedBy(client);
+  } finally {
+    await client.end();
+  }
+}
+
+const servedBy = async (client: pg.Client): Promise<string> =>
+  (await client.query<{ data_directory: string }>('SHOW data_directory')).rows[0]?.data_directory ?? '';
 
 async function answers(url: string): Promise<boolean> {
   const client = await connect(url).catch(() => null);

@@ -1,13 +1,21 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { writeDurably } from '../ground/durable-files.ts';
+import { once } from 'node:events';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { link, open, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
+import { basename, dirname, join } from 'node:path';
+import { isSameFile, writeDurably } from '../ground/durable-files.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** Who owns a data folder: at most one process at a time. */
+/** Who owns a folder (a data folder, a cluster): at most one process at a time. */
 interface Owner {
   pid: number;
+  /** Real path of the folder that it took, so that a copy of the folder with the file in it is not taken for the folder. */
+  folder: string;
+  /** Where its id counts: two containers may share a folder. Null where there are no such namespaces. */
+  processes: string | null;
+  /** Name of the socket in the folder that answers as long as it lives; null where there are none. */
+  bell: string | null;
   /** Tells this process from a later one with the same id. */
   startedAt: string;
   /** `start`, or the command that runs the database while it works. */
@@ -28,9 +36,9 @@ export interface Lock {
 export class LockHeld extends Error {
   override name = 'LockHeld';
   readonly owner: Owner;
-  constructor(dataDir: string, owner: Owner) {
+  constructor(folder: string, owner: Owner) {
     const where = owner.port === null ? '' : `, port ${owner.port}`;
-    super(`${dataDir} is in use by \`vintem ${owner.command}\` (process ${owner.pid}${where})`);
+    super(`${folder} is in use by \`vintem ${owner.command}\` (process ${owner.pid}${where})`);
     this.owner = owner;
   }
 }
@@ -38,27 +46,37 @@ export class LockHeld extends Error {
 let takes = 0;
 
 /**
- * Takes `dataDir/lock.json`, also over from an owner that is gone.
+ * Takes `lock.json` of a folder, also over from an owner that is gone.
  * @throws LockHeld
  */
 export async function takeLock(
-  dataDir: string,
+  folder: string,
   { command, port }: { command: string; port: number | null },
 ): Promise<Lock> {
-  const path = join(dataDir, 'lock.json');
-  const owner: Owner = { pid: process.pid, startedAt: startOf(process.pid), command, port };
-  let own = `${JSON.stringify(owner)}\n`;
+  const path = join(folder, 'lock.json');
   // Of this take alone: of two at once, one would remove the file that the other is about to link.
   const mine = `${process.pid}-${++takes}`;
+  const bell = await hangBell(folder, `lock.sock-${mine}`);
+  const owner: Owner = {
+    pid: process.pid,
+    folder: await realpath(folder),
+    processes: ownProcesses(),
+    bell: bell?.name ?? null,
+    startedAt: startOf(process.pid),
+    command,
+    port,
+  };
+  let own = `${JSON.stringify(owner)}\n`;
   const part = `${path}.part-${mine}`;
-  await writeFile(part, own, { mode: 0o600 });
+  // Readable: after a crash PostgreSQL, as another user, syncs every file of its folder.
+  await writeFile(part, own, { mode: 0o644 });
   try {
     // Links a file that is already complete, so that no process reads half of one. Fails when the name exists.
     while (!(await linked(part, path))) {
       const found = await readFile(path, 'utf8').catch(() => null);
       if (found === null) continue;
       const other = parseOwner(found);
-      if (other && isAlive(other)) throw new LockHeld(dataDir, other);
+      if (other && (await holds(other, path, found))) throw new LockHeld(folder, other);
       // Two processes may find the same stale file: what one of them moves away must still be what it judged.
       const aside = `${path}.stale-${mine}`;
       const moved = await rename(path, aside).then(
@@ -67,7 +85,11 @@ export async function takeLock(
       );
       if (moved && (await readFile(aside, 'utf8')) !== found) await linked(aside, path);
       await rm(aside, { force: true });
+      if (other?.bell) await rm(join(folder, basename(other.bell)), { force: true });
     }
+  } catch (error) {
+    await bell?.take();
+    throw error;
   } finally {
     await rm(part, { force: true });
   }
@@ -77,6 +99,7 @@ export async function takeLock(
       await writeDurably(path, own);
     },
     release: async () => {
+      await bell?.take();
       if ((await readFile(path, 'utf8').catch(() => null)) === own) await rm(path, { force: true });
     },
   };
@@ -109,6 +132,83 @@ export async function ownerIsEnding(dataDir: string): Promise<boolean> {
   const text = await readFile(join(dataDir, 'lock.json'), 'utf8').catch(() => null);
   const owner = text === null ? null : parseOwner(text);
   return owner?.ending === true && isAlive(owner);
+}
+
+/** Whether the owner that a lock names holds this folder. */
+async function holds(owner: Owner, path: string, text: string): Promise<boolean> {
+  if (await isCopied(owner, path, text)) return false;
+  // A process id of another container says nothing here.
+  if (owner.processes !== undefined && owner.processes !== ownProcesses()) {
+    return owner.bell !== null && answersAt(dirname(path), basename(owner.bell));
+  }
+  return isAlive(owner);
+}
+
+/** The owner's folder is another one, which still has this lock: ours came with a copy. A folder that was moved under its owner is held. */
+async function isCopied({ folder }: Owner, path: string, text: string): Promise<boolean> {
+  if (folder === undefined || folder === (await realpath(dirname(path)))) return false;
+  const original = join(folder, 'lock.json');
+  if ((await readFile(original, 'utf8').catch(() => null)) !== text) return false;
+  return !(await isSameFile(original, path));
+}
+
+// --------------------------------------------------------------------------------------------- between containers
+// A socket in the folder answers as long as its owner lives, also to a process that cannot see the owner's id.
+
+/** The path of a socket has at most 107 bytes: this one is short whatever the folder. */
+async function throughHandle<T>(folder: string, name: string, use: (path: string) => Promise<T>): Promise<T> {
+  const handle = await open(folder, 'r');
+  try {
+    return await use(`/proc/self/fd/${handle.fd}/${name}`);
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Null where there are no such sockets: other systems, some shared folders of virtual machines. */
+async function hangBell(
+  folder: string,
+  name: string,
+): Promise<{ name: string; take(): Promise<void> } | null> {
+  if (process.platform !== 'linux') return null;
+  const place = join(folder, name);
+  const server = createServer((socket) => socket.destroy()).unref();
+  return throughHandle(folder, name, async (path) => {
+    // Left by a process of the same id.
+    await rm(place, { force: true });
+    server.listen(path);
+    await once(server, 'listening');
+    server.on('error', () => {});
+    return {
+      name,
+      take: async () => {
+        server.close();
+        await rm(place, { force: true });
+      },
+    };
+  }).catch(() => null);
+}
+
+async function answersAt(folder: string, name: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  return throughHandle(folder, name, async (path) => {
+    const socket = connect(path);
+    try {
+      await once(socket, 'connect');
+      return true;
+    } finally {
+      socket.destroy();
+    }
+  }).catch(() => false);
+}
+
+/** The namespace of process ids (Linux). */
+function ownProcesses(): string | null {
+  try {
+    return process.platform === 'linux' ? readlinkSync('/proc/self/ns/pid') : null;
+  } catch {
+    return null;
+  }
 }
 
 async function linked(from: string, to: string): Promise<boolean> {

@@ -7,12 +7,20 @@ export async function exists(path: string): Promise<boolean> {
   return (await stat(path).catch(() => null)) !== null;
 }
 
-/** Writes a file so that a crash leaves the old content or the new one, both whole, and only its owner reads it. */
-export async function writeDurably(path: string, content: string): Promise<void> {
+/** Two paths to one file or folder, as with a bind mount. */
+export async function isSameFile(one: string, other: string): Promise<boolean> {
+  const [a, b] = await Promise.all(
+    [one, other].map((path) => stat(path, { bigint: true }).catch(() => null)),
+  );
+  return a != null && b != null && a.dev === b.dev && a.ino === b.ino;
+}
+
+/** Writes a file so that a crash leaves the old content or the new one, both whole, and, by its mode, only its owner reads it. */
+export async function writeDurably(path: string, content: string, mode = 0o600): Promise<void> {
   // The counter keeps two writers of one process apart.
   const part = `${path}.part-${process.pid}-${++parts}`;
   await rm(part, { force: true });
-  const file = await open(part, 'wx', 0o600);
+  const file = await open(part, 'wx', mode);
   try {
     await file.writeFile(content);
     await file.sync();

@@ -1,7 +1,20 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { freezePostgres, postmasterOf } from '@vintem/testkit/processes.ts';
 import pg from 'pg';
@@ -47,7 +60,7 @@ async function query(url: string, text: string): Promise<Record<string, unknown>
 }
 
 const clusterOf = async (): Promise<string> =>
-  JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')).cluster;
+  resolve(dataDir, JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')).cluster);
 const modeOf = async (file: string) => (await stat(join(dataDir, file))).mode & 0o777;
 
 describe('the embedded PostgreSQL', () => {
@@ -90,6 +103,8 @@ describe('the embedded PostgreSQL', () => {
   it('is adopted when its owner was killed, and stopped by who adopted it', async () => {
     await begin();
     const before = postmasterOf(dataDir);
+    // As a process that was killed leaves it: its lock names no living one.
+    await rm(join(await clusterOf(), 'lock.json'));
     const adopted = await begin();
     expect(postmasterOf(dataDir)).toBe(before);
     await adopted.stop();
@@ -132,8 +147,114 @@ describe('the embedded PostgreSQL', () => {
     await first.stop();
     const cluster = await clusterOf();
     await rename(cluster, `${cluster}.moved`);
-    await expect(begin()).rejects.toThrow('is gone');
+    const refusal = await begin().catch((error: Error) => error.message);
+    expect(refusal).toMatch(/is gone: bring it back from where it was moved to, or restore a backup/);
+    expect(refusal).not.toMatch(/remove/);
     await rename(`${cluster}.moved`, cluster);
+  });
+});
+
+describe('a data folder that was copied, moved or renamed', () => {
+  const other = () => `${dataDir}-other`;
+  const beginAt = (folder: string) =>
+    startEmbedded({ dataDir: folder, log: createLog('silent'), say: (line) => said.push(line) });
+  const copyTo = (folder: string) => promisify(execFile)('cp', ['-a', dataDir, folder]);
+  const countAt = async (url: string) => (await query(url, 'SELECT count(*)::int AS n FROM kept'))[0]?.n;
+  afterEach(async () => {
+    await rm(other(), { recursive: true, force: true });
+  });
+
+  it('works on a database of its own beside the running original, and never reaches the other one', async () => {
+    const original = await begin();
+    await query(original.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await query(original.url, 'CHECKPOINT');
+    await copyTo(other());
+    expect(await findEmbedded(other())).toBeNull();
+    const copy = await beginAt(other());
+    expect(copy.copyOf).toBe(await realpath(dataDir));
+    expect(original.copyOf).toBeNull();
+    await query(copy.url, 'INSERT INTO kept VALUES (2)');
+    expect([await countAt(original.url), await countAt(copy.url)]).toEqual([1, 2]);
+    expect(postmasterOf(other())).not.toBe(postmasterOf(dataDir));
+    await copy.stop();
+    expect(await findEmbedded(dataDir)).toBe(original.url);
+  });
+
+  it('works on the database that it was moved with, and the new folder of its name on another', async () => {
+    const first = await begin();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+    await rename(dataDir, other());
+    await mkdir(dataDir, { mode: 0o711 });
+    const fresh = await begin();
+    const moved = await beginAt(other());
+    expect(moved.copyOf).toBeNull();
+    expect(await countAt(moved.url)).toBe(1);
+    await expect(countAt(fresh.url)).rejects.toThrow('does not exist');
+    await moved.stop();
+  });
+
+  it('is refused as a copy whose database stands outside of it, and not once it was moved', async () => {
+    const first = await begin();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+    // As under /var/lib/vintem, and as behind a symbolic link.
+    const outside = await mkdtemp(join(tmpdir(), 'vintem-outside-'));
+    await chmod(outside, 0o711);
+    await rename(await clusterOf(), join(outside, 'postgres'));
+    const note = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8'));
+    for (const way of ['named', 'linked']) {
+      if (way === 'named') {
+        const named = { ...note, cluster: join(outside, 'postgres') };
+        await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(named));
+      } else {
+        await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(note));
+        await symlink(join(outside, 'postgres'), join(dataDir, 'postgres'));
+      }
+      const original = await begin();
+      await copyTo(other());
+      await expect(beginAt(other())).rejects.toThrow(
+        /is a copy of .* without its database.*: use .*, or make a copy with `vintem backup`/,
+      );
+      expect(await countAt(original.url)).toBe(1);
+      await original.stop();
+      await rename(dataDir, `${dataDir}.away`);
+      const moved = await beginAt(other());
+      expect(await countAt(moved.url)).toBe(1);
+      await moved.stop();
+      await rm(other(), { recursive: true });
+      await rename(`${dataDir}.away`, dataDir);
+    }
+    await rm(outside, { recursive: true });
+  });
+
+  it('is refused when the cluster in it is that of another installation, and nothing is changed', async () => {
+    await (await begin()).stop();
+    await mkdir(other(), { mode: 0o711 });
+    await (await beginAt(other())).stop();
+    const cluster = await clusterOf();
+    await rename(cluster, `${cluster}.away`);
+    await rename(join(other(), 'postgres'), cluster);
+    await expect(begin()).rejects.toThrow('does not belong to DATA_DIR');
+    await rm(join(dataDir, 'postgres.json'));
+    await rename(cluster, join(other(), 'postgres'));
+    await expect(begin()).rejects.toThrow(/which says where, is missing: bring that file back/);
+  });
+
+  it('of an earlier version, which kept whole paths, works on its own database as a copy and as itself', async () => {
+    const first = await begin();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 1 AS n');
+    await first.stop();
+    const cluster = await clusterOf();
+    await rm(join(cluster, 'vintem.json'));
+    const earlier = { cluster, port: Number(new URL(first.url).port), complete: true };
+    await writeFile(join(dataDir, 'postgres.json'), JSON.stringify(earlier));
+    await copyTo(other());
+    const original = await begin();
+    const copy = await beginAt(other());
+    await query(copy.url, 'INSERT INTO kept VALUES (2)');
+    expect([await countAt(original.url), await countAt(copy.url)]).toEqual([1, 2]);
+    await copy.stop();
   });
 });
 
@@ -263,6 +384,34 @@ describe('a data folder', () => {
       expect(taken).toHaveLength(1);
       await taken[0]?.release();
     }
+  });
+
+  it('is held against a process of another container as long as its owner lives, and no longer', async () => {
+    const lock = await takeLock(dataDir, owner);
+    const path = join(dataDir, 'lock.json');
+    const text = await readFile(path, 'utf8');
+    // As the other container sees it: the process id names a process of its own, or none.
+    const elsewhere = (bell: string) =>
+      writeFile(path, JSON.stringify({ ...JSON.parse(text), processes: 'pid:[1]', startedAt: 'x', bell }));
+    await elsewhere(JSON.parse(text).bell);
+    await expect(takeLock(dataDir, owner)).rejects.toBeInstanceOf(LockHeld);
+    await lock.release();
+    await (await takeLock(dataDir, owner)).release();
+    expect((await readdir(dataDir)).filter((name) => name.startsWith('lock'))).toEqual([]);
+  });
+
+  it('that was moved under its owner is still held, and a copy of it is not', async () => {
+    const lock = await takeLock(dataDir, owner);
+    const copy = `${dataDir}-copy`;
+    await cp(join(dataDir, 'lock.json'), join(copy, 'lock.json'));
+    await (await takeLock(copy, owner)).release();
+    const moved = `${dataDir}-moved`;
+    await rename(dataDir, moved);
+    await mkdir(dataDir);
+    await expect(takeLock(moved, owner)).rejects.toBeInstanceOf(LockHeld);
+    await (await takeLock(dataDir, owner)).release();
+    await lock.release();
+    for (const folder of [copy, moved]) await rm(folder, { recursive: true });
   });
 
   it('is waited for while a command has it or its owner is ending', async () => {

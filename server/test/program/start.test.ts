@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { endPrograms, finish, type Running, run } from '@vintem/testkit/command.ts';
 import { freePort } from '@vintem/testkit/free-port.ts';
 import { childrenOf, postmasterOf } from '@vintem/testkit/processes.ts';
@@ -26,7 +28,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await endPrograms();
   const info = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as { cluster: string };
-  if (!info.cluster.startsWith(dataDir)) await rm(join(info.cluster, '..'), { recursive: true, force: true });
+  if (isAbsolute(info.cluster)) await rm(join(info.cluster, '..'), { recursive: true, force: true });
   await rm(dataDir, { recursive: true, force: true });
 });
 
@@ -156,7 +158,26 @@ describe('start', () => {
     const { cluster } = JSON.parse(await readFile(join(dataDir, 'postgres.json'), 'utf8')) as {
       cluster: string;
     };
-    await expect(stat(join(cluster, 'postmaster.pid'))).rejects.toThrow('ENOENT');
+    await expect(stat(join(resolve(dataDir, cluster), 'postmaster.pid'))).rejects.toThrow('ENOENT');
+  });
+
+  it('is refused on a copy whose connections move money, beside the folder that it was copied from', async () => {
+    const copy = `${dataDir}-copy`;
+    await promisify(execFile)('cp', ['-a', dataDir, copy]);
+    const ports = { PORT: `${await freePort()}`, SIMULATOR_PORT: `${await freePort()}` };
+    const live = {
+      PROVIDER: 'efi',
+      PROVIDER_URL: 'http://127.0.0.1:9',
+      PROVIDER_CLIENT_ID: 'id',
+      PROVIDER_CLIENT_SECRET: 'secret',
+      PROVIDER_PIX_KEY: 'key@example.com',
+    };
+    const { code, stderr } = await finish(['start'], { ...env, ...ports, ...live, DATA_DIR: copy });
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`is a copy of ${dataDir}, and its connections move money`),
+    });
+    await rm(copy, { recursive: true });
   });
 
   it('with a public address makes no test account, prints no key, and starts neither simulator nor mailbox', async () => {
