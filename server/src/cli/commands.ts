@@ -40,7 +40,6 @@ import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
 import { secretCommands } from './secret-commands.ts';
 import { subjectCommands } from './subject-commands.ts';
-import { webhookCommands } from './webhook-commands.ts';
 
 /** Every command: to add one is to add an entry. */
 export const commands: Command[] = [
@@ -317,7 +316,6 @@ export const commands: Command[] = [
   ...connectionCommands,
   ...secretCommands,
   ...subjectCommands,
-  ...webhookCommands,
 ];
 
 const planLine = ({ name, locks, readsRowsOf, concurrent, compatibleFrom }: PendingMigration): string[] => [

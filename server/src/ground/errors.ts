@@ -175,8 +175,8 @@ export const catalogue = {
   code_expired: { status: 400, en: 'The code has expired.', pt: 'O código expirou.' },
   webhook_url_not_allowed: {
     status: 400,
-    en: 'This address cannot receive webhooks: use a public https address. To test on your own machine, run `vintem listen`, or set WEBHOOK_ALLOW_INSECURE_LOCAL=true for test accounts.',
-    pt: 'Este endereço não pode receber webhooks: use um endereço https público. Para testar na sua máquina, execute `vintem listen` ou defina WEBHOOK_ALLOW_INSECURE_LOCAL=true para contas de teste.',
+    en: 'This address cannot receive webhooks: use a public https address. To test on your own machine, run `vintem-cli listen`, or set WEBHOOK_ALLOW_INSECURE_LOCAL=true for test accounts.',
+    pt: 'Este endereço não pode receber webhooks: use um endereço https público. Para testar na sua máquina, execute `vintem-cli listen` ou defina WEBHOOK_ALLOW_INSECURE_LOCAL=true para contas de teste.',
   },
   webhook_limit_reached: {
     status: 400,

@@ -92,11 +92,6 @@ const revoke: Statement = {
 export const markRevoked = (tx: Queries, id: string, nowMs: number): Promise<unknown> =>
   tx.run(revoke, [id, timestamp(nowMs)]);
 
-const erase: Statement = { name: 'key_erase', text: 'DELETE FROM api_key WHERE id = $1' };
-
-/** Only for a key that a command made for its own calls: a merchant's key is revoked and stays. */
-export const eraseKey = (sql: Queries, id: string): Promise<unknown> => sql.run(erase, [id]);
-
 const rolled: Statement = {
   name: 'key_rolled',
   text: `UPDATE api_key SET rolled_to = $2, expires_at = least(expires_at, $3) WHERE id = $1`,

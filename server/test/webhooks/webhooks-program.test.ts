@@ -8,7 +8,7 @@ import { type Call, callWith, type Merchant, until } from '@vintem/testkit/servi
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { startDeliveryThread } from '../../src/compose/delivery-thread.ts';
 
-/** Webhooks of the whole program, in processes of its own: killed, started again, and followed from the command line. */
+/** Webhooks of the whole program, in processes of its own: killed and started again. */
 
 const entry = fileURLToPath(new URL('../../src/cli/launch.js', import.meta.url));
 
@@ -166,35 +166,4 @@ test('events of a cell that was made while it runs are delivered', async () => {
   expect(renamed.status).toBe(200);
   const arrived = await receiver.first(({ body }) => body.data.name === 'Filial nova');
   expect(verified(endpoint.secret, arrived)).toEqual(arrived.body);
-});
-
-test('listen forwards what trigger brings about, signed with the secret that it prints', async () => {
-  const receiver = await openReceiver();
-  receivers.push(receiver);
-  const listener = run('listen', '--key', merchant.key, '--forward-to', receiver.url.replace('http://', ''));
-  await until(async () => listener.output().includes('listening to '));
-  const triggered = run('trigger', 'transfer.completed', '--json');
-  expect([await triggered.ended, triggered.output()]).toEqual([0, expect.any(String)]);
-  const { paymentId } = JSON.parse(triggered.output());
-  const completed = await receiver.first(({ body }) => body.data.id === paymentId);
-  expect(completed.body.type).toBe('transfer.completed');
-  const secret = /whsec_\S+/.exec(listener.output())?.[0] ?? '';
-  expect(verified(secret, completed)).toEqual(completed.body);
-  await until(async () =>
-    new RegExp(`transfer.completed ${completed.body.id} → 200`).test(listener.output()),
-  );
-});
-
-test('listen shows only what was asked for, and says when a key is refused', async () => {
-  const listener = run('listen', '--key', merchant.key, '--events', 'charge.paid');
-  await until(async () => listener.output().includes('listening to '));
-  expect(await run('trigger', 'operation.updated', '--key', merchant.key).ended).toBe(0);
-  expect(await run('trigger', 'charge.paid', '--key', merchant.key).ended).toBe(0);
-  await until(async () => listener.output().includes('charge.paid {'));
-  expect(listener.output()).not.toContain('operation.updated');
-  const refused = run('listen', '--key', 'vtm_test_nothing');
-  expect(await refused.ended).toBe(1);
-  expect(refused.output()).toContain('invalid or revoked');
-  const wrong = run('trigger', 'charge.stolen');
-  expect(await wrong.ended).toBe(2);
 });
