@@ -4,6 +4,7 @@ import { openRuntime, type Runtime } from '../../server/src/compose/runtime.ts';
 import { createPublisher } from '../../server/src/events/publish.ts';
 import { type Config, readConfig } from '../../server/src/ground/config.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { createPapers } from '../../server/src/ground/papers.ts';
 import { createSecrets, type Secrets } from '../../server/src/ground/secrets.ts';
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
 import { ConnectionLost } from '../../server/src/ports/sql.ts';
@@ -160,6 +161,7 @@ export function createService(db: Database): Service {
         get: (key) => living().runtime.subscribed.get(key),
         forget: (key) => living().runtime.subscribed.forget(key),
       },
+      papers: createPapers(),
       mayShare: () => true,
       draining: new AbortController().signal,
       readiness: () => Promise.resolve([]),

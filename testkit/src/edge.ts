@@ -2,6 +2,7 @@ import type { FastifyInstance, InjectOptions } from 'fastify';
 import { createAccount } from '../../server/src/accounts/directory.ts';
 import { subscribedTypes } from '../../server/src/events/subscribed-types.ts';
 import { createLog } from '../../server/src/ground/log.ts';
+import { createPapers } from '../../server/src/ground/papers.ts';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
 import { createSecrets } from '../../server/src/ground/secrets.ts';
 import { buildServer, type EdgeParts } from '../../server/src/http/server.ts';
@@ -80,6 +81,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
       { allowCidrs: [], denyCidrs: [], allowInsecureLocal: true, proxy: null, ownHosts: [], ownPort: 3000 },
       { lookup: async () => ['127.0.0.1'], ownAddresses: () => [] },
     ),
+    papers: createPapers(),
     mayShare: () => true,
     readiness: async () => [],
     draining: draining.signal,
@@ -109,6 +111,7 @@ export async function openEdge(given: Partial<EdgeParts> = {}): Promise<Edge> {
     drain: () => draining.abort(),
     close: async () => {
       await app.close();
+      await parts.papers.stop();
       await database.drop();
     },
   };

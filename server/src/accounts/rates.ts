@@ -1,4 +1,4 @@
-import { defaultInFlight, defaultQuotas, type Quotas } from '../ground/quotas.ts';
+import { addressQuotas, defaultInFlight, defaultQuotas, type Quotas } from '../ground/quotas.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { audits } from '../settlement/operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../settlement/operator/operator.ts';
@@ -27,10 +27,11 @@ export async function ratesOf(operator: { sql: Queries }, accountId: string): Pr
 /**
  * Gives an account rate limits of its own, in place of those it had; none: the installation's. Every process follows within a
  * second, with the next look at a key.
- * @throws OperatorRefused no such account, or `auth` among the quotas, which is counted before an account is known
+ * @throws OperatorRefused no such account, or a quota that is counted by address, before an account is known
  */
 export async function setRates(operator: Operator, accountId: string, quotas: Quotas): Promise<Quotas> {
-  if (quotas.auth) throw new OperatorRefused('auth is set for the whole installation alone');
+  const byAddress = addressQuotas.find((name) => quotas[name]);
+  if (byAddress) throw new OperatorRefused(`${byAddress} is set for the whole installation alone`);
   return operator.sql.tx(async (tx) => {
     await lockAccount(tx, accountId);
     const before = await ratesOf({ sql: tx }, accountId);

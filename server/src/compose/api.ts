@@ -6,6 +6,7 @@ import { createCharge } from '../charges/create.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
+import { createPapers, type Papers } from '../ground/papers.ts';
 import { createLoad } from '../http/load.ts';
 import { buildServer, type UseCases } from '../http/server.ts';
 import { keyIdOf } from '../keys/key.ts';
@@ -43,10 +44,11 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const answered = new AbortController();
   const logging: Promise<void>[] = [];
   const served = new Map<string, FastifyInstance>();
+  const papers = createPapers();
   const serve = (cell: Runtime): FastifyInstance => {
     const known = served.get(cell.cell);
     if (known) return known;
-    const { server, requestLog } = serveCell(cell, config, clockOffset, inbound);
+    const { server, requestLog } = serveCell(cell, config, { clockOffset, inbound, papers });
     served.set(cell.cell, server);
     logging.push(requestLog.run(answered.signal));
     return server;
@@ -79,7 +81,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
       await server.close();
       for (const one of served.values()) if (one !== server) await one.close();
       answered.abort();
-      await Promise.all(logging);
+      await Promise.all([...logging, papers.stop()]);
       await inbound.idle();
       await Promise.all(runtime.cells.all().map((cell) => cell.till.idle()));
     },
@@ -92,7 +94,11 @@ interface ServedCell {
 }
 
 /** The calls of one cell's accounts. */
-function serveCell(runtime: Runtime, config: Config, clockOffset: ClockOffset, inbound: Inbound): ServedCell {
+function serveCell(
+  runtime: Runtime,
+  config: Config,
+  { clockOffset, inbound, papers }: { clockOffset: ClockOffset; inbound: Inbound; papers: Papers },
+): ServedCell {
   const largeTransfers = createLargeTransfers(runtime);
   const useCases: UseCases = {
     createCharge: (caller, request) => createCharge(runtime, caller, request),
@@ -122,17 +128,21 @@ function serveCell(runtime: Runtime, config: Config, clockOffset: ClockOffset, i
     ...runtime,
     paymentIdOf: (account, requestKey) => paymentIdFor(runtime.identity, account, requestKey),
   });
-  const server = buildServer({
+  const edge = {
     ...runtime,
     config,
+    papers,
     mayShare: clockOffset.isTolerable,
+    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
+  };
+  const server = buildServer({
+    ...edge,
     useCases,
     testCalls,
     requestLog,
-    load: createLoad(runtime.clock, () => waitForTurn(runtime), answerWithinMs),
     readiness: createReadiness(runtime, clockOffset),
   });
-  mountPanel(server, { ...runtime, config, mayShare: clockOffset.isTolerable }, { ...useCases, testCalls });
+  mountPanel(server, edge, { ...useCases, testCalls });
   return { server, requestLog };
 }
 

@@ -5,22 +5,34 @@ export interface Quota {
   burst: number;
 }
 
-/** Per key; `account` over all keys of an account, `auth` per address, `refused-keys` per account. */
+/**
+ * Per key, and of the panel per person and account; `account`, `account-files` and `refused-keys` per account, over all its keys and people;
+ * `auth` and `visits` per address.
+ */
 export const defaultQuotas = {
   reads: { perSecond: 100, burst: 200 },
   /** Files of a statement: each may cost a second of work. */
   files: { perSecond: 1, burst: 10 },
+  /** The same over all keys and people of an account: twenty keys would make two hundred at once. */
+  'account-files': { perSecond: 2, burst: 20 },
   charges: { perSecond: 50, burst: 100 },
   transfers: { perSecond: 20, burst: 40 },
   operations: { perSecond: 5, burst: 20 },
   webhooks: { perSecond: 5, burst: 20 },
   account: { perSecond: 300, burst: 600 },
+  /** Each leaves an account more, which is kept. */
+  resets: { perSecond: 6 / 3600, burst: 6 },
   auth: { perSecond: 20 / 60, burst: 20 },
+  /** Calls of the panel, before anything is looked up; an office may share an address. */
+  visits: { perSecond: 50, burst: 500 },
   /** Each Pix key that is not found costs the provider account twenty of its thousand directory tokens. */
   'refused-keys': { perSecond: 30 / 3600, burst: 30 },
 } as const satisfies Record<string, Quota>;
 
 export type QuotaName = keyof typeof defaultQuotas;
+
+/** Counted before an account is known: no account can have its own. */
+export const addressQuotas: readonly QuotaName[] = ['auth', 'visits'];
 
 /** How many requests of a key may be under way at once in a process. */
 export const defaultInFlight = 256;

@@ -48,6 +48,8 @@ declare module 'fastify' {
   // What `config` of a route carries; absent outside of the public API.
   interface FastifyContextConfig {
     api?: RouteFacts;
+    /** It answers other methods than a call has, before anything is looked at. */
+    refuses?: true;
   }
 }
 

@@ -8,6 +8,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { describedEvents } from '../webhooks/event-docs.ts';
 import { bearerOf, type Caller, requirePermission } from './auth.ts';
 import { callerAddress } from './caller-address.ts';
+import { type Cost, costOf, unitsOf } from './costs.ts';
 import type { ApiScope, RouteFacts } from './edge.ts';
 import type { Load } from './load.ts';
 import { type DescribedRoute, openApiOf } from './openapi.ts';
@@ -39,7 +40,7 @@ export function mountPublic(
       const methodsOf = new Map<string, string[]>();
       api.addHook('onRoute', (route) => {
         const facts = route.config?.api;
-        if (facts) route.onRequest = admit(facts);
+        if (facts) route.onRequest = admit(facts, costOf(String(route.method), route.url));
         if (route.method === 'HEAD') return;
         const methods = methodsOf.get(route.routePath) ?? [];
         methodsOf.set(route.routePath, [...methods, ...[route.method].flat()]);
@@ -71,7 +72,7 @@ export function mountPublic(
 function createAdmit({ config, clock, keys, directory, limiter, load }: PublicDeps) {
   const behindProxy = config.trustedProxies.length > 0;
   const lookUpNewKey = createKeyLookup(keys, limiter);
-  return (facts: RouteFacts) =>
+  return (facts: RouteFacts, cost: Cost) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
       // Before anything is looked up: a refusal that costs as much as an answer sheds nothing.
       load?.admit(facts);
@@ -90,7 +91,7 @@ function createAdmit({ config, clock, keys, directory, limiter, load }: PublicDe
       const address = callerAddress(request);
       if (!key.allows(address)) throw refuse('ip_not_allowed');
       keys.noteUse(key, address, request.headers['user-agent']);
-      limiter.take(key, facts.policy, reply);
+      limiter.take(key, facts.policy, reply, cost.searches && unitsOf(cost, request.query, key.permissions));
       requirePermission(key.permissions, facts.permissions);
       const named = namedOperationOf(request.headers['x-service-operation']);
       let operationId = '';
@@ -146,13 +147,15 @@ const callerOf = (
 /** No `Access-Control-Allow-Origin`, ever: keys are never in browser code. */
 function answerOtherMethods(api: FastifyInstance, path: string, methods: readonly string[]): void {
   const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : []), 'OPTIONS'].join(', ');
-  api.options(path, (_request, reply) => reply.header('allow', allow).code(204).send());
+  const config = { refuses: true } as const;
+  api.options(path, { config }, (_request, reply) => reply.header('allow', allow).code(204).send());
   const others = api.supportedMethods.filter(
     (method) => method !== 'HEAD' && method !== 'OPTIONS' && !methods.includes(method),
   );
   api.route({
     method: others,
     url: path,
+    config,
     exposeHeadRoute: others.includes('GET'),
     // Before a body is read: what it says does not matter.
     onRequest: (_request, reply, done) => {

@@ -9,7 +9,7 @@ import { callerNetwork } from './caller-address.ts';
 import { dropFull, spendShared, type Taken } from './rate-limit.sql.ts';
 
 /** Which limit a call counts against, beside the account's own. */
-export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' | 'webhooks';
+export type Policy = 'reads' | 'files' | 'charges' | 'transfers' | 'operations' | 'webhooks' | 'resets';
 
 /** How long what was taken stays untold to the other processes. */
 export const shareEveryMs = 100;
@@ -40,9 +40,15 @@ export interface LimitedKey {
 export interface RateLimiter {
   /**
    * Counts a call against the key's policy and the account, and sets the headers that say what is left.
+   * @param units how many calls of the policy it counts as (`costs.ts`); default 1. It never costs more than a whole burst
    * @throws ApiError `rate_limited`, `too_many_concurrent_requests`
    */
-  take(key: LimitedKey, policy: Policy, reply: FastifyReply): void;
+  take(key: LimitedKey, policy: Policy, reply: FastifyReply, units?: number): void;
+  /**
+   * Counts a call of the panel that names no account yet, by the caller's address.
+   * @throws ApiError `rate_limited`
+   */
+  takeVisit(request: FastifyRequest): void;
   /**
    * Counts one try of an address to authenticate with a key that this process has not seen valid yet, before that key is looked up.
    * Forwarded headers do not matter: without trusted proxies the address is that of the connection.
@@ -57,6 +63,7 @@ export interface RateLimiter {
 
 const unlimited: RateLimiter = {
   take: () => {},
+  takeVisit: () => {},
   tryAuthentication: () => () => {},
   requireKeysFound: () => {},
   keyNotFound: () => {},
@@ -118,20 +125,21 @@ export function rateLimiter(options: {
     telling = false;
   }
 
-  function bucket(name: QuotaName, owner: string, quota: Quota = quotas[name]): Bucket {
+  function bucket(name: QuotaName, owner: string, quota: Quota = quotas[name], units = 1): Bucket {
     const now = clock.now();
     if (spentUntil.size > maxBuckets && now - trimmedAt > 1000) {
       trimmedAt = now;
       for (const [id, until] of spentUntil) if (until <= now) spentUntil.delete(id);
     }
     const id = `${name} ${owner}`;
-    return afterOne({ name, id, quota }, Math.max(spentUntil.get(id) ?? now, now), now);
+    const ms = costMs(quota) * Math.min(units, quota.burst);
+    return afterOne({ name, id, quota, ms }, Math.max(spentUntil.get(id) ?? now, now), now);
   }
 
   function spend(one: Bucket): void {
     spentUntil.set(one.id, one.until);
     if (untold.size === 0) untoldSince = one.now;
-    note(one, costMs(one.quota));
+    note(one, one.ms);
   }
 
   /** Adds to what the next exchange sends to the database. */
@@ -143,9 +151,8 @@ export function rateLimiter(options: {
 
   /** Undoes one call, also where it was already sent to the database. */
   function giveBack(one: Bucket): void {
-    const ms = costMs(one.quota);
-    spentUntil.set(one.id, (spentUntil.get(one.id) ?? 0) - ms);
-    note(one, -ms);
+    spentUntil.set(one.id, (spentUntil.get(one.id) ?? 0) - one.ms);
+    note(one, -one.ms);
   }
 
   function enter(keyId: string, atOnce: number, response: ServerResponse): void {
@@ -161,21 +168,32 @@ export function rateLimiter(options: {
   }
 
   return {
-    take(key, policy, reply) {
+    take(key, policy, reply, units = 1) {
       const ownRefused = key.quotas?.['refused-keys'];
       if (ownRefused) ownRefusedKeys.set(key.accountId, ownRefused);
       else if (ownRefusedKeys.size > 0) ownRefusedKeys.delete(key.accountId);
-      const own = bucket(policy, key.id, key.quotas?.[policy]);
-      const account = bucket('account', key.accountId, key.quotas?.account);
-      const allowed = own.waitMs === 0 && account.waitMs === 0;
+      const own = bucket(policy, key.id, key.quotas?.[policy], units);
+      const account = bucket('account', key.accountId, key.quotas?.account, units);
+      const ofFiles =
+        policy === 'files'
+          ? [bucket('account-files', key.accountId, key.quotas?.['account-files'])]
+          : noBuckets;
+      const allowed = own.waitMs === 0 && account.waitMs === 0 && ofFiles.every(({ waitMs }) => waitMs === 0);
       if (allowed) {
         spend(own);
         spend(account);
+        for (const one of ofFiles) spend(one);
       }
       reply.header('ratelimit-policy', `${policyText(own)}, ${policyText(account)}`);
       reply.header('ratelimit', `${leftOf(own, allowed)}, ${leftOf(account, allowed)}`);
-      if (!allowed) throw limited([own, account]);
+      if (!allowed) throw limited([own, account, ...ofFiles]);
       enter(key.id, (key.quotas?.['in-flight'] ?? quotas['in-flight']).atOnce, reply.raw);
+    },
+
+    takeVisit(request) {
+      const one = bucket('visits', callerNetwork(request));
+      if (one.waitMs > 0) throw limited([one]);
+      spend(one);
     },
 
     tryAuthentication(request) {
@@ -202,29 +220,37 @@ export function rateLimiter(options: {
   };
 }
 
+const noBuckets: readonly Bucket[] = [];
+
 const limited = (buckets: readonly Bucket[]) =>
   refuse('rate_limited', {
     details: buckets.filter((one) => one.waitMs > 0).map((one) => ({ policy: one.name })),
     retryAfterSeconds: Math.ceil(Math.max(...buckets.map((one) => one.waitMs)) / 1000),
   });
 
-/** A bucket and what one more call would make of it. */
+/** A bucket and what the call would make of it. */
 interface Bucket {
   name: QuotaName;
   id: string;
   quota: Quota;
+  /** What this call takes. */
+  ms: number;
   now: number;
   spentUntil: number;
-  /** After one more call. */
+  /** After the call. */
   until: number;
   /** 0: the call is allowed. */
   waitMs: number;
 }
 
-function afterOne(one: Pick<Bucket, 'name' | 'id' | 'quota'>, spentUntil: number, now: number): Bucket {
-  const cost = costMs(one.quota);
-  const until = spentUntil + cost;
-  return { ...one, now, spentUntil, until, waitMs: Math.max(0, until - now - one.quota.burst * cost) };
+function afterOne(
+  one: Pick<Bucket, 'name' | 'id' | 'quota' | 'ms'>,
+  spentUntil: number,
+  now: number,
+): Bucket {
+  const until = spentUntil + one.ms;
+  const waitMs = Math.max(0, until - now - one.quota.burst * costMs(one.quota));
+  return { ...one, now, spentUntil, until, waitMs };
 }
 
 /**

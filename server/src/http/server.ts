@@ -1,5 +1,10 @@
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type RouteOptions,
+} from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { type CreateCharge, chargeRoutes } from '../charges/routes.ts';
 import { disputeRoutes } from '../disputes/routes.ts';
@@ -8,6 +13,7 @@ import type { SubscribedTypes } from '../events/subscribed-types.ts';
 import { type Language, refuse } from '../ground/errors.ts';
 import type { Log } from '../ground/log.ts';
 import type { Measures } from '../ground/measures.ts';
+import type { Papers } from '../ground/papers.ts';
 import type { Quotas } from '../ground/quotas.ts';
 import type { RefreshingCache } from '../ground/refreshing-cache.ts';
 import type { Secrets } from '../ground/secrets.ts';
@@ -32,6 +38,7 @@ import { describedEvents } from '../webhooks/event-docs.ts';
 import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Answers, answerBrokenRequest, createAnswers } from './answers.ts';
 import { trustOf } from './caller-address.ts';
+import { costOf } from './costs.ts';
 import { docsRoutes } from './docs.ts';
 import { takeFiles } from './file-body.ts';
 import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
@@ -77,6 +84,8 @@ export interface EdgeParts {
   useCases: UseCases;
   /** The calls of test accounts; absent: there are none. */
   testCalls?: TestCalls;
+  /** Where documents are drawn. */
+  papers: Papers;
   /** Whether this process may write limits that all processes share: its machine's clock is right. */
   mayShare(): boolean;
   /** What keeps the process from being ready; empty: it is. */
@@ -154,6 +163,7 @@ function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) 
       answerBrokenRequest(error, socket, newRequestId(), () => clock.sleep(lingerMs, draining)),
   }).withTypeProvider<TypeBoxTypeProvider>();
   app.server.maxConnections = maxConnections;
+  app.addHook('onRoute', requireCost);
 
   app.setValidatorCompiler(validatorCompiler as Parameters<typeof app.setValidatorCompiler>[0]);
   app.removeAllContentTypeParsers();
@@ -168,6 +178,17 @@ function openApp({ config, clock, ids, draining }: EdgeParts, answers: Answers) 
   app.decorateRequest('refusal', null);
 
   return app;
+}
+
+/** @throws Error for a route whose cost is not known, or whose policy does not fit it: it would be served under another's limits */
+function requireCost({ method, url, config }: RouteOptions): void {
+  if (config?.refuses) return;
+  for (const one of [method].flat()) {
+    const { policy } = costOf(one, url);
+    const said = url.startsWith('/api/') ? config?.api?.policy : undefined;
+    if (said !== undefined && said !== policy)
+      throw new Error(`${one} ${url} counts as ${said}, its cost as ${policy}`);
+  }
 }
 
 /** Measures, traces and logs requests, and keeps what merchants see of their own. */

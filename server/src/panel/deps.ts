@@ -1,5 +1,8 @@
 import type { Config } from '../ground/config.ts';
 import type { Mail } from '../ground/mail.ts';
+import type { Papers } from '../ground/papers.ts';
+import type { Places } from '../ground/places.ts';
+import type { Load } from '../http/load.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import type { Addresses } from '../webhooks/address.ts';
 
@@ -11,6 +14,12 @@ export interface PanelDeps extends AcceptDeps {
   addresses: Addresses;
   /** Whether this process may write limits that all processes share. */
   mayShare(): boolean;
+  /** Sheds calls under overload, as those of the API; absent: nothing is shed. */
+  load?: Load;
+  /** Where documents are drawn. */
+  papers: Papers;
+  /** Where sealed keys are opened for a search: 80 ms of work for a page. */
+  keySearches: Places;
   /** Where requests of the panel come from: our public address, and on loopback its other names. */
   origins: ReadonlySet<string>;
 }

@@ -3,10 +3,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { accountRoutes } from '../accounts/routes.ts';
 import { chargeRoutes } from '../charges/routes.ts';
 import { eventRoutes } from '../events/routes.ts';
+import { createPlaces } from '../ground/places.ts';
 import { callerNetwork } from '../http/caller-address.ts';
+import { costOf, unitsOf } from '../http/costs.ts';
 import type { ApiScope } from '../http/edge.ts';
 import { type DescribedRoute, openApiOf } from '../http/openapi.ts';
-import { rateLimiter } from '../http/rate-limit.ts';
+import { type RateLimiter, rateLimiter } from '../http/rate-limit.ts';
 import type { UseCases } from '../http/server.ts';
 import { type OperationDirectory, operationDirectory } from '../operations/operations.ts';
 import { operationRoutes } from '../operations/routes.ts';
@@ -58,10 +60,14 @@ type PanelUseCases = Pick<UseCases, 'createCharge' | 'createRefund' | 'refreshIf
  */
 export function mountPanel(
   app: FastifyInstance,
-  given: Omit<PanelDeps, 'origins'>,
+  given: Omit<PanelDeps, 'origins' | 'keySearches'>,
   useCases: PanelUseCases,
 ): void {
-  const deps: PanelDeps = { ...given, origins: originsOf(given.config.publicUrl) };
+  const deps: PanelDeps = {
+    ...given,
+    origins: originsOf(given.config.publicUrl),
+    keySearches: createPlaces({ atOnce: 1, waiting: 8, perOwner: 2 }),
+  };
   const { config } = deps;
   const counted = attempts(deps);
   const loadAuth = lateAuth(deps, counted);
@@ -69,6 +75,12 @@ export function mountPanel(
   app.register(
     async (scope) => {
       answerRefusals(scope, deps, counted);
+      const limiter = limiterOf(deps);
+      // Before a cookie is looked at: who it belongs to is a look-up.
+      scope.addHook('onRequest', (request, _reply, done) => {
+        limiter.takeVisit(request);
+        done();
+      });
       scope.decorateRequest('person', null);
       scope.decorateRequest('member', null as never);
       const directory = operationDirectory(deps);
@@ -87,7 +99,7 @@ export function mountPanel(
       api.register(
         async (inner) => {
           const account = inner.withTypeProvider<TypeBoxTypeProvider>();
-          admitMembers(account, deps, sessions);
+          admitMembers(account, deps, sessions, limiter);
           account.addHook('onResponse', (request, reply) => recordAccess(deps, request, reply));
           publicCalls(account, deps, directory, useCases);
           peopleCalls(account, deps, counted, directory, useCases);
@@ -140,14 +152,15 @@ function describedRoutes(api: ApiScope): readonly DescribedRoute[] {
   return described;
 }
 
-function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions): void {
-  const { config } = deps;
-  const limiter = rateLimiter({
+const limiterOf = (deps: PanelDeps): RateLimiter =>
+  rateLimiter({
     ...deps,
-    enabled: config.rateLimits,
-    quotas: config.rateQuotas,
-    behindProxy: config.trustedProxies.length > 0,
+    enabled: deps.config.rateLimits,
+    quotas: deps.config.rateQuotas,
+    behindProxy: deps.config.trustedProxies.length > 0,
   });
+
+function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, limiter: RateLimiter): void {
   account.addHook('onRoute', (route) => {
     // One of them is enough, and everybody here may read.
     const held = route.config?.api?.permissions ?? ['read'];
@@ -155,12 +168,16 @@ function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions): v
     // Where events go is as good as a key: what changes it wants a fresh password.
     const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
     const facts = route.config?.panel ?? { needs, fresh, sensitive: fresh };
-    const policy = route.config?.api?.policy ?? 'reads';
+    const cost = costOf(String(route.method), route.url);
+    const policy = cost.policy ?? 'reads';
     const admit = sessions.admit(facts);
     route.onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
+      deps.load?.admit({ creates: route.config?.api?.creates ?? false, policy });
       await admit(request);
-      const { member } = request;
-      limiter.take({ id: member.person.id, accountId: member.accountId }, policy, reply);
+      const { accountId, quotas, person } = request.member;
+      // By person and not by session: a session more is no quota more.
+      const limited = { id: `${person.userId} ${accountId}`, accountId, quotas };
+      limiter.take(limited, policy, reply, unitsOf(cost, request.query, request.caller.permissions));
     };
   });
 }

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Language } from '../ground/errors.ts';
-import { amountText, priceOf } from '../ground/money.ts';
-import { colours, drawHead, left, newDocument, type Page, right, shown } from '../ground/pdf.ts';
+import type { Table, TableRow } from '../ground/paper/table.ts';
+import type { Papers } from '../ground/papers.ts';
 import type { Line } from './line.ts';
 import { dayOf, localTimeOf } from './period.ts';
 import type { Names } from './statement.sql.ts';
@@ -49,114 +49,50 @@ const words = {
   },
 } as const;
 
-/** Where texts begin and where numbers end. */
-const column = { when: left, what: left + 92, amount: right - 80, balance: right };
-/** 2,000 rows take about a second on a busy machine; between two reads other requests have their turn. */
-const journalsPerRead = 50;
-const rowHeight = 15;
-const bottom = 841.89 - 72;
+/** Few enough that the texts of one page are some 2 ms of work: drawing them is the thread's. */
+const journalsPerRead = 500;
 
-/** The statement for people: opening balance, a row for each line, totals, closing balance. A stream that the reader may give up. */
-export async function statementPdf(stretch: Stretch, facts: PdfFacts): Promise<Readable> {
-  const page = await newDocument(words[facts.language].title, facts.language);
-  // Sent while it is drawn: a month of a busy shop takes longer than an answer may be waited for.
-  const file = page as unknown as Readable;
-  draw(page, stretch, facts, () => file.destroyed).catch((error: unknown) => file.destroy(error as Error));
-  return file;
-}
+/**
+ * The statement for people: opening balance, a row for each line, totals, closing balance. A stream that the reader may give up.
+ * @param accountId whose share of the drawings it takes
+ * @throws ApiError `too_many_concurrent_requests`, `overloaded`
+ */
+export const statementPdf = (
+  papers: Papers,
+  accountId: string,
+  stretch: Stretch,
+  facts: PdfFacts,
+): Promise<Readable> => papers.table(accountId, tableOf(stretch, facts), rowsOf(stretch, facts));
 
-async function draw(page: Page, stretch: Stretch, facts: PdfFacts, isGivenUp: () => boolean): Promise<void> {
-  const say = words[facts.language];
-  drawHead(page, say.title);
-  page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
-  page.text(shown(`${facts.accountName} · ${facts.operationName}`), left, 128);
-  page.font('Helvetica').fontSize(10).fillColor(colours.soft);
-  page.text(say.period(dateOf(facts.fromMs), dateOf(facts.toMs - 1)), left, 146);
-  if (facts.test) page.fillColor(colours.copper).text(say.test, left, 160);
-
-  const sums = { came: 0, went: 0, fees: 0 };
-  let top = drawColumns(page, facts.language, 184);
-  top = drawSum(page, say.opening, stretch.opening.balanceCents, top);
-  for await (const lines of stretch.pages(journalsPerRead)) {
-    if (isGivenUp()) return;
-    for (const line of lines) {
-      if (top + rowHeight > bottom) top = nextPage(page, facts.language);
-      drawLine(page, line, facts, top);
-      top += rowHeight;
-      if (line.amountCents > 0) sums.came += line.amountCents;
-      else sums.went -= line.amountCents;
-      if (line.kind === 'charge_fee' || line.kind === 'transfer_fee') sums.fees -= line.amountCents;
-    }
-  }
-  if (top + 6 * rowHeight > bottom) top = nextPage(page, facts.language);
-  if (stretch.opening.seq === stretch.closing.seq) {
-    page.fillColor(colours.soft).text(say.empty, column.what, top);
-    top += rowHeight;
-  }
-  top = drawSum(page, say.closing, stretch.closing.balanceCents, top) + rowHeight / 2;
-  for (const [label, cents] of [
-    [say.came, sums.came],
-    [say.went, sums.went],
-    [say.fees, sums.fees],
-  ] as const) {
-    page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(label, column.what, top);
-    drawNumbers(page, '', priceOf(cents), top);
-    top += rowHeight;
-  }
-  page.end();
-}
-
-function nextPage(page: Page, language: Language): number {
-  page.addPage();
-  return drawColumns(page, language, 72);
-}
-
-function drawColumns(page: Page, language: Language, top: number): number {
+function tableOf({ opening, closing }: Stretch, facts: PdfFacts): Table {
+  const { language } = facts;
   const say = words[language];
-  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.soft);
-  page.text(say.when, column.when, top).text(say.what, column.what, top);
-  drawNumbers(page, say.amount, say.balance, top);
-  page
-    .moveTo(left, top + 13)
-    .lineTo(right, top + 13)
-    .lineWidth(0.5)
-    .strokeColor(colours.line)
-    .stroke();
-  return top + rowHeight + 4;
+  const { title, when, what, amount, balance, empty, came, went, fees } = say;
+  return {
+    language,
+    title,
+    owner: `${facts.accountName} · ${facts.operationName}`,
+    period: say.period(dateOf(facts.fromMs), dateOf(facts.toMs - 1)),
+    warning: facts.test ? say.test : null,
+    columns: { when, what, amount, balance },
+    opening: { label: say.opening, cents: opening.balanceCents },
+    closing: { label: say.closing, cents: closing.balanceCents },
+    empty,
+    sums: { came, went, fees },
+  };
 }
 
-/** Without pdfkit's line breaking, which is ten times the work of a row. */
-const oneLine = { lineBreak: false } as const;
-
-function drawNumbers(page: Page, first: string, second: string, top: number): void {
-  for (const [text, end] of [
-    [first, column.amount],
-    [second, column.balance],
-  ] as const) {
-    page.text(text, end - page.widthOfString(text), top, oneLine);
-  }
+async function* rowsOf(stretch: Stretch, facts: PdfFacts): AsyncGenerator<TableRow[]> {
+  for await (const lines of stretch.pages(journalsPerRead)) yield lines.map((line) => rowOf(line, facts));
 }
 
-function drawSum(page: Page, label: string, cents: number, top: number): number {
-  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.ink).text(label, column.what, top);
-  drawNumbers(page, '', amountText(cents), top);
-  return top + rowHeight;
-}
-
-function drawLine(page: Page, line: Line, { language, partyOf }: PdfFacts, top: number): void {
-  page.font('Helvetica').fontSize(9).fillColor(colours.ink);
-  page.text(`${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 19)}`, column.when, top, oneLine);
-  const text = shown(textsOf(line, language, partyOf).join(' · '));
-  page.text(cutTo(page, text, column.amount - 70 - column.what), column.what, top, oneLine);
-  drawNumbers(page, amountText(line.amountCents), amountText(line.balanceCents), top);
-}
-
-function cutTo(page: Page, text: string, width: number): string {
-  if (page.widthOfString(text) <= width) return text;
-  let kept = text.slice(0, 80);
-  while (kept !== '' && page.widthOfString(`${kept}…`) > width) kept = kept.slice(0, -1);
-  return `${kept}…`;
-}
+const rowOf = (line: Line, { language, partyOf }: PdfFacts): TableRow => ({
+  when: `${dateOf(line.at)} ${localTimeOf(line.at).slice(11, 19)}`,
+  what: textsOf(line, language, partyOf).join(' · '),
+  amountCents: line.amountCents,
+  balanceCents: line.balanceCents,
+  isFee: line.kind === 'charge_fee' || line.kind === 'transfer_fee',
+});
 
 /** `21/11/2026`, as Brazilians write it in either language. */
 const dateOf = (ms: number): string => dayOf(ms).split('-').reverse().join('/');

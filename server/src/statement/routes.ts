@@ -1,7 +1,8 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { CsvForm } from '../ground/csv.ts';
 import { refuse } from '../ground/errors.ts';
+import type { Papers } from '../ground/papers.ts';
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
@@ -34,7 +35,7 @@ const tags = ['Account'];
 const facts: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'resolve' };
 const fileFacts = (produces: string): RouteFacts => ({ ...facts, policy: 'files', produces });
 
-type RouteDeps = StatementDeps & { directory: OperationDirectory };
+type RouteDeps = StatementDeps & { directory: OperationDirectory; papers: Papers };
 
 /** What the balance of the selected operation changed by, and when. It only reads. */
 export function statementRoutes(api: ApiScope, deps: RouteDeps): void {
@@ -84,7 +85,8 @@ function csvRoute(api: ApiScope, deps: RouteDeps): void {
       // Made for programs as well: codes of the API in every language.
       const form: CsvForm = { separator: separator === 'semicolon' ? ';' : ',', language: 'en' };
       const text = csvOf(stretch, form, bom === 'yes');
-      return sendFile(reply, 'csv', 'text/csv; charset=utf-8', Readable.from(text));
+      const file = await deps.papers.text(request.caller.accountId, text);
+      return sendFile(reply, 'csv', 'text/csv; charset=utf-8', file);
     },
   );
 }
@@ -116,7 +118,8 @@ function ofxRoute(api: ApiScope, deps: RouteDeps): void {
           partyOf: payerOf,
         });
       });
-      return sendFile(reply, 'ofx', 'application/x-ofx', Readable.from(text));
+      const file = await deps.papers.text(request.caller.accountId, text);
+      return sendFile(reply, 'ofx', 'application/x-ofx', file);
     },
   );
 }
@@ -141,7 +144,7 @@ function pdfRoute(api: ApiScope, deps: RouteDeps): void {
         if (!names) throw refuse('operation_not_found');
         const toMs = Math.max(period.toMs ?? deps.clock.now(), period.fromMs + 1);
         const { fromMs } = period;
-        return statementPdf(stretch, {
+        return statementPdf(deps.papers, caller.accountId, stretch, {
           ...names,
           fromMs,
           toMs,
@@ -165,7 +168,7 @@ const periodOfFile = ({ clock }: RouteDeps, query: PeriodQuery) => withinMonth(p
 /** Up to which moment a file speaks: never of the future. */
 const endOf = ({ clock }: RouteDeps, { toMs }: Period): number => Math.min(toMs ?? clock.now(), clock.now());
 
-const sendFile = (reply: FastifyReply, ending: string, type: string, content: Readable | Buffer) =>
+const sendFile = (reply: FastifyReply, ending: string, type: string, content: Readable) =>
   reply
     .type(type)
     .header('content-disposition', `attachment; filename="statement.${ending}"`)

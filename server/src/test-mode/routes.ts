@@ -46,7 +46,7 @@ export const resetOptions = {
     body: EmptyBody,
     response: { 201: ResetSchema },
   },
-  config: { api: { ...ofAccount, creates: true } },
+  config: { api: { ...ofAccount, policy: 'resets', creates: true } },
 } as const;
 
 /** The account's clock. */

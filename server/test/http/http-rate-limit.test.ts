@@ -1,7 +1,7 @@
 import { base, type Edge, noDefences, openEdge } from '@vintem/testkit/edge.ts';
 import { afterEach, expect, test } from 'vitest';
 import { ratesOf, setRates, withDefaults } from '../../src/accounts/rates.ts';
-import { quotaNames } from '../../src/ground/quotas.ts';
+import { addressQuotas, quotaNames } from '../../src/ground/quotas.ts';
 import { shareEveryMs } from '../../src/http/rate-limit.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { makeKey } from '../../src/keys/key.ts';
@@ -270,10 +270,14 @@ test('quotas are the installation’s, and over them the account’s own, for ev
 test('every limit of keys and accounts can be an account’s own; one by address cannot', async () => {
   const { ownerId } = await open();
   const operator = { ...edge.parts, actor: 'test' };
-  const auth = { perSecond: 1, burst: 1 };
-  await expect(setRates(operator, ownerId, { auth })).rejects.toThrow('whole installation');
+  for (const name of addressQuotas)
+    await expect(setRates(operator, ownerId, { [name]: { perSecond: 1, burst: 1 } })).rejects.toThrow(
+      'whole installation',
+    );
   const all = Object.fromEntries(
-    quotaNames.filter((name) => name !== 'auth').map((name) => [name, { perSecond: 7, burst: 9 }]),
+    quotaNames
+      .filter((name) => !addressQuotas.includes(name))
+      .map((name) => [name, { perSecond: 7, burst: 9 }]),
   );
   const own = { ...all, 'in-flight': { atOnce: 3 } };
   expect(await setRates(operator, ownerId, own)).toEqual(own);

@@ -13,6 +13,7 @@ import { shiftedClock } from '@vintem/testkit/shifted-clock.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { waitForTurn } from '../../src/compose/api.ts';
+import { createPapers } from '../../src/ground/papers.ts';
 import { createLoad } from '../../src/http/load.ts';
 import { buildServer } from '../../src/http/server.ts';
 import { createTransfer } from '../../src/transfers/create.ts';
@@ -52,6 +53,7 @@ test('what cannot be answered in time is shed, reads before creations, and it co
   const timed = manualClock();
   const app = buildServer({
     mayShare: () => true,
+    papers: createPapers(),
     ...runtime,
     config: { publicUrl: service.url, rateLimits: false, trustedProxies: [] },
     useCases: {

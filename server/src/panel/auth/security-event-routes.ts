@@ -97,7 +97,7 @@ export function securityEventRoutes(api: ApiScope, deps: PanelDeps): void {
         languageOf(request),
         'csv',
       );
-      return sendCsv(request, reply, name, columns, pages());
+      return sendCsv(deps.papers, request, reply, name, columns, pages());
     },
   );
 }

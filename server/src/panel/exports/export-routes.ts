@@ -67,6 +67,7 @@ function moneyFiles(api: ApiScope, deps: PanelDeps): void {
         };
       });
       return sendCsv(
+        deps.papers,
         request,
         reply,
         nameOf(deps, request, recordFile(filters.kind), filters, names),
@@ -91,12 +92,20 @@ function moneyFiles(api: ApiScope, deps: PanelDeps): void {
           nextCursor: last?.seq ?? null,
         };
       });
-      return sendCsv(request, reply, nameOf(deps, request, 'journal', query, names), lineColumns, lines);
+      return sendCsv(
+        deps.papers,
+        request,
+        reply,
+        nameOf(deps, request, 'journal', query, names),
+        lineColumns,
+        lines,
+      );
     },
   );
 
   api.get('/operations.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
     sendCsv(
+      deps.papers,
       request,
       reply,
       nameOf(deps, request, 'operations'),
@@ -120,6 +129,7 @@ function logFiles(api: ApiScope, deps: PanelDeps): void {
         return { rows: events.map(({ body }) => rowOfEvent(JSON.parse(body) as EventBody)), nextCursor };
       });
       return sendCsv(
+        deps.papers,
         request,
         reply,
         nameOf(deps, request, 'events', { from: filters.createdFrom, to: filters.createdTo }),
@@ -138,7 +148,7 @@ function logFiles(api: ApiScope, deps: PanelDeps): void {
         const listed = await listRequests(log, member.accountId, requestFilterOf(query), page);
         return { rows: listed.requests.map(rowOfRequest), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, nameOf(deps, request, 'requests'), requestColumns, pages);
+      return sendCsv(deps.papers, request, reply, nameOf(deps, request, 'requests'), requestColumns, pages);
     },
   );
 }
@@ -155,7 +165,14 @@ function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
         const listed = await listDeliveries(deps, request.caller, request.params.id, page);
         return { rows: listed.deliveries.map(rowOfDelivery), nextCursor: listed.nextCursor };
       });
-      return sendCsv(request, reply, nameOf(deps, request, 'deliveries'), deliveryColumns, pages);
+      return sendCsv(
+        deps.papers,
+        request,
+        reply,
+        nameOf(deps, request, 'deliveries'),
+        deliveryColumns,
+        pages,
+      );
     },
   );
 }
@@ -164,6 +181,7 @@ function deliveryFile(api: ApiScope, deps: PanelDeps & WebhooksDeps): void {
 function accountFiles(api: ApiScope, deps: PanelDeps): void {
   api.get('/keys.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
     sendCsv(
+      deps.papers,
       request,
       reply,
       nameOf(deps, request, 'keys'),
@@ -177,6 +195,7 @@ function accountFiles(api: ApiScope, deps: PanelDeps): void {
     { schema: { querystring: CsvQuery }, config: { panel: { needs: 'members' } } },
     async (request, reply) =>
       sendCsv(
+        deps.papers,
         request,
         reply,
         nameOf(deps, request, 'people'),
@@ -187,6 +206,7 @@ function accountFiles(api: ApiScope, deps: PanelDeps): void {
 
   api.get('/incidents.csv', { schema: { querystring: CsvQuery }, config: reads }, async (request, reply) =>
     sendCsv(
+      deps.papers,
       request,
       reply,
       nameOf(deps, request, 'incidents'),

@@ -13,7 +13,7 @@ import { maskedFor } from '../views/receivers.ts';
 import { findRecordsById } from '../views/records.sql.ts';
 import { operationsOf } from '../views/records.ts';
 import { refundOf } from '../views/refund-routes.ts';
-import { hasReceipt, type ReceiptFacts, receiptPdf, refundReceiptPdf } from './receipt.ts';
+import { hasReceipt, type ReceiptFacts, receiptSheet, refundReceiptSheet } from './receipt.ts';
 
 const Query = Type.Object(
   { language: Type.Optional(OneOf(['pt-BR', 'en'], 'Language of the receipt')) },
@@ -29,7 +29,8 @@ export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
       const { member, params, query } = request;
       const { payment, facts } = await factsOf(deps, member, params.id);
       if (!hasReceipt(payment)) throw new PanelError('receipt_not_yet');
-      const pdf = await receiptPdf(payment, facts, query.language ?? 'pt-BR');
+      const sheet = receiptSheet(payment, facts, query.language ?? 'pt-BR');
+      const pdf = await deps.papers.sheet(member.accountId, sheet);
       return sendPdf(reply, `comprovante-${payment.id}.pdf`, pdf);
     },
   );
@@ -48,7 +49,8 @@ export function receiptRoutes(api: ApiScope, deps: PanelDeps): void {
       const { payment, facts } = await factsOf(deps, member, params.id);
       const refund = await refundOf(deps, payment, params.refund);
       if (refund.status !== 'completed') throw new PanelError('receipt_not_yet');
-      const pdf = await refundReceiptPdf(refund, payment, facts, query.language ?? 'pt-BR');
+      const sheet = refundReceiptSheet(refund, payment, facts, query.language ?? 'pt-BR');
+      const pdf = await deps.papers.sheet(member.accountId, sheet);
       return sendPdf(reply, `comprovante-${refund.id}.pdf`, pdf);
     },
   );

@@ -1,16 +1,7 @@
 import type { Language } from '../../ground/errors.ts';
 import type { Letterhead } from '../../ground/letterhead.ts';
 import { priceOf } from '../../ground/money.ts';
-import {
-  colours,
-  drawHead,
-  drawLetterhead,
-  left,
-  newDocument,
-  right,
-  shown,
-  wholeOf,
-} from '../../ground/pdf.ts';
+import type { Sheet, SheetRow } from '../../ground/paper/sheet.ts';
 import type { Payment } from '../../payments/payment.ts';
 import type { Refund } from '../../payments/refund.ts';
 import { pixKeyText } from '../views/receivers.ts';
@@ -132,76 +123,57 @@ const filled = (rows: [string, string | null][]): Row[] => rows.filter((row): ro
 const momentOf = (at: number | null, language: Language): string | null =>
   at === null ? null : `${clock.format(at).replace(',', '')} ${words[language].brasilia}`;
 
-export const receiptPdf = (payment: Payment, facts: ReceiptFacts, language: Language): Promise<Buffer> =>
-  sheetPdf(
+export const receiptSheet = (payment: Payment, facts: ReceiptFacts, language: Language): Sheet =>
+  sheetOf(
     {
       id: payment.id,
       what: words[language][payment.kind],
       cents: receiptCents(payment),
       rows: receiptRows(payment, facts, language),
       endToEnd: payment.endToEnd,
-      test: facts.test,
-      letterhead: facts.letterhead,
     },
+    facts,
     language,
   );
 
-export const refundReceiptPdf = (
+export const refundReceiptSheet = (
   refund: Refund,
   charge: Payment,
   facts: ReceiptFacts,
   language: Language,
-): Promise<Buffer> =>
-  sheetPdf(
+): Sheet =>
+  sheetOf(
     {
       id: refund.id,
       what: words[language].refund,
       cents: refund.amountCents,
       rows: refundRows(refund, charge, facts, language),
       endToEnd: refund.rtrId,
-      test: facts.test,
-      letterhead: facts.letterhead,
     },
+    facts,
     language,
   );
 
-interface Sheet {
+interface Receipt {
   id: string;
   what: string;
   cents: number;
-  rows: Row[];
+  rows: readonly Row[];
   endToEnd: string | null;
-  test: boolean;
-  letterhead: Letterhead | null;
 }
 
-/** A PDF of one A4 page, in the look of the page that the browser prints. */
-async function sheetPdf(sheet: Sheet, language: Language): Promise<Buffer> {
+function sheetOf(receipt: Receipt, { test, letterhead }: ReceiptFacts, language: Language): Sheet {
   const say = words[language];
   const ids: readonly string[] = ['endToEnd', 'Id', say.original];
-  const page = await newDocument(`${say.title} ${sheet.id}`, language);
-  const whole = wholeOf(page);
-  if (sheet.letterhead) drawLetterhead(page, sheet.letterhead, say.title);
-  else drawHead(page, say.title);
-  page.font('Helvetica-Bold').fontSize(12).text(sheet.what, left, 136);
-  page.fontSize(30).fillColor(colours.ink).text(priceOf(sheet.cents), left, 154);
-  let top = 214;
-  for (const [label, value] of sheet.rows) {
-    page.font('Helvetica').fontSize(10.5).fillColor(colours.soft).text(label, left, top, { width: 130 });
-    page.fillColor(colours.ink);
-    page.font(ids.includes(label) ? 'Courier' : 'Helvetica');
-    page.text(shown(value), left + 140, top, { width: right - left - 140 });
-    top = page.y + 9;
-    page.moveTo(left, top).lineTo(right, top).lineWidth(0.5).strokeColor(colours.line).stroke();
-    top += 10;
-  }
-  page.font('Helvetica').fontSize(9.5).fillColor(colours.soft);
-  if (sheet.endToEnd !== null) page.text(say.authentic, left, top + 8);
-  if (sheet.test)
-    page
-      .font('Helvetica-Bold')
-      .fillColor(colours.copper)
-      .text(say.test, left, top + 26);
-  page.end();
-  return whole;
+  return {
+    language,
+    documentTitle: `${say.title} ${receipt.id}`,
+    title: say.title,
+    what: receipt.what,
+    amount: priceOf(receipt.cents),
+    rows: receipt.rows.map(([label, value]): SheetRow => [label, value, ids.includes(label)]),
+    remark: receipt.endToEnd === null ? null : say.authentic,
+    warning: test ? say.test : null,
+    letterhead,
+  };
 }

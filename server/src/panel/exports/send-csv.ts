@@ -1,8 +1,8 @@
-import { Readable } from 'node:stream';
-import type { FastifyReply } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { type Cell, type CsvForm, csvLine } from '../../ground/csv.ts';
 import type { Language } from '../../ground/errors.ts';
+import type { Papers } from '../../ground/papers.ts';
 import type { CsvQuery } from '../schema.ts';
 import { type Column, headers } from './csv-words.ts';
 
@@ -16,7 +16,8 @@ export type Pages = AsyncGenerator<Row[]>;
  * read before the file is begun: what it is refused for is an answer, and no broken file.
  */
 export async function sendCsv(
-  request: { language: Language; query: Static<typeof CsvQuery> },
+  papers: Papers,
+  request: Pick<FastifyRequest, 'language' | 'member'> & { query: Static<typeof CsvQuery> },
   reply: FastifyReply,
   fileName: string,
   columns: readonly Column[],
@@ -26,17 +27,18 @@ export async function sendCsv(
   const language = languageOf(request);
   const form = formOf(language, query.separator);
   const bom = query.bom === undefined ? language === 'pt-BR' : query.bom === 'yes';
-  const first = await pages.next();
   const linesOf = (rows: readonly Row[]): string => rows.map((row) => csvLine(row, form)).join('');
   async function* text(): AsyncGenerator<string> {
+    const first = await pages.next();
     yield `${bom ? '\ufeff' : ''}${csvLine(language === 'en' ? columns : columns.map((name) => headers[name]), form)}`;
     if (!first.done) yield linesOf(first.value);
     for await (const rows of pages) yield linesOf(rows);
   }
+  const file = await papers.text(request.member.accountId, text());
   return reply
     .type('text/csv; charset=utf-8')
     .header('content-disposition', `attachment; filename="${fileName}"`)
-    .send(Readable.from(text()));
+    .send(file);
 }
 
 /** The panel names the language that it shows: a browser's own may be another. */

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
 import { refuse } from '../../ground/errors.ts';
@@ -29,7 +28,7 @@ export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
 
   api.get('/statement.csv', { schema, config }, async (request, reply) => {
     const { stretch, partyOf, name } = await open(deps, request, 'csv');
-    return sendCsv(request, reply, name, columns, rowsOf(stretch, partyOf));
+    return sendCsv(deps.papers, request, reply, name, columns, rowsOf(stretch, partyOf));
   });
 
   api.get('/statement.ofx', { schema, config }, async (request, reply) => {
@@ -40,7 +39,7 @@ export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
     return reply
       .type('application/x-ofx')
       .header('content-disposition', `attachment; filename="${name}"`)
-      .send(Readable.from(ofxOf(stretch, facts)));
+      .send(await deps.papers.text(request.member.accountId, ofxOf(stretch, facts)));
   });
 
   api.get('/statement.pdf', { schema, config }, async (request, reply) => {
@@ -49,7 +48,7 @@ export function statementFileRoutes(api: ApiScope, deps: PanelDeps): void {
     return reply
       .type('application/pdf')
       .header('content-disposition', `attachment; filename="${name}"`)
-      .send(await statementPdf(stretch, facts));
+      .send(await statementPdf(deps.papers, request.member.accountId, stretch, facts));
   });
 }
 

@@ -1,4 +1,5 @@
 import { timestamp } from '../../db/pool.ts';
+import type { Quotas } from '../../ground/quotas.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { Role } from './roles.ts';
 
@@ -14,12 +15,14 @@ export interface Membership {
   joinedAt: number;
   graceDays: number;
   graceSince: number | null;
+  /** What of the rate limits is the account's own. */
+  quotas: Quotas;
 }
 
 const selectMemberships: Statement = {
   name: 'panel_memberships',
   text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, a.connection, m.role,
-      m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince"
+      m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince", a.rate_quotas AS quotas
     FROM panel_member m JOIN account a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.created_at, a.id`,
 };
 

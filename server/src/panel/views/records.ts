@@ -113,7 +113,7 @@ export async function listRecords(
   const limit = page.limit ?? 50;
   const keys = filters.kind !== 'deposit' && seesWholeKeys(account.role) ? keysTyped(search) : [];
   if (keys.length > 0) {
-    const found = await findByKey(deps, wanted, keys, limit);
+    const found = await deps.keySearches.run(account.accountId, () => findByKey(deps, wanted, keys, limit));
     const { records, next } = found;
     return {
       records,

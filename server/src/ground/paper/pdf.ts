@@ -1,6 +1,6 @@
 import type PDFDocument from 'pdfkit';
-import type { Language } from './errors.ts';
-import type { Letterhead } from './letterhead.ts';
+import type { Language } from '../errors.ts';
+import type { Letterhead } from '../letterhead.ts';
 
 /** The look that PDF files for people share: A4, the mark at the top left, what it is at the top right. */
 export type Page = InstanceType<typeof PDFDocument>;
@@ -30,21 +30,11 @@ export async function newDocument(title: string, language: Language): Promise<Pa
   });
 }
 
-/** The whole file, once the document has ended. */
-export function wholeOf(page: Page): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  return new Promise<Buffer>((resolve, reject) => {
-    page.on('data', (part: Buffer) => parts.push(part));
-    page.on('end', () => resolve(Buffer.concat(parts)));
-    page.on('error', reject);
-  });
-}
-
 /** The merchant's name, logo and colour at the top left, what it is at the top right. */
 export function drawLetterhead(page: Page, { name, detail, colour, logo }: Letterhead, title: string): void {
   const ours = colour ?? colours.deep;
   page.rect(0, 0, 595.28, 8).fill(ours);
-  if (logo !== null) page.image(logo, left, 62, { fit: [110, 40], valign: 'center' });
+  if (logo !== null) page.image(Buffer.from(logo), left, 62, { fit: [110, 40], valign: 'center' });
   const from = logo === null ? left : left + 124;
   const width = right - from - 110;
   page.font('Helvetica-Bold').fontSize(14).fillColor(ours);

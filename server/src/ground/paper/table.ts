@@ -1,0 +1,138 @@
+import type { Language } from '../errors.ts';
+import { amountText, priceOf } from '../money.ts';
+import { colours, drawHead, left, newDocument, type Page, right, shown } from './pdf.ts';
+
+/** A statement as it is printed. Plain data, since a thread of its own draws it. */
+export interface Table {
+  language: Language;
+  title: string;
+  /** Whose it is, and of which time. */
+  owner: string;
+  period: string;
+  /** Below them; null: nothing. */
+  warning: string | null;
+  columns: { when: string; what: string; amount: string; balance: string };
+  opening: TableSum;
+  closing: TableSum;
+  /** What stands in the place of rows where there are none. */
+  empty: string;
+  sums: { came: string; went: string; fees: string };
+}
+
+export interface TableSum {
+  label: string;
+  cents: number;
+}
+
+export interface TableRow {
+  when: string;
+  what: string;
+  amountCents: number;
+  balanceCents: number;
+  isFee: boolean;
+}
+
+/** Where texts begin and where numbers end. */
+const column = { when: left, what: left + 92, amount: right - 80, balance: right };
+const rowHeight = 15;
+const bottom = 841.89 - 72;
+
+/** The statement for people: opening balance, a row for each line, totals, closing balance. */
+export async function beginTable(table: Table): Promise<DrawnTable> {
+  const page = await newDocument(table.title, table.language);
+  drawHead(page, table.title);
+  page.font('Helvetica-Bold').fontSize(12).fillColor(colours.ink);
+  page.text(shown(table.owner), left, 128);
+  page.font('Helvetica').fontSize(10).fillColor(colours.soft);
+  page.text(table.period, left, 146);
+  if (table.warning !== null) page.fillColor(colours.copper).text(table.warning, left, 160);
+
+  const sums = { came: 0, went: 0, fees: 0 };
+  let isEmpty = true;
+  let top = drawColumns(page, table, 184);
+  top = drawSum(page, table.opening, top);
+  return {
+    page,
+    rows: (rows) => {
+      for (const row of rows) {
+        isEmpty = false;
+        if (top + rowHeight > bottom) top = nextPage(page, table);
+        drawRow(page, row, top);
+        top += rowHeight;
+        if (row.amountCents > 0) sums.came += row.amountCents;
+        else sums.went -= row.amountCents;
+        if (row.isFee) sums.fees -= row.amountCents;
+      }
+    },
+    end: () => {
+      if (top + 6 * rowHeight > bottom) top = nextPage(page, table);
+      if (isEmpty) {
+        page.fillColor(colours.soft).text(table.empty, column.what, top);
+        top += rowHeight;
+      }
+      top = drawSum(page, table.closing, top) + rowHeight / 2;
+      for (const name of ['came', 'went', 'fees'] as const) {
+        page.font('Helvetica').fontSize(9).fillColor(colours.soft).text(table.sums[name], column.what, top);
+        drawNumbers(page, '', priceOf(sums[name]), top);
+        top += rowHeight;
+      }
+      page.end();
+    },
+  };
+}
+
+export interface DrawnTable {
+  page: Page;
+  rows(rows: readonly TableRow[]): void;
+  end(): void;
+}
+
+function nextPage(page: Page, table: Table): number {
+  page.addPage();
+  return drawColumns(page, table, 72);
+}
+
+function drawColumns(page: Page, { columns }: Table, top: number): number {
+  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.soft);
+  page.text(columns.when, column.when, top).text(columns.what, column.what, top);
+  drawNumbers(page, columns.amount, columns.balance, top);
+  page
+    .moveTo(left, top + 13)
+    .lineTo(right, top + 13)
+    .lineWidth(0.5)
+    .strokeColor(colours.line)
+    .stroke();
+  return top + rowHeight + 4;
+}
+
+/** Without pdfkit's line breaking, which is ten times the work of a row. */
+const oneLine = { lineBreak: false } as const;
+
+function drawNumbers(page: Page, first: string, second: string, top: number): void {
+  for (const [text, end] of [
+    [first, column.amount],
+    [second, column.balance],
+  ] as const) {
+    page.text(text, end - page.widthOfString(text), top, oneLine);
+  }
+}
+
+function drawSum(page: Page, { label, cents }: TableSum, top: number): number {
+  page.font('Helvetica-Bold').fontSize(9).fillColor(colours.ink).text(label, column.what, top);
+  drawNumbers(page, '', amountText(cents), top);
+  return top + rowHeight;
+}
+
+function drawRow(page: Page, row: TableRow, top: number): void {
+  page.font('Helvetica').fontSize(9).fillColor(colours.ink);
+  page.text(row.when, column.when, top, oneLine);
+  page.text(cutTo(page, shown(row.what), column.amount - 70 - column.what), column.what, top, oneLine);
+  drawNumbers(page, amountText(row.amountCents), amountText(row.balanceCents), top);
+}
+
+function cutTo(page: Page, text: string, width: number): string {
+  if (page.widthOfString(text) <= width) return text;
+  let kept = text.slice(0, 80);
+  while (kept !== '' && page.widthOfString(`${kept}…`) > width) kept = kept.slice(0, -1);
+  return `${kept}…`;
+}

@@ -1,0 +1,172 @@
+import { newPerson, openTab, type Tab } from '@vintem/testkit/panel.ts';
+import { type Run, recordedBy, rowsVisited } from '@vintem/testkit/rows-visited.ts';
+import { type Answer, openService, type Service } from '@vintem/testkit/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAccount } from '../../src/accounts/directory.ts';
+import { setRates } from '../../src/accounts/rates.ts';
+import { type CostKind, costs, searchUnits } from '../../src/http/costs.ts';
+import { buildServer, type EdgeParts } from '../../src/http/server.ts';
+import { mountPanel } from '../../src/panel/panel.ts';
+
+/** What strangers, keys and people ask of the whole program, with its limits on, to have more than their share of it. */
+
+let service: Service;
+/** Every statement that the service issued. */
+let runs: Run[] = [];
+
+beforeAll(async () => {
+  service = await openService({ env: { RATE_LIMITS: 'on' } });
+  const { sql } = service.runtime;
+  Object.assign(
+    sql,
+    recordedBy({ ...sql }, (run) => runs.push(run)),
+  );
+});
+afterAll(() => service?.close());
+
+const count = (answers: readonly { status: number }[], status: number): number =>
+  answers.filter((one) => one.status === status).length;
+
+async function together(times: number, call: () => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: times }, call));
+}
+
+let made = 0;
+async function personIn(accountId: string, role: 'owner' | 'viewer' = 'viewer'): Promise<Tab> {
+  const email = `pessoa${++made}@loja.example`;
+  await newPerson(service, accountId, email, role);
+  const tab = openTab(service);
+  expect((await tab.signIn(email)).status).toBe(200);
+  return tab;
+}
+
+const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true, connection: 'simulator' });
+
+describe('The cost of every route', () => {
+  test('is in the table, and every row of the table is a route of the program', async () => {
+    const parts = { ...service.runtime, useCases: {}, testCalls: {} } as unknown as EdgeParts;
+    const app = buildServer(parts);
+    mountPanel(app, parts as never, { testCalls: {} } as never);
+    await app.ready();
+    const missing = Object.keys(costs).filter((call) => {
+      const [method, url] = call.split(' ') as ['GET', string];
+      return !app.hasRoute({ method, url });
+    });
+    expect(missing).toEqual([]);
+    await app.close();
+  });
+
+  test('is asked for when a route is registered: one without a row is not served', async () => {
+    const app = buildServer({ ...service.runtime, useCases: {} } as unknown as EdgeParts);
+    expect(() => app.get('/something-new', () => 1)).toThrow('GET /something-new has no cost');
+    await app.close();
+  });
+});
+
+describe('What the dearest call of a kind reads', () => {
+  let shop: { ownerId: string; operationId: string };
+  let key: string;
+  let tab: Tab;
+
+  beforeAll(async () => {
+    shop = await newShop();
+    key = await service.newKey(shop.ownerId);
+    tab = await personIn(shop.ownerId, 'owner');
+    await service.database.admin(
+      `INSERT INTO payment (account_id, id, operation_id, kind, status, amount_cents, fee_cents, request_key, fingerprint, description,
+        payer_name, created_at, updated_at, history, command)
+      SELECT $1, gen_random_uuid(), $2, 'deposit', 'pending', 1000, 25, gen_random_uuid(), '\\x01', '', 'Maria',
+        now() - n * interval '1 second', now() - n * interval '1 second', '[]', gen_random_uuid()
+      FROM generate_series(1, 12000) AS n`,
+      [shop.ownerId, shop.operationId],
+    );
+    await service.database.admin('ANALYZE payment');
+  });
+
+  const api = (path: string) => service.as(key)('GET', path);
+  const panel = (path: string) => tab.call('GET', `/accounts/${shop.ownerId}${path}`);
+  const bare = async (path: string) => ({ status: (await fetch(service.url + path)).status });
+  const calls: [CostKind, string, (path: string) => Promise<{ status: number }>, string][] = [
+    ['memory', '/healthz', bare, 'GET /healthz'],
+    ['memory', '/docs', bare, 'GET /docs'],
+    ['memory', '/api/v1/public/openapi.json', bare, 'GET /api/v1/public/openapi.json'],
+    ['rows', '/account', api, 'GET /api/v1/public/account'],
+    ['rows', '/statement?limit=100', api, 'GET /api/v1/public/statement'],
+    ['search', '/payments?limit=100', api, 'GET /api/v1/public/payments'],
+    ['search', '/payments?status=failed&limit=1', api, 'GET /api/v1/public/payments'],
+    ['rows', '/overview?days=90', panel, 'GET /panel/api/accounts/:account/overview'],
+    ['search', '/records?status=failed', panel, 'GET /panel/api/accounts/:account/records'],
+    ['search', '/records?search=joana', panel, 'GET /panel/api/accounts/:account/records'],
+  ];
+  // A look of the process's own may fall into the call's time.
+  const most: Partial<Record<CostKind, number>> = { memory: 5, rows: 1_000, search: 40_000 };
+
+  test.each(calls)('%s: %s', async (kind, path, call, route) => {
+    expect(costs[route]?.kind).toBe(kind);
+    runs = [];
+    expect((await call(path)).status).toBe(200);
+    let rows = 0;
+    for (const run of runs.filter(({ statement }) => statement.text.trimStart().startsWith('SELECT')))
+      rows += await rowsVisited(service.database.url, run);
+    expect(rows).toBeLessThanOrEqual(most[kind] as number);
+  });
+
+  test('A search counts as twenty reads, the page itself as one', async () => {
+    const leftOf = ({ headers }: Answer): number =>
+      Number(/"reads";r=(\d+)/.exec(headers.get('ratelimit') ?? '')?.[1]);
+    const fresh = await service.newKey(shop.ownerId);
+    const ask = (path: string) => service.as(fresh)('GET', path);
+    expect(leftOf(await ask('/payments?limit=1'))).toBeGreaterThan(195);
+    const before = leftOf(await ask('/account'));
+    expect(before - leftOf(await ask('/payments?status=failed&limit=1'))).toBeGreaterThanOrEqual(
+      searchUnits - 3,
+    );
+    const answers = await together(40, () => ask('/payments?status=failed&limit=1'));
+    // 40 at once were 400,000 rows.
+    expect(count(answers, 200)).toBeLessThanOrEqual(20);
+    expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'reads' }]);
+    // A key that sees one kind of payment alone searches with every page.
+    const narrow = await service.newKey(shop.ownerId, ['charges']);
+    expect(leftOf(await service.as(narrow)('GET', '/payments?limit=1'))).toBeLessThanOrEqual(
+      201 - searchUnits,
+    );
+  });
+});
+
+describe('Files of the panel', () => {
+  test('count as files, for each person and for the account over all of its people', async () => {
+    const shop = await newShop();
+    const people = await Promise.all([1, 2, 3].map(() => personIn(shop.ownerId)));
+    const path = `/accounts/${shop.ownerId}/statement.csv?operationId=${shop.operationId}`;
+    const first = await together(40, () => (people[0] as Tab).call('GET', path));
+    expect(count(first, 200)).toBeLessThanOrEqual(14);
+    expect(count(first, 200) + count(first, 429)).toBe(40);
+    const others = await Promise.all(people.slice(1).map((tab) => together(20, () => tab.call('GET', path))));
+    // Twenty at once for the account, and two for each second that this took.
+    expect(count([...first, ...others.flat()], 200)).toBeLessThan(40);
+    const refused = [...others.flat()].find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toMatch(/^\d+$/);
+  });
+
+  test('A session more is no quota more', async () => {
+    const shop = await newShop();
+    const email = `pessoa${++made}@loja.example`;
+    await newPerson(service, shop.ownerId, email, 'viewer');
+    const tabs = [openTab(service), openTab(service), openTab(service)];
+    for (const tab of tabs) await tab.signIn(email);
+    const path = `/accounts/${shop.ownerId}/operations.csv`;
+    const answers = await Promise.all(tabs.map((tab) => together(8, () => tab.call('GET', path))));
+    expect(count(answers.flat(), 200)).toBeLessThan(20);
+  });
+
+  test('follow the account’s own rates, as the other calls of its people do', async () => {
+    const shop = await newShop();
+    await setRates({ ...service.runtime, actor: 'test' }, shop.ownerId, {
+      account: { perSecond: 0.1, burst: 5 },
+    });
+    const tab = await personIn(shop.ownerId);
+    const answers = await together(20, () => tab.call('GET', `/accounts/${shop.ownerId}/overview`));
+    expect(count(answers, 200)).toBeLessThanOrEqual(7);
+    expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'account' }]);
+  });
+});
