@@ -18,6 +18,8 @@ export interface Dispute {
   amountCents: number;
   status: DisputeStatus;
   debitedCents: number;
+  /** How often the provider had taken of the charge when it was opened. */
+  takesBefore: number;
 }
 export interface Charge {
   id: string;
@@ -109,16 +111,26 @@ const wantedOf = (charge: Charge): number =>
     disputedOf(charge),
     charge.amountCents - amountOf(charge.refunds, 'completed') - sum(charge.takes),
   );
-/** What is taken counts for accepted disputes first, then for the oldest that hold. */
 function take(charge: Charge, amountCents: number): void {
   charge.takes.push(amountCents);
-  let left = amountCents;
-  const holding = charge.disputes.filter(isHolding);
+  count(charge);
+}
+/**
+ * What is taken counts for accepted disputes first, then for the oldest that hold and were open by then. Counted anew each time, so that it
+ * does not matter in which order it became known.
+ */
+function count({ takes, disputes }: Charge): void {
   const isAccepted = ({ status }: Dispute) => status === 'accepted';
-  for (const one of [...holding.filter(isAccepted), ...holding.filter((other) => !isAccepted(other))]) {
-    const share = Math.min(left, one.amountCents - one.debitedCents);
-    one.debitedCents += share;
-    left -= share;
+  const holding = disputes.filter(isHolding);
+  const order = [...holding.filter(isAccepted), ...holding.filter((other) => !isAccepted(other))];
+  for (const one of disputes) one.debitedCents = 0;
+  for (const [at, cents] of takes.entries()) {
+    let left = cents;
+    for (const one of order.filter((dispute) => isAccepted(dispute) || dispute.takesBefore <= at)) {
+      const share = Math.min(left, one.amountCents - one.debitedCents);
+      one.debitedCents += share;
+      left -= share;
+    }
   }
 }
 
@@ -275,7 +287,8 @@ const disputeOf = (n: number, amount: number | 'all'): Command =>
       const charge = nth(charges, n);
       const amountCents = amount === 'all' ? charge.amountCents : amount;
       const id = await real.dispute(charge.id, amountCents);
-      charge.disputes.push({ id, amountCents, status: 'open', debitedCents: 0 });
+      const takesBefore = charge.takes.length;
+      charge.disputes.push({ id, amountCents, status: 'open', debitedCents: 0, takesBefore });
     },
   );
 
@@ -378,6 +391,7 @@ export const commands = [
           const dispute = nth(disputesOf(model), n);
           await real.move(dispute.id, action);
           dispute.status = moves[action];
+          for (const charge of model.charges) count(charge);
         },
       ),
     ),

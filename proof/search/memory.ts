@@ -15,6 +15,9 @@ import type { Sql, Statement } from '../../server/src/ports/sql.ts';
 import type { Capabilities, Provider } from '../../server/src/provider/provider.ts';
 import type { AcceptDeps } from '../../server/src/settlement/dispatch/accept.ts';
 import type { Intent } from '../../server/src/settlement/dispatch/intent.ts';
+import type { Dispute } from '../../server/src/settlement/disputes/dispute.ts';
+import type { PaymentDisputes } from '../../server/src/settlement/disputes/disputes.sql.ts';
+import type { Hold } from '../../server/src/settlement/holds/holds.sql.ts';
 import type {
   CreditedPix,
   Incident,
@@ -43,6 +46,10 @@ export interface Stored {
   resolved: ReadonlyMap<string, string>;
   /** Returns that are known of it. */
   returns: readonly KnownReturn[];
+  /** Of its Pix, in the order in which they were read. */
+  disputes: readonly Dispute[];
+  /** Of the operation, ended ones included, the oldest first. */
+  holds: readonly Hold[];
   /** `subject/event/reference` of every journal about it. */
   posted: ReadonlySet<string>;
   /** Sums of its lines on the platform's accounts. */
@@ -65,6 +72,8 @@ export const nothingStored: Stored = {
   incidents: [],
   resolved: new Map(),
   returns: [],
+  disputes: [],
+  holds: [],
   posted: new Set(),
   clearing: 0,
   suspense: 0,
@@ -178,6 +187,7 @@ export class Memory {
   /** @throws ApiError, OperatorRefused: what refuses the command */
   submit<Answer>(command: Command<Answer>): Answer {
     const { payment, intent, refunds, refundIntents, incidents, resolved, returns, posted } = this.stored;
+    const { disputes, holds } = this.stored;
     const isOpen = ({ reference }: Incident): boolean => !resolved.has(reference);
     const view: View = {
       balance: (chain) => this.#row(chain.chainId),
@@ -232,10 +242,17 @@ export class Memory {
           case 'request_key':
           // The search moves no test clock.
           case 'test_clock':
-          // Disputes have a search of their own (`settlement/disputes/dispute.test.ts`).
-          case 'dispute':
-          case 'hold_open':
             return undefined;
+          case 'dispute':
+            return { accountId, paymentId: payment?.id, disputes } as Row;
+          case 'hold':
+            return holds.find(({ id }) => id === key.slice(36)) as Row | undefined;
+          case 'hold_open':
+            return {
+              accountId,
+              operationId,
+              holds: holds.filter(({ releasedAt }) => releasedAt === null),
+            } as Row;
           default:
             throw new Error(`the search knows no table ${table.name}`);
         }
@@ -312,6 +329,8 @@ export class Memory {
         const { reference, resolution } = write.put as IncidentCase;
         stored.resolved = new Map(stored.resolved).set(reference, resolution?.action ?? '');
       } else if (name === 'known_return') stored.returns = (write.put as KnownReturns).returns;
+      else if (name === 'dispute') stored.disputes = (write.put as PaymentDisputes).disputes;
+      else if (name === 'hold') stored.holds = replaced(stored.holds, write.put as Hold, 'id');
       else if (name === 'incident') stored.incidents = [...stored.incidents, write.put as Incident];
       else if (!unkept.has(name)) throw new Error(`the search knows no table ${name}`);
     }
@@ -406,4 +425,11 @@ const conditions: Conditions = {
 };
 
 /** Tables of the till that no rule of a payment reads back. */
-const unkept: ReadonlySet<string> = new Set(['event', 'incident_open', 'refund_sum', 'request_key', 'audit']);
+const unkept: ReadonlySet<string> = new Set([
+  'event',
+  'incident_open',
+  'refund_sum',
+  'request_key',
+  'audit',
+  'hold_open',
+]);

@@ -202,6 +202,7 @@ export function createMirror(db: Database): Mirror {
               status: dispute.status,
               holdId: dispute.hold_id,
               wantedCents: hold?.released_at === null ? hold.wanted_cents : null,
+              released: dispute.released_at !== null,
               defence: defenceOf(dispute.id),
             };
           }),
@@ -456,6 +457,7 @@ interface DisputeRow {
   debited_cents: number;
   status: string;
   hold_id: string | null;
+  released_at: number | null;
 }
 
 interface DefenceRow {

@@ -11,6 +11,7 @@ import {
   type Write,
 } from '../ledger/till.ts';
 import { idsOf } from '../ports/ids.ts';
+import { disputesKey, disputesOfPayment, findPaymentOfHold } from '../settlement/disputes/disputes.sql.ts';
 import {
   findAccountOf,
   findHold,
@@ -48,6 +49,8 @@ export interface HoldView {
   /** ms since 1970. */
   placedAt: number;
   releasedAt: number | null;
+  /** The person who released it; null: it is open, or what it was placed for has ended. */
+  releasedBy: string | null;
 }
 
 /** @throws OperatorRefused no such live operation */
@@ -104,6 +107,7 @@ export function buildHold(input: HoldInput): Command<HoldView> {
         placedBy: actor,
         placedAt: now,
         releasedAt: null,
+        releasedBy: null,
       };
       const detail = { operationId, amountCents };
       const audit = { accountId, id: idsOf(id).uuid(), at: now, actor, action: 'hold.place', subject: id };
@@ -130,18 +134,20 @@ const posting = (
 ): Posting => ({ chain, subject, event, reference: '', movement, effectiveAt });
 
 /**
- * Ends a hold; a repeat changes nothing.
+ * Ends a hold; a repeat changes nothing. One that disputes share stays released, whatever the provider then says of them, until another
+ * dispute of the Pix holds.
  * @throws OperatorRefused no such hold
  */
 export async function releaseHold(operator: Operator, id: string): Promise<HoldView> {
   const known = await findHold(operator.sql, id);
   if (!known) throw new OperatorRefused('no such hold');
   const { accountId, operationId } = known;
+  const disputed = await findPaymentOfHold(operator.sql, known, id);
   const token = operator.ids.uuid();
   const deadlineMs = operator.clock.monotonicMs() + operatorWaitMs;
   const { actor } = operator;
   return createTill(operator).submit(
-    buildHoldRelease({ accountId, operationId, id, actor, token, deadlineMs }),
+    buildHoldRelease({ accountId, operationId, id, disputed: disputed ?? null, actor, token, deadlineMs }),
   );
 }
 
@@ -149,6 +155,8 @@ export interface HoldReleaseInput {
   accountId: string;
   operationId: string;
   id: string;
+  /** The payment whose disputes share it; null: no dispute placed it. */
+  disputed: string | null;
   actor: string;
   token: string;
   deadlineMs: number;
@@ -156,15 +164,20 @@ export interface HoldReleaseInput {
 
 /** Releases a hold; a released one stays as it is. Pure. @throws OperatorRefused from `decide`: no such hold */
 export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
-  const { accountId, operationId, id, actor, token, deadlineMs } = input;
+  const { accountId, operationId, id, disputed, actor, token, deadlineMs } = input;
   const chain = { accountId, chainId: operationId };
   const key = accountId + id;
   const openKey = accountId + operationId;
+  const disputesAt = disputed === null ? null : disputesKey(accountId, disputed);
   return {
     token,
     deadlineMs,
     chains: [chain],
-    reads: [read(holds, key), read(openHolds, openKey)],
+    reads: [
+      read(holds, key),
+      read(openHolds, openKey),
+      ...(disputesAt === null ? [] : [read(disputesOfPayment, disputesAt)]),
+    ],
     eventRefs: [],
     decide: (view, now) => {
       const hold = view.get(holds, key);
@@ -174,8 +187,13 @@ export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
       const shares = sharesOf(view.get(openHolds, openKey)?.holds ?? [], balance.held);
       const capturedCents = shares.get(id) ?? 0;
       const wantedCents = hold.wantedCents - capturedCents;
-      const released = { ...hold, releasedAt: now };
-      const detail = { operationId, capturedCents, wantedCents };
+      const released = { ...hold, releasedAt: now, releasedBy: actor };
+      const ofPayment = disputesAt === null ? undefined : view.get(disputesOfPayment, disputesAt);
+      const disputes = ofPayment?.disputes.map((one) =>
+        one.holdId === id ? { ...one, releasedAt: now } : one,
+      );
+      const covered = disputes?.filter(({ holdId }) => holdId === id).map((one) => one.id) ?? [];
+      const detail = { operationId, capturedCents, wantedCents, ...(ofPayment ? { disputes: covered } : {}) };
       const audit = { accountId, id: idsOf(token).uuid(), at: now, actor, action: 'hold.release' };
       return {
         answer: viewOf(released, 0),
@@ -185,6 +203,7 @@ export function buildHoldRelease(input: HoldReleaseInput): Command<HoldView> {
         writes: [
           put(holds, released),
           ...openAfter(view, released),
+          ...(ofPayment && disputes ? [put(disputesOfPayment, { ...ofPayment, disputes })] : []),
           put(audits, { ...audit, subject: id, reason: null, detail }),
         ],
       };
@@ -214,4 +233,5 @@ const viewOf = (hold: Hold, capturedCents: number): HoldView => ({
   placedBy: hold.placedBy,
   placedAt: hold.placedAt,
   releasedAt: hold.releasedAt,
+  releasedBy: hold.releasedBy,
 });

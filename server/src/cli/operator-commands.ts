@@ -136,7 +136,11 @@ export const operatorCommands: Command[] = [
         text: table(
           holds.map((hold) => [
             hold.id,
-            hold.releasedAt === null ? 'open' : 'released',
+            hold.releasedAt === null
+              ? 'open'
+              : hold.releasedBy === null
+                ? 'ended'
+                : `released by ${hold.releasedBy}`,
             String(hold.amountCents),
             String(hold.capturedCents),
             hold.reason,

@@ -175,6 +175,8 @@ export interface StoredDispute {
   holdId: string | null;
   /** What the open hold wants; null: there is none, or it was released. */
   wantedCents: number | null;
+  /** A person released its hold. */
+  released: boolean;
   /** What its merchant answered; null: nothing. */
   defence: StoredDefence | null;
 }
@@ -1030,7 +1032,7 @@ export const invariants: readonly Invariant[] = [
   },
   {
     number: 61,
-    name: 'the disputes of a Pix hold what is disputed, at most what is left of the Pix, and nothing once they have ended',
+    name: 'the disputes of a Pix hold what is disputed, at most what is left of the Pix, and nothing once they have ended or a person released it',
     payment: (payment) =>
       first(
         ...[...Map.groupBy(payment.disputes, ({ endToEnd }) => endToEnd)].map(([endToEnd, ofPix]) =>
@@ -1078,7 +1080,9 @@ function faultOfDisputes(payment: StoredPayment, endToEnd: string, ofPix: readon
   const back = returns.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd));
   const sum = (of: readonly { amountCents: number }[]): number =>
     of.reduce((cents, { amountCents }) => cents + amountCents, 0);
-  const holding = ofPix.filter(({ status }) => status !== 'rejected' && status !== 'cancelled');
+  const holding = ofPix.filter(
+    ({ status, released }) => status !== 'rejected' && status !== 'cancelled' && !released,
+  );
   const debited = ofPix.reduce((cents, one) => cents + one.debitedCents, 0);
   const disputed = holding.reduce((cents, one) => cents + one.amountCents - one.debitedCents, 0);
   const law = Math.max(0, Math.min(disputed, received - sum(back)));
@@ -1088,11 +1092,9 @@ function faultOfDisputes(payment: StoredPayment, endToEnd: string, ofPix: readon
     ),
   );
   const wanted = [...open.values()].reduce((cents, one) => cents + one, 0);
-  // What an operator released stays free, until the provider says something new.
-  const isReleased = open.size === 0 && ofPix.some(({ holdId }) => holdId !== null);
   const fault = first(
     open.size <= 1 ? null : `${open.size} holds`,
-    isReleased ? null : differs('what is held', wanted, law),
+    differs('what is held', wanted, law),
     ofPix.every((one) => one.debitedCents <= one.amountCents) ? null : 'more was taken than is disputed',
     debited <= sum(back) ? null : `${debited} were taken, ${sum(back)} went back`,
   );

@@ -298,7 +298,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
       WHERE r.account_id = p.account_id AND r.payment_id = p.id) AS refunds,
     (SELECT coalesce(json_agg(json_build_object('id', d.id, 'endToEnd', d.end_to_end, 'amountCents', d.amount_cents,
         'debitedCents', d.debited_cents, 'status', d.status, 'holdId', d.hold_id,
-        'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END,
+        'wantedCents', CASE WHEN h.released_at IS NULL THEN h.wanted_cents END, 'released', d.released_at IS NOT NULL,
         'defence', (SELECT json_build_object('status', f.status, 'reason', f.reason, 'attempts', f.attempts,
             'lostFiles', (SELECT count(*) FROM unnest(f.file_ids) AS n (id) WHERE NOT EXISTS (SELECT FROM dispute_file x
                 WHERE x.account_id = f.account_id AND x.id = n.id AND x.dispute_id = f.dispute_id)))

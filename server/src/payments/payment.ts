@@ -93,6 +93,8 @@ export interface Payment {
   returnedCents: number;
   /** What refunds of a charge have given back. */
   refundedCents: number;
+  /** A dispute of a Pix of this charge is known: what it wants is held with the posting of the Pix. */
+  disputed: boolean;
   history: HistoryStep[];
   /** The token of the command that created it. */
   command: string;
@@ -144,6 +146,7 @@ export const newPayment = (
   netAmountCents: null,
   returnedCents: 0,
   refundedCents: 0,
+  disputed: false,
   history: [{ status, at: new Date(now).toISOString(), cause }],
 });
 

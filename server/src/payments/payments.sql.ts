@@ -9,7 +9,8 @@ export const paymentColumns = `p.account_id AS "accountId", p.id, p.operation_id
   p.updated_at AS "updatedAt", p.settled_at AS "settledAt", p.paid_at AS "paidAt", p.expires_at AS "expiresAt",
   p.copy_paste AS "copyPaste", p.end_to_end AS "endToEnd", p.notice, p.reason_code AS "reasonCode",
   p.provider_fee_cents AS "providerFeeCents", p.net_amount_cents AS "netAmountCents", p.returned_cents AS "returnedCents",
-  p.refunded_cents AS "refundedCents", p.history, p.command, p.metadata, p.connection, p.receiver`;
+  p.refunded_cents AS "refundedCents", p.history, p.command, p.metadata, p.connection, p.receiver,
+  p.disputed`;
 
 /** A payment's place in the till: 36 characters of account, 36 of payment. */
 export const paymentKey = (accountId: string, id: string): string => accountId + id;
@@ -43,7 +44,7 @@ const update: Statement = {
       expires_at = k.expires_at, copy_paste = k.copy_paste, end_to_end = k.end_to_end, notice = k.notice,
       reason_code = k.reason_code, provider_fee_cents = k.provider_fee_cents, net_amount_cents = k.net_amount_cents,
       returned_cents = k.returned_cents, history = k.history, connection = k.connection, refunded_cents = k.refunded_cents,
-      receiver = k.receiver
+      receiver = k.receiver, disputed = k.disputed
     FROM (SELECT unnest($1::uuid[]) AS account_id, unnest($2::uuid[]) AS id, unnest($3::text[]) AS status,
         unnest($4::timestamptz[]) AS updated_at, unnest($5::timestamptz[]) AS settled_at,
         unnest($6::timestamptz[]) AS paid_at, unnest($7::timestamptz[]) AS expires_at,
@@ -51,7 +52,7 @@ const update: Statement = {
         unnest($11::text[]) AS reason_code, unnest($12::bigint[]) AS provider_fee_cents,
         unnest($13::bigint[]) AS net_amount_cents, unnest($14::bigint[]) AS returned_cents,
         unnest($15::jsonb[]) AS history, unnest($16::text[]) AS connection, unnest($17::bigint[]) AS refunded_cents,
-        unnest($18::jsonb[]) AS receiver) AS k
+        unnest($18::jsonb[]) AS receiver, unnest($19::boolean[]) AS disputed) AS k
     WHERE p.account_id = k.account_id AND p.id = k.id`,
 };
 
@@ -123,6 +124,7 @@ export const payments: Table<Payment> = {
           updated.map((payment) => payment.connection),
           updated.map((payment) => payment.refundedCents),
           updated.map(({ receiver }) => receiver && JSON.stringify(receiver)),
+          updated.map((payment) => payment.disputed),
         ]),
       );
     }

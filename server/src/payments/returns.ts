@@ -17,11 +17,13 @@ export interface KnownReturn extends NamedReturn {
   posted: boolean;
 }
 
-/** What was posted as returned of a Pix that a charge received. Refunds are not in it. */
+/** The returns of a Pix that were posted. Refunds are not in it. */
+export const postedReturnsOf = (endToEnd: string, returns: readonly KnownReturn[]): KnownReturn[] =>
+  returns.filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd));
+
+/** What was posted as returned of a Pix that a charge received. */
 export const returnedOf = (endToEnd: string, returns: readonly KnownReturn[]): number =>
-  returns
-    .filter(({ posted, pix }) => posted && (pix === null || pix === endToEnd))
-    .reduce((cents, { amountCents }) => cents + amountCents, 0);
+  postedReturnsOf(endToEnd, returns).reduce((cents, { amountCents }) => cents + amountCents, 0);
 
 /** The Pix of which a report tells. */
 export interface ReturnedPix {

@@ -160,6 +160,7 @@ function ofDispute(type: DisputeEventType, operationId: string, at: number): Sam
     endedAt: status === 'open' || status === 'defending' ? null : at,
     debitedCents: 0,
     holdId: null,
+    releasedAt: null,
     createdAt: at,
     updatedAt: at,
     mailDueAt: null,

@@ -3,7 +3,7 @@ import { fillQueryLimit, incidentsOf, journalsOf, statusOf } from '@vintem/testk
 import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
-import { releaseHold } from '../../src/accounts/holds.ts';
+import { listHolds, releaseHold } from '../../src/accounts/holds.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
 import {
   type IncidentView,
@@ -11,6 +11,7 @@ import {
   resolveIncident,
 } from '../../src/settlement/incidents/incident.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
+import { queryOne } from '../../src/settlement/tracking/query.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
 
@@ -50,6 +51,38 @@ async function moves(disputeId: string, action: string): Promise<void> {
   const { status } = await service.simulator.control('POST', `/control/disputes/${disputeId}/${action}`);
   expect(status).toBe(200);
   await readDisputes();
+}
+
+/** A charge that its payer has paid, of which no word comes before `query`. */
+async function unheard(merchant: Merchant, amountCents: number): Promise<string> {
+  const { id } = (await merchant.charge({ amountCents })).body;
+  await service.simulator.behave({ webhook: 'drop' });
+  await service.simulator.control('POST', `/control/charges/${txid(id)}/pay`);
+  return id;
+}
+
+/** What a query of a charge finds is applied. */
+async function query(merchant: Merchant, id: string): Promise<void> {
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  const { ownerId: accountId, operationId } = merchant;
+  await queryOne(service.runtime, provider, {
+    accountId,
+    paymentId: id,
+    operationId,
+    connection: 'simulator',
+    kind: 'deposit',
+    createdAt: service.runtime.clock.now(),
+    providerRef: null,
+  });
+  await service.simulator.behave({});
+}
+
+const holdsOf = (merchant: Merchant) => listHolds(service.cellOf(merchant), merchant.operationId);
+
+async function releaseOf(merchant: Merchant): Promise<void> {
+  const open = (await holdsOf(merchant)).find(({ releasedAt }) => releasedAt === null);
+  await releaseHold({ ...service.cellOf(merchant), actor: 'tester' }, open?.id ?? '');
 }
 
 /** The provider takes money of a received Pix. */
@@ -277,6 +310,65 @@ describe('a dispute', () => {
     await releaseHold({ ...service.cellOf(merchant), actor: 'tester' }, hold?.id as string);
     await completes(merchant, id, refundId, 500);
     expect(await columns(merchant)).toBe('6500 0 0 0');
+  });
+
+  test('that arrives before its payment holds the amount once the money is there', async () => {
+    const merchant = await service.newMerchant();
+    const id = await unheard(merchant, 20_000);
+    const disputeId = await dispute(id);
+    expect(await list(merchant)).toMatchObject([{ paymentId: id, amountCents: 20_000, heldCents: 0 }]);
+    await query(merchant, id);
+    expect(await statusOf(service, id)).toBe('paid');
+    expect(await columns(merchant)).toBe('0 20000 0 0');
+    expect((await list(merchant))[0].heldCents).toBe(20_000);
+    await moves(disputeId, 'accept');
+    await takes(id);
+    expect(await columns(merchant)).toBe('0 0 0 0');
+  });
+
+  test('that arrives before its payment and a return of it holds what is left once the money is there', async () => {
+    const merchant = await service.newMerchant();
+    const id = await unheard(merchant, 20_000);
+    await dispute(id);
+    const back = { amountCents: 5_000 };
+    await service.simulator.control('POST', `/control/charges/${txid(id)}/return`, back);
+    await query(merchant, id);
+    expect(await columns(merchant)).toBe('0 15000 0 0');
+    expect(await list(merchant)).toMatchObject([{ debitedCents: 5_000, heldCents: 15_000 }]);
+  });
+
+  test('that is read as accepted after the provider took its amount holds nothing of the rest of its Pix', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 3000);
+    const opened = await service.simulator.control('POST', `/control/charges/${txid(id)}/dispute`, {
+      amountCents: 1000,
+    });
+    await service.simulator.control('POST', `/control/disputes/${opened.body.id}/accept`);
+    await takes(id, 1000);
+    await readDisputes();
+    expect(await columns(merchant)).toBe('2000 0 0 0');
+    expect(await list(merchant)).toMatchObject([{ debitedCents: 1000, heldCents: 0 }]);
+  });
+
+  test('whose hold a person released stays released for all later news of it, until another dispute of the Pix', async () => {
+    const merchant = await service.newMerchant();
+    const id = await paid(merchant, 10_000);
+    const disputeId = await dispute(id);
+    await releaseOf(merchant);
+    expect(await columns(merchant)).toBe('10000 0 0 0');
+    await moves(disputeId, 'defend');
+    await moves(disputeId, 'accept');
+    expect(await columns(merchant)).toBe('10000 0 0 0');
+    expect(await holdsOf(merchant)).toMatchObject([{ releasedBy: 'tester' }]);
+    const [audited] = await service.database.admin<{ detail: object }>(
+      `SELECT detail FROM audit WHERE account_id = $1 AND action = 'hold.release'`,
+      [merchant.ownerId],
+    );
+    expect(audited?.detail).toMatchObject({ disputes: [(await list(merchant))[0].id] });
+    await takes(id, 4000);
+    expect(await columns(merchant)).toBe('6000 0 0 0');
+    await dispute(id, { amountCents: 500 });
+    expect(await columns(merchant)).toBe('0 6000 0 0');
   });
 
   test('of a deleted operation, or of a Pix that stands in suspense, holds nothing and is on record', async () => {

@@ -8,7 +8,7 @@ import type { KnownReturn } from '../../payments/returns.ts';
 import type { DisputeStatus } from '../../provider/provider.ts';
 import type { OpenHolds } from '../holds/holds.sql.ts';
 import { type Dispute, wantedCents } from './dispute.ts';
-import { seized } from './hold-of-pix.ts';
+import { withHolds } from './hold-of-pix.ts';
 import { buildDisputeReport } from './report-command.ts';
 
 /**
@@ -118,7 +118,7 @@ class Books {
     const amountCents = Math.min(wanted, this.left);
     if (amountCents < 1) return;
     const reference = `D${++this.made}`;
-    const back = { id: null, rtrId: reference, reference, pix: endToEnd, amountCents, at: 0, posted: false };
+    const back = { id: null, rtrId: reference, reference, pix: endToEnd, amountCents, at: 1, posted: false };
     const movement: Movement = { kind: 'debit', amountCents };
     const posting = {
       chain,
@@ -130,9 +130,18 @@ class Books {
     };
     const known = this.returns;
     this.apply(
-      seized(
+      withHolds(
         this.view,
-        { chain, paymentId, broughtBy: () => pixCents, postings: [posting], reported: [back], known },
+        {
+          chain,
+          paymentId,
+          token: this.token(),
+          endToEnd: null,
+          broughtBy: () => pixCents,
+          postings: [posting],
+          reported: [back],
+          known,
+        },
         ++this.made,
       ),
     );

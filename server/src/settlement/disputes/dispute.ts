@@ -1,3 +1,4 @@
+import type { KnownReturn } from '../../payments/returns.ts';
 import type { DisputeReport, DisputeStatus } from '../../provider/provider.ts';
 
 /**
@@ -13,6 +14,12 @@ import type { DisputeReport, DisputeStatus } from '../../provider/provider.ts';
  *
  * **A debit consumes the hold** (`seize` in `ledger/decide.ts`): what the provider takes of a disputed Pix comes out of what is held for it,
  * then out of the balance. A debit without a dispute is taken from the balance, as ever.
+ *
+ * **Order does not matter.** What a hold wants and what was taken of each dispute are functions of what is known (the Pix, its returns, its
+ * disputes), computed again with each news of any of them. A dispute that is read before its Pix holds with the posting of the Pix.
+ *
+ * **A person's release stands.** Disputes whose hold a person released want nothing, whatever the provider then says of them, until another
+ * dispute of the Pix holds.
  */
 export interface Dispute {
   accountId: string;
@@ -30,6 +37,8 @@ export interface Dispute {
   endedAt: number | null;
   debitedCents: number;
   holdId: string | null;
+  /** When a person released its hold; null: none did, or another dispute of the Pix has come since. */
+  releasedAt: number | null;
   createdAt: number;
   updatedAt: number;
   mailDueAt: number | null;
@@ -80,13 +89,14 @@ export function reported(
       endedAt: hasEnded(status) ? now : null,
       debitedCents: 0,
       holdId: null,
+      releasedAt: null,
       createdAt: now,
       updatedAt: now,
       mailDueAt: now,
     };
     return { dispute, event: eventOf(status) };
   }
-  const amountCents = Math.max(report.amountCents, known.debitedCents);
+  const { amountCents } = report;
   const moved = status !== known.status;
   if (!moved && amountCents === known.amountCents && deadlineAt === known.deadlineAt) return null;
   const dispute: Dispute = {
@@ -108,33 +118,62 @@ const eventOf = (status: DisputeStatus): DisputeEventType =>
 /** What the hold of a Pix wants: `leftCents` is what is left of the Pix after all that was returned. */
 export function wantedCents(ofPix: readonly Dispute[], leftCents: number): number {
   const disputed = ofPix
-    .filter(isHolding)
+    .filter((one) => isHolding(one) && one.releasedAt === null)
     .reduce((sum, { amountCents, debitedCents }) => sum + amountCents - debitedCents, 0);
   return Math.max(0, Math.min(disputed, leftCents));
 }
 
-/** What was taken of a Pix counts for its accepted disputes first, then for the oldest that still hold. */
-export function debited(ofPix: readonly Dispute[], cents: number, now: number): Dispute[] {
-  let left = cents;
-  const order = ofPix.filter(isHolding).toSorted((one, other) => rankOf(one) - rankOf(other));
-  const taken = new Map<Dispute, number>();
-  for (const one of order) {
-    const share = Math.min(left, one.amountCents - one.debitedCents);
-    if (share > 0) taken.set(one, share);
-    left -= share;
+/** A release was decided without knowledge of another dispute: one that holds ends it for all disputes of the Pix. */
+export function withRelease(ofPix: readonly Dispute[]): Dispute[] {
+  const isCovered = ofPix.filter(isHolding).every(({ releasedAt }) => releasedAt !== null);
+  return isCovered ? [...ofPix] : ofPix.map((one) => ({ ...one, releasedAt: null }));
+}
+
+/** Statements may give the day of a return alone. */
+const sameDayMs = 24 * 3_600_000;
+
+/**
+ * Whether a return of its Pix may be what the provider took for a dispute: nothing is taken before a dispute is opened. Of one that is not
+ * accepted yet only what came surely later counts, since what is counted is not held any more.
+ */
+const mayBeOf = ({ openedAt, status }: Dispute, at: number): boolean =>
+  at >= openedAt - (status === 'accepted' ? sameDayMs : 0);
+
+/**
+ * The disputes of a Pix with what the provider has taken of each. A return counts for the accepted ones first, then for the oldest that
+ * still hold. Computed anew from all of them, so that it does not matter which was known first.
+ * @param returns those of the Pix that were posted
+ */
+export function withTaken(
+  ofPix: readonly Dispute[],
+  returns: readonly Pick<KnownReturn, 'amountCents' | 'at'>[],
+  now: number,
+): Dispute[] {
+  const order = ofPix.filter(isHolding).toSorted(byTurn);
+  const taken = new Map(order.map((one) => [one, 0]));
+  for (const { amountCents, at } of returns.toSorted((one, other) => one.at - other.at)) {
+    let left = amountCents;
+    for (const one of order.filter((dispute) => mayBeOf(dispute, at))) {
+      const before = taken.get(one) ?? 0;
+      const share = Math.min(left, one.amountCents - before);
+      taken.set(one, before + share);
+      left -= share;
+    }
   }
   return ofPix.map((one) => {
-    const share = taken.get(one);
-    if (share === undefined) return one;
-    return {
-      ...one,
-      debitedCents: one.debitedCents + share,
-      updatedAt: Math.max(now, one.updatedAt + 1),
-    };
+    const debitedCents = taken.get(one) ?? 0;
+    if (debitedCents === one.debitedCents) return one;
+    return { ...one, debitedCents, updatedAt: Math.max(now, one.updatedAt + 1) };
   });
 }
 
-const rankOf = ({ status, openedAt }: Dispute): number => (status === 'accepted' ? 0 : 1 + openedAt);
+/** The accepted ones first, then the oldest. By the provider's id where nothing else tells two apart: not by which was read first. */
+function byTurn(one: Dispute, other: Dispute): number {
+  const rank = ({ status }: Dispute): number => (status === 'accepted' ? 0 : 1);
+  return (
+    rank(one) - rank(other) || one.openedAt - other.openedAt || (one.providerId < other.providerId ? -1 : 1)
+  );
+}
 
 /** How much of what the hold of a Pix has captured stands behind each of its disputes. */
 export function heldOf(ofPix: readonly Dispute[], capturedCents: number): Map<string, number> {
@@ -142,7 +181,7 @@ export function heldOf(ofPix: readonly Dispute[], capturedCents: number): Map<st
   return new Map(
     ofPix
       .filter(isHolding)
-      .toSorted((one, other) => rankOf(one) - rankOf(other))
+      .toSorted(byTurn)
       .map((one) => {
         const share = Math.min(left, one.amountCents - one.debitedCents);
         left -= share;

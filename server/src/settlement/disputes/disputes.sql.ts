@@ -13,7 +13,7 @@ export interface PaymentDisputes {
 const columns = `d.account_id AS "accountId", d.id, d.payment_id AS "paymentId", d.operation_id AS "operationId", d.connection,
   d.provider_id AS "providerId", d.end_to_end AS "endToEnd", d.amount_cents AS "amountCents", d.status, d.reason,
   d.opened_at AS "openedAt", d.deadline_at AS "deadlineAt", d.ended_at AS "endedAt", d.debited_cents AS "debitedCents",
-  d.hold_id AS "holdId", d.created_at AS "createdAt", d.updated_at AS "updatedAt", d.mail_due_at AS "mailDueAt"`;
+  d.hold_id AS "holdId", d.released_at AS "releasedAt", d.created_at AS "createdAt", d.updated_at AS "updatedAt", d.mail_due_at AS "mailDueAt"`;
 
 const select: Statement = {
   name: 'dispute_read',
@@ -24,14 +24,14 @@ const select: Statement = {
 const upsert: Statement = {
   name: 'dispute_upsert',
   text: `INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, reason,
-      opened_at, deadline_at, ended_at, debited_cents, hold_id, created_at, updated_at, mail_due_at)
+      opened_at, deadline_at, ended_at, debited_cents, hold_id, created_at, updated_at, mail_due_at, released_at)
     VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::uuid[]), unnest($5::text[]), unnest($6::text[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::text[]),
       unnest($10::text[]), unnest($11::timestamptz[]), unnest($12::timestamptz[]), unnest($13::timestamptz[]), unnest($14::bigint[]), unnest($15::uuid[]), unnest($16::timestamptz[]),
-      unnest($17::timestamptz[]), unnest($18::timestamptz[]))
+      unnest($17::timestamptz[]), unnest($18::timestamptz[]), unnest($19::timestamptz[]))
     ON CONFLICT (account_id, id) DO UPDATE SET amount_cents = excluded.amount_cents, status = excluded.status,
       reason = excluded.reason, deadline_at = excluded.deadline_at, ended_at = excluded.ended_at,
       debited_cents = excluded.debited_cents, hold_id = excluded.hold_id, updated_at = excluded.updated_at,
-      mail_due_at = excluded.mail_due_at`,
+      mail_due_at = excluded.mail_due_at, released_at = excluded.released_at`,
 };
 
 const time = (ms: number | null): string | null => (ms === null ? null : timestamp(ms));
@@ -75,6 +75,7 @@ export const disputesOfPayment: Table<PaymentDisputes> = {
         rows.map((row) => time(row.createdAt)),
         rows.map((row) => time(row.updatedAt)),
         rows.map((row) => time(row.mailDueAt)),
+        rows.map((row) => time(row.releasedAt)),
       ]),
     ];
   },
@@ -173,6 +174,19 @@ const one: Statement = {
 
 export const findDispute = async (sql: Queries, scope: Scope, id: string): Promise<Dispute | undefined> =>
   (await sql.run<Dispute>(one, [scope.accountId, scope.operationId, id]))[0];
+
+const ofHold: Statement = {
+  name: 'dispute_of_hold',
+  text: `SELECT d.payment_id AS "paymentId" FROM dispute d WHERE d.account_id = $1 AND d.operation_id = $2 AND d.hold_id = $3 LIMIT 1`,
+};
+
+/** The payment whose disputes share a hold; undefined: no dispute placed it. It never changes. */
+export const findPaymentOfHold = async (
+  sql: Queries,
+  { accountId, operationId }: Scope,
+  holdId: string,
+): Promise<string | undefined> =>
+  (await sql.run<{ paymentId: string }>(ofHold, [accountId, operationId, holdId]))[0]?.paymentId;
 
 const siblings: Statement = {
   name: 'dispute_of_payments',

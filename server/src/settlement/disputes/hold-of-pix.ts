@@ -1,4 +1,4 @@
-import { type Balance, decide, type Movement } from '../../ledger/decide.ts';
+import { type Balance, decide, emptyBalance, type Movement } from '../../ledger/decide.ts';
 import { type EventKind, eventKinds } from '../../ledger/journal.ts';
 import {
   type ChainKey,
@@ -11,10 +11,10 @@ import {
 } from '../../ledger/till.ts';
 import type { Payment } from '../../payments/payment.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
-import { type KnownReturn, returnedOf } from '../../payments/returns.ts';
+import { type KnownReturn, postedReturnsOf, returnedOf } from '../../payments/returns.ts';
 import { type Hold, holds, type OpenHolds, openHolds, openHoldsAfter, sharesOf } from '../holds/holds.sql.ts';
 import { creditedPix } from '../incidents/incidents.sql.ts';
-import { type Dispute, debited, wantedCents } from './dispute.ts';
+import { type Dispute, wantedCents, withTaken } from './dispute.ts';
 import { disputesKey, disputesOfPayment } from './disputes.sql.ts';
 
 /** The hold of a disputed Pix: how it follows its disputes, and what the provider takes out of it. Pure. */
@@ -51,6 +51,51 @@ export function broughtBy(
 export const leftOf = (broughtCents: number, endToEnd: string, returns: readonly KnownReturn[]): number =>
   broughtCents - returnedOf(endToEnd, returns);
 
+/** Where the holds of a payment stand while a command decides: what one posting changes, the next one finds. */
+interface Standing {
+  balance: Balance;
+  open: OpenHolds;
+  /** Of the payment. */
+  disputes: readonly Dispute[];
+  /** Holds that are to be written. */
+  changed: ReadonlyMap<string, Hold>;
+}
+
+interface Place {
+  chain: ChainKey;
+  paymentId: string;
+  /** Of the command: also the id of a hold that it places. */
+  token: string;
+}
+
+const standingIn = (view: View, { chain, paymentId }: Place): Standing => ({
+  balance: view.balance(chain) ?? emptyBalance,
+  open: openIn(view, chain),
+  disputes: disputesIn(view, chain.accountId, paymentId),
+  changed: new Map(),
+});
+
+const writesOf = ({ open, changed }: Standing): Write[] => [
+  ...[...changed.values()].map((hold) => put(holds, hold)),
+  ...(changed.size > 0 ? [put(openHolds, open)] : []),
+];
+
+const withHold = (standing: Standing, hold: Hold): Standing => ({
+  ...standing,
+  open: openHoldsAfter(standing.open, hold),
+  changed: new Map(standing.changed).set(hold.id, hold),
+});
+
+const withPosting = (standing: Standing, movement: Movement): Standing => {
+  const decision = decide(standing.balance, movement);
+  return 'refused' in decision ? standing : { ...standing, balance: decision.balance };
+};
+
+const withDisputes = (standing: Standing, changed: readonly Dispute[]): Standing => {
+  const byId = new Map(changed.map((one) => [one.id, one]));
+  return { ...standing, disputes: standing.disputes.map((one) => byId.get(one.id) ?? one) };
+};
+
 interface Held {
   id: string;
   wantedCents: number;
@@ -58,10 +103,42 @@ interface Held {
 }
 
 /** The open hold of a Pix and what it has captured; null: there is none, or an operator has released it. */
-function heldBy(open: OpenHolds, ofPix: readonly Dispute[], heldCents: number): Held | null {
+function heldBy({ open, balance }: Standing, ofPix: readonly Dispute[]): Held | null {
   const ids = new Set(ofPix.map(({ holdId }) => holdId));
   const found = open.holds.find(({ id }) => ids.has(id));
-  return found ? { ...found, capturedCents: sharesOf(open.holds, heldCents).get(found.id) ?? 0 } : null;
+  return found ? { ...found, capturedCents: sharesOf(open.holds, balance.held).get(found.id) ?? 0 } : null;
+}
+
+/** Makes the hold of a Pix want `target`: a new hold, more or less of the one that is there, or its end. */
+function aimed(
+  standing: Standing,
+  { chain, paymentId, token }: Place,
+  ofPix: readonly Dispute[],
+  target: number,
+  now: number,
+): { standing: Standing; postings: Posting[]; holdId: string | null; capturedCents: number } {
+  const held = heldBy(standing, ofPix);
+  const captured = held?.capturedCents ?? 0;
+  const delta = target - (held?.wantedCents ?? 0);
+  if (delta === 0) return { standing, postings: [], holdId: held?.id ?? null, capturedCents: captured };
+  const hold = holdOf(chain, paymentId, held ?? { id: token, wantedCents: target }, target, now);
+  const holdId = target === 0 ? null : hold.id;
+  const posted = (event: EventKind, movement: Movement, capturedCents: number) => ({
+    standing: withHold(withPosting(standing, movement), hold),
+    // A hold may grow and shrink more than once: the token of the command tells these apart.
+    postings: [{ chain, subject: hold.id, event, reference: held ? token : '', movement, effectiveAt: now }],
+    holdId,
+    capturedCents,
+  });
+  if (held === null || delta > 0) {
+    const capturedCents = captured + Math.min(standing.balance.available, delta);
+    return posted(eventKinds.hold, { kind: 'hold', amountCents: delta }, capturedCents);
+  }
+  // What was not captured yet is given up first.
+  const missing = Math.min(held.wantedCents - captured, -delta);
+  const freedCents = -delta - missing;
+  const freed: Movement = { kind: 'unhold', capturedCents: freedCents, wantedCents: missing };
+  return posted(eventKinds.unhold, freed, captured - freedCents);
 }
 
 export interface Adjusted {
@@ -73,90 +150,71 @@ export interface Adjusted {
   capturedCents: number;
 }
 
-/** Makes the hold of a Pix want `target`: a new hold, more or less of the one that is there, or its end. */
+/** Makes the hold of a Pix want `target`, in a command that changes nothing else of the payment's holds. */
 export function adjusted(
   view: View,
-  place: { chain: ChainKey; paymentId: string; ofPix: readonly Dispute[]; token: string },
+  { ofPix, ...place }: Place & { ofPix: readonly Dispute[] },
   target: number,
   now: number,
 ): Adjusted {
-  const { chain, paymentId, ofPix, token } = place;
-  const open = openIn(view, chain);
-  const { held: heldCents = 0, available = 0 } = view.balance(chain) ?? {};
-  const held = heldBy(open, ofPix, heldCents);
-  const captured = held?.capturedCents ?? 0;
-  const delta = target - (held?.wantedCents ?? 0);
-  if (delta === 0) return { postings: [], writes: [], holdId: held?.id ?? null, capturedCents: captured };
-  const hold = holdOf(chain, paymentId, held ?? { id: token, wantedCents: target }, target, now);
-  const writes = [put(holds, hold), put(openHolds, openHoldsAfter(open, hold))];
-  const posting = (event: EventKind, movement: Movement): Posting => ({
-    chain,
-    subject: hold.id,
-    event,
-    // A hold may grow and shrink more than once: the token of the command tells these apart.
-    reference: held ? token : '',
-    movement,
-    effectiveAt: now,
-  });
-  if (held === null || delta > 0) {
-    const grown = posting(eventKinds.hold, { kind: 'hold', amountCents: delta });
-    const capturedCents = captured + Math.min(available, delta);
-    return { postings: [grown], writes, holdId: hold.id, capturedCents };
-  }
-  // What was not captured yet is given up first.
-  const missing = Math.min(held.wantedCents - held.capturedCents, -delta);
-  const freedCents = -delta - missing;
-  const freed: Movement = { kind: 'unhold', capturedCents: freedCents, wantedCents: missing };
-  return {
-    postings: [posting(eventKinds.unhold, freed)],
-    writes,
-    holdId: target === 0 ? null : hold.id,
-    capturedCents: captured - freedCents,
-  };
+  const { standing, ...rest } = aimed(standingIn(view, place), place, ofPix, target, now);
+  return { ...rest, writes: writesOf(standing) };
 }
 
 /**
- * The hold of a Pix after a refund of it: it wants no more than what is left, and what it does not want any more is free. One that an
- * operator released stays released. @returns null: nothing changes
+ * The hold of a Pix after a refund of it: it wants no more than what is left, and what it does not want any more is free.
+ * @returns null: nothing changes
  */
 export function shrunk(
   view: View,
-  {
-    chain,
-    paymentId,
-    endToEnd,
-    token,
-  }: { chain: ChainKey; paymentId: string; endToEnd: string; token: string },
+  { endToEnd, ...place }: Place & { endToEnd: string },
   leftCents: number,
   now: number,
 ): Adjusted | null {
-  const ofPix = disputesIn(view, chain.accountId, paymentId).filter((one) => one.endToEnd === endToEnd);
-  const held = heldBy(openIn(view, chain), ofPix, view.balance(chain)?.held ?? 0);
+  const standing = standingIn(view, place);
+  const ofPix = standing.disputes.filter((one) => one.endToEnd === endToEnd);
+  const held = heldBy(standing, ofPix);
   const target = wantedCents(ofPix, leftCents);
   if (held === null || target >= held.wantedCents) return null;
-  return adjusted(view, { chain, paymentId, ofPix, token }, target, now);
+  return adjusted(view, { ...place, ofPix }, target, now);
 }
 
 /**
- * A disputed Pix stood in suspense and a person credits it: what its disputes want is held from this moment on.
+ * A disputed Pix becomes the merchant's: what its disputes want is held from this moment on.
+ * @param credited `cents`: what it brings, before any return of it
  * @returns null: nobody contests it, or nothing is left of it
  */
-export function heldFromNowOn(
-  view: View,
-  credited: { chain: ChainKey; paymentId: string; endToEnd: string; cents: number; token: string },
+function heldWith(
+  standing: Standing,
+  place: Place,
+  { endToEnd, cents, returns }: { endToEnd: string; cents: number; returns: readonly KnownReturn[] },
   now: number,
-): Adjusted | null {
-  const { chain, paymentId, endToEnd, cents, token } = credited;
-  const { accountId } = chain;
-  const isOfPix = (one: Dispute): boolean => one.endToEnd === endToEnd;
-  const all = disputesIn(view, accountId, paymentId);
-  const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
-  const ofPix = all.filter(isOfPix);
+): { standing: Standing; postings: Posting[] } | null {
+  const ofPix = standing.disputes.filter((one) => one.endToEnd === endToEnd);
   const target = wantedCents(ofPix, leftOf(cents, endToEnd, returns));
   if (target === 0) return null;
-  const hold = adjusted(view, { chain, paymentId, ofPix, token }, target, now);
-  const disputes = all.map((one) => (isOfPix(one) ? { ...one, holdId: hold.holdId } : one));
-  return { ...hold, writes: [...hold.writes, put(disputesOfPayment, { accountId, paymentId, disputes })] };
+  const { standing: after, postings, holdId } = aimed(standing, place, ofPix, target, now);
+  const disputes = ofPix.map((one) => ({ ...one, holdId }));
+  return { standing: withDisputes(after, disputes), postings };
+}
+
+/** A disputed Pix stood in suspense and a person credits it. @returns as `heldWith` */
+export function heldFromNowOn(
+  view: View,
+  { endToEnd, cents, ...place }: Place & { endToEnd: string; cents: number },
+  now: number,
+): Pick<Adjusted, 'postings' | 'writes'> | null {
+  const { accountId } = place.chain;
+  const { paymentId } = place;
+  const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
+  const held = heldWith(standingIn(view, place), place, { endToEnd, cents, returns }, now);
+  if (held === null) return null;
+  const { standing, postings } = held;
+  const { disputes } = standing;
+  return {
+    postings,
+    writes: [...writesOf(standing), put(disputesOfPayment, { accountId, paymentId, disputes })],
+  };
 }
 
 /** The row of a hold that wants so much now; zero ends it, and it keeps what it wanted last. */
@@ -175,11 +233,12 @@ const holdOf = (
   placedBy,
   placedAt: now,
   releasedAt: target > 0 ? null : now,
+  releasedBy: null,
 });
 
-interface Debits {
-  chain: ChainKey;
-  paymentId: string;
+interface Observed extends Place {
+  /** The Pix that pays the charge, where this observation brings it. */
+  endToEnd: string | null;
   /** What each Pix of the payment brought and was not refunded (`broughtBy`). */
   broughtBy: (pix: string | null) => number;
   postings: readonly Posting[];
@@ -189,48 +248,86 @@ interface Debits {
   known: readonly KnownReturn[];
 }
 
-/** The postings of an observation, in which debits of a disputed Pix come out of its hold, and what becomes of hold and disputes. */
-export function seized(view: View, debits: Debits, now: number): { postings: Posting[]; writes: Write[] } {
-  const { chain, paymentId, postings, reported, known } = debits;
+/**
+ * The postings of an observation with what the disputes of the payment make of them: a disputed Pix is held with its credit, and what the
+ * provider takes of one comes out of its hold.
+ */
+export function withHolds(
+  view: View,
+  observed: Observed,
+  now: number,
+): { postings: Posting[]; writes: Write[] } {
+  const { chain, paymentId, postings, reported } = observed;
   const { accountId } = chain;
-  let disputes = disputesIn(view, accountId, paymentId);
-  const start = view.balance(chain);
-  if (disputes.length === 0 || !start) return { postings: [...postings], writes: [] };
-  let balance: Balance = start;
-  let open = openIn(view, chain);
-  const taken = new Map<string | null, number>();
-  const changed = new Map<string, Hold>();
-  const turned = postings.map((posting): Posting => {
-    let { movement } = posting;
+  let standing = standingIn(view, observed);
+  let known = observed.known;
+  if (standing.disputes.length === 0) return { postings: [...postings], writes: [] };
+  const all = postings.flatMap((posting): Posting[] => {
     const back = reported.find(({ reference }) => reference === posting.reference);
-    if (posting.event === eventKinds.debit && movement.kind === 'debit' && back) {
-      const { amountCents } = movement;
-      taken.set(back.pix, (taken.get(back.pix) ?? 0) + amountCents);
-      const ofPix = disputes.filter(({ endToEnd }) => back.pix === null || back.pix === endToEnd);
-      const after = new Map(debited(ofPix, amountCents, now).map((one) => [one.id, one]));
-      disputes = disputes.map((one) => after.get(one.id) ?? one);
-      const held = heldBy(open, ofPix, balance.held);
-      if (held) {
-        const left = leftOf(debits.broughtBy(back.pix), back.pix ?? '', known) - (taken.get(back.pix) ?? 0);
-        const target = Math.min(held.wantedCents, wantedCents([...after.values()], left));
-        const less = held.wantedCents - target;
-        const capturedCents = Math.min(held.capturedCents, less, amountCents);
-        movement = { kind: 'seize', amountCents, capturedCents, wantedCents: less - capturedCents };
-        const hold = holdOf(chain, paymentId, held, target, now);
-        changed.set(hold.id, hold);
-        open = openHoldsAfter(open, hold);
-      }
-    }
-    const decision = decide(balance, movement);
-    if (!('refused' in decision)) balance = decision.balance;
-    return { ...posting, movement };
+    if (back) known = [...known, { ...back, posted: true }];
+    const turned = turnedOf(standing, observed, { posting, back, known }, now);
+    standing = withPosting(turned.standing, turned.posting.movement);
+    return [...turned.holds, turned.posting];
   });
+  const { disputes } = standing;
   return {
-    postings: turned,
-    writes: [
-      ...[...changed.values()].map((hold) => put(holds, hold)),
-      ...(changed.size > 0 ? [put(openHolds, open)] : []),
-      put(disputesOfPayment, { accountId, paymentId, disputes }),
-    ],
+    postings: all,
+    writes: [...writesOf(standing), put(disputesOfPayment, { accountId, paymentId, disputes })],
   };
+}
+
+interface Turned {
+  standing: Standing;
+  /** What comes before the posting. */
+  holds: Posting[];
+  posting: Posting;
+}
+
+interface Part {
+  posting: Posting;
+  /** The return that it posts. */
+  back: KnownReturn | undefined;
+  /** With this one. */
+  known: readonly KnownReturn[];
+}
+
+function turnedOf(
+  standing: Standing,
+  observed: Observed,
+  { posting, back, known }: Part,
+  now: number,
+): Turned {
+  const { endToEnd, broughtBy: brought } = observed;
+  if (posting.event === eventKinds.credit && endToEnd !== null) {
+    const pix = { endToEnd, cents: brought(endToEnd), returns: known };
+    // The hold comes first: it was counted as it stands before the money that fills it.
+    const held = heldWith(standing, observed, pix, now);
+    return { standing: held?.standing ?? standing, holds: held?.postings ?? [], posting };
+  }
+  if (!back) return { standing, holds: [], posting };
+  const of = standing.disputes.filter(({ endToEnd: pix }) => back.pix === null || back.pix === pix);
+  const counted = withDisputes(standing, withTaken(of, postedReturnsOf(back.pix ?? '', known), now));
+  return posting.event === eventKinds.debit
+    ? seized(counted, observed, { posting, back, known }, now)
+    : { standing: counted, holds: [], posting };
+}
+
+/** A debit of a disputed Pix comes out of its hold. */
+function seized(
+  standing: Standing,
+  { chain, paymentId, broughtBy: brought }: Observed,
+  { posting, back, known }: Part & { back: KnownReturn },
+  now: number,
+): Turned {
+  const ofPix = standing.disputes.filter(({ endToEnd }) => back.pix === null || back.pix === endToEnd);
+  const held = heldBy(standing, ofPix);
+  if (held === null) return { standing, holds: [], posting };
+  const { amountCents } = back;
+  const left = leftOf(brought(back.pix), back.pix ?? '', known);
+  const target = Math.min(held.wantedCents, wantedCents(ofPix, left));
+  const less = held.wantedCents - target;
+  const capturedCents = Math.min(held.capturedCents, less, amountCents);
+  const movement: Movement = { kind: 'seize', amountCents, capturedCents, wantedCents: less - capturedCents };
+  const hold = holdOf(chain, paymentId, held, target, now);
+  return { standing: withHold(standing, hold), holds: [], posting: { ...posting, movement } };
 }

@@ -2,9 +2,18 @@ import { eventRow, events } from '../../events/event.ts';
 import { type ChainKey, type Command, put, read } from '../../ledger/till.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
+import { postedReturnsOf } from '../../payments/returns.ts';
 import { idsOf } from '../../ports/ids.ts';
 import type { DisputeReport } from '../../provider/provider.ts';
-import { type Dispute, type DisputeStep, heldOf, reported, wantedCents } from './dispute.ts';
+import {
+  type Dispute,
+  type DisputeStep,
+  heldOf,
+  reported,
+  wantedCents,
+  withRelease,
+  withTaken,
+} from './dispute.ts';
 import { disputesOfPayment } from './disputes.sql.ts';
 import { adjusted, broughtBy, disputesIn, holdReads, leftOf } from './hold-of-pix.ts';
 import { viewOfDispute } from './view.ts';
@@ -48,23 +57,34 @@ export function buildDisputeReport(input: ReportInput): Command<boolean> {
       if (!step || !payment || !balance) return { answer: false };
       const others = earlier.filter((one) => one !== known);
       const isSame = ({ endToEnd }: Dispute): boolean => endToEnd === step.dispute.endToEnd;
-      const ofPix = [...others.filter(isSame), step.dispute];
-      const deleted = balance.deletedAt !== null;
       const returns = view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [];
-      const left = deleted ? 0 : leftOf(broughtBy(view, payment, report.endToEnd), report.endToEnd, returns);
+      const { endToEnd } = step.dispute;
+      const ofPix = withTaken(
+        withRelease([...others.filter(isSame), step.dispute]),
+        postedReturnsOf(endToEnd, returns),
+        now,
+      );
+      const deleted = balance.deletedAt !== null;
+      const left = deleted ? 0 : leftOf(broughtBy(view, payment, endToEnd), endToEnd, returns);
       const hold = adjusted(view, { chain, paymentId, ofPix, token }, wantedCents(ofPix, left), now);
-      const disputes = [...others, step.dispute]
-        .map((one) => (isSame(one) ? { ...one, holdId: hold.holdId } : one))
-        .sort((one, other) => (one.id < other.id ? -1 : 1));
-      const held = heldOf(ofPix, hold.capturedCents).get(step.dispute.id) ?? 0;
+      const after = ofPix.map((one) => ({ ...one, holdId: hold.holdId }));
+      const disputes = [...others.filter((one) => !isSame(one)), ...after].sort((one, other) =>
+        one.id < other.id ? -1 : 1,
+      );
+      const dispute = after.find(({ id }) => id === step.dispute.id) ?? step.dispute;
+      const held = heldOf(after, hold.capturedCents).get(dispute.id) ?? 0;
       return {
         answer: true,
         postings: hold.postings,
         writes: [
           ...hold.writes,
           put(disputesOfPayment, { accountId, paymentId, disputes }),
+          // The posting of a Pix that is not known yet finds it there.
+          ...(payment.disputed ? [] : [put(payments, { ...payment, disputed: true })]),
           // A deleted operation is invisible, so its disputes write no events.
-          ...(deleted || step.event === null ? [] : [put(events, eventOf(input, ids, step, known, held))]),
+          ...(deleted || step.event === null
+            ? []
+            : [put(events, eventOf(input, ids, { ...step, dispute }, known, held))]),
         ],
       };
     },

@@ -11,10 +11,13 @@ export interface Hold {
   placedBy: string;
   placedAt: number;
   releasedAt: number | null;
+  /** The person who released it; null: nobody did, and what it was placed for has ended. */
+  releasedBy: string | null;
 }
 
 const columns = `h.account_id AS "accountId", h.id, h.operation_id AS "operationId", h.wanted_cents AS "wantedCents", h.reason,
-  h.placed_by AS "placedBy", h.placed_at AS "placedAt", h.released_at AS "releasedAt"`;
+  h.placed_by AS "placedBy", h.placed_at AS "placedAt", h.released_at AS "releasedAt",
+  h.released_by AS "releasedBy"`;
 
 const select: Statement = {
   name: 'hold_read',
@@ -24,15 +27,17 @@ const select: Statement = {
 /** A dispute changes the hold of its Pix without having read its row. */
 const insert: Statement = {
   name: 'hold_upsert',
-  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at, released_at)
-    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::bigint[]), unnest($5::text[]), unnest($6::text[]), unnest($7::timestamptz[]), unnest($8::timestamptz[]))
-    ON CONFLICT (account_id, id) DO UPDATE SET wanted_cents = excluded.wanted_cents, released_at = excluded.released_at`,
+  text: `INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at, released_at, released_by)
+    VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::uuid[]), unnest($4::bigint[]), unnest($5::text[]), unnest($6::text[]), unnest($7::timestamptz[]), unnest($8::timestamptz[]),
+      unnest($9::text[]))
+    ON CONFLICT (account_id, id) DO UPDATE SET wanted_cents = excluded.wanted_cents, released_at = excluded.released_at,
+      released_by = excluded.released_by`,
 };
 
 const update: Statement = {
   name: 'hold_release',
-  text: `UPDATE hold h SET wanted_cents = k.wanted_cents, released_at = k.released_at
-    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[]) AS k (account_id, id, wanted_cents, released_at)
+  text: `UPDATE hold h SET wanted_cents = k.wanted_cents, released_at = k.released_at, released_by = k.released_by
+    FROM unnest($1::uuid[], $2::uuid[], $3::bigint[], $4::timestamptz[], $5::text[]) AS k (account_id, id, wanted_cents, released_at, released_by)
     WHERE h.account_id = k.account_id AND h.id = k.id`,
 };
 
@@ -59,6 +64,7 @@ export const holds: Table<Hold> = {
           inserted.map((hold) => hold.placedBy),
           inserted.map((hold) => time(hold.placedAt)),
           inserted.map((hold) => time(hold.releasedAt)),
+          inserted.map((hold) => hold.releasedBy),
         ]),
       );
     }
@@ -69,6 +75,7 @@ export const holds: Table<Hold> = {
           updated.map((hold) => hold.id),
           updated.map((hold) => hold.wantedCents),
           updated.map((hold) => time(hold.releasedAt)),
+          updated.map((hold) => hold.releasedBy),
         ]),
       );
     }

@@ -250,7 +250,7 @@ function heldOf(
   { action, token }: ResolutionInput,
   { own, reference: endToEnd, suspended, now }: CaseFacts,
   { payment, refund }: Ending,
-): Adjusted | null {
+): Pick<Adjusted, 'postings' | 'writes'> | null {
   if (!own || !payment) return null;
   if (refund) return heldLess(view, chargeAfter(refund, payment, now), token, now);
   if (action !== 'credit' || endToEnd === null || !suspended) return null;

@@ -25,7 +25,7 @@ import type { Capabilities } from '../../provider/provider.ts';
 import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
 import { isHolding } from '../disputes/dispute.ts';
-import { broughtBy, disputesIn, holdReads, seized } from '../disputes/hold-of-pix.ts';
+import { broughtBy, disputesIn, holdReads, withHolds } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents, openIncidents } from '../incidents/incidents.sql.ts';
 import { unreadableReference } from '../incidents/unreadable.ts';
 import { announce } from '../payment-events.ts';
@@ -69,9 +69,11 @@ export interface OutcomeScope {
   operationDeleted: boolean;
   /** References of the incidents that may be opened; null: none is expected. */
   incidents: readonly string[] | null;
+  /** A dispute of the charge is known, and its Pix is posted: what is disputed is held with it. */
+  disputed: boolean;
 }
 
-export const usualScope: OutcomeScope = { operationDeleted: false, incidents: null };
+export const usualScope: OutcomeScope = { operationDeleted: false, incidents: null, disputed: false };
 
 /**
  * The payment after the outcome, the incidents that were opened, what was said of refunds of it (nothing is done about that here), and
@@ -110,7 +112,7 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
       if (!payment || !balance) throw refuse('payment_not_found');
       if (balance.deletedAt !== null && !scope.operationDeleted)
         return { answer: { widen: { operationDeleted: true } } };
-      const returns = interpretation.hasReturns
+      const returns = readsHolds(scope, interpretation)
         ? (view.get(knownReturns, knownReturnsKey(accountId, paymentId))?.returns ?? [])
         : [];
       const onRecord = { payment, intent: view.get(intents, key), returns };
@@ -123,19 +125,26 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
       const about = told.length + undecided.length > 0 ? interpret(sorted.observation) : interpretation;
       const reading = about.read(onRecord, capabilities);
       if (reading === null) return { answer: { payment, opened: [], told, undecided } };
+      const needsHolds = payment.disputed && !readsHolds(scope, interpretation) && bringsPix(reading);
+      if (needsHolds) return { answer: { widen: { disputed: true } } };
       return decisionOf(view, input, onRecord, reading, { told, undecided, now });
     },
   };
 }
 
-function readsOf({ observed, scope }: OutcomeInput, { hasReturns, namesRefunds }: Interpretation): Read[] {
+/** Whether the holds of disputed Pix may change. */
+const readsHolds = ({ disputed }: OutcomeScope, { hasReturns }: Interpretation): boolean =>
+  hasReturns || disputed;
+
+function readsOf({ observed, scope }: OutcomeInput, interpretation: Interpretation): Read[] {
   const { accountId, paymentId } = observed;
+  const { namesRefunds } = interpretation;
   const key = paymentKey(accountId, paymentId);
   return [
     read(payments, key),
     read(intents, key),
     ...(namesRefunds ? [read(refundsOfPayment, key)] : []),
-    ...(hasReturns
+    ...(readsHolds(scope, interpretation)
       ? [
           read(knownReturns, knownReturnsKey(accountId, paymentId)),
           ...holdReads(accountId, observed.operationId, paymentId),
@@ -145,6 +154,8 @@ function readsOf({ observed, scope }: OutcomeInput, { hasReturns, namesRefunds }
     ...(scope.incidents ?? []).map((reference) => read(incidents, incidentKey(accountId, reference))),
   ];
 }
+
+const bringsPix = ({ events }: Reading): boolean => events.some(({ type }) => type === 'chargePaid');
 
 const suspenseOf = ({ accountId, paymentId }: Observed, reference: string) => ({
   accountId,
@@ -184,17 +195,19 @@ function decisionOf(
   const operation: ChainKey = { accountId, chainId: observed.operationId };
   const account: ChainKey = { accountId, chainId: accountId };
   const postings = postingsOf(steps, observed, scope.operationDeleted ? account : operation);
-  const debits = {
+  const held = {
     chain: operation,
     paymentId,
+    token,
+    endToEnd: last.endToEnd,
     broughtBy: (pix: string | null) => broughtBy(view, last, pix ?? last.endToEnd ?? ''),
     postings,
     reported: reading.returns,
     known: returns,
   };
   const taken =
-    reading.returns.length > 0 && !scope.operationDeleted
-      ? seized(view, debits, now)
+    (reading.returns.length > 0 || scope.disputed) && !scope.operationDeleted
+      ? withHolds(view, held, now)
       : { postings, writes: [] };
   const freezes = !scope.operationDeleted && opened.some((incident) => incident.freezes);
   return {
