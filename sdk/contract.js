@@ -1,4 +1,4 @@
-// Writes src/contract.ts, the types of what the service takes and answers, and src/fake-event-types.ts from contract/openapi.json. Runs before each
+// Writes src/contract.ts, the types of what the service takes and answers, from contract/openapi.json. Runs before each
 // build.
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import openapiTS, { astToString } from '../panel/node_modules/openapi-typescript/dist/index.mjs';
@@ -42,16 +42,6 @@ ${codes.map((code) => `  | '${code}'`).join('\n')};
 ${components}
 `;
 
-/** Every type of event with what it tells of: for the fake service. */
-const described = Object.entries(document.webhooks).map(
-  ([type, { post }]) => `  '${type}': ${JSON.stringify(post.description)},`,
-);
-const events = `// Generated from contract/openapi.json by sdk/contract.js.
-export const sampleEventTypes: Readonly<Record<string, string>> = {
-${described.join('\n')}
-};
-`;
-
 async function write(name, text) {
   const file = new URL(`src/${name}`, import.meta.url);
   if ((await readFile(file, 'utf8').catch(() => '')) === text) return;
@@ -60,4 +50,3 @@ async function write(name, text) {
   await rename(fresh, file);
 }
 await write('contract.ts', text);
-await write('fake-event-types.ts', events);
