@@ -1,6 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { createLargeTransfers } from '../accounts/large-transfers.ts';
 import { createCharge } from '../charges/create.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
@@ -8,7 +8,8 @@ import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
 import { createPapers, type Papers } from '../ground/papers.ts';
 import { createLoad } from '../http/load.ts';
-import { buildServer, type UseCases } from '../http/server.ts';
+import type { RateLimiter } from '../http/rate-limit.ts';
+import { buildServer, type CellOf, type UseCases } from '../http/server.ts';
 import { keyIdOf } from '../keys/key.ts';
 import { emptyCommand } from '../ledger/till.ts';
 import { mountPanel } from '../panel/panel.ts';
@@ -26,7 +27,6 @@ import type { TestCalls } from '../test-mode/routes.ts';
 import { simulate, simulateDispute } from '../test-mode/simulate.ts';
 import { createTransfer } from '../transfers/create.ts';
 import { cancelDraft, confirmDraft } from '../transfers/draft.ts';
-import type { Cells } from './cells.ts';
 import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -48,14 +48,18 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   const serve = (cell: Runtime): FastifyInstance => {
     const known = served.get(cell.cell);
     if (known) return known;
-    const { server, requestLog } = serveCell(cell, config, { clockOffset, inbound, papers });
+    const { server, requestLog } = serveCell(cell, config, {
+      clockOffset,
+      inbound,
+      papers,
+      ...(cell === runtime && { cellOf: cellServers(runtime, serve) }),
+    });
     served.set(cell.cell, server);
     logging.push(requestLog.run(answered.signal));
     return server;
   };
   const server = serve(runtime);
   await clockOffset.measured;
-  routeToCells(server, runtime, serve);
   await server.listen({ host: config.host, port: config.port });
   const { port } = server.server.address() as AddressInfo;
   const tried: Promise<void>[] = [];
@@ -93,11 +97,19 @@ interface ServedCell {
   requestLog: RequestLog;
 }
 
+interface Serving {
+  clockOffset: ClockOffset;
+  inbound: Inbound;
+  papers: Papers;
+  /** Of the server that listens: which one answers a request. */
+  cellOf?: CellOf;
+}
+
 /** The calls of one cell's accounts. */
 function serveCell(
   runtime: Runtime,
   config: Config,
-  { clockOffset, inbound, papers }: { clockOffset: ClockOffset; inbound: Inbound; papers: Papers },
+  { clockOffset, inbound, papers, cellOf }: Serving,
 ): ServedCell {
   const largeTransfers = createLargeTransfers(runtime);
   const useCases: UseCases = {
@@ -137,6 +149,7 @@ function serveCell(
   };
   const server = buildServer({
     ...edge,
+    ...(cellOf && { cellOf }),
     useCases,
     testCalls,
     requestLog,
@@ -147,45 +160,60 @@ function serveCell(
 }
 
 /**
- * Sends each request to the cell of its account, by its key or by the account in the panel's address. Everything else, as sign-in and what
- * providers deliver, belongs to the directory and is served beside the first cell.
+ * Which server serves a request: that of its account's cell, by its key or by the account in the panel's address. Everything else, as
+ * sign-in and what providers deliver, belongs to the directory and is served beside the first cell.
+ *
+ * With one cell nothing is looked up. With several, a key or account that this process has not met costs one statement, inside the limit of
+ * the caller's address: it is counted before, and given back behind, since the server that answers counts what is no key itself.
  */
-function routeToCells(
-  home: FastifyInstance,
+function cellServers(
   { cells, log }: Pick<Runtime, 'cells' | 'log'>,
   serverOf: (cell: Runtime) => FastifyInstance,
-): void {
-  const [listener] = home.server.listeners('request') as [
-    (request: IncomingMessage, response: ServerResponse) => void,
-  ];
-  home.server.removeAllListeners('request');
-  home.server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    cellOfRequest(cells, request)
-      .then(async (cell) => {
-        if (!cell || cell === cells.all()[0]) return listener(request, response);
-        const server = serverOf(cell);
-        await server.ready();
-        server.routing(request, response);
-      })
+): CellOf {
+  const answering = (cell: Runtime | undefined): FastifyInstance | null =>
+    cell === undefined || cell === cells.all()[0] ? null : serverOf(cell);
+
+  function lookFor({ kind, id }: Named, request: FastifyRequest, limiter: RateLimiter) {
+    if (kind === 'key') {
+      const giveBack = limiter.tryAuthentication(request);
+      return { look: cells.ofKey(id), giveBack };
+    }
+    limiter.takeVisit(request);
+    return { look: cells.ofAccount(id), giveBack: () => {} };
+  }
+
+  return (request, limiter) => {
+    if (cells.isAlone()) return null;
+    const named = namedBy(request.raw);
+    if (named === null) return null;
+    const known = cells.known(named.kind, named.id);
+    if (known) return answering(known);
+    const { look, giveBack } = lookFor(named, request, limiter);
+    return look
+      .then(answering)
       .catch((error: unknown) => {
         // The first cell's server answers: it refuses for accounts that are not its own.
         log.warn({ err: error }, 'the cell of a request was not found');
-        listener(request, response);
-      });
-  });
+        return null;
+      })
+      .finally(giveBack);
+  };
 }
 
-async function cellOfRequest(
-  cells: Cells<Runtime>,
-  { headers, url = '' }: IncomingMessage,
-): Promise<Runtime | undefined> {
+interface Named {
+  kind: 'account' | 'key';
+  id: string;
+}
+
+function namedBy({ headers, url = '' }: IncomingMessage): Named | null {
   // What a provider delivers names payments of any cell.
-  if (url.startsWith('/hooks/')) return undefined;
+  if (url.startsWith('/hooks/')) return null;
   const account = /^\/panel\/api\/accounts\/([0-9a-f-]{36})(?:[/?]|$)/.exec(url)?.[1];
-  if (account !== undefined) return cells.ofAccount(account);
+  // Without a cookie nobody is signed in, whatever the account.
+  if (account !== undefined) return headers.cookie === undefined ? null : { kind: 'account', id: account };
   const key = /^bearer +([^\s]+)\s*$/i.exec(headers.authorization ?? '')?.[1];
   const id = key === undefined ? null : keyIdOf(key);
-  return id === null ? undefined : cells.ofKey(id);
+  return id === null ? null : { kind: 'key', id };
 }
 
 /** Resolves when a command submitted now would be decided by the till. */

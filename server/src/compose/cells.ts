@@ -1,3 +1,4 @@
+import type { Clock } from '../ports/clock.ts';
 import type { Sql, Statement } from '../ports/sql.ts';
 import type { CellsOf } from '../settlement/tracking/cells-of.ts';
 
@@ -8,6 +9,10 @@ export interface Cells<Cell> extends CellsOf<Cell> {
   /** Of an account; undefined: there is no such account. */
   ofAccount(accountId: string): Promise<Cell | undefined>;
   ofKey(keyId: string): Promise<Cell | undefined>;
+  /** There is no cell but the first one, as far as this process knows. */
+  isAlone(): boolean;
+  /** Without a look at the database: where there is one cell, that one; else what was learnt. */
+  known(kind: 'account' | 'key', id: string): Cell | undefined;
   /** The first one, and how the others are opened. */
   begin(home: Cell, open: (cell: string) => OpenedCell<Cell>): void;
   close(): Promise<void>;
@@ -34,14 +39,22 @@ const byKey: Statement = {
 
 /** Accounts keep their cell: what was learnt stays true. */
 const rememberedMost = 100_000;
+/** What was not found may be made at any moment: a flood of one id is one look a second. */
+const missedMs = 1_000;
+const missedMost = 10_000;
 
-export function createCells<Cell extends { cell: string; sql: Sql }>(directory: Sql): Cells<Cell> {
+export function createCells<Cell extends { cell: string; sql: Sql }>(
+  directory: Sql,
+  clock: Pick<Clock, 'monotonicMs'>,
+): Cells<Cell> {
   const opened = new Map<string, OpenedCell<Cell>>();
   const listeners = new Set<(cell: Cell) => void>();
   let openCell: (cell: string) => OpenedCell<Cell> = () => {
     throw new Error('the first cell has not begun');
   };
   const known = new Map<string, string>();
+  /** Until when each is taken for missing, monotonic. */
+  const missed = new Map<string, number>();
 
   const remember = (key: string, cell: string): void => {
     if (known.size >= rememberedMost) known.clear();
@@ -61,8 +74,14 @@ export function createCells<Cell extends { cell: string; sql: Sql }>(directory: 
     const key = `${kind}/${id}`;
     let name = known.get(key);
     if (name === undefined) {
+      const now = clock.monotonicMs();
+      if ((missed.get(key) ?? now) > now) return undefined;
       const [row] = await directory.run<{ cell: string }>(statement, [id]);
-      if (!row) return undefined;
+      if (!row) {
+        if (missed.size >= missedMost) missed.clear();
+        missed.set(key, now + missedMs);
+        return undefined;
+      }
       name = row.cell;
       remember(key, name);
     }
@@ -88,6 +107,12 @@ export function createCells<Cell extends { cell: string; sql: Sql }>(directory: 
         found.set(number, runtimeOf(cell));
       }
       return found;
+    },
+    isAlone: () => opened.size === 1,
+    known: (kind, id) => {
+      if (opened.size === 1) return all()[0];
+      const name = known.get(`${kind}/${id}`);
+      return name === undefined ? undefined : opened.get(name)?.runtime;
     },
     ofAccount: (accountId) => find('account', byAccount, accountId),
     ofKey: (keyId) => find('key', byKey, keyId),

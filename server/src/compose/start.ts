@@ -498,7 +498,7 @@ async function openContext(
   if (!anySecret) await claimSecret({ sql, secrets });
   const openCell = (cell: string) =>
     openPool({ url: database.url, log, name: 'vintem', size: 5, cell, budget });
-  const cells = createCells<CellDatabase>(sql);
+  const cells = createCells<CellDatabase>(sql, clock);
   cells.begin({ cell: homeCell, sql }, (cell) => {
     const pool = openCell(cell);
     return { runtime: { cell, sql: pool }, close: pool.close };

@@ -118,6 +118,10 @@ function createKeyLookup(keys: Keyring, limiter: RateLimiter) {
       const key = await keys.get(presented);
       if (key !== undefined) giveBack();
       return key;
+    } catch (error) {
+      // Not looked at: no guess was wrong.
+      giveBack();
+      throw error;
     } finally {
       underWay.delete(presented);
     }

@@ -45,7 +45,7 @@ import { hookRoutes, type ReceiveWebhook } from './hooks.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Load } from './load.ts';
 import { mountPublic } from './public-api.ts';
-import { rateLimiter } from './rate-limit.ts';
+import { type RateLimiter, rateLimiter } from './rate-limit.ts';
 import { validatorCompiler } from './validation.ts';
 
 export const basePath = '/api/v1/public';
@@ -61,6 +61,15 @@ export interface UseCases extends DraftCalls {
   refreshIfOverdue: LookupDeps['refreshIfOverdue'];
   receiveWebhook: ReceiveWebhook;
 }
+
+/**
+ * Which server answers a request, once its address is known and before anything else is: null for the one that listens.
+ * @throws ApiError `rate_limited` before it would look the account up
+ */
+export type CellOf = (
+  request: FastifyRequest,
+  limiter: RateLimiter,
+) => FastifyInstance | null | Promise<FastifyInstance | null>;
 
 export interface EdgeParts {
   config: {
@@ -97,6 +106,8 @@ export interface EdgeParts {
   traces?: Traces | null;
   /** Sheds calls of the public API under overload; absent: nothing is shed. */
   load?: Load;
+  /** The server of another cell that answers in its place; absent: this one answers everything. */
+  cellOf?: CellOf;
   /** From its abort on, new requests are refused and connections end with the answers under way. */
   draining: AbortSignal;
 }
@@ -123,6 +134,8 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
     if ((request.raw.url as string).length > maxUrlLength) return done(refuse('uri_too_long'));
     done();
   });
+  const limiter = limiterOf(parts);
+  if (parts.cellOf) handOver(app, parts.cellOf, limiter);
   observe(app, parts);
   app.setErrorHandler(answers.failed);
   app.setNotFoundHandler((request, reply) => answers.refused(request, reply, refuse('route_not_found')));
@@ -134,7 +147,7 @@ export function buildServer(parts: EdgeParts): FastifyInstance {
   });
   hookRoutes(app, parts.useCases.receiveWebhook);
   docsRoutes(app as unknown as FastifyInstance);
-  mountCalls(app as unknown as FastifyInstance, parts);
+  mountCalls(app as unknown as FastifyInstance, parts, limiter);
   return app as unknown as FastifyInstance;
 }
 
@@ -233,19 +246,37 @@ function observe(app: ReturnType<typeof openApp>, parts: EdgeParts): void {
 const routeOf = ({ method, routeOptions }: FastifyRequest): string =>
   `${method} ${routeOptions.url ?? 'none'}`;
 
-function mountCalls(app: FastifyInstance, parts: EdgeParts): void {
-  const { config, clock, log, sql, testCalls, useCases } = parts;
-  const directory = operationDirectory(parts);
-  const limiter = rateLimiter({
-    clock,
-    sql,
-    log,
-    mayShare: parts.mayShare,
-    enabled: config.rateLimits,
-    quotas: config.rateQuotas ?? {},
-    behindProxy: config.trustedProxies.length > 0,
-    draining: parts.draining,
+const limiterOf = (parts: EdgeParts): RateLimiter =>
+  rateLimiter({
+    ...parts,
+    enabled: parts.config.rateLimits,
+    quotas: parts.config.rateQuotas ?? {},
+    behindProxy: parts.config.trustedProxies.length > 0,
   });
+
+/** Requests of accounts of other cells, before a byte of their body is read. */
+function handOver(app: ReturnType<typeof openApp>, cellOf: CellOf, limiter: RateLimiter): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    const pass = (other: FastifyInstance): PromiseLike<void> =>
+      other.ready().then(() => {
+        reply.hijack();
+        other.routing(request.raw, reply.raw);
+      });
+    try {
+      const answering = cellOf(request, limiter);
+      if (answering === null) return done();
+      Promise.resolve(answering)
+        .then((other) => (other === null ? done() : pass(other)))
+        .catch(done);
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter): void {
+  const { config, clock, sql, testCalls, useCases } = parts;
+  const directory = operationDirectory(parts);
   const edge = { config, clock, keys: keyring(parts), directory, limiter, load: parts.load };
   const cursorKey = parts.secrets.derive('cursors');
   mountPublic(

@@ -6,6 +6,7 @@ import { createAccount } from '../../src/accounts/directory.ts';
 import { setRates } from '../../src/accounts/rates.ts';
 import { type CostKind, costs, searchUnits } from '../../src/http/costs.ts';
 import { buildServer, type EdgeParts } from '../../src/http/server.ts';
+import { makeKey } from '../../src/keys/key.ts';
 import { mountPanel } from '../../src/panel/panel.ts';
 
 /** What strangers, keys and people ask of the whole program, with its limits on, to have more than their share of it. */
@@ -168,5 +169,39 @@ describe('Files of the panel', () => {
     const answers = await together(20, () => tab.call('GET', `/accounts/${shop.ownerId}/overview`));
     expect(count(answers, 200)).toBeLessThanOrEqual(7);
     expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'account' }]);
+  });
+});
+
+describe('Before a caller is known', () => {
+  const lookUps = (): Run[] =>
+    runs.filter(({ statement: { name } }) =>
+      /^(cell_of_|key_read|panel_session|panel_memberships)/.test(name),
+    );
+
+  test('made-up keys cost twenty look-ups an address, and no further statement for each', async () => {
+    runs = [];
+    const answers = await together(300, () =>
+      service.as(makeKey(service.runtime.ids, true).key)('GET', '/account'),
+    );
+    expect(count(answers, 401) + count(answers, 429)).toBe(300);
+    expect(lookUps().length).toBeLessThanOrEqual(21);
+  });
+
+  test('made-up accounts of the panel cost no look-up without a session', async () => {
+    runs = [];
+    const answers = await together(300, async () => {
+      const account = crypto.randomUUID();
+      const answer = await fetch(`${service.url}/panel/api/accounts/${account}/overview`);
+      return { status: answer.status } as Answer;
+    });
+    expect(count(answers, 401)).toBe(300);
+    expect(lookUps()).toEqual([]);
+  });
+
+  test('Calls of the panel that name no account end at the limit of their address', async () => {
+    const tab = openTab(service);
+    const answers = await together(700, () => tab.call('GET', '/session'));
+    expect(count(answers, 429)).toBeGreaterThan(0);
+    expect(answers.find(({ status }) => status === 429)?.body.details).toEqual([{ policy: 'visits' }]);
   });
 });

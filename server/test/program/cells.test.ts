@@ -1,11 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { addCells } from '@vintem/testkit/cells.ts';
+import { type Run, recordedBy } from '@vintem/testkit/rows-visited.ts';
 import { callWith, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
 import { verifiedCell } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMetrics } from '../../src/compose/metrics.ts';
 import type { Runtime } from '../../src/compose/runtime.ts';
 import { hasOpenPayments } from '../../src/connections/connections.sql.ts';
+import { makeKey } from '../../src/keys/key.ts';
 import { keyring } from '../../src/keys/keys.ts';
 
 /** Three cells behind one address: merchants of each see one service, and their rows stand in their own cell alone. */
@@ -170,18 +172,36 @@ test('verify finds a chain that stands outside the cell of its account, the inst
   expect(strays).toEqual([[], [own, stray], []]);
 });
 
-test('a process that has not heard of a cell yet answers for its accounts, and no cell answers for those of another', async () => {
-  const env = { VINTEM_SECRET: randomBytes(32).toString('base64') };
+test('A process with one cell that does not know a second yet answers 503 for its accounts until it looks, and no cell answers for those of another', async () => {
+  const env = { VINTEM_SECRET: randomBytes(32).toString('base64'), RATE_LIMITS: 'on' };
   const first = await openService({ env });
   const late = await openService({ env, database: first.database, worker: false });
   try {
     const [, second] = await addCells(first, 1);
     const merchant = await first.newMerchant(second);
     const elsewhere = callWith(`${late.url}/api/v1/public`, merchant.key);
-    const { status, body } = await elsewhere('GET', '/account');
-    expect([status, body.balanceCents]).toEqual([200, 0]);
+    const answers: number[] = [];
+    await until(async () => {
+      answers.push((await elsewhere('GET', '/account')).status);
+      return answers.at(-1) === 200;
+    });
+    expect(answers.slice(0, -1).every((status) => status === 503)).toBe(true);
     const unavailable = { code: 'processing_unavailable' };
     await expect(keyring(first.runtime).get(merchant.key)).rejects.toMatchObject(unavailable);
+    // Whose cell a made-up key would be of is looked up inside the limit of its address.
+    const runs: Run[] = [];
+    const { sql } = late.runtime;
+    Object.assign(
+      sql,
+      recordedBy({ ...sql }, (run) => runs.push(run)),
+    );
+    const guesses = Array.from({ length: 200 }, () => makeKey(late.runtime.ids, true).key);
+    const call = (key: string) => callWith(`${late.url}/api/v1/public`, key)('GET', '/account');
+    const refused = await Promise.all(guesses.map(call));
+    expect(refused.every(({ status }) => status === 401 || status === 429)).toBe(true);
+    const looks = runs.filter(({ statement: { name } }) => name === 'cell_of_key' || name === 'key_read');
+    expect(looks.length).toBeLessThanOrEqual(42);
+    expect((await elsewhere('GET', '/account')).status).toBe(200);
   } finally {
     await late.close();
     await first.close();
