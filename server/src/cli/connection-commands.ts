@@ -15,6 +15,7 @@ import {
   showConnection,
   testConnection,
 } from '../connections/connections.ts';
+import { encodingFault, textOf } from '../ground/outside-text.ts';
 import { CredentialFault } from '../provider/adapter.ts';
 import { adapterNames } from '../provider/adapters.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
@@ -199,8 +200,10 @@ async function credentialsOf(values: CommandInput['values']): Promise<unknown> {
   const { credentials, certificate, 'certificate-key': key } = values;
   const merged: Record<string, unknown> = {};
   if (typeof credentials === 'string') {
-    const text = credentials === '-' ? await standardInput() : (await fileOf(credentials)).toString();
-    const parsed = parse(text);
+    const bytes = credentials === '-' ? await standardInput() : await fileOf(credentials);
+    const fault = encodingFault(bytes);
+    if (fault !== null) throw new UsageFault(`--credentials: the file ${fault}`);
+    const parsed = parse(textOf(bytes));
     if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
       throw new UsageFault('--credentials: must be one JSON object');
     Object.assign(merged, parsed);
@@ -233,10 +236,10 @@ async function fileOf(path: string): Promise<Buffer> {
   }
 }
 
-async function standardInput(): Promise<string> {
+async function standardInput(): Promise<Buffer> {
   const parts: Buffer[] = [];
   for await (const part of process.stdin) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
 }
 
 /** A fault of the given credentials is printed as one line. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -60,8 +61,7 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
   };
   const server = serve(runtime);
   await clockOffset.measured;
-  await server.listen({ host: config.host, port: config.port });
-  const { port } = server.server.address() as AddressInfo;
+  const port = await listen(server, config);
   const tried: Promise<void>[] = [];
   const endEach = runtime.connections.each((provider) => {
     const told = new Promise<void>(
@@ -90,6 +90,17 @@ export async function runApi(runtime: Runtime, config: Config): Promise<Api> {
       await Promise.all(runtime.cells.all().map((cell) => cell.till.idle()));
     },
   };
+}
+
+/** Not by Fastify's own `listen`: for 0.0.0.0 that logs every interface, and a sandbox that forbids AF_NETLINK ends it there. */
+async function listen(
+  server: FastifyInstance,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+): Promise<number> {
+  await server.ready();
+  server.server.listen({ host, port });
+  await once(server.server, 'listening');
+  return (server.server.address() as AddressInfo).port;
 }
 
 interface ServedCell {

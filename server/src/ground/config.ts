@@ -5,9 +5,9 @@ import { isLoopbackHost, isPublicHost } from './hosts.ts';
 import { parseQuotas, type Quotas, quotaNames } from './quotas.ts';
 import {
   addresses,
-  lineOf,
   listOf,
   oneOf,
+  origin,
   postgresUrl,
   type SettingReader,
   secretBytes,
@@ -200,8 +200,8 @@ function edgeSettings(from: SettingReader) {
     publicUrl: from.setting(
       'PUBLIC_URL',
       `http://${reachableHost(host)}:${port}`,
-      'an http or https URL',
-      url(['http:', 'https:']),
+      'an http or https address without a path, query or user, such as https://pay.example.com (a proxy cannot serve vintem below a path)',
+      origin,
     ),
     rateLimits: rateLimits !== 'off',
     rateQuotas: typeof rateLimits === 'string' ? {} : rateLimits,
@@ -291,7 +291,7 @@ function liveProvider(from: SettingReader, env: NodeJS.ProcessEnv): LiveProvider
   for (const name of PROVIDER_NEEDS) {
     if (values.get(name) === null) from.fault(name, `is missing, and PROVIDER=${adapter} needs it`);
   }
-  const line = (name: string) => lineOf(values.get(name) ?? null);
+  const line = (name: string) => from.line(name, values.get(name) ?? null);
   const address = line('PROVIDER_URL');
   if (address !== null && !isSafeProvider(address)) {
     from.fault('PROVIDER_URL', 'must be an https URL (http only on this machine)');

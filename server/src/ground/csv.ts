@@ -1,8 +1,11 @@
 import type { Language } from './errors.ts';
+import { withoutDirection } from './printable.ts';
 
 /**
  * Tables for spreadsheets (RFC 4180). What begins like a formula gets an apostrophe in front: a payer's name must not be run
- * by the spreadsheet that opens the file. Amounts are ours and stay numbers, also below zero.
+ * by the spreadsheet that opens the file. Which sign separates is the reader's choice: where it takes another one than ours, a cell also
+ * begins behind each `;`, comma, tab and line end inside of a text, and our quotes do not count there. Amounts are ours and stay numbers,
+ * also below zero.
  */
 export interface CsvForm {
   /** Where `;` separates, the comma is the decimal sign. */
@@ -35,9 +38,15 @@ function csvCell(cell: Cell, form: CsvForm): string {
     const amount = amountText(cell.cents, separator === ';' ? ',' : '.');
     return amount.includes(separator) ? `"${amount}"` : amount;
   }
-  const safe = /^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell;
+  const safe = withoutDirection(cell).replace(formula, "$1'");
   return /["\r\n]/.test(safe) || safe.includes(separator) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
+
+/**
+ * Where a formula would begin: also in the full-width signs that spreadsheets take for the others. A `+` with nothing but digits is a phone
+ * key: with an apostrophe it could not be looked up or imported.
+ */
+const formula = /(^|[;,\t\r\n])(?=[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])(?!\+\d+(?:[;,\t\r\n]|$))/g;
 
 /** `20/11/2026 17:43:18` in Brasília, or RFC 3339 in UTC. */
 function timeText(at: string | number, language: Language): string {

@@ -391,8 +391,8 @@ const fieldCatalogue = {
   not_a_uuid: { en: '{field} must be a UUID', pt: '{field} deve ser um UUID' },
   not_one_of: { en: '{field} must be one of {allowed}', pt: '{field} deve ser um de {allowed}' },
   not_a_time: {
-    en: '{field} must be an RFC 3339 time with an offset or Z',
-    pt: '{field} deve ser um horário RFC 3339 com fuso ou Z',
+    en: '{field} must be an RFC 3339 time with an offset or Z; in a query the sign + is written %2B',
+    pt: '{field} deve ser um horário RFC 3339 com fuso ou Z; em uma consulta o sinal + se escreve %2B',
   },
   not_a_day_or_time: {
     en: '{field} must be a day as in 2026-11-21 or an RFC 3339 time with an offset or Z',

@@ -15,6 +15,22 @@ const expressions = new Map(
 export const isOfText = (pattern: string | undefined): pattern is string =>
   pattern !== undefined && expressions.has(pattern);
 
-/** No control characters, and no lone surrogates. */
+/**
+ * Marks that turn the direction of text (Unicode, UAX 9): with them a name reads otherwise than it is stored, and what stands behind it too.
+ * Names in Hebrew and Arabic need none. No pattern names them: the escapes for them differ between languages.
+ */
+const directionMarks = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** For text that comes from others than our callers: a provider's names, files that are read elsewhere. */
+export const withoutDirection = (text: string): string => text.replace(directionMarks, '');
+
+/** What no pattern says of text that people gave: no lone surrogates, no marks of direction. */
+export const isReadable = (text: string): boolean => text.isWellFormed() && text.search(directionMarks) < 0;
+
+/** No control characters, and what `isReadable` says. */
 export const isPrintable = (text: string, pattern: string = printable): boolean =>
-  text.isWellFormed() && expressions.get(pattern)?.test(text) === true;
+  isReadable(text) && expressions.get(pattern)?.test(text) === true;
+
+/** Without what is not seen at its ends: blanks, and signs without a width. */
+export const trimmed = (text: string): string =>
+  text.replace(/^[\s\u200b-\u200d\u2060\ufeff]+|[\s\u200b-\u200d\u2060\ufeff]+$/g, '');

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { encodingFault, textOf } from './outside-text.ts';
 
 /** Reads settings one by one from an environment, and gathers what is wrong with them, so that all of it is said at once. */
 export interface SettingReader {
@@ -8,8 +9,10 @@ export interface SettingReader {
   fault(name: string, problem: string): undefined;
   /** The value, or the content of the file that `NAME_FILE` names. An empty value counts as unset. */
   bytes(name: string): Buffer | null;
-  /** The same without one line end at its end. */
+  /** The same as text, without a byte order mark and the line ends at its end. */
   text(name: string): string | null;
+  /** What `bytes` answered for a setting, as text. */
+  line(name: string, bytes: Buffer | null): string | null;
   /**
    * @param wanted what a fault says that the value must be
    * @param read answers undefined for what it cannot take
@@ -47,7 +50,18 @@ export function settingReader(env: NodeJS.ProcessEnv): SettingReader {
       }
       return value === null ? null : Buffer.from(value);
     },
-    text: (name) => lineOf(reader.bytes(name)),
+    text: (name) => reader.line(name, reader.bytes(name)),
+    line(name, bytes) {
+      if (bytes === null) return null;
+      const ofFile = Boolean(env[`${name}_FILE`]);
+      const fault = encodingFault(bytes);
+      const text = textOf(bytes).replace(/[\r\n]+$/, '');
+      if (fault !== null) reader.fault(ofFile ? `${name}_FILE` : name, `the file ${fault}`);
+      else if (ofFile && /^\s|\s$/.test(text)) {
+        reader.fault(`${name}_FILE`, 'the file begins or ends with blanks: remove them');
+      }
+      return fault === null ? text || null : null;
+    },
     setting(name, otherwise, wanted, read) {
       const value = reader.text(name);
       if (value === null) return otherwise;
@@ -59,10 +73,6 @@ export function settingReader(env: NodeJS.ProcessEnv): SettingReader {
   };
   return reader;
 }
-
-/** Without one line end at its end, which editors write into a file; null where nothing else is in it. */
-export const lineOf = (bytes: Buffer | null): string | null =>
-  bytes?.toString().replace(/\r?\n$/, '') || null;
 
 // -------------------------------------------------------------------------------------------------------------- forms
 
@@ -84,6 +94,19 @@ export const listOf =
 /** Without slashes at its end. */
 export const url = (schemes: readonly string[]) => (value: string) =>
   hasScheme(value, schemes) ? withoutSlash(value) : undefined;
+
+/** An http or https address that names a server and nothing on it: paths of ours are put behind it. */
+export function origin(value: string): string | undefined {
+  const address = withoutSlash(value);
+  if (!hasScheme(address, ['http:', 'https:'])) return undefined;
+  const { pathname, search, hash, username, password } = new URL(address);
+  return pathname === '/' &&
+    !/[?#]/.test(address) &&
+    search + hash + username + password === '' &&
+    !address.includes('@')
+    ? address
+    : undefined;
+}
 
 export const withoutSlash = (address: string): string => address.replace(/\/{1,9}$/, '');
 

@@ -1,7 +1,7 @@
 import type { FastifySchemaCompiler } from 'fastify';
 import { Compile } from 'typebox/compile';
 import { type ApiError, type FieldProblem, refuse, refuseFields } from '../ground/errors.ts';
-import { isOfText, isPrintable } from '../ground/printable.ts';
+import { isOfText, isPrintable, isReadable, trimmed } from '../ground/printable.ts';
 
 /**
  * Checks bodies, queries and path parameters against their schemas, after normalising them. TypeBox's compiled check decides;
@@ -65,24 +65,28 @@ export function validatorOf(schema: ObjectSchema, part: Part): (value: unknown) 
     const record = value as Record<string, unknown>;
     for (const [name, field] of fields) {
       const raw = record[name];
-      if (typeof raw === 'string') record[name] = normalised(raw, field, part);
+      if (field.propertyNames && isEmptyList(raw)) record[name] = {};
+      else if (typeof raw === 'string') record[name] = normalised(raw, field, part);
       else if (Array.isArray(raw)) record[name] = raw.map((item) => normalisedItem(item, field));
       else if (field.propertyNames && isObject(raw)) record[name] = normalisedMap(raw);
     }
     const wellFormed =
-      texts.every((name) => isWellFormed(record[name])) &&
-      maps.every((name) => Object.values(record[name] ?? {}).every(isWellFormed));
+      texts.every((name) => isReadableText(record[name])) &&
+      maps.every((name) => Object.values(record[name] ?? {}).every(isReadableText));
     if (wellFormed && check.Check(record)) return record;
     if (part === 'params') throw refuse('invalid_id');
     throw refuseFields(problemsOf(record, schema, part));
   };
 }
 
-/** What the pattern of a text cannot say: it holds no half of a surrogate pair. */
-const isWellFormed = (value: unknown): boolean => typeof value !== 'string' || value.isWellFormed();
+/** What the pattern of a text cannot say. */
+const isReadableText = (value: unknown): boolean => typeof value !== 'string' || isReadable(value);
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** PHP writes an object without members as `[]`. */
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 const normalisedMap = (given: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(
@@ -105,7 +109,7 @@ function normalised(raw: string, field: FieldSchema, part: Part): unknown {
   if (field.format === 'uuid') return raw.toLowerCase();
   if (type !== 'string' || field.enum) return raw;
   const text = raw.normalize('NFC');
-  return field['x-trim'] ? text.trim() : text;
+  return field['x-trim'] ? trimmed(text) : text;
 }
 
 function problemsOf(record: Record<string, unknown>, schema: ObjectSchema, part: Part): FieldProblem[] {

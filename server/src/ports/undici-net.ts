@@ -1,11 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { request as httpRequest } from 'node:http';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { networkInterfaces } from 'node:os';
 import { connect as connectTls } from 'node:tls';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
+import { textOf } from '../ground/outside-text.ts';
 import type { ClientCertificate, Net, NetAnswer, NetRequest, Route } from './net.ts';
 import { NetFailure, NotSent } from './net.ts';
+import { ownAddresses } from './own-addresses.ts';
 
 /**
  * `Net` over undici's `Pool`, one per origin and client certificate or route, on its lowest level.
@@ -62,8 +63,7 @@ export function createUndiciNet(): Net {
     lookup: async (hostname) =>
       (await lookup(hostname, { all: true, order: 'verbatim' })).map(({ address }) => address),
 
-    ownAddresses: () =>
-      Object.values(networkInterfaces()).flatMap((own) => (own ?? []).map(({ address }) => address)),
+    ownAddresses,
 
     async close() {
       closed = true;
@@ -327,7 +327,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     const [only] = this.#chunks;
     const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, text: body.toString('utf8') });
+    this.#resolve({ status: this.#status, headers: this.#headers, text: textOf(body) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {

@@ -1,4 +1,5 @@
 import type { Log } from '../ground/log.ts';
+import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
@@ -198,7 +199,7 @@ function readDelivery(
 ): WebhookNews | null {
   let body: unknown;
   try {
-    body = JSON.parse(rawBody.toString('utf8'));
+    body = JSON.parse(textOf(rawBody));
   } catch {
     return null;
   }

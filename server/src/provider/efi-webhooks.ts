@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
+import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { arrayIn, readReceived } from './bacen.ts';
 import { hasIdEnvio, type ReadPayout } from './efi-payouts.ts';
@@ -90,7 +91,7 @@ function readDelivery(
 ): WebhookNews | null {
   let body: unknown;
   try {
-    body = JSON.parse(rawBody.toString('utf8'));
+    body = JSON.parse(textOf(rawBody));
   } catch {
     return null;
   }

@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
+import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { WebhookDelivery, WebhookNews } from './provider.ts';
@@ -115,7 +116,7 @@ export const isTestDelivery = (body: Record<string, unknown>): boolean =>
 
 export function bodyOf(rawBody: Buffer): Record<string, unknown> | null {
   try {
-    return recordOf(JSON.parse(rawBody.toString('utf8')));
+    return recordOf(JSON.parse(textOf(rawBody)));
   } catch {
     return null;
   }

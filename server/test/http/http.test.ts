@@ -127,7 +127,7 @@ test('messages are English, or Portuguese for who prefers it', async () => {
 });
 
 test('a body that is no JSON object is malformed_json with one message', async () => {
-  const bodies = ['', '{', '[]', '"x"', 'null', '12', '{"a":1}x', '\ufeff{}', '{"a":undefined}'];
+  const bodies = ['', '{', '[]', '"x"', 'null', '12', '{"a":1}x', '\ufeff', '{}\ufeff', '{"a":undefined}'];
   for (const body of [...bodies, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])]) {
     const answer = await post(body);
     expect(answer.status).toBe(400);
@@ -148,6 +148,40 @@ test('a body of another type or encoding is 415', async () => {
     { 'content-type': 'nonsense' },
   ];
   for (const headers of types) expect((await post(text, headers)).body.code).toBe('unsupported_media_type');
+});
+
+test('A body is read as UTF-8 with a byte order mark in front, and under every name of UTF-8', async () => {
+  const text = JSON.stringify({ ...charge, unknown: 1 });
+  for (const charset of ['utf-8', 'UTF8', '"utf8"']) {
+    const answer = await post(`\ufeff${text}`, { 'content-type': `application/json; charset=${charset}` });
+    expect(answer.body.details).toEqual([{ field: 'unknown', code: 'unknown_property' }]);
+  }
+});
+
+test('An object without members may be the empty list that PHP writes, where the members are free or there are none', async () => {
+  const answer = await post(JSON.stringify({ ...charge, metadata: [], unknown: 1 }));
+  expect(answer.body.details).toEqual([{ field: 'unknown', code: 'unknown_property' }]);
+  const filled = await post(JSON.stringify({ ...charge, metadata: ['a'] }));
+  expect(filled.body.details).toEqual([{ field: 'metadata', code: 'not_an_object' }]);
+  const url = '/operations/7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
+  const none = await edge.call(key, { method: 'DELETE', url, payload: '[]', headers: json });
+  expect(none.body.code).not.toBe('malformed_json');
+});
+
+test('Text that turns its direction, or shows nothing, is refused where people give it', async () => {
+  for (const mark of ['\u202e', '\u2066', '\u200f', '\u061c']) {
+    const answer = await post(
+      JSON.stringify({ ...charge, payerName: `Maria${mark}gnp.exe`, description: mark }),
+    );
+    expect(answer.body.details).toMatchObject([
+      { field: 'payerName', code: 'invalid_characters' },
+      { field: 'description', code: 'invalid_characters' },
+    ]);
+    const labelled = await post(JSON.stringify({ ...charge, metadata: { order: `1${mark}` } }));
+    expect(labelled.body.details).toMatchObject([{ field: 'metadata.order', code: 'invalid_characters' }]);
+  }
+  const unseen = await post(JSON.stringify({ ...charge, payerName: '\u200b\u200b' }));
+  expect(unseen.body.details).toMatchObject([{ field: 'payerName', code: 'out_of_length' }]);
 });
 
 test('a body above 16 KiB is 413 and a URL above 4 KiB is 414', async () => {

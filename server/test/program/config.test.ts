@@ -84,6 +84,40 @@ describe('settings', () => {
     expect(faultsOf({ PORT_FILE: join(folder, 'none') })[0]).toContain('PORT_FILE');
   });
 
+  it('read from a file lose its byte order mark and its line ends, and say what else the file is', async () => {
+    const file = join(folder, 'password');
+    const read = async (bytes: Buffer) => {
+      await writeFile(file, bytes);
+      const env = { SMTP_URL_FILE: file, MAIL_FROM: 'a@example.com' };
+      const faults = faultsOf(env);
+      return faults.length > 0 ? faults[0] : readConfig(env).smtpUrl;
+    };
+    const url = 'smtps://u:p@mail.example';
+    expect(await read(Buffer.from(`\ufeff${url}\r\n\n`))).toBe(url);
+    expect(await read(Buffer.from(`\ufeff${url}\n`, 'utf16le'))).toMatch(
+      /^SMTP_URL_FILE: the file is UTF-16/,
+    );
+    expect(await read(Buffer.from(`${url}ç`, 'latin1'))).toMatch(/^SMTP_URL_FILE: the file is not UTF-8/);
+    expect(await read(Buffer.from(`${url} \n`))).toMatch(/^SMTP_URL_FILE: .*blanks/);
+  });
+
+  it.each([
+    'https://pay.example.com/vintem',
+    'https://pay.example.com?x=1',
+    'https://pay.example.com/#a',
+    'https://u:p@pay.example.com',
+    'https://@pay.example.com',
+    'pay.example.com',
+  ])('PUBLIC_URL is refused where paths of ours cannot follow it: %s', (given) => {
+    expect(faultsOf({ PUBLIC_URL: given })[0]).toMatch(
+      /^PUBLIC_URL: must be an http or https address without a path/,
+    );
+  });
+
+  it('PUBLIC_URL may end with a slash', () => {
+    expect(readConfig({ PUBLIC_URL: 'https://pay.example.com/' }).publicUrl).toBe('https://pay.example.com');
+  });
+
   it('that are empty count as unset', () => {
     expect(readConfig({ PORT: '', PROVIDER: '' }).port).toBe(3000);
   });

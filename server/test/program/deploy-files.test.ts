@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { settingsIn } from '../../../deploy/systemd/settings.ts';
 
 /** What stands in deploy/, as far as it can be judged by reading. `deploy/check` asks the tools. */
 
@@ -66,6 +67,57 @@ test('Dockerfile: pinned bases, another user than root, exec forms, the live che
   expect(text).toMatch(/^USER 65532:65532$/m);
   expect(text).toMatch(/HEALTHCHECK [^\n]*\\\n {2}CMD \[.*"check", "--live"\]/);
   expect(text).toMatch(/^ENTRYPOINT \["\/usr\/bin\/node", "server\/src\/cli\/launch\.js"\]$/m);
+});
+
+test('units: the command of operators reads the settings as systemd reads them for the units', () => {
+  expect(
+    settingsIn(
+      [
+        'MAIL_FROM=Loja São João <pix@example.com>',
+        'A=Loja de teste  ',
+        '  B = x',
+        'URL=https://pix.example/?a=1&b=2',
+        'PASS=p$ss`word`;',
+        '# comment \\',
+        'AFTER=1',
+        "SINGLE='a $b \\n' ",
+        'DOUBLE="a \\"b\\" \\$c \\n"',
+        'JOINED="a" "b"',
+        'LONG=one \\',
+        'two',
+        'HASH=a#b',
+        'EMPTY=',
+        'not a name=1',
+        'C=1\r',
+        'C=2',
+      ].join('\n'),
+    ),
+  ).toEqual({
+    MAIL_FROM: 'Loja São João <pix@example.com>',
+    A: 'Loja de teste',
+    B: 'x',
+    URL: 'https://pix.example/?a=1&b=2',
+    PASS: 'p$ss`word`;',
+    AFTER: '1',
+    SINGLE: 'a $b \\n',
+    DOUBLE: 'a "b" $c \\n',
+    JOINED: 'ab',
+    LONG: 'one two',
+    HASH: 'a#b',
+    EMPTY: '',
+    C: '2',
+  });
+  expect(read('systemd/vintem.sh')).not.toMatch(/^\s*(\.|source|set -a) /m);
+  const units = read('systemd/vintem-api.service');
+  expect(Object.keys(settingsIn(read('systemd/settings.example')))).toContain('TRUSTED_PROXIES');
+  expect(units).toContain('EnvironmentFile=/etc/vintem/settings');
+});
+
+test('units: every family of sockets that the program opens is allowed', () => {
+  for (const part of ['api', 'worker', 'migrate', 'verify', 'backup'])
+    expect(read(`systemd/vintem-${part}.service`)).toMatch(
+      /^RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK$/m,
+    );
 });
 
 test('units: no secret as a setting, and only the migration has the login of the owner', () => {
