@@ -1,7 +1,7 @@
 // Writes src/contract.ts, the types of what the service takes and answers, from contract/openapi.json. Runs before each
 // build.
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import openapiTS, { astToString } from '../panel/node_modules/openapi-typescript/dist/index.mjs';
+import { componentsOf } from '../contract/types.js';
 
 const document = JSON.parse(await readFile(new URL('../contract/openapi.json', import.meta.url), 'utf8'));
 
@@ -28,10 +28,6 @@ for (const operation of Object.values(document.paths).flatMap((path) => Object.v
   const answered = json(Object.entries(operation.responses).find(([status]) => status.startsWith('2'))?.[1]);
   if (answered && !answered.$ref) schemas[`${name}Answer`] = answered;
 }
-const types = await openapiTS({ openapi: '3.1.0', info: document.info, paths: {}, components: { schemas } });
-const whole = astToString(types);
-const end = '    responses: never;\n';
-const components = `${whole.slice(whole.indexOf('export interface components'), whole.indexOf(end))}}`;
 const codes = document.components.schemas.Error.properties.code['x-extensible-enum'];
 const text = `// Generated from contract/openapi.json by sdk/contract.js.
 
@@ -39,8 +35,7 @@ const text = `// Generated from contract/openapi.json by sdk/contract.js.
 export type ErrorCode =
 ${codes.map((code) => `  | '${code}'`).join('\n')};
 
-${components}
-`;
+${componentsOf(schemas)}`;
 
 async function write(name, text) {
   const file = new URL(`src/${name}`, import.meta.url);

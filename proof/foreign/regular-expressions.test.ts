@@ -3,15 +3,15 @@ import { stripTypeScriptTypes } from 'node:module';
 import { type Node, parse } from 'acorn';
 import { checkSync } from 'recheck';
 import { expect, test } from 'vitest';
-import { panelDocument } from '../../src/compose/panel-contract.ts';
-import { printable } from '../../src/ground/printable.ts';
+import { panelDocument } from '../../server/src/compose/panel-contract.ts';
+import { printable } from '../../server/src/ground/printable.ts';
 
 /**
  * A regular expression that backtracks lets one request stop the process: 7.5 kB took 12 s in a password once. So every expression of the
  * service and the simulator, and every pattern of the two API documents, needs a number of steps that grows no faster than its
  * input. recheck decides this on the automaton of the expression: it measures no time. What it cannot decide (a back-reference) fails too.
  */
-const root = new URL('../../../', import.meta.url);
+const root = new URL('../../', import.meta.url);
 
 interface Found {
   source: string;

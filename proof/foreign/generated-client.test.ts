@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
  * ours: what it cannot do, the document does not say.
  */
 
-const root = fileURLToPath(new URL('../../../', import.meta.url));
+const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 // biome-ignore lint/suspicious/noExplicitAny: made while the test runs; tsc looks at its types below
 let client: any;
@@ -21,11 +21,11 @@ let merchant: Merchant;
 
 beforeAll(async () => {
   // Inside the tree, so that it finds its runtime.
-  folder = await mkdtemp(join(root, 'server/test/.generated-'));
+  folder = await mkdtemp(join(root, 'proof/foreign/.generated-'));
   const file = join(folder, 'client.ts');
   await run(
     process.execPath,
-    [join(root, 'node_modules/oazapfts/dist/cli.js'), 'contract/openapi.json', file],
+    [join(root, 'proof/node_modules/oazapfts/dist/cli.js'), 'contract/openapi.json', file],
     {
       cwd: root,
     },
