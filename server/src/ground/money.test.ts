@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { centsOf, feeOf, reaisOf } from './money.ts';
+import { centsOf, feeOf, reaisOf, signedCentsOf, wholeCentsOf } from './money.ts';
 
 const cents = fc.integer({ min: 0, max: 999_999_999_999 });
 
@@ -23,9 +23,9 @@ describe('reais as text', () => {
 
   test.each([
     '',
-    '1',
-    '1.2',
+    '1.',
     '1.234',
+    '1.005',
     '.50',
     '1,00',
     '-1.00',
@@ -41,8 +41,59 @@ describe('reais as text', () => {
     expect(centsOf(text)).toBeNull();
   });
 
-  test.each([[12.34], [1000], [null], [undefined], [{}]])('%j is no text', (value) => {
+  test.each([
+    ['97', 9700],
+    ['39.9', 3990],
+    ['39.900', 3990],
+    [39.95, 3995],
+    [39.9, 3990],
+    [97, 9700],
+    [0, 0],
+    [1.13, 113],
+    [9_999_999_999.99, 999_999_999_999],
+  ])('an amount that a bank writes %j is read as %i cents', (value, expected) => {
+    expect(centsOf(value)).toBe(expected);
+  });
+
+  test('every number of cents survives the way through a JSON number', () => {
+    fc.assert(fc.property(cents, (amount) => centsOf(JSON.parse(reaisOf(amount))) === amount));
+  });
+
+  test.each([
+    [39.955],
+    [0.1 + 0.2],
+    [-1],
+    [-0],
+    [1e10],
+    [Number.NaN],
+    [Number.POSITIVE_INFINITY],
+    [null],
+    [undefined],
+    [{}],
+    [true],
+  ])('%j is no amount', (value) => {
     expect(centsOf(value)).toBeNull();
+  });
+
+  test.each([
+    ['-0.05', -5],
+    [-0.05, -5],
+    ['12.3', 1230],
+    ['--1', null],
+    ['-', null],
+  ])('a balance %j is %j cents', (value, expected) => {
+    expect(signedCentsOf(value)).toBe(expected);
+  });
+
+  test.each([
+    [100, 100],
+    ['100', 100],
+    [100.5, null],
+    ['1.00', null],
+    [-1, null],
+    [null, null],
+  ])('cents written %j are %j', (value, expected) => {
+    expect(wholeCentsOf(value)).toBe(expected);
   });
 
   test.each([[-1], [0.5], [Number.NaN], [Number.POSITIVE_INFINITY], [1_000_000_000_000]])(

@@ -4,13 +4,36 @@
  */
 
 /**
- * Reais as API Pix writes them, `"12.34"`, in cents. Exactly two decimals and at most ten digits before them
- * (API Pix 2.9.0: `\d{1,10}\.\d{2}`), so the result is always a safe integer. Null for anything else: an amount that
- * has to be guessed is no amount.
+ * Reais on the wire, in cents. API Pix writes `"12.34"` (2.9.0: `\d{1,10}\.\d{2}`); banks have answered `"97"`, `"39.9"` and the JSON
+ * number 39.95 (bacen/pix-api issues 248 and 368). All are read where they are a whole number of cents, with at most ten digits before
+ * the point, so the result is always a safe integer. Null for anything else: an amount that has to be guessed is no amount.
  */
-export function centsOf(text: unknown): number | null {
-  if (typeof text !== 'string' || !/^\d{1,10}\.\d{2}$/.test(text)) return null;
-  return Number(text.slice(0, -3)) * 100 + Number(text.slice(-2));
+export function centsOf(value: unknown): number | null {
+  const text = typeof value === 'number' ? numberText(value) : value;
+  if (typeof text !== 'string') return null;
+  const [, reais, cents = ''] = /^(\d{1,10})(?:\.(\d{1,2})0{0,8})?$/.exec(text) ?? [];
+  return reais === undefined ? null : Number(reais) * 100 + Number(cents.padEnd(2, '0'));
+}
+
+/** The same for what may be below zero: a balance. */
+export function signedCentsOf(value: unknown): number | null {
+  let size: unknown = value;
+  if (typeof value === 'number' && value < 0) size = -value;
+  else if (typeof value === 'string' && value.startsWith('-')) size = value.slice(1);
+  const cents = centsOf(size);
+  return cents === null || size === value ? cents : -cents;
+}
+
+/** A number as the digits that JSON had; null: it is no whole number of cents. 0.1 + 0.2 is none. */
+function numberText(value: number): string | null {
+  const text = value.toFixed(2);
+  return Number(text) === value && !Object.is(value, -0) ? text : null;
+}
+
+/** An integer number of cents on the wire, as a number or as digits; null for anything else. */
+export function wholeCentsOf(value: unknown): number | null {
+  const cents = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
+  return Number.isSafeInteger(cents) && (cents as number) >= 0 ? (cents as number) : null;
 }
 
 /**

@@ -103,11 +103,15 @@ const refundDuplicates: ReadonlySet<string> = new Set([
 const longestCode = 2331;
 
 const minute = 60_000;
+const tenMinutes = 10 * minute;
 const threeHours = 180 * minute;
+/** By how much a clock that is kept right differs from ours, and the time of a call. */
+const clockSkewMs = 2 * minute;
 
 export function bacenCharges(options: BacenOptions): Charges {
   const { exchange, pixKey, clock, log, pageSize, maxPages, sendTimeoutMs, form = plainForm } = options;
   const { prefix, wholeSeconds } = form;
+  const zone = zoneOf(log);
   return {
     async createCharge(instruction) {
       const requestedAt = clock.now();
@@ -122,10 +126,11 @@ export function bacenCharges(options: BacenOptions): Charges {
         refusals,
         duplicates,
         read(body) {
-          const report = readCharge(body, requestedAt, { log, form });
+          const life = instruction.expirySeconds;
+          const report = readCharge(body, { at: requestedAt, createdAt: requestedAt, life }, { log, form });
           if (report?.txid !== instruction.txid || report.amountCents !== instruction.amountCents)
             return null;
-          return onOurClock(report, requestedAt, log);
+          return zone.ofNew(report, requestedAt);
         },
       });
     },
@@ -134,10 +139,8 @@ export function bacenCharges(options: BacenOptions): Charges {
       const reply = await exchange({ method: 'GET', path: `${prefix}/cob/${txid}` });
       if (reply.kind === 'answer') {
         if (isSuccess(reply.status)) {
-          const report = readCharge(reply.body, clock.now(), { log, form });
-          if (report?.txid === txid) {
-            return { outcome: 'found', report: notOlder(report, requestedAt, log) };
-          }
+          const report = readCharge(reply.body, { at: clock.now(), createdAt: requestedAt }, { log, form });
+          if (report?.txid === txid) return { outcome: 'found', report: zone.ofKnown(report, requestedAt) };
         } else if (saysNotFound(reply.status, reply.body)) {
           return { outcome: 'notFound' };
         }
@@ -151,8 +154,8 @@ export function bacenCharges(options: BacenOptions): Charges {
         path: ({ page }) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
         items: (body) => arrayIn(body, 'cobs'),
         read: (item) => {
-          const report = readCharge(item, clock.now(), { log, form });
-          return report && notOlder(report, requestedAts?.get(report.txid), log);
+          const report = readCharge(item, { at: clock.now(), createdAt: undefined }, { log, form });
+          return report && zone.ofKnown(report, requestedAts?.get(report.txid));
         },
         pageSize,
         maxPages,
@@ -282,13 +285,20 @@ export function saysNotFound(status: number, body: unknown): boolean {
   return (status === 404 || status === 400) && /nao_?encontrad[oa]$/i.test(errorNameOf(body));
 }
 
-/**
- * CobGerada or CobCompleta; null when it is neither, or when any of its Pix cannot be read: no sum is guessed. `at`
- * stands in for a creation time that cannot be read; the deadline is then unknown.
- */
+/** What stands in for times that cannot be read. */
+interface KnownTimes {
+  /** Now. */
+  at: number;
+  /** When the charge was asked for; undefined: not known. */
+  createdAt: number | undefined;
+  /** The life that was asked for, in seconds, where this is the answer to that. */
+  life?: number;
+}
+
+/** CobGerada or CobCompleta; null when it is neither, or when any of its Pix cannot be read: no sum is guessed. */
 function readCharge(
   body: unknown,
-  at: number,
+  known: KnownTimes,
   { log, form }: { log: Log; form: ApiPixForm },
 ): ChargeReport | null {
   const cob = body as {
@@ -310,23 +320,29 @@ function readCharge(
   if (cob.pix != null) {
     if (!Array.isArray(cob.pix)) return null;
     for (const item of cob.pix) {
-      const pix = readReceived(item, at);
+      const pix = readReceived(item, known.at);
       if (pix === null) return null;
       received.push({ ...pix, txid: cob.txid });
     }
   }
-  // Efí's own samples write the life as text.
-  const lifeSeconds = Number(cob.calendario?.expiracao ?? Number.NaN);
-  const lives = criacao !== null && Number.isSafeInteger(lifeSeconds) && lifeSeconds > 0;
+  const beganAt = criacao ?? known.createdAt;
+  const lifeSeconds = lifeOf(cob.calendario?.expiracao) ?? known.life;
   return {
     txid: cob.txid,
     amountCents,
     status: statusOf(cob.status),
-    createdAt: criacao ?? at,
-    expiresAt: lives ? criacao + lifeSeconds * 1000 : null,
+    createdAt: beganAt ?? known.at,
+    expiresAt: beganAt === undefined || lifeSeconds === undefined ? null : beganAt + lifeSeconds * 1000,
     copyPaste: copyPasteOf(cob, amountCents, { log, form }),
-    received,
+    // No charge is paid before it is made: the clocks of a provider's machines differ by moments.
+    received: received.map((pix) => ({ ...pix, paidAt: Math.max(pix.paidAt, beganAt ?? 0) })),
   };
+}
+
+/** In seconds; Efí's own samples write it as text. */
+function lifeOf(value: unknown): number | undefined {
+  const seconds = typeof value === 'string' && value !== '' ? Number(value) : value;
+  return Number.isSafeInteger(seconds) && (seconds as number) > 0 ? (seconds as number) : undefined;
 }
 
 /** A status that is not known leaves the charge as it is: nothing is paid, nothing has ended. */
@@ -361,23 +377,45 @@ function copyPasteOf(
   }
 }
 
-/** A charge is older than our request only by a wrong clock, but may well be younger: see `onOurClock`. */
-const notOlder = (report: ChargeReport, requestedAt: number | undefined, log: Log): ChargeReport =>
-  requestedAt !== undefined && report.createdAt < requestedAt ? onOurClock(report, requestedAt, log) : report;
-
 /**
- * Some providers have written local time with a `Z` behind it (bacen/pix-api issues 163 and 573): their charges seem
- * to be three hours old at birth, and one of less would expire at once. So where the creation lies about three hours
- * from our request, the deadline counts from our request.
+ * Some providers have written local time with a `Z` behind it (bacen/pix-api issues 163 and 573): their charges seem to be three hours old at
+ * birth, and one of less would expire at once. So where the creation lies three hours from our request, the charge counts from our
+ * request, and what it received is moved by as much.
+ *
+ * A charge that is repeated under its id (after a restore) may really be three hours old. A provider writes all of its times alike: once one
+ * of its charges was made at the time that it says, no other one is moved.
  */
-function onOurClock(report: ChargeReport, requestedAt: number, log: Log): ChargeReport {
-  const driftMs = report.createdAt - requestedAt;
-  if (Math.abs(driftMs) <= 10 * minute) return report;
-  const wrongZone = Math.abs(Math.abs(driftMs) - threeHours) <= 10 * minute;
-  log.warn({ txid: report.txid, driftMs, wrongZone }, "the provider's creation time is not ours");
-  if (!wrongZone) return report;
-  const expiresAt = report.expiresAt === null ? null : report.expiresAt - driftMs;
-  return { ...report, createdAt: requestedAt, expiresAt };
+function zoneOf(log: Log) {
+  let isRight = false;
+  function onOurClock(report: ChargeReport, requestedAt: number): ChargeReport {
+    const driftMs = report.createdAt - requestedAt;
+    if (Math.abs(driftMs) <= tenMinutes) {
+      isRight = true;
+      return report;
+    }
+    const wrongZone = !isRight && Math.abs(Math.abs(driftMs) - threeHours) <= clockSkewMs;
+    log.warn({ txid: report.txid, driftMs, wrongZone }, "the provider's creation time is not ours");
+    if (!wrongZone) return report;
+    const expiresAt = report.expiresAt === null ? null : report.expiresAt - driftMs;
+    const moved = (at: number): number => Math.max(requestedAt, at - Math.sign(driftMs) * threeHours);
+    return {
+      ...report,
+      createdAt: requestedAt,
+      expiresAt,
+      received: report.received.map((pix) => ({
+        ...pix,
+        paidAt: moved(pix.paidAt),
+        returns: pix.returns.map((back) => ({ ...back, at: moved(back.at) })),
+      })),
+    };
+  }
+  return {
+    /** Of the answer to a creation. */
+    ofNew: onOurClock,
+    /** A charge is older than our request only by a wrong clock, but may well be younger: it may have been sent again. */
+    ofKnown: (report: ChargeReport, requestedAt: number | undefined): ChargeReport =>
+      requestedAt !== undefined && report.createdAt < requestedAt ? onOurClock(report, requestedAt) : report,
+  };
 }
 
 /**

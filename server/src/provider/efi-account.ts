@@ -1,4 +1,4 @@
-import { centsOf } from '../ground/money.ts';
+import { centsOf, signedCentsOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { saysNotFound } from './bacen.ts';
 import type { Bucket } from './diagnosis.ts';
@@ -184,6 +184,7 @@ export function readBalance(body: unknown): ProviderBalance | null {
     saldo?: unknown;
     bloqueios?: Record<string, unknown> | null;
   };
+  // Below zero where a blocked amount was taken.
   const availableCents = signedCentsOf(saldo);
   if (availableCents === null) return null;
   const judicialCents = centsOf(bloqueios?.judicial);
@@ -196,13 +197,6 @@ export function readBalance(body: unknown): ProviderBalance | null {
     totalCents: availableCents,
     blocked: isWhole ? { judicialCents, medCents, totalCents } : null,
   };
-}
-
-/** A balance may be below zero (a blocked amount that was taken). */
-function signedCentsOf(text: unknown): number | null {
-  if (typeof text !== 'string' || !text.startsWith('-')) return centsOf(text);
-  const cents = centsOf(text.slice(1));
-  return cents === null ? null : -cents;
 }
 
 /** `baldeA` (documents and random keys) and `baldeB` (phones and e-mails) of `GET /v2/gn/chaves/balde`; null when one cannot be read. */

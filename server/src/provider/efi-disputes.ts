@@ -63,7 +63,7 @@ export function readDispute(item: unknown): DisputeReport | null {
     string,
     unknown
   >;
-  const amountCents = centsOf(/^\d+$/.test(String(valor)) ? `${valor}.00` : valor);
+  const amountCents = centsOf(valor);
   const reason = [tipoSituacao, razao].find((text) => typeof text === 'string' && text !== '');
   const known = disputeStatuses[String(status)];
   const { abertura, prazoFinalizacao } = (dadosAnalise ?? {}) as Record<string, unknown>;

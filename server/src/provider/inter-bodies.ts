@@ -1,7 +1,8 @@
-import { centsOf } from '../ground/money.ts';
+import { centsOf, signedCentsOf } from '../ground/money.ts';
 import { paymentSystemCodes } from './payment-system-codes.ts';
 import type { PayoutReport, ProviderBalance, ReasonCode, Receiver } from './provider.ts';
 import { receiverOf } from './receiver.ts';
+import { timeOf } from './wire.ts';
 
 /** What Inter's API Banking answers; its bodies are in `contract/provider-bodies/inter`. */
 
@@ -57,7 +58,7 @@ export function readPayout(
   providerRef: string,
 ): { report: Omit<PayoutReport, 'providerId'>; sent: Sent } | null {
   const payout = recordOf(recordOf(body)?.transacaoPix);
-  const amountCents = centsOfNumber(payout?.valor);
+  const amountCents = centsOf(payout?.valor);
   if (payout === null || payout.codigoSolicitacao !== providerRef || amountCents === null) return null;
   const wire = textOf(payout.status);
   if (wire === null) return null;
@@ -70,7 +71,7 @@ export function readPayout(
       pixKey: key?.includes('*') ? null : key,
       status,
       endToEnd: textOf(payout.endToEnd),
-      settledAt: status === 'completed' ? localTimeOf(payout.dataHoraMovimento) : null,
+      settledAt: status === 'completed' ? timeOf(payout.dataHoraMovimento) : null,
       reason: status === 'refused' ? reasonOf(payout.erros) : null,
       returns: [],
       receiver: receiverIn(payout.recebedor),
@@ -105,25 +106,6 @@ function reasonOf(errors: unknown): ReasonCode {
   return 'provider_refused';
 }
 
-/** Reais as a JSON number (`9.75`) or text; null for what is no whole number of cents. */
-export function centsOfNumber(value: unknown): number | null {
-  if (typeof value !== 'number') return centsOf(value);
-  const text = Math.abs(value).toFixed(2);
-  if (Number(text) !== Math.abs(value)) return null;
-  const cents = centsOf(text);
-  return cents === null ? null : value < 0 ? -cents : cents;
-}
-
-/**
- * A time without a zone is São Paulo's: in the published sample 17:34 stands beside an end-to-end id of 20:34 UTC. There has been no
- * summer time there since 2019.
- */
-function localTimeOf(value: unknown): number | null {
-  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?$/.test(value)) return null;
-  const at = Date.parse(`${value.slice(0, 23)}-03:00`);
-  return Number.isNaN(at) ? null : at;
-}
-
 export interface Violation {
   property: string;
   reason: string;
@@ -147,13 +129,13 @@ export const saysNotFound = (status: number, body: unknown): boolean =>
 
 export function readBalance(body: unknown): ProviderBalance | null {
   const balance = recordOf(body) ?? {};
-  const availableCents = centsOfNumber(balance.disponivel);
+  const availableCents = signedCentsOf(balance.disponivel);
   if (availableCents === null) return null;
   const blocked = [
     balance.bloqueadoCheque,
     balance.bloqueadoJudicialmente,
     balance.bloqueadoAdministrativo,
-  ].map(centsOfNumber);
+  ].map(signedCentsOf);
   const [checks, judicialCents, medCents] = blocked;
   const totalCents = blocked.reduce<number>((sum, cents) => sum + (cents ?? 0), 0);
   return {

@@ -1,12 +1,26 @@
 /** How times and texts look on the wire of an API Pix provider. */
 
-/** RFC 3339 with an offset, in milliseconds since 1970; null for anything else, a local time without offset included. */
+const time = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d):(\d\d)(\.\d{1,12})?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
+
+/**
+ * A time on the wire, in milliseconds since 1970; null for what is none. Beside RFC 3339 it reads what providers have written: an offset
+ * `-0300` or `-03`, and none at all, which is São Paulo's time (bacen/pix-api issue 163; Inter's samples), three hours behind UTC without
+ * summer time since 2019. A leap second is the moment after it.
+ */
 export function timeOf(value: unknown): number | null {
-  if (typeof value !== 'string') return null;
-  if (!/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/i.test(value)) return null;
-  const at = Date.parse(value);
-  return Number.isNaN(at) ? null : at;
+  const [, day, minutes, seconds, fraction = '', offset = '-03:00'] =
+    typeof value === 'string' ? (time.exec(value) ?? []) : [];
+  if (day === undefined || Number.isNaN(Date.parse(day)) || dayOf(day) !== day) return null;
+  const isLeap = seconds === '60';
+  const zone =
+    offset.toUpperCase() === 'Z' ? 'Z' : `${offset.slice(0, 3)}:${offset.slice(3).replace(':', '') || '00'}`;
+  const at = Date.parse(`${day}T${minutes}:${isLeap ? '59' : seconds}${isLeap ? '' : fraction}${zone}`);
+  if (Number.isNaN(at)) return null;
+  return isLeap ? at + 1000 : at;
 }
+
+/** The day as it is counted: `Date.parse` reads the 30th of February as a day in March. */
+const dayOf = (day: string): string => new Date(Date.parse(day)).toISOString().slice(0, 10);
 
 /** A text in at most `max` UTF-16 units (what a Java server counts), without control characters or half a character. */
 export function cut(text: string, max: number): string {

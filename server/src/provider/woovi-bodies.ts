@@ -1,4 +1,5 @@
 import type { Log } from '../ground/log.ts';
+import { wholeCentsOf } from '../ground/money.ts';
 import type { Reply } from './exchange.ts';
 import type {
   ChargeReport,
@@ -21,8 +22,7 @@ import { cut, timeOf } from './wire.ts';
  */
 
 /** An amount on the wire; null for anything that is no integer number of cents. */
-export const amountOf = (value: unknown): number | null =>
-  Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : null;
+export const amountOf = wholeCentsOf;
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 

@@ -4,7 +4,6 @@ import type { Log } from '../../src/ground/log.ts';
 import type { Clock } from '../../src/ports/clock.ts';
 import { type Net, type NetAnswer, type NetRequest, NotSent } from '../../src/ports/net.ts';
 import { interAdapter, interScopes } from '../../src/provider/inter.ts';
-import { centsOfNumber } from '../../src/provider/inter-bodies.ts';
 
 /** The adapter reads what Inter documents: every body here comes from outside (`contract/provider-bodies/inter`). */
 
@@ -217,18 +216,3 @@ test('the balance is read with what is blocked', async () => {
     blocked: { judicialCents: 51_035, medCents: 51_035, totalCents: 126_095 },
   });
 });
-
-test.each<[unknown, number | null]>([
-  [9.75, 975],
-  [0.1, 10],
-  [1_234_567.89, 123_456_789],
-  [-4.75, -475],
-  [0, 0],
-  ['12.34', 1_234],
-  [0.001, null],
-  [9.999, null],
-  [Number.NaN, null],
-  [1e22, null],
-  [null, null],
-  [true, null],
-])('%s in cents is %s', (value, cents) => expect(centsOfNumber(value)).toBe(cents));

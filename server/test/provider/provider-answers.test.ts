@@ -248,6 +248,11 @@ describe('the outcome of a send', () => {
     [
       'a number for an amount',
       { status: 201, body: { ...accepted, valor: 9.75 } },
+      { outcome: 'accepted', report: { amountCents: 975 } },
+    ],
+    [
+      'a number that is no whole number of cents',
+      { status: 201, body: { ...accepted, valor: 9.755 } },
       { outcome: 'unclear', cause: 'unreadable' },
     ],
     [
@@ -457,10 +462,11 @@ describe('what is said of a charge', () => {
     ['with local time labelled Z', -3 * hours, 3600, hours],
     ['with the zone added twice', 3 * hours, 3600, hours],
     ['written as text', 0, '3600', hours],
-    ['without a life', 0, undefined, null],
-    ['with a life that is none', 0, 'x', null],
-    ['without a creation time', null, 3600, null],
-    ['with a local time without zone', '2026-11-20T12:00:00', 3600, null],
+    ['without a life is the one that was asked for', 0, undefined, hours],
+    ['with a life that is none is the one that was asked for', 0, 'x', hours],
+    ['without a creation time counts from the request', null, 3600, hours],
+    ['with a local time without zone', '2026-11-20T12:00:00', 3600, hours],
+    ['with an offset without its colon', '2026-11-20T12:00:00-0300', 3600, hours],
   ])('a deadline %s', async (_name, criacao, expiracao, expected) => {
     const at = typeof criacao === 'number' ? new Date(now + criacao).toISOString() : criacao;
     answer = () => ({ status: 201, body: cob({ calendario: { criacao: at, expiracao } }) });
@@ -482,6 +488,54 @@ describe('what is said of a charge', () => {
     });
   });
 
+  test.each([-190, -185, -175, -170, 185])(
+    'A charge that is repeated %i minutes from its creation is not taken for one in a wrong zone',
+    async (minutes) => {
+      const criacao = new Date(now + minutes * 60_000).toISOString();
+      answer = () => ({ status: 200, body: cob({ calendario: { criacao, expiracao: 3600 } }) });
+      expect(await charge()).toMatchObject({ report: { expiresAt: now + minutes * 60_000 + hours } });
+    },
+  );
+
+  test('A charge that is three hours old is not moved at a provider that has written the right time', async () => {
+    const provider = providerWith();
+    const create = (criacao: number) => {
+      const calendario = { criacao: new Date(criacao).toISOString(), expiracao: 3600 };
+      answer = () => ({ status: 201, body: cob({ calendario }) });
+      return charge(provider);
+    };
+    expect(await create(now)).toMatchObject({ report: { createdAt: now } });
+    expect(await create(now - 3 * hours)).toMatchObject({ report: { expiresAt: now - 2 * hours } });
+  });
+
+  test('A Pix of a charge in local time labelled Z is moved as the deadline is, and is never before its charge', async () => {
+    const paid = (minutes: number) => new Date(now - 3 * hours + minutes * 60_000).toISOString();
+    const calendario = { criacao: paid(0), expiracao: 3600 };
+    const pix = (horario: string) => ({ endToEndId: 'E1', valor: '10.50', horario, txid: id });
+    answer = () => ({ status: 200, body: cob({ calendario, status: 'CONCLUIDA', pix: [pix(paid(5))] }) });
+    const provider = providerWith();
+    expect(await provider.queryCharge(id, now)).toMatchObject({
+      report: { createdAt: now, received: [{ paidAt: now + 5 * 60_000 }] },
+    });
+    answer = () => ({
+      status: 200,
+      body: cob({ calendario: { ...calendario, criacao: new Date(now).toISOString() }, pix: [pix(paid(5))] }),
+    });
+    expect(await provider.queryCharge(id, now)).toMatchObject({ report: { received: [{ paidAt: now }] } });
+  });
+
+  test.each(['10.5', 10.5, '10.50', '10.500'])(
+    'An amount that a bank writes %j is the amount of the charge and of its Pix',
+    async (valor) => {
+      const pix = [{ endToEndId: 'E1', valor, horario: '2026-11-20T12:00:00' }];
+      answer = () => ({ status: 201, body: cob({ valor: { original: valor }, status: 'CONCLUIDA', pix }) });
+      expect(await charge()).toMatchObject({
+        outcome: 'accepted',
+        report: { amountCents: 1050, received: [{ amountCents: 1050, paidAt: now }] },
+      });
+    },
+  );
+
   test.each([
     ['ATIVA', 'open'],
     ['CONCLUIDA', 'paid'],
@@ -501,7 +555,7 @@ describe('what is said of a charge', () => {
       body: cob({
         pix: [
           { endToEndId: 'E1', valor: '10.50' },
-          { endToEndId: 'E2', valor: 1 },
+          { endToEndId: 'E2', valor: '1,00' },
         ],
       }),
     });
@@ -773,7 +827,7 @@ describe('webhooks', () => {
           gnExtras: { tarifa: '0.01' },
         },
         { ...pix, chave: 'outro@example.com' },
-        { ...pix, valor: '1' },
+        { ...pix, valor: '1,00' },
         null,
         'text',
         sent,

@@ -188,7 +188,8 @@ function createReader({ payment, returns }: OnRecord): Reader {
   };
   const read: Reader = {
     report: (report, observedAt) => eventsOfReport(report, payment, observedAt, read),
-    received: (pix) => eventsOfReceived(pix, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
+    received: (pix) =>
+      eventsOfReceived(pix, payment, identify({ pix: pix.endToEnd, name: pix.endToEnd }, pix)),
     payout: (report) => {
       const name = report.endToEnd ?? payment.endToEnd ?? report.providerId;
       return eventsOfPayout(report, identify({ pix: '', name }, report));
@@ -216,12 +217,25 @@ function eventsOfReport(
 
 function eventsOfReceived(
   { endToEnd, amountCents, paidAt }: ReceivedPix,
+  { createdAt }: Pick<Payment, 'createdAt'>,
   returns: readonly KnownReturn[],
 ): PaymentEvent[] {
   return [
-    { type: 'chargePaid', endToEnd, amountCents, paidAt },
+    { type: 'chargePaid', endToEnd, amountCents, paidAt: notBefore(createdAt, paidAt) },
     ...returns.map((back): PaymentEvent => ({ type: 'debited', back, endToEnd })),
   ];
+}
+
+const clockSkewMs = 10 * 60_000;
+const brasiliaMs = 3 * 3_600_000;
+
+/**
+ * No charge is paid before it is made. A delivery and a list name a Pix without the creation of its charge, so a bank that labels local time
+ * as UTC shows here alone: what lies before the charge is three hours later, and the charge's creation where that is still too early.
+ */
+function notBefore(createdAt: number, paidAt: number): number {
+  const isOtherZone = createdAt - paidAt > clockSkewMs;
+  return Math.max(createdAt, isOtherZone ? paidAt + brasiliaMs : paidAt);
 }
 
 /** Only what is settled moved money. */
