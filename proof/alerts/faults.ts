@@ -120,6 +120,19 @@ export const rounds: readonly (readonly Fault[])[] = [
       },
     },
     {
+      name: 'a provider sends what cannot be read',
+      fires: ['VintemUnreadItems'],
+      async strike({ sql, run }) {
+        const id = '00000000-0000-7000-8000-000000000001';
+        await sql(
+          `INSERT INTO unread_item (id, connection, kind, reference, body, first_seen_at, seen_at, tries, next_at, incident_due_at)
+             VALUES ($1, 'simulator', 'report', 'x', '\\x00', now(), now(), 0, now() + interval '1 day', now() + interval '1 day')`,
+          [id],
+        );
+        return () => run(['unread', 'dismiss', id, '--reason', 'the alerts were tried']);
+      },
+    },
+    {
       name: "the merchant's server fails",
       fires: ['VintemDeliveriesFailing'],
       async strike({ receiver }) {

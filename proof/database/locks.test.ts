@@ -39,6 +39,7 @@ import { endRestore, pauseAfterRestore } from '../../server/src/settlement/opera
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
 import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
 import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
+import { claimUnread, keepRows } from '../../server/src/settlement/tracking/unread-items.sql.ts';
 import { lockMoving } from '../../server/src/test-mode/clock.sql.ts';
 import {
   claimQueues,
@@ -351,6 +352,23 @@ const laws: Record<string, [law: string, Law]> = {
         );
       },
       (tx, { now }) => claimLines(tx, 'simulator', now, now + 5_000, 1),
+    ),
+  ],
+  'settlement/tracking/unread-items.sql.ts unread_claim': [
+    'two processes ask for different unread items, and neither waits',
+    shared(
+      async ({ db, now }) => {
+        const row = {
+          providerId: null,
+          endToEnd: null,
+          body: Buffer.of(0),
+          firstSeenAt: now,
+          incidentDueAt: now,
+        };
+        const rows = [first, last].map((id) => ({ ...row, id, kind: 'report' as const, reference: id }));
+        await keepRows(db.sql, 'simulator', rows, now, now);
+      },
+      (tx, { now }) => claimUnread(tx, 'simulator', now, now + 5_000, 1),
     ),
   ],
   'settlement/dispatch/limit.ts query_token': [
@@ -763,7 +781,7 @@ function without(sql: Sql, key: string): Sql {
 }
 
 /** Everything that a law has written. */
-const cleared = `TRUNCATE sealing_secret, statement_line, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+const cleared = `TRUNCATE sealing_secret, statement_line, unread_item, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
   UPDATE installation SET secret_id = NULL;
   UPDATE connection SET query_bucket_at = to_timestamp(0);
   DELETE FROM panel_user;

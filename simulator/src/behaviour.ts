@@ -43,6 +43,8 @@ export const choices = {
   webhook: ['send', 'drop', 'duplicate', 'delay', 'reorder'],
   query: ['answer', 'not-found', 'error-500', 'hang', 'stale'],
   returnForm: ['both', 'rtrId', 'id', 'changing'],
+  amounts: ['exact', 'short', 'other-type', 'unreadable'],
+  lists: ['whole', 'odd-item', 'odd-items'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -59,6 +61,14 @@ export type Behaviour = {
   query: (typeof choices.query)[number];
   /** Under which names a return is reported. `changing`: under others in each report. */
   returnForm: (typeof choices.returnForm)[number];
+  /** In what form amounts stand in answers and deliveries: `12.30`, as `12.3`, as a number (Woovi: as text), or as `R$ 12,30`. */
+  amounts: (typeof choices.amounts)[number];
+  /** `odd-item`: the first item of each page has an amount that cannot be read; `odd-items`: each. */
+  lists: (typeof choices.lists)[number];
+  /** Lists show what is at least this old, under the time at which it happened. */
+  listLagMs: number;
+  /** Items of a page at most, whatever is asked for; 0: as the protocol has it. */
+  pageCap: number;
   settleAfterMs: number;
   delayMs: number;
 };
@@ -71,11 +81,23 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   webhook: 'send',
   query: 'answer',
   returnForm: 'both',
+  amounts: 'exact',
+  lists: 'whole',
+  listLagMs: 0,
+  pageCap: 0,
   settleAfterMs: 50,
   delayMs: 0,
 };
 
 const longestWaitMs = 24 * 60 * 60 * 1000;
+
+/** The keys that are integers, and of what. */
+const numbers: Readonly<Record<string, string>> = {
+  settleAfterMs: 'milliseconds',
+  delayMs: 'milliseconds',
+  listLagMs: 'milliseconds',
+  pageCap: 'items',
+};
 
 /** The behaviour with the given keys merged in, or what is wrong with them: then nothing changes. */
 export function mergeBehaviour(
@@ -84,9 +106,9 @@ export function mergeBehaviour(
 ): { behaviour: Behaviour } | { error: string } {
   const merged: Record<string, unknown> = { ...current };
   for (const [key, value] of Object.entries(given)) {
-    if (key === 'settleAfterMs' || key === 'delayMs') {
+    if (Object.hasOwn(numbers, key)) {
       if (typeof value !== 'number' || !Number.isInteger(value) || value < 0 || value > longestWaitMs) {
-        return { error: `${key} must be an integer from 0 to ${longestWaitMs} (milliseconds)` };
+        return { error: `${key} must be an integer from 0 to ${longestWaitMs} (${numbers[key]})` };
       }
     } else if (Object.hasOwn(choices, key)) {
       const allowed: readonly string[] = choices[key as keyof typeof choices];

@@ -6,6 +6,8 @@ export type ListQuery = {
   to: number;
   page: number;
   size: number;
+  /** Items before the page, where the caller counts these and no pages. */
+  skip?: number;
   parameters: Record<string, unknown>;
 };
 
@@ -63,8 +65,12 @@ export function pageOf<T>(
   filter?: (item: T) => boolean,
 ): { items: T[]; parametros: Record<string, unknown> } {
   const first = firstWith(all, (item) => timeOf(item) >= query.from);
-  const end = firstWith(all, (item) => timeOf(item) > query.to);
-  const skipped = query.page * query.size;
+  // A window may lie after what is shown of a list that lags.
+  const end = Math.max(
+    first,
+    firstWith(all, (item) => timeOf(item) > query.to),
+  );
+  const skipped = query.skip ?? query.page * query.size;
   let total = end - first;
   let items: T[];
   if (filter === undefined) {

@@ -256,11 +256,22 @@ function queriedList<T>(
 ): Outcome {
   const read = readListQuery(query, kind);
   if ('refusal' in read) return read.refusal;
+  const list = asBehaved(desk, read.list);
   return queried(
     desk,
-    () => json(200, answer(read.list, false, true)),
-    (stale) => json(200, answer(read.list, stale, false)),
+    () => json(200, answer(list, false, true)),
+    (stale) => json(200, answer(list, stale, false)),
   );
+}
+
+/** What a provider gives of a list whose read side lags, or whose pages are smaller than asked. */
+export function asBehaved({ bank, world }: Pick<Desk, 'bank' | 'world'>, list: ListQuery): ListQuery {
+  const { listLagMs, pageCap } = bank.behaviour;
+  return {
+    ...list,
+    to: listLagMs === 0 ? list.to : Math.min(list.to, world.now() - listLagMs),
+    size: pageCap === 0 ? list.size : Math.min(list.size, pageCap),
+  };
 }
 
 // ----------------------------------------------------------------------------------------------- charges

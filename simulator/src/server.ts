@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { control, pageCharge, pageData } from './control.ts';
 import type { Desk, Request } from './desk.ts';
 import { isForm } from './form.ts';
+import { oddAnswer } from './odd-wire.ts';
 import type { OpenDesk } from './open-desk.ts';
 import { type Outcome, unknownCall, unreadable } from './provider-api.ts';
 import type { Reply } from './reply.ts';
@@ -94,7 +95,9 @@ function answer(
 
 function answerOf({ desk, dialect }: OpenDesk, request: Request, isRoot: boolean): Outcome {
   if (request.path[0] === 'control') return control(desk, request);
-  return dialect.api(desk, request) ?? (isRoot ? page(desk, request) : undefined) ?? unknownCall();
+  const said = dialect.api(desk, request);
+  if (said !== undefined) return oddAnswer(said, desk.bank.behaviour);
+  return (isRoot ? page(desk, request) : undefined) ?? unknownCall();
 }
 
 function readRequest(incoming: IncomingMessage, body: string): Request | undefined {

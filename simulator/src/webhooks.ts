@@ -3,6 +3,7 @@ import { Agent } from 'undici';
 import { paymentView } from './api-pix.ts';
 import { type Bank, nextReturnForm } from './bank.ts';
 import { payoutNotice } from './efi.ts';
+import { inForm } from './odd-wire.ts';
 import type { Delivery } from './outbox.ts';
 
 /** One request of a delivery. */
@@ -116,7 +117,7 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
       if (payout !== undefined) pix.push(payoutNotice(payout, returns, nextReturnForm(bank)));
     }
   }
-  return JSON.stringify({ pix });
+  return JSON.stringify(inForm({ pix }, bank.behaviour.amounts));
 }
 
 /** The registered address with `/pix` after its path, as API Pix demands; a query stays behind it. */

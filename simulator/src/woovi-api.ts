@@ -28,8 +28,9 @@ import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './d
 import { readForm } from './form.ts';
 import { costOf, lookUpsLeast, lookUpsMost, lookUpsOf, lookUpsPerMinute } from './look-ups.ts';
 import { isRecord } from './money.ts';
+import { inForm } from './odd-wire.ts';
 import { pageOf } from './page-of-list.ts';
-import { type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
+import { asBehaved, type Outcome, outcomeOf, parsed, queried } from './provider-api.ts';
 import { json, type Reply } from './reply.ts';
 import type { Post, PostsOf } from './webhooks.ts';
 import {
@@ -401,11 +402,12 @@ function list<T extends Charge | Payment | Payout | Dispute | PixReturn>(
   const from = time(query.get('start'), 0);
   const to = time(query.get('end'), Number.MAX_SAFE_INTEGER);
   const skip = count(query.get('skip'), 0);
-  const limit = Math.min(count(query.get('limit'), mostOfPage), mostOfPage);
-  if (Number.isNaN(from + to) || !(skip >= 0 && limit >= 1) || skip % limit !== 0)
+  const wanted = Math.min(count(query.get('limit'), mostOfPage), mostOfPage);
+  if (Number.isNaN(from + to) || !(Number.isSafeInteger(skip) && skip >= 0 && wanted >= 1))
     return failure('Invalid query');
+  const asked = asBehaved(desk, { from, to, page: 0, skip, size: wanted, parameters: {} });
+  const limit = asked.size;
   const answer = (items: readonly T[], stale: boolean) => {
-    const asked = { from, to, page: skip / limit, size: limit, parameters: {} };
     const page = pageOf(items, at, asked);
     const { quantidadeTotalDeItens: total } = page.parametros.paginacao as { quantidadeTotalDeItens: number };
     const hasNextPage = skip + limit < total;
@@ -541,7 +543,7 @@ export const wooviPosts = (desk: Pick<Desk, 'bank' | 'commit'>): PostsOf => {
     return told
       .filter(({ event }) => webhook.events?.includes(String(event)))
       .map((event): Post => {
-        const body = JSON.stringify(event);
+        const body = JSON.stringify(inForm(event, bank.behaviour.amounts));
         const signature = createSign('RSA-SHA256').update(body).sign(ownKey(), 'base64');
         return { address: new URL(webhook.url), headers: { 'x-webhook-signature': signature }, body };
       });

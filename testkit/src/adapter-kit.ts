@@ -893,13 +893,14 @@ function aboutDefences(bench: Bench): void {
 
 /** Everything that the deliveries so far say and that is believed. */
 async function newsOf({ provider, deliveries }: Bench): Promise<Required<WebhookNews>> {
-  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [] };
+  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [], unread: [] };
   for (const delivery of [...deliveries]) {
     const content = await provider.parseWebhook(delivery);
     if (!content.authentic) throw new Error(content.reason);
     all.received.push(...content.received);
     all.payouts.push(...content.payouts);
     all.returned.push(...(content.returned ?? []));
+    all.unread.push(...(content.unread ?? []));
   }
   return all;
 }

@@ -741,6 +741,7 @@ export const en: Words = {
       undecided: 'Outcome of a transfer not confirmed',
       unmatched: 'Money that matches no payment',
       unreadable: 'A stored value cannot be opened with the secrets that are set',
+      unread: 'The provider sent what cannot be read',
       divergence: 'A balance differs from its ledger entries',
       close_difference: "A daily close differs from the provider's account",
     },

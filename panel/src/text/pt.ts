@@ -747,6 +747,7 @@ export const pt = {
       undecided: 'Resultado da transferência não confirmado',
       unmatched: 'Dinheiro sem pagamento correspondente',
       unreadable: 'Um valor guardado não pode ser aberto com os segredos configurados',
+      unread: 'O provedor enviou o que não pode ser lido',
       divergence: 'Saldo difere dos lançamentos',
       close_difference: 'Fechamento difere da conta no provedor',
     } as Record<string, string>,

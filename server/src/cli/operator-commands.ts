@@ -37,6 +37,7 @@ import { reconcile } from '../settlement/operator/reconcile.ts';
 import { changeWebhookAddress } from '../settlement/operator/webhook-address.ts';
 import type { OpenLine } from '../settlement/tracking/statement-lines.sql.ts';
 import { dismissLine, listOpenLines } from '../settlement/tracking/statement-lines.ts';
+import { dismissUnread, listUnread, showUnread } from '../settlement/tracking/unread-items.ts';
 import {
   type Answer,
   type Command,
@@ -326,6 +327,51 @@ export const operatorCommands: Command[] = [
         dismissLine(operator, connection, { kind, id }, reason),
       );
       return { json: { connection, kind, id }, text: `dismissed ${kind} ${id}` };
+    },
+  },
+  {
+    name: 'unread list',
+    about: 'items that a provider sent and that cannot be read, the oldest first; they are asked for again',
+    run: async (edge) => {
+      const all = await onDatabase(edge, 'unread list', listUnread);
+      const items = all.map((item) => ({
+        ...item,
+        firstSeenAt: instant(item.firstSeenAt),
+        seenAt: instant(item.seenAt),
+      }));
+      const rows = items.map((item) => [
+        item.id,
+        item.connection,
+        item.kind,
+        item.reference,
+        String(item.firstSeenAt),
+        `${item.tries} tries`,
+      ]);
+      return { json: { items }, text: table(rows, 'no items') };
+    },
+  },
+  {
+    name: 'unread show',
+    usage: 'ID',
+    about: 'an item of `unread list` as it came: it may hold names, documents and Pix keys',
+    operands: ['ID'],
+    run: async (edge, { operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      const body = await onDatabase(edge, 'unread show', (context) => showUnread(context, id));
+      return { json: { id, body }, text: body };
+    },
+  },
+  {
+    name: 'unread dismiss',
+    usage: 'ID --reason R',
+    about: 'a person has dealt with an item of `unread list`: it opens no incident; it posts nothing',
+    options: { reason: { type: 'string' } },
+    operands: ['ID'],
+    run: async (edge, { values, operands }) => {
+      const id = uuid(operands[0] as string, 'ID');
+      const reason = required(values, 'reason');
+      await asOperator(edge, 'unread dismiss', (operator) => dismissUnread(operator, id, reason));
+      return { json: { id }, text: `dismissed ${id}` };
     },
   },
   {

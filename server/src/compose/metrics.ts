@@ -115,6 +115,13 @@ const databaseGauges: readonly DatabaseGauge[] = [
     text: `SELECT connection, count(*) AS value FROM statement_line WHERE tries > 0 GROUP BY connection`,
   },
   {
+    name: 'unread_items',
+    of: 'directory',
+    help: 'Items that a provider sent and that cannot be read',
+    labels: ['connection', 'kind'],
+    text: `SELECT connection, kind, count(*) AS value FROM unread_item WHERE dismissed_at IS NULL GROUP BY connection, kind`,
+  },
+  {
     name: 'deliveries_waiting',
     of: 'directory',
     help: 'Deliveries of providers that are stored and not applied',

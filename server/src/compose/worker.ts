@@ -18,6 +18,7 @@ import { stepProviderBalance } from '../settlement/tracking/provider-balance.ts'
 import { stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-transfer-alerts.ts';
+import { stepUnread } from '../settlement/tracking/unread-items.ts';
 import { stepTestClocks } from '../test-mode/clock.ts';
 import { expireDrafts } from '../transfers/draft.ts';
 import type { Runtime } from './runtime.ts';
@@ -43,6 +44,7 @@ const restMs = {
   statement: 10_000,
   statementLines: 10_000,
   dayReports: 10_000,
+  unread: 10_000,
   disputes: 2_000,
   defences: 2_000,
   disputeFiles: 10_000,
@@ -169,6 +171,7 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
   begin('statement', reading(stepStatement));
   begin('statementLines', reading(stepStatementLines));
   begin('dayReports', reading(stepDayReport));
+  begin('unread', reading(stepUnread));
   begin('disputes', reading(stepDisputes));
   begin('providerBalance', reading(stepProviderBalance));
 }

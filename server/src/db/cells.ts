@@ -29,6 +29,7 @@ export const directoryTables: readonly string[] = [
   'breaker',
   'inbound',
   'statement_line',
+  'unread_item',
   'reconcile_seen',
   'connection_close',
   'connection_close_cell',

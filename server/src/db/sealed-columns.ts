@@ -47,6 +47,7 @@ const sealedColumns: readonly SealedColumn[] = [
     rowsPerStep: 2,
   },
   { table: 'inbound', key: byId('uuid'), column: 'body', type: 'bytea', context: 'id' },
+  { table: 'unread_item', key: byId('uuid'), column: 'body', type: 'bytea', context: 'id' },
   { table: 'webhook_endpoint', key: ofAccount('id'), column: 'secret', type: 'bytea', context: 'id' },
   {
     table: 'webhook_endpoint',

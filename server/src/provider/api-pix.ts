@@ -5,12 +5,13 @@ import { systemIds } from '../ports/ids.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 import { type Adapter, CredentialFault } from './adapter.ts';
 import { type ApiPixBank, banks } from './api-pix-banks.ts';
-import { type ApiPixForm, arrayIn, bacenCharges, readReceived } from './bacen.ts';
+import { type ApiPixForm, bacenCharges, isTestCall, pixIn, readReceived } from './bacen.ts';
 import { clockFindings, keyFindings, tokenFindings } from './diagnosis.ts';
 import { linesOfReceived } from './efi-account.ts';
 import { createExchange, type Exchange, failureOf, isSuccess } from './exchange.ts';
 import type { TokenForm } from './oauth.ts';
 import type { Capabilities, Finding, Provider, WebhookNews } from './provider.ts';
+import { unreadItem } from './unread.ts';
 
 /**
  * Charges over the Central Bank's API Pix 2.9.0 at a bank that differs from it by settings (`api-pix-banks.ts`). Receipts and refunds: the
@@ -191,7 +192,7 @@ const noPayouts = {
   readDayReport: notOffered,
 };
 
-/** `{pix: [...]}`; what cannot be read or concerns another key is left out. Null: the body is no JSON. */
+/** `{pix: [...]}`; what concerns another key is left out. Null: the body is no JSON. */
 function readDelivery(
   rawBody: Buffer,
   receivedAt: number,
@@ -203,15 +204,18 @@ function readDelivery(
   } catch {
     return null;
   }
-  const news: WebhookNews = { received: [], payouts: [] };
-  for (const item of arrayIn(body, 'pix') ?? []) {
+  const news = { received: [], payouts: [], unread: [] } as Required<Omit<WebhookNews, 'returned'>>;
+  const items = pixIn(body);
+  for (const item of items ?? []) {
     const { chave } = (item ?? {}) as { chave?: unknown };
     const pix = readReceived(item, receivedAt);
     // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
-    const isOurs = typeof chave !== 'string' || chave === pixKey;
-    if (pix !== null && isOurs) news.received.push(pix);
-    else log.warn('a delivery of the provider tells of what cannot be read or is not for our key');
+    if (typeof chave === 'string' && chave !== pixKey)
+      log.warn('a delivery of the provider tells of a Pix to a key that is not ours');
+    else if (pix === null) news.unread.push(unreadItem('delivery', item));
+    else news.received.push(pix);
   }
+  if (items === null && !isTestCall(body)) news.unread.push(unreadItem('delivery', body));
   return news;
 }
 

@@ -11,7 +11,7 @@ import {
   type Reply,
   readList,
   traceOf,
-  unclear,
+  unreadAnswer,
   windowQuery,
 } from './exchange.ts';
 import type {
@@ -145,14 +145,14 @@ export function bacenCharges(options: BacenOptions): Charges {
           return { outcome: 'notFound' };
         }
       }
-      return unclear(reply, clock);
+      return unreadAnswer(reply, clock, 'charge', txid);
     },
 
     async listCharges(window, requestedAts) {
       const listed = await readList(exchange, clock, {
         kind: 'charge',
         path: ({ page }) => `${prefix}/cob?${windowQuery(window, page, pageSize, wholeSeconds)}`,
-        items: (body) => arrayIn(body, 'cobs'),
+        items: (body) => listIn(body, 'cobs'),
         read: (item) => {
           const report = readCharge(item, { at: clock.now(), createdAt: undefined }, { log, form });
           return report && zone.ofKnown(report, requestedAts?.get(report.txid));
@@ -193,14 +193,14 @@ export function bacenCharges(options: BacenOptions): Charges {
           return { outcome: 'notFound' };
         }
       }
-      return unclear(reply, clock);
+      return unreadAnswer(reply, clock, 'refund', providerId);
     },
 
     listReceived: (window) =>
       readList(exchange, clock, {
         kind: 'received',
         path: ({ page }) => `${prefix}/pix?${windowQuery(window, page, pageSize, wholeSeconds)}`,
-        items: (body) => arrayIn(body, 'pix'),
+        items: (body) => listIn(body, 'pix'),
         read: (item) => readReceived(item, clock.now()),
         pageSize,
         maxPages,
@@ -217,7 +217,7 @@ export function bacenCharges(options: BacenOptions): Charges {
           return { outcome: 'notFound' };
         }
       }
-      return unclear(reply, clock);
+      return unreadAnswer(reply, clock, 'received', endToEnd);
     },
   };
 }
@@ -423,23 +423,19 @@ function zoneOf(log: Log) {
  * where the rule says 32. `at` stands in for a time that cannot be read.
  */
 export function readReceived(item: unknown, at: number): ReceivedPix | null {
-  const pix = item as {
-    endToEndId?: unknown;
-    valor?: unknown;
-    horario?: unknown;
-    txid?: unknown;
-    devolucoes?: unknown;
-  } | null;
-  const amountCents = centsOf(pix?.valor);
-  if (typeof pix?.endToEndId !== 'string' || pix.endToEndId === '' || amountCents === null) return null;
-  const paidAt = timeOf(pix.horario) ?? at;
-  const returns = readReturns(pix.devolucoes, paidAt, 'pending');
+  const endToEnd = memberOf(item, 'endToEndId', 'e2eId');
+  const valor = memberOf(item, 'valor');
+  const amountCents = centsOf(memberOf(valor, 'original') ?? valor);
+  if (typeof endToEnd !== 'string' || endToEnd === '' || amountCents === null) return null;
+  const horario = memberOf(item, 'horario');
+  const paidAt = timeOf(memberOf(horario, 'liquidacao') ?? horario) ?? at;
+  const returns = readReturns(memberOf(item, 'devolucoes'), paidAt, 'pending');
   if (returns === null) return null;
   return {
-    endToEnd: pix.endToEndId,
+    endToEnd,
     amountCents,
     paidAt,
-    txid: typeof pix.txid === 'string' && pix.txid !== '' ? pix.txid : null,
+    txid: nameOf(memberOf(item, 'txid')),
     returns,
   };
 }
@@ -487,4 +483,42 @@ function returnStatusOf(status: unknown): PixReturn['status'] {
 export function arrayIn(body: unknown, name: string): unknown[] | null {
   const list = (body as Record<string, unknown> | null | undefined)?.[name];
   return Array.isArray(list) ? list : null;
+}
+
+/** A list of API Pix: under its name, or the one list of the answer where a bank names it otherwise. */
+function listIn(body: unknown, name: string): unknown[] | null {
+  if (Array.isArray(body)) return body;
+  const named = arrayIn(body, name);
+  if (named !== null || typeof body !== 'object' || body === null) return named;
+  const lists = Object.values(body).filter(Array.isArray);
+  return lists.length === 1 ? (lists[0] as unknown[]) : null;
+}
+
+/**
+ * The Pix of a delivery: `{pix: [...]}`, and what banks have sent in its place: one Pix under `pix`, a list by itself, one Pix by itself. Null:
+ * it has none of these.
+ */
+export function pixIn(body: unknown): unknown[] | null {
+  if (Array.isArray(body)) return body;
+  const pix = memberOf(body, 'pix');
+  if (Array.isArray(pix)) return pix;
+  if (typeof pix === 'object' && pix !== null) return [pix];
+  return memberOf(body, 'endToEndId', 'e2eId') === undefined ? null : [body];
+}
+
+/** A delivery that has nothing to say: the call by which a provider tries our address. */
+export const isTestCall = (body: unknown): boolean =>
+  typeof body !== 'object' ||
+  body === null ||
+  Object.keys(body).length === 0 ||
+  /teste?/i.test(String((body as { evento?: unknown }).evento));
+
+/** A member under one of its names: as the specification writes it, or in other capitals (`txId`, `endtoendid`). */
+export function memberOf(value: unknown, ...names: readonly string[]): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  const members = value as Record<string, unknown>;
+  for (const name of names) if (members[name] !== undefined) return members[name];
+  const small = new Set(names.map((name) => name.toLowerCase()));
+  const found = Object.keys(members).find((name) => small.has(name.toLowerCase()));
+  return found === undefined ? undefined : members[found];
 }

@@ -10,7 +10,7 @@ import {
   type Refusals,
   readList,
   traceOf,
-  unclear,
+  unreadAnswer,
   windowQuery,
 } from './exchange.ts';
 import { paymentSystemCodes } from './payment-system-codes.ts';
@@ -117,7 +117,7 @@ export function efiPayouts(options: {
 
   /** `read` gives null for what does not answer the question: then the outcome is unclear, never "not found". */
   async function query<Report>(
-    path: string,
+    { kind, name, path }: { kind: 'sent' | 'payout'; name: string; path: string },
     read: (body: unknown) => Report | null,
   ): Promise<QueryOutcome<Report>> {
     const reply = await exchange({ method: 'GET', path: `/v2/gn/pix/enviados/${path}` });
@@ -129,20 +129,20 @@ export function efiPayouts(options: {
         return { outcome: 'notFound' };
       }
     }
-    return unclear(reply, clock);
+    return unreadAnswer(reply, clock, kind, name);
   }
 
   return {
     listSent,
 
     querySent: (endToEnd) =>
-      query(encodeURIComponent(endToEnd), (body) => {
+      query({ kind: 'sent', name: endToEnd, path: encodeURIComponent(endToEnd) }, (body) => {
         const report = readSent(body, payoutOf, clock.now());
         return report?.endToEnd === endToEnd ? report : null;
       }),
 
     queryPayout: (providerId) =>
-      query(`id-envio/${providerId}`, (body) => {
+      query({ kind: 'payout', name: providerId, path: `id-envio/${providerId}` }, (body) => {
         const report = payoutOf(body, clock.now());
         return report?.providerId === providerId ? report : null;
       }),

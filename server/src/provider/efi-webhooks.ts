@@ -2,10 +2,18 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
 import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
-import { arrayIn, readReceived } from './bacen.ts';
+import { isTestCall, pixIn, readReceived } from './bacen.ts';
 import { hasIdEnvio, type ReadPayout } from './efi-payouts.ts';
 import { type Exchange, failureOf, isSuccess } from './exchange.ts';
-import type { PayoutReport, ReceivedPix, WebhookContent, WebhookDelivery, WebhookNews } from './provider.ts';
+import type {
+  PayoutReport,
+  ReceivedPix,
+  UnreadItem,
+  WebhookContent,
+  WebhookDelivery,
+  WebhookNews,
+} from './provider.ts';
+import { unreadItem } from './unread.ts';
 
 /** What Efí delivers, how it is told from what somebody else sends, and how our address is registered. */
 
@@ -81,8 +89,7 @@ function faultOf(delivery: WebhookDelivery, trust: WebhookTrust): string | null 
 }
 
 /**
- * A delivery of several Pix and payouts. What cannot be read or concerns another key than ours is left out: the raw
- * delivery is stored, and the follow-up asks for what is missing. Null: the body is no JSON.
+ * A delivery of several Pix and payouts. What concerns another key than ours is left out. Null: the body is no JSON.
  */
 function readDelivery(
   rawBody: Buffer,
@@ -97,23 +104,26 @@ function readDelivery(
   }
   const received: ReceivedPix[] = [];
   const payouts: PayoutReport[] = [];
+  const unread: UnreadItem[] = [];
+  const items = pixIn(body);
   // Efí's test delivery at registration has no list: authentic, and empty.
-  for (const item of arrayIn(body, 'pix') ?? []) {
+  if (items === null && !isTestCall(body)) unread.push(unreadItem('delivery', body));
+  for (const item of items ?? []) {
     const { tipo, chave } = (item ?? {}) as { tipo?: unknown; chave?: unknown };
     if (tipo === 'SOLICITACAO' || hasIdEnvio(item)) {
       const payout = payoutOf(item, receivedAt);
       if (payout !== null) payouts.push(payout);
-      else log.warn('a payout in a delivery of the provider cannot be read');
+      else unread.push(unreadItem('delivery', item));
     } else if (typeof chave === 'string' && chave !== pixKey) {
       // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
       log.warn('a delivery of the provider tells of a Pix to a key that is not ours');
     } else {
       const pix = readReceived(item, receivedAt);
       if (pix !== null) received.push(pix);
-      else log.warn('a Pix in a delivery of the provider cannot be read');
+      else unread.push(unreadItem('delivery', item));
     }
   }
-  return { received, payouts };
+  return { received, payouts, unread };
 }
 
 /** Null when the signature is right. More than one `v1` is allowed, so that a secret can be changed. */

@@ -225,6 +225,15 @@ export function unclear(reply: Reply, clock: Clock): Unclear {
   };
 }
 
+/** The same for a query, with what was answered in the place of what was asked for. */
+export function unreadAnswer(reply: Reply, clock: Clock, kind: UnreadKind, name: string): Unclear {
+  const outcome = unclear(reply, clock);
+  if (reply.kind !== 'answer' || !isSuccess(reply.status)) return outcome;
+  const item = unreadItem(kind, reply.body ?? reply.text);
+  const named = kind === 'received' || kind === 'sent' ? { endToEnd: name } : { providerId: name };
+  return { ...outcome, unread: { ...item, ...named, name } };
+}
+
 /** For calls that move nothing: what went wrong with them, as an error for operators. */
 export function failureOf(what: string, reply: Reply, clock: Clock): Error {
   const { cause, detail } = unclear(reply, clock);

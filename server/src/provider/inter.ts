@@ -13,6 +13,7 @@ import {
   type Reply,
   traceOf,
   unclear,
+  unreadAnswer,
 } from './exchange.ts';
 import { readBalance, readPayout, readSent, type Sent, saysNotFound, violationsOf } from './inter-bodies.ts';
 import type {
@@ -23,6 +24,7 @@ import type {
   ProviderBalance,
   QueryOutcome,
   SendOutcome,
+  Unclear,
 } from './provider.ts';
 import { plain } from './wire.ts';
 
@@ -300,8 +302,7 @@ function refusalOf(reply: Reply): SendOutcome<PayoutReport> | null {
 }
 
 /** A limit that names no time rests for a minute. */
-function unclearOf(reply: Reply, clock: Clock) {
-  const outcome = unclear(reply, clock);
+function unclearOf(reply: Reply, clock: Clock, outcome = unclear(reply, clock)): Unclear {
   return outcome.cause === 'rateLimited'
     ? { ...outcome, retryAfterMs: outcome.retryAfterMs ?? restAfterLimitMs }
     : outcome;
@@ -329,7 +330,7 @@ async function queryPayout(
       return { outcome: 'notFound' };
     }
   }
-  return unclearOf(reply, clock);
+  return unclearOf(reply, clock, unreadAnswer(reply, clock, 'payout', providerId));
 }
 
 // --------------------------------------------------------------------------------------------- account

@@ -265,6 +265,8 @@ export interface Unclear {
   cause: UnclearCause;
   detail: string;
   retryAfterMs: number | null;
+  /** Of a query: what was answered in the place of what was asked for. */
+  unread?: UnreadItem;
 }
 
 /** `network`: timeout or broken connection (counts for the breaker by itself); the others count as a rate. */
@@ -338,6 +340,8 @@ export interface WebhookNews {
   payouts: PayoutReport[];
   /** Returns of Pix that the delivery names by their end-to-end ids alone. */
   returned?: ReturnOf[];
+  /** What of it cannot be read. */
+  unread?: UnreadItem[];
 }
 
 export interface ReturnOf {

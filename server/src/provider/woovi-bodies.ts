@@ -1,4 +1,3 @@
-import type { Log } from '../ground/log.ts';
 import { wholeCentsOf } from '../ground/money.ts';
 import type { Reply } from './exchange.ts';
 import type {
@@ -333,8 +332,4 @@ export function evidenceRefusalOf(error: WooviError | null): 'ended' | 'not allo
   return error?.status === 400 && /cannot send a evidence for a \w+ dispute/i.test(error.text)
     ? 'ended'
     : null;
-}
-
-export function warnUnreadable(log: Log, event: string): void {
-  log.warn({ event }, 'a delivery of the provider cannot be read');
 }

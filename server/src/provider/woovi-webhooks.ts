@@ -4,7 +4,8 @@ import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { WebhookDelivery, WebhookNews } from './provider.ts';
-import { readPayout, readReturn, readTransaction, recordOf, warnUnreadable } from './woovi-bodies.ts';
+import { unreadItem } from './unread.ts';
+import { readPayout, readReturn, readTransaction, recordOf } from './woovi-bodies.ts';
 
 /** What Woovi delivers: one event a delivery, signed with a key that it publishes. */
 
@@ -122,9 +123,12 @@ export function bodyOf(rawBody: Buffer): Record<string, unknown> | null {
   }
 }
 
-/** What cannot be read is left out: the delivery is stored, and the follow-up asks for what is missing. */
+/** One event a delivery. One that is not asked for, or that is new, says nothing. */
 export function readDelivery(body: Record<string, unknown>, log: Log): WebhookNews {
   const news: WebhookNews = { received: [], payouts: [] };
+  const unreadable = (): void => {
+    news.unread = [unreadItem('delivery', body)];
+  };
   // The same event comes as `OPENPIX:…` and as `woovi:…` (docs/flows/sandbox-error-simulation.md).
   const event = String(body.event ?? '').replace(/^(OPENPIX|woovi):/i, '');
   switch (event) {
@@ -134,14 +138,14 @@ export function readDelivery(body: Record<string, unknown>, log: Log): WebhookNe
       const txid = recordOf(body.charge)?.correlationID;
       const moved = readTransaction(body.pix, typeof txid === 'string' ? txid : null);
       if (moved?.kind === 'received') news.received.push(moved.pix);
-      else if (moved === null) warnUnreadable(log, event);
+      else if (moved === null) unreadable();
       break;
     }
     case 'MOVEMENT_CONFIRMED':
     case 'MOVEMENT_FAILED': {
       const payout = readPayout(body);
       if (payout !== null) news.payouts.push(payout);
-      else warnUnreadable(log, event);
+      else unreadable();
       break;
     }
     case 'MOVEMENT_REMOVED':
@@ -155,13 +159,13 @@ export function readDelivery(body: Record<string, unknown>, log: Log): WebhookNe
     case 'PIX_TRANSACTION_REFUND_SENT_CONFIRMED': {
       const returned = readReturn(body, 'settled');
       if (returned !== null) news.returned = [returned];
-      else warnUnreadable(log, event);
+      else unreadable();
       break;
     }
     case 'PIX_TRANSACTION_REFUND_SENT_REJECTED': {
       const returned = readReturn(body, 'failed');
       if (returned !== null) news.returned = [returned];
-      else warnUnreadable(log, event);
+      else unreadable();
     }
   }
   return news;

@@ -17,6 +17,7 @@ import {
   readList,
   traceOf,
   unclear,
+  unreadAnswer,
 } from './exchange.ts';
 import { formOf } from './multipart.ts';
 import type {
@@ -335,7 +336,7 @@ async function queryCharge(deps: Deps, txid: string): Promise<QueryOutcome<Charg
   const reply = await exchange({ method: 'GET', path: `/api/v1/charge/${idPart(txid)}` });
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
     const report = readCharge(recordOf(reply.body)?.charge);
-    if (report?.txid !== txid) return unclear(reply, clock);
+    if (report?.txid !== txid) return unreadAnswer(reply, clock, 'charge', txid);
     return report.status === 'paid' ? withReceived(deps, report) : { outcome: 'found', report };
   }
   const error = errorOf(reply);
@@ -361,6 +362,10 @@ async function withReceived(deps: Deps, report: ChargeReport): Promise<QueryOutc
       cause: 'unreadable',
       detail: 'a paid charge without its Pix',
       retryAfterMs: null,
+      unread: {
+        ...{ kind: 'charge', name: report.txid, providerId: report.txid, endToEnd: null },
+        body: listed.unread.map(({ body }) => body),
+      },
     };
   return { outcome: 'found', report: { ...report, received: listed.reports } };
 }
@@ -508,7 +513,7 @@ async function queryPayout(
   const reply = await exchange(call);
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
     const report = readPayout(reply.body);
-    if (report?.providerId !== providerId) return unclear(reply, clock);
+    if (report?.providerId !== providerId) return unreadAnswer(reply, clock, 'payout', providerId);
     hintApproval(deps, reply.body, report);
     return { outcome: 'found', report };
   }
@@ -571,7 +576,9 @@ async function queryRefund(
   const reply = await exchange({ method: 'GET', path: `/api/v1/refund/${idPart(providerId)}` });
   if (reply.kind === 'answer' && isSuccess(reply.status)) {
     const report = readRefund(reply.body);
-    return report?.providerId === providerId ? { outcome: 'found', report } : unclear(reply, clock);
+    return report?.providerId === providerId
+      ? { outcome: 'found', report }
+      : unreadAnswer(reply, clock, 'refund', providerId);
   }
   const error = errorOf(reply);
   return error && saysNotFound(error) ? { outcome: 'notFound' } : unclear(reply, clock);

@@ -854,12 +854,33 @@ describe('webhooks', () => {
     ]);
   });
 
-  test.each([['{"evento":"teste_webhook"}'], ['{}'], ['null'], ['[]'], ['{"pix":{}}']])(
-    '%s says nothing',
-    (body) => {
-      expect(deliver(body)).toEqual({ authentic: true, received: [], payouts: [] });
-    },
-  );
+  test.each([['{"evento":"teste_webhook"}'], ['{}'], ['null'], ['[]']])('%s says nothing', (body) => {
+    expect(deliver(body)).toEqual({ authentic: true, received: [], payouts: [], unread: [] });
+  });
+
+  test.each([
+    { pix: [{ ...pix }] },
+    { pix },
+    [pix],
+    pix,
+    { Pix: [{ endtoendid: 'E1', valor: 1, horario: '2026-11-20T12:00:00', txId: id }] },
+    { pix: [{ ...pix, valor: { original: '1.00' } }] },
+  ])('%j names a Pix, in whatever container and letters a bank puts it', (body) => {
+    expect(deliver(body)).toMatchObject({
+      received: [{ endToEnd: 'E1', amountCents: 100, paidAt: Date.UTC(2026, 10, 20, 15), txid: id }],
+      unread: [],
+    });
+  });
+
+  test.each([
+    [{ pix: [{ ...pix, valor: 'R$ 1' }] }, { name: 'E1', providerId: id, endToEnd: 'E1' }],
+    [{ pix: {} }, { name: null }],
+    [{ cobrancas: [{ txid: id }] }, { name: null }],
+    [{ pix: [{ ...sent, valor: null }] }, { providerId: id }],
+  ])('%j cannot be read, and is kept with what it names', (body, item) => {
+    const kept = expect.objectContaining({ kind: 'delivery', ...item });
+    expect(deliver(body)).toMatchObject({ received: [], payouts: [], unread: [kept] });
+  });
 
   test('what is no JSON is not believed', () => {
     expect(deliver('pix=1')).toMatchObject({ authentic: false });

@@ -4,6 +4,7 @@ import { violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { setConditions } from '../../src/accounts/conditions.ts';
 import { listHolds, releaseHold } from '../../src/accounts/holds.ts';
+import type { Provider } from '../../src/provider/provider.ts';
 import { stepDisputes } from '../../src/settlement/disputes/poll.ts';
 import {
   type IncidentView,
@@ -12,6 +13,7 @@ import {
 } from '../../src/settlement/incidents/incident.ts';
 import { applyRefund } from '../../src/settlement/tracking/apply-refund.ts';
 import { queryOne } from '../../src/settlement/tracking/query.ts';
+import { stepUnread } from '../../src/settlement/tracking/unread-items.ts';
 
 /** Disputes (MED): what is disputed is held at once, and the provider's word alone ends it. */
 
@@ -84,6 +86,44 @@ async function releaseOf(merchant: Merchant): Promise<void> {
   const open = (await holdsOf(merchant)).find(({ releasedAt }) => releasedAt === null);
   await releaseHold({ ...service.cellOf(merchant), actor: 'tester' }, open?.id ?? '');
 }
+
+test('A dispute that cannot be read holds its whole Pix until it can be read', async () => {
+  const merchant = await service.newMerchant();
+  const id = await paid(merchant, 20_000);
+  await service.simulator.behave({ lists: 'odd-items' });
+  await dispute(id, { amountCents: 5_000 });
+  expect(await merchant.balanceCents()).toBe(0);
+  const shown = () => list(merchant);
+  expect(await shown()).toMatchObject([{ status: 'open', heldCents: 20_000 }]);
+  await readDisputes();
+  expect(await merchant.balanceCents()).toBe(0);
+  await service.simulator.behave({});
+  await readDisputes();
+  expect(await shown()).toMatchObject([{ status: 'open', amountCents: 5_000, heldCents: 5_000 }]);
+  expect(await merchant.balanceCents()).toBe(15_000);
+});
+
+test('A dispute that cannot be read and names no Pix is an incident at once', async () => {
+  const provider = service.runtime.providers.get('simulator');
+  if (!provider) throw new Error('no simulator');
+  const odd: Provider = {
+    ...provider,
+    disputes: {
+      list: async () => ({
+        ...{ outcome: 'listed', reports: [], complete: true },
+        unread: [
+          { kind: 'dispute', name: 'I1', providerId: null, endToEnd: null, body: { idInfracao: 'I1' } },
+        ],
+      }),
+    },
+  };
+  await service.database.admin('UPDATE connection SET disputes_due_at = NULL');
+  await fillQueryLimit(service);
+  await stepDisputes(service.runtime, odd);
+  await stepUnread(service.runtime, odd);
+  const open = (await listIncidents(service.runtime, null)).filter(({ kind }) => kind === 'unread');
+  expect(open).toMatchObject([{ state: 'open', detail: { items: 'dispute' } }]);
+});
 
 /** The provider takes money of a received Pix. */
 async function takes(id: string, amountCents?: number, endToEnd?: string): Promise<void> {

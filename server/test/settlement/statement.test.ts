@@ -5,9 +5,11 @@ import { violations } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createLog } from '../../src/ground/log.ts';
 import type { DayReportOutcome, ListWindow, Provider } from '../../src/provider/provider.ts';
+import { listIncidents } from '../../src/settlement/incidents/incident.ts';
 import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
+import { keepUnread } from '../../src/settlement/tracking/keep-unread.ts';
 import { stepStatement } from '../../src/settlement/tracking/statement.ts';
 import {
   dismissLine,
@@ -15,6 +17,12 @@ import {
   setAside,
   stepStatementLines,
 } from '../../src/settlement/tracking/statement-lines.ts';
+import {
+  dismissUnread,
+  listUnread,
+  showUnread,
+  stepUnread,
+} from '../../src/settlement/tracking/unread-items.ts';
 
 // Without a worker nothing is followed up: what the statement tells, it tells alone.
 let service: Service;
@@ -304,6 +312,115 @@ describe('a line that the provider cannot answer', () => {
       `SELECT reason FROM audit WHERE action = 'statement_line.dismiss'`,
     );
     expect(audit).toEqual([{ reason: 'posted by hand' }]);
+  });
+});
+
+describe('what cannot be read', () => {
+  const kept = async () =>
+    (await listUnread(service.runtime)).map(({ kind, endToEnd, providerId: id }) => ({ kind, endToEnd, id }));
+  const dueNow = (what: 'next_at' | 'incident_due_at') =>
+    service.runtime.sql.run({ name: `unread ${what}`, text: `UPDATE unread_item SET ${what} = 'epoch'` });
+  const step = async () => {
+    await fillQueryLimit(service);
+    await stepUnread(service.runtime, simulator());
+  };
+  const incidents = async () =>
+    (await listIncidents(service.runtime, null)).filter(({ kind }) => kind === 'unread');
+
+  test('An item of the statement that cannot be read keeps no other from being posted, and is one incident until it can be read', async () => {
+    await service.simulator.behave({ webhook: 'drop' });
+    const [one, other] = [await expiredCharge(), await expiredCharge()];
+    for (const id of [one, other]) await control(`charges/${providerId(id)}/pay`);
+    await service.simulator.behave({ webhook: 'drop', lists: 'odd-item' });
+    await turn();
+    expect([await statusOf(one), await statusOf(other)]).toContain('paid');
+    const first = await kept();
+    expect(first.filter(({ kind }) => kind === 'received')).toHaveLength(1);
+    await turn();
+    expect(await kept()).toEqual(first);
+    await step();
+    expect(await incidents()).toEqual([]);
+    await dueNow('incident_due_at');
+    await step();
+    await step();
+    const open = await incidents();
+    expect(open.map(({ state, detail }) => [state, (detail as { items: string }).items]).toSorted()).toEqual(
+      [...new Set(first.map(({ kind }) => ['open', kind].join()))].map((text) => text.split(',')).toSorted(),
+    );
+    await service.simulator.behave({ webhook: 'drop' });
+    await turn();
+    expect(await kept()).toEqual([]);
+    expect([await statusOf(one), await statusOf(other)]).toEqual(['paid', 'paid']);
+    await step();
+    expect(
+      (await incidents()).map(({ state, resolution }) => [state, resolution?.action, resolution?.actor]),
+    ).toEqual(open.map(() => ['resolved', 'none', 'vintem']));
+    expect(await violations(service)).toEqual([]);
+  });
+
+  test('A paid charge whose Pix can be read in no answer is kept, asked for again, and paid once one can be read', async () => {
+    await service.simulator.behave({});
+    const { body } = await merchant.charge({ amountCents: 9_900 });
+    await service.simulator.behave({ amounts: 'unreadable' });
+    await control(`charges/${providerId(body.id)}/pay`);
+    await until(async () =>
+      (await kept()).some(({ kind, id }) => kind === 'delivery' && id === providerId(body.id)),
+    );
+    await dueNow('next_at');
+    await step();
+    expect(await statusOf(body.id)).toBe('pending');
+    await dueNow('incident_due_at');
+    await step();
+    expect((await incidents()).filter(({ state }) => state === 'open').length).toBeGreaterThan(0);
+    await service.simulator.behave({ amounts: 'short' });
+    await until(async () => (await statusOf(body.id)) === 'paid');
+    await turn();
+    await dueNow('next_at');
+    await until(async () => {
+      await step();
+      return (await kept()).length === 0;
+    });
+    await step();
+    expect((await incidents()).filter(({ state }) => state === 'open')).toEqual([]);
+    await service.simulator.behave({});
+    expect(await violations(service)).toEqual([]);
+  });
+
+  test('A second of the statement with more than can be read is kept for a person', async () => {
+    const crowded: Provider = {
+      ...simulator(),
+      statement: async () => ({ outcome: 'listed', reports: [], unread: [], complete: false, parts: 2 }),
+    };
+    const now = service.runtime.clock.now();
+    await service.runtime.sql.run(
+      { name: 'a second', text: 'UPDATE connection SET statement_read_to = $1, statement_pass_at = $2' },
+      [new Date(now - 1_000).toISOString(), new Date(now).toISOString()],
+    );
+    await turn(crowded);
+    const [span] = await listUnread(service.runtime);
+    expect(span).toMatchObject({ kind: 'span', reference: new Date(now - 1_000).toISOString() });
+    await dismissUnread({ ...service.runtime, actor: 'tester' }, span?.id ?? '', 'looked at by hand');
+    expect(await listUnread(service.runtime)).toEqual([]);
+    await service.database.admin('DELETE FROM audit WHERE reason = $1', ['looked at by hand']);
+  });
+
+  test('An item is shown to a person as it came, and what a person dismissed is not kept anew', async () => {
+    const item = {
+      kind: 'delivery',
+      name: 'E1',
+      providerId: null,
+      endToEnd: 'E1',
+      body: { valor: 'R$ 1' },
+    } as const;
+    await keepUnread(service.runtime, 'simulator', [item]);
+    const [row] = await listUnread(service.runtime);
+    expect(await showUnread(service.runtime, row?.id ?? '')).toBe('{"valor":"R$ 1"}');
+    const operator = { ...service.runtime, actor: 'tester' };
+    await dismissUnread(operator, row?.id ?? '', 'looked at by hand');
+    await keepUnread(service.runtime, 'simulator', [item]);
+    expect(await listUnread(service.runtime)).toEqual([]);
+    await expect(dismissUnread(operator, row?.id ?? '', 'again')).rejects.toThrow('no such item');
+    await service.database.admin('DELETE FROM audit WHERE reason = $1', ['looked at by hand']);
   });
 });
 

@@ -65,8 +65,26 @@ const behaviours = {
       stale: 'mostra o estado da criação',
     },
   ],
+  amounts: [
+    'Valores',
+    {
+      exact: 'com duas casas',
+      short: 'sem zeros no fim',
+      'other-type': 'como número (Woovi: como texto)',
+      unreadable: 'ilegíveis',
+    },
+  ],
+  lists: [
+    'Listas',
+    {
+      whole: 'inteiras',
+      'odd-item': 'com um item ilegível por página',
+      'odd-items': 'com todos os itens ilegíveis',
+    },
+  ],
 };
 const waits = {
+  listLagMs: ['Atraso das listas (ms)', 0],
   settleAfterMs: ['Prazo para decidir um envio (ms)', 50],
   delayMs: ['Atraso de pedidos e webhooks (ms)', 0],
 };

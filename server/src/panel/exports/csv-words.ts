@@ -145,6 +145,7 @@ const incidents: Record<Incident['kind'], string> = {
   return_refused: 'Devolução ao pagador recusada',
   unmatched: 'Dinheiro sem pagamento correspondente',
   unreadable: 'Um valor guardado não pode ser aberto com os segredos configurados',
+  unread: 'O provedor enviou o que não pode ser lido',
   divergence: 'Saldo difere dos lançamentos',
   close_difference: 'Fechamento difere da conta no provedor',
 };

@@ -6,6 +6,7 @@ import type { Capabilities } from '../../provider/provider.ts';
 import {
   afterEnding,
   type Ending,
+  failedQuery,
   type Intent,
   isOverdue,
   leaseMarginMs,
@@ -322,6 +323,24 @@ describe('what is heard while an attempt is under way', () => {
       attemptEndedAt: null,
       absences: 0,
     });
+  });
+});
+
+describe('answers that cannot be read', () => {
+  it('A payment whose every query is answered with what cannot be read is overdue after a day, and one without an answer is not', () => {
+    const payment = { kind: 'transfer', status: 'unknown', expiresAt: null, createdAt: start } as const;
+    const after = (answered: boolean, until: number): boolean => {
+      let intent = awaiting;
+      for (let now = start; now <= until; now += hour)
+        intent = afterEnding(intent, { type: 'queryFailed', retryAfterMs: null, answered }, payment, now, 0);
+      return isOverdue(payment, intent);
+    };
+    expect(after(true, start + day)).toBe(false);
+    expect(after(true, start + day + hour)).toBe(true);
+    expect(after(false, start + 30 * day)).toBe(false);
+    expect(failedQuery({ cause: 'unreadable', retryAfterMs: null })).toMatchObject({ answered: true });
+    expect(failedQuery({ cause: 'unknownRefusal', retryAfterMs: null })).toMatchObject({ answered: true });
+    expect(failedQuery({ cause: 'server', retryAfterMs: null })).toMatchObject({ answered: false });
   });
 });
 

@@ -1,5 +1,5 @@
 import type { PaymentKind, PaymentStatus } from '../../payments/payment.ts';
-import type { Capabilities, UnclearCause } from '../../provider/provider.ts';
+import type { Capabilities, Unclear, UnclearCause } from '../../provider/provider.ts';
 
 /** What is sent to a provider and followed there. */
 export type SentKind = PaymentKind | 'refund';
@@ -222,11 +222,19 @@ export type Ending =
   | { type: 'notSent' }
   /** A query, begun at `startedAt`, did not find it. */
   | { type: 'notFound'; startedAt: number; repeatIsSafe: boolean }
-  | { type: 'queryFailed'; retryAfterMs: number | null };
+  /** `answered`: the provider answered, and not what was asked: it cannot be read, or is an error that no table knows. */
+  | { type: 'queryFailed'; retryAfterMs: number | null; answered?: boolean };
+
+/** An answer that cannot be read, or an error that no table knows, is an answer: a payment that gets nothing else does not wait without end. */
+export const failedQuery = ({ cause, retryAfterMs }: Pick<Unclear, 'cause' | 'retryAfterMs'>): Ending => ({
+  type: 'queryFailed',
+  retryAfterMs,
+  answered: cause === 'unreadable' || cause === 'unknownRefusal',
+});
 
 /**
  * Whether the provider has answered queries for a day without ending the payment: not found, not yet decided, a report that
- * does not match. A charge that waits for its payer is not overdue before a day after its deadline; one without a deadline
+ * does not match, an answer that cannot be read. A charge that waits for its payer is not overdue before a day after its deadline; one without a deadline
  * counts from its creation.
  */
 export function isOverdue(
@@ -298,7 +306,9 @@ export function afterEnding(
     case 'queryFailed': {
       if (intent.state !== 'awaiting') return intent;
       const failures = intent.failures + 1;
-      return { ...ended, failures, dueAt: now + waitAfterFailure(failures, jitter, ending.retryAfterMs) };
+      const dueAt = now + waitAfterFailure(failures, jitter, ending.retryAfterMs);
+      if (!ending.answered) return { ...ended, failures, dueAt };
+      return { ...ended, failures, dueAt, undecidedSince: intent.undecidedSince ?? now, answeredAt: now };
     }
   }
 }

@@ -6,6 +6,7 @@ import type { Provider, RefundReport, SendOutcome } from '../../provider/provide
 import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { claimOn, findClaims } from '../incidents/pix-claims.ts';
 import { applyRefund } from '../tracking/apply-refund.ts';
+import { endUnread, keepUnread } from '../tracking/keep-unread.ts';
 import type { ObservedRefund } from '../tracking/refund-outcome.ts';
 import type { AcceptDeps } from './accept.ts';
 import { storedOr } from './await-outcome.ts';
@@ -192,6 +193,8 @@ export async function queryRefund(
   const outcome = await deps.breakers.counted({ connection, call: 'query', accountId }, () =>
     provider.queryRefund(refund.endToEnd, providerIdOf(id)),
   );
+  if (outcome.outcome === 'unclear' && outcome.unread) await keepUnread(deps, connection, [outcome.unread]);
+  if (outcome.outcome === 'found') await endUnread(deps, connection, ['refund'], [providerIdOf(id)]);
   const observation = { from: 'query', id: deps.ids.uuid(), startedAt, outcome } as const;
   const observed = observedOf(refund, connection, observation);
   return applyRefund(deps, observed, deps.clock.monotonicMs() + applyWithinMs);

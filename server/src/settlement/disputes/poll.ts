@@ -1,9 +1,11 @@
 import { paymentIdOf } from '../../payments/payment.ts';
-import type { DisputeReport, Provider } from '../../provider/provider.ts';
+import { paymentKey, payments } from '../../payments/payments.sql.ts';
+import type { DisputeReport, Provider, UnreadItem } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
 import { everyCell } from '../tracking/cells-of.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
+import { endUnread, keepUnread } from '../tracking/keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from '../tracking/query.ts';
 import type { TrackingDeps } from '../tracking/tracking-deps.ts';
 import type { Dispute } from './dispute.ts';
@@ -56,9 +58,10 @@ async function readDisputes(
   if (!isWhole) deps.log.warn({ connection }, 'a part of the list of disputes cannot be read');
   const { reports } = outcome;
   const ids = reports.map(({ providerId }) => providerId);
+  const named = [...ids, ...outcome.unread.flatMap(({ name }) => name ?? [])];
   const known = await Promise.all(
     everyCell(deps).map(async (cell) =>
-      (await findKnown(cell.sql, connection, ids)).map((one) => ({ ...one, cell })),
+      (await findKnown(cell.sql, connection, named)).map((one) => ({ ...one, cell })),
     ),
   );
   const byId = new Map(known.flat().map((one) => [one.providerId, one]));
@@ -70,7 +73,36 @@ async function readDisputes(
     if (owner === 'later') all = false;
     else if (owner !== null) await apply(owner.cell, provider, owner, report);
   }
+  await endUnread(deps, connection, ['dispute'], ids);
+  for (const item of outcome.unread) {
+    if (item.name !== null && byId.has(item.name)) continue;
+    if (!(await holdUnread(deps, provider, item)))
+      await keepUnread(deps, connection, [item], { atOnce: true });
+  }
+  await keepUnread(deps, connection, outcome.unread);
   return all;
+}
+
+/**
+ * A dispute that is new and cannot be read holds its whole Pix until it can be, where it says which Pix that is. One that is known keeps
+ * what it holds.
+ * @returns false: nothing is held for it
+ */
+async function holdUnread(
+  deps: TrackingDeps,
+  provider: Provider,
+  { name, endToEnd }: UnreadItem,
+): Promise<boolean> {
+  if (name === null || endToEnd === null || name === endToEnd) return false;
+  const unknown = { status: 'open', reason: null, deadlineAt: null } as const;
+  const dispute = { ...unknown, providerId: name, endToEnd, openedAt: deps.clock.now() };
+  const owner = await ownerOf(deps, provider, { ...dispute, amountCents: 0 });
+  if (owner === 'later' || owner === null) return false;
+  const { accountId, paymentId, cell } = owner;
+  const [payment] = await payments.read(cell.sql, [paymentKey(accountId, paymentId)]);
+  if (!payment) return false;
+  await apply(cell, provider, owner, { ...dispute, amountCents: payment.amountCents });
+  return true;
 }
 
 const saysNothingNew = (known: Dispute, report: DisputeReport): boolean =>

@@ -59,7 +59,7 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | the same, failed | – | – | X our loss |
  * | the same, completed, then refused | its amount to the operation | – | it is ours |
  * | `unreadable` | – | – | – |
- * | `divergence`, `close_difference` | – | – | – |
+ * | `divergence`, `close_difference`, `unread` | – | – | – |
  *
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
  * out, taken again where it is not. What was reported with another amount changes the part by nothing.
@@ -164,6 +164,7 @@ export function endingOf(incident: IncidentCase, action: Action, facts: CaseFact
     case 'unreadable':
     case 'divergence':
     case 'close_difference':
+    case 'unread':
       throw unfit(one);
   }
 }

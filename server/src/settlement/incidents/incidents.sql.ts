@@ -7,8 +7,11 @@ import type { Queries, Statement } from '../../ports/sql.ts';
 export interface Incident {
   accountId: string;
   id: string;
-  /** `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. */
-  kind: IncidentKind | 'divergence' | 'close_difference';
+  /**
+   * `divergence`: `verify` found an invariant broken. `close_difference`: a daily close is not what the provider's account holds. `unread`:
+   * for an hour a provider has sent what cannot be read.
+   */
+  kind: IncidentKind | 'divergence' | 'close_difference' | 'unread';
   paymentId: string | null;
   operationId: string | null;
   amountCents: number;

@@ -22,6 +22,7 @@ import { everyCell } from '../tracking/cells-of.ts';
 import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
+import { keepUnread } from '../tracking/keep-unread.ts';
 import type { LineToAnswer } from '../tracking/statement-lines.sql.ts';
 import { lineOfUnnamed, noPixNamed, setAside, withoutName } from '../tracking/statement-lines.ts';
 import type { TrackingDeps } from '../tracking/tracking-deps.ts';
@@ -583,10 +584,7 @@ async function* listed<Report>(
 ): AsyncGenerator<Report[]> {
   const outcome = await asked(deps, provider, () => list({ ...window, wholeOnly: true }));
   if (outcome.outcome !== 'listed') throw notAnswered(outcome);
-  for (const { kind, name } of outcome.unread) {
-    const { connection } = provider;
-    deps.log.error({ connection, kind, name }, 'an item of a list cannot be read');
-  }
+  await keepUnread(deps, provider.connection, outcome.unread);
   if (outcome.complete) {
     yield outcome.reports;
     return;

@@ -8,6 +8,7 @@ import type {
   ReceivedPix,
   ReturnOf,
   StatementLine,
+  UnreadItem,
   WebhookNews,
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
@@ -16,6 +17,7 @@ import { postUnmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatche
 import { applyOutcome } from './apply-outcome.ts';
 import { applyRefund } from './apply-refund.ts';
 import { byCell, findOwnersInCells } from './in-cells.ts';
+import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
@@ -73,6 +75,7 @@ export async function applyNews(
   };
   const provider = deps.providers.get(connection);
   if (!provider) throw new Error(`no provider for ${connection}`);
+  await askForUnread(deps, ownersOf, provider, news.unread ?? []);
   const { named, lines } = await withReturned(deps, provider, news, untilMs);
   for (const pix of named.received) of(pix.txid).received.push(pix);
   for (const payout of named.payouts) of(payout.providerId).payouts.push(payout);
@@ -112,6 +115,33 @@ export async function applyNews(
     ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
     ...unmatched.map((money) => postUnmatched(deps, connection, money, true)),
   ]);
+}
+
+/** What of a delivery cannot be read is kept, and the payments that it names are queried: the provider's own answer may be readable. */
+async function askForUnread(
+  deps: TrackingDeps,
+  ownersOf: OwnersOf,
+  provider: Provider,
+  unread: readonly UnreadItem[],
+): Promise<void> {
+  if (unread.length === 0) return;
+  const { connection } = provider;
+  await keepUnread(deps, connection, unread);
+  const ids = unread.flatMap(({ providerId }) =>
+    providerId === null ? [] : (paymentIdOf(providerId) ?? []),
+  );
+  const named = [...new Set(ids)].map((id) => ({ id, accountNumber: accountNumberOf(id) }));
+  for (const { cell, owner } of await ownersOf(connection, named)) {
+    try {
+      await confirm(cell, provider, [owner]);
+    } catch (error) {
+      // The item is kept, and asked for again.
+      deps.log.warn(
+        { err: error, connection, paymentId: owner.id },
+        'a payment that a delivery names cannot be queried',
+      );
+    }
+  }
 }
 
 /**

@@ -11,7 +11,7 @@ import type {
   ReceivedPix,
   SendOutcome,
 } from '../../provider/provider.ts';
-import type { Ending, Intent } from '../dispatch/intent.ts';
+import { type Ending, failedQuery, type Intent } from '../dispatch/intent.ts';
 
 /**
  * Interprets an answer, a webhook or a query as events of the state machine. Pure: the service, the search of all states and
@@ -85,7 +85,7 @@ function readObservation(
         return { ...told, returns: read.returns() };
       }
       if (outcome.outcome === 'unclear') {
-        return nothingOf({ type: 'queryFailed', retryAfterMs: outcome.retryAfterMs });
+        return nothingOf(failedQuery(outcome));
       }
       // A charge whose repeat was refused and that is then not found holds no money, and no payer has its code.
       const refusedForGood =

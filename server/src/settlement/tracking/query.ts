@@ -7,6 +7,7 @@ import { freedOnFailure, type Slot, takeQuery } from '../dispatch/limit.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { queryRefund } from '../dispatch/send-refund.ts';
 import { applyOutcome } from './apply-outcome.ts';
+import { keepUnread } from './keep-unread.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
 
 /** What of a payment is needed to query it. */
@@ -32,7 +33,7 @@ export async function queryOne(
   });
 }
 
-function ask(
+async function ask(
   deps: TrackingDeps,
   provider: Provider,
   asked: Asked,
@@ -40,13 +41,15 @@ function ask(
   const providerId = providerIdOf(asked.paymentId);
   const { connection } = provider;
   const call = { connection, call: 'query', accountId: asked.accountId } as const;
-  return deps.breakers.counted(
+  const outcome = await deps.breakers.counted(
     call,
     (): Promise<QueryOutcome<ChargeReport | PayoutReport>> =>
       asked.kind === 'deposit'
         ? provider.queryCharge(providerId, asked.createdAt)
         : provider.queryPayout(providerId, asked.providerRef),
   );
+  if (outcome.outcome === 'unclear' && outcome.unread) await keepUnread(deps, connection, [outcome.unread]);
+  return outcome;
 }
 
 export async function applyQuery(

@@ -22,7 +22,7 @@ import type {
   RefundReport,
   SendOutcome,
 } from '../../provider/provider.ts';
-import { afterEnding, type Ending, type Intent, isOverdue } from '../dispatch/intent.ts';
+import { afterEnding, type Ending, failedQuery, type Intent, isOverdue } from '../dispatch/intent.ts';
 import { intents } from '../dispatch/intents.sql.ts';
 import { type Adjusted, broughtBy, holdReads, leftOf, shrunk } from '../disputes/hold-of-pix.ts';
 import { type Incident, incidentKey, incidents } from '../incidents/incidents.sql.ts';
@@ -74,9 +74,7 @@ function readRefundObservation(
       if (outcome.outcome === 'found')
         return reported(eventOfReport(outcome.report), refund, refusalCounts, { type: 'news' });
       return nothing(
-        outcome.outcome === 'unclear'
-          ? { type: 'queryFailed', retryAfterMs: outcome.retryAfterMs }
-          : { type: 'notFound', startedAt, repeatIsSafe },
+        outcome.outcome === 'unclear' ? failedQuery(outcome) : { type: 'notFound', startedAt, repeatIsSafe },
       );
     }
     case 'send':

@@ -10,6 +10,7 @@ import type {
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
 import { byCell } from './in-cells.ts';
+import { endUnread, keepUnread } from './keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
 import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
 import { setLinesAside } from './statement-lines.sql.ts';
@@ -93,6 +94,7 @@ async function readOn(
       widthMs = Math.max(widthLeastMs, Math.ceil(widthMs / returns.parts));
       continue;
     }
+    await setUnreadAside(deps, provider, window, [outcome, returns]);
     if (!(await answerLines(deps, provider, outcome.reports))) return { readTo, restMs: soonMs };
     await waitForDeliveries(deps, provider, returns.reports);
     readTo = toMs;
@@ -116,6 +118,34 @@ async function returnsOf(
     .counted(queryOf(connection), () => listReturns(window))
     .finally(() => slot.free());
   return outcome.outcome === 'listed' ? outcome : null;
+}
+
+/** What cannot be read, and what is more than can be read where no smaller window is left, is kept for a person and never skipped. */
+async function setUnreadAside(
+  deps: TrackingDeps,
+  { connection }: Provider,
+  { fromMs, toMs }: ListWindow,
+  lists: readonly [Listed<StatementLine>, Listed<UnnamedReturn>],
+): Promise<void> {
+  const [lines, returns] = lists;
+  const name = new Date(fromMs).toISOString();
+  const span = lists.every(({ complete }) => complete)
+    ? []
+    : [{ kind: 'span' as const, name, providerId: null, endToEnd: null, body: { fromMs, toMs } }];
+  await keepUnread(deps, connection, [...lines.unread, ...returns.unread, ...span]);
+  const kinds = ['received', 'sent', 'report', 'delivery'] as const;
+  await endUnread(
+    deps,
+    connection,
+    kinds,
+    lines.reports.flatMap(({ endToEnd }) => endToEnd ?? []),
+  );
+  await endUnread(
+    deps,
+    connection,
+    ['return'],
+    returns.reports.map(({ rtrId }) => rtrId),
+  );
 }
 
 /** Stores lines whose delivery may still be under way: a line is shown to operators only when the books lack it at its first look-up. */

@@ -1,0 +1,76 @@
+import type { Behaviour } from './behaviour.ts';
+import type { Outcome } from './provider-api.ts';
+
+/** Answers and deliveries as providers have written them beside the standard: amounts in other forms, an item of a list that cannot be read. */
+
+type Form = Behaviour['amounts'];
+
+/** A body as `amounts` has it: amounts in reais are texts with two decimals, Woovi's are integers under `value`. */
+export function inForm(body: unknown, form: Form): unknown {
+  return form === 'exact' ? body : changed(body, form);
+}
+
+function changed(value: unknown, form: Form): unknown {
+  if (Array.isArray(value)) return value.map((one) => changed(one, form));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      amountIn(name, member, form) ?? changed(member, form),
+    ]),
+  );
+}
+
+/** Null: it is no amount. */
+function amountIn(name: string, value: unknown, form: Form): unknown {
+  if ((name === 'valor' || name === 'original') && typeof value === 'string' && /^\d+\.\d\d$/.test(value)) {
+    if (form === 'short') return value.replace(/\.?0{1,2}$/, '');
+    return form === 'other-type' ? Number(value) : `R$ ${value.replace('.', ',')}`;
+  }
+  if (name === 'value' && Number.isSafeInteger(value)) {
+    if (form === 'short') return value;
+    return form === 'other-type' ? String(value) : `R$ ${value}`;
+  }
+  return null;
+}
+
+/** An answer as the behaviour wants it written. */
+export function oddAnswer(outcome: Outcome, { amounts, lists }: Behaviour): Outcome {
+  if (amounts === 'exact' && lists === 'whole') return outcome;
+  if (typeof outcome === 'string' || typeof outcome.body !== 'string' || outcome.status >= 300)
+    return outcome;
+  let body: unknown;
+  try {
+    body = JSON.parse(outcome.body);
+  } catch {
+    return outcome;
+  }
+  const items = inForm(body, amounts);
+  if (lists === 'whole') return { ...outcome, body: JSON.stringify(items) };
+  return {
+    ...outcome,
+    body: JSON.stringify(withOddItems(items, lists === 'odd-item' ? 1 : Number.POSITIVE_INFINITY)),
+  };
+}
+
+/** Below these members providers of our dialects list things. */
+const listNames = ['cobs', 'pix', 'infracoes', 'charges', 'transactions', 'payments', 'disputes'];
+
+function withOddItems(body: unknown, most: number): unknown {
+  if (typeof body !== 'object' || body === null || !('parametros' in body || 'pageInfo' in body)) return body;
+  return Object.fromEntries(
+    Object.entries(body).map(([name, member]) => [
+      name,
+      listNames.includes(name) && Array.isArray(member)
+        ? member.map((item, at) => (at < most ? oddItem(item) : item))
+        : member,
+    ]),
+  );
+}
+
+/** A dispute without an amount is as Woovi has it, so its status is odd as well. */
+function oddItem(item: unknown): unknown {
+  const odd = changed(item, 'unreadable') as Record<string, unknown>;
+  const isDispute = 'idInfracao' in odd || 'disputeReason' in odd;
+  return isDispute ? { ...odd, status: 'EM_ANALISE_NOVA' } : odd;
+}
