@@ -1,6 +1,14 @@
-import { type Answer, callWith, type Merchant, openService, type Service } from '@vintem/testkit/service.ts';
+import {
+  type Answer,
+  callWith,
+  type Merchant,
+  openService,
+  type Service,
+  until,
+} from '@vintem/testkit/service.ts';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Permission, permissions } from '../../server/src/ground/permissions.ts';
+import { createKey, narrowKey, rollKey } from '../../server/src/keys/keys.ts';
 
 /**
  * Who may call what: every route of the document × every kind of caller, with the exact status. A route that the document
@@ -195,6 +203,30 @@ describe('every route for every caller', () => {
         [held, owner.ownerId],
       );
     }
+  });
+
+  it('asks a key for what it may since it was narrowed, and a rolled or expired key for nothing once its time is over', async () => {
+    for (const held of [['read', 'charges'], ['read']] as const) {
+      const made = await createKey(service.runtime, {
+        accountId: owner.ownerId,
+        name: `estreita ${held.length}`,
+        permissions,
+      });
+      const call = keyed(made.key);
+      expect((await ask(call, 'GET /account')).status).toBe(200);
+      await narrowKey(service.runtime, owner.ownerId, made.id, held);
+      // Every process reads a key anew within a second.
+      await until(async () => (await ask(call, 'GET /webhooks')).status === 403);
+      for (const route of routes) {
+        const row = rows[route] as Row;
+        const may = row.held.some((one) => (held as readonly string[]).includes(one));
+        if (!may) expect((await ask(call, route)).status, `${route} narrowed to ${held.join('+')}`).toBe(403);
+      }
+    }
+    const old = await createKey(service.runtime, { accountId: owner.ownerId, name: 'trocada', permissions });
+    await rollKey(service.runtime, owner.ownerId, old.id, 0);
+    await until(async () => (await ask(keyed(old.key), 'GET /account')).status === 401);
+    for (const route of routes) expect((await ask(keyed(old.key), route)).status, route).toBe(401);
   });
 
   it('shows nothing of another account, not even an id', async () => {

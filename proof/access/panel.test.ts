@@ -63,10 +63,16 @@ const ofAccounts: Record<string, Row> = {
   'GET /payments': reads,
   'GET /account': reads,
   'GET /operations': reads,
-  'POST /operations': { needs: 'operations', ...malformed },
-  'PATCH /operations/{id}': { needs: 'operations', allowed: 200, body: { name: 'Outro nome' }, foreign: 404 },
+  'POST /operations': { needs: 'operations', ...malformed, sensitive: true },
+  'PATCH /operations/{id}': {
+    needs: 'operations',
+    allowed: 200,
+    body: { name: 'Outro nome' },
+    sensitive: true,
+    foreign: 404,
+  },
   // The only one stays.
-  'DELETE /operations/{id}': { needs: 'operations', allowed: 400, body: {}, foreign: 404 },
+  'DELETE /operations/{id}': { needs: 'operations', allowed: 400, body: {}, sensitive: true, foreign: 404 },
   'GET /webhooks': hooks,
   'POST /webhooks': badHook,
   'GET /webhooks/event-types': hooks,
@@ -424,6 +430,41 @@ describe('every route of the panel for every caller', () => {
     }
     expect((await ask(tab, 'POST /email', { body: right['POST /email'] })).status).toBe(403);
     expect(open.map((over) => over())).toEqual([false, false]);
+    expect((await leave(userId)).status).toBe(200);
+  });
+
+  it.each(roles.filter((role) => role !== 'owner'))(
+    'lets an owner who was demoted to %s do what that role may from the next call on, in the session that is open',
+    async (role) => {
+      const { tab, userId } = await anotherOwner(`antes-dona-${role}@loja.example`);
+      const open = await Promise.all(streams.map((path) => openStream(tab, path)));
+      const changed = await tabOf('owner').call('PATCH', `/accounts/${shop.ownerId}/members/${userId}`, {
+        role,
+      });
+      expect(changed.status).toBe(200);
+      for (const [route, { needs, allowed }] of Object.entries(ofAccounts)) {
+        const mayCall = may(role, needs as Ability);
+        expect((await ask(tab, route)).status, route).toBe(mayCall ? allowed : 403);
+      }
+      for (const over of open) await until(async () => over());
+      expect((await leave(userId)).status).toBe(200);
+    },
+  );
+
+  it('ends the access of a person with two accounts in one of them, and not in the other', async () => {
+    const { tab, userId } = await anotherOwner('duas-contas@loja.example');
+    await newPerson(service, strangerAccount, 'duas-contas@loja.example', 'viewer');
+    expect((await tab.call('GET', `/accounts/${strangerAccount}/overview`)).status).toBe(200);
+    const open = await Promise.all(streams.map((path) => openStream(tab, path)));
+    const ended = await tabOf('owner').call(
+      'POST',
+      `/accounts/${shop.ownerId}/members/${userId}/end-sessions`,
+      {},
+    );
+    expect(ended.status).toBe(200);
+    for (const route of Object.keys(ofAccounts)) expect((await ask(tab, route)).status, route).toBe(404);
+    for (const over of open) await until(async () => over());
+    expect((await tab.call('GET', `/accounts/${strangerAccount}/overview`)).status).toBe(200);
     expect((await leave(userId)).status).toBe(200);
   });
 

@@ -260,7 +260,7 @@ const secondFactor = {
 };
 const adapter = ({ sql }: World) =>
   (
-    authStore({ sql, ids }) as unknown as (
+    authStore({ sql, clock: systemClock, ids }) as unknown as (
       options: object,
     ) => Record<'consumeOne' | 'incrementOne', (given: object) => Promise<unknown>>
   )({ plugins: [secondFactor] });

@@ -65,6 +65,7 @@ export function People() {
                     change={change}
                     look={() => setLooking(one)}
                     remove={() => setLeaving(one)}
+                    left={setKeysLeft}
                   />
                 ))}
               </ul>
@@ -101,12 +102,15 @@ function MemberRow({
   change,
   look,
   remove,
+  left,
 }: {
   member: Member;
   change: Change;
   /** At the member's sessions. */
   look: () => void;
   remove: () => void;
+  /** The names of the keys that the new role could not make, and that stay. */
+  left: (names: string) => void;
 }) {
   const words = useWords();
   const { api, account } = useScope();
@@ -143,14 +147,15 @@ function MemberRow({
           onChoice={(role) =>
             role &&
             role !== member.role &&
-            change.run(() =>
-              ask(() =>
+            change.run(async () => {
+              const { keysLeft } = await ask(() =>
                 api.PATCH('/members/{id}', {
                   params: { path: { id: member.userId } },
                   body: { role: role as Role },
                 }),
-              ),
-            )
+              );
+              left(keysLeft.map(({ name }) => name).join(', '));
+            })
           }
         />
         {mayChange(member.role) && (

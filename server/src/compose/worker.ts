@@ -3,6 +3,7 @@ import { stepCloses } from '../closes/step.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { createUnusedKeys } from '../keys/unused.ts';
 import { stepAttemptPruning } from '../panel/auth/attempts.ts';
+import { stepExpiredPruning } from '../panel/auth/expired-rows.ts';
 import { stepSecurityEventPruning } from '../panel/auth/security-events.ts';
 import type { Provider } from '../provider/provider.ts';
 import { stepRequestPruning } from '../request-log/request-log.ts';
@@ -53,6 +54,7 @@ const restMs = {
   alerts: 10_000,
   requestLog: 10_000,
   attempts: 10_000,
+  expiredSignIns: 10_000,
   securityEvents: 10_000,
   testClocks: 500,
   closes: 10_000,
@@ -155,6 +157,7 @@ function directoryLoops(begin: Begin, home: Runtime, inbound: Inbound): void {
   begin('retention', () => stepRetention(home));
   begin('unusedKeys', createUnusedKeys(home).step);
   begin('attempts', () => stepAttemptPruning(home));
+  begin('expiredSignIns', () => stepExpiredPruning(home));
   begin('securityEvents', () => stepSecurityEventPruning(home));
   begin('closes', () => stepCloses(home));
   begin('connections', async () => {

@@ -35,6 +35,7 @@ export const directoryTables: readonly string[] = [
   'connection_close_cell',
   'panel_user',
   'panel_session',
+  'panel_session_access',
   'panel_credential',
   'panel_verification',
   'panel_two_factor',

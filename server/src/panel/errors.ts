@@ -54,6 +54,11 @@ const catalogue = {
     en: 'This invitation has expired or was already used. Ask for another one.',
     pt: 'Este convite expirou ou já foi usado. Peça outro.',
   },
+  invitation_again: {
+    status: 400,
+    en: 'Another invitation to this address was just accepted. Open this one again.',
+    pt: 'Outro convite para este endereço acaba de ser aceito. Abra este de novo.',
+  },
   link_invalid: {
     status: 400,
     en: 'This link has expired or was already used. Ask for another one.',

@@ -18,6 +18,8 @@ import { webhookRoutes } from '../webhooks/routes.ts';
 import { type Attempts, attempts } from './auth/attempts.ts';
 import type { Auth } from './auth/auth.ts';
 import { authRoutes } from './auth/auth-routes.ts';
+import { type FactorAttempts, factorAttempts } from './auth/factor-attempts.ts';
+import { knownDevices } from './auth/known-device.ts';
 import { liveSessions } from './auth/live-sessions.ts';
 import { securityEventRoutes } from './auth/security-event-routes.ts';
 import { recordSecurityEvent } from './auth/security-events.ts';
@@ -70,7 +72,12 @@ export function mountPanel(
   };
   const { config } = deps;
   const counted = attempts(deps);
-  const loadAuth = lateAuth(deps, counted);
+  const devices = knownDevices({
+    key: deps.secrets.derive('panel devices'),
+    overTls: config.publicUrl.startsWith('https:'),
+  });
+  const codes = factorAttempts(deps, counted, devices);
+  const loadAuth = lateAuth(deps, counted, codes);
 
   app.register(
     async (scope) => {
@@ -85,7 +92,12 @@ export function mountPanel(
       scope.decorateRequest('member', null as never);
       const directory = operationDirectory(deps);
       const sessions = createSessions(deps, loadAuth, directory, liveSessions(deps));
-      authRoutes(scope, deps, sessions, counted, loadAuth);
+      authRoutes(scope, deps, sessions, {
+        attempts: counted,
+        devices,
+        factorAttempts: codes,
+        auth: loadAuth,
+      });
 
       const api = scope.withTypeProvider<TypeBoxTypeProvider>();
       const described = describedRoutes(api);
@@ -119,10 +131,10 @@ export function mountPanel(
 }
 
 /** Half a second of reading that neither a start nor the public API should wait for. */
-function lateAuth(deps: PanelDeps, counted: Attempts): () => Promise<Auth> {
+function lateAuth(deps: PanelDeps, counted: Attempts, codes: FactorAttempts): () => Promise<Auth> {
   let auth: Promise<Auth> | undefined;
   return () => {
-    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted));
+    auth ??= import('./auth/auth.ts').then(({ createAuth }) => createAuth(deps, counted, codes));
     return auth;
   };
 }
@@ -165,9 +177,11 @@ function admitMembers(account: ApiScope, deps: PanelDeps, sessions: Sessions, li
     // One of them is enough, and everybody here may read.
     const held = route.config?.api?.permissions ?? ['read'];
     const needs = held.includes('read') ? 'read' : (held[0] ?? 'read');
-    // Where events go is as good as a key: what changes it wants a fresh password.
-    const fresh = needs === 'webhooks' && route.method !== 'GET' && route.method !== 'HEAD';
-    const facts = route.config?.panel ?? { needs, fresh, sensitive: fresh };
+    const changes = route.method !== 'GET' && route.method !== 'HEAD';
+    // Where events go is as good as a key: what changes it wants a fresh password. The operations say where money goes.
+    const fresh = needs === 'webhooks' && changes;
+    const sensitive = fresh || (needs === 'operations' && changes);
+    const facts = route.config?.panel ?? { needs, fresh, sensitive };
     const cost = costOf(String(route.method), route.url);
     const policy = cost.policy ?? 'reads';
     const admit = sessions.admit(facts);

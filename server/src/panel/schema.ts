@@ -700,6 +700,12 @@ const KeyName = Type.Object({
   id: Type.String({ description: 'Public part of the key' }),
   name: Type.String(),
 });
+export const RoleChangedSchema = Type.Object({
+  ok: Type.Literal(true),
+  keysLeft: Type.Array(KeyName, {
+    description: 'Active keys that this person made and could not make with the new role: decide on each',
+  }),
+});
 export const DismissedSchema = Type.Object({
   ok: Type.Literal(true),
   keysRevoked: Type.Array(KeyName),

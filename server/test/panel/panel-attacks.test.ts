@@ -1,12 +1,15 @@
 import { createConnection } from 'node:net';
 import { finish } from '@vintem/testkit/command.ts';
-import { mailsTo, newPerson, openTab, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
+import { mailsTo, newPerson, openTab, passCodes, password, type Tab, totpOf } from '@vintem/testkit/panel.ts';
 import { authenticator } from '@vintem/testkit/passkey.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAccount } from '../../src/accounts/directory.ts';
 import { attempts, stepAttemptPruning } from '../../src/panel/auth/attempts.ts';
+import { authCalls } from '../../src/panel/auth/auth-calls.ts';
+import { stepExpiredPruning } from '../../src/panel/auth/expired-rows.ts';
 import { stepSecurityEventPruning } from '../../src/panel/auth/security-events.ts';
+import { invite } from '../../src/panel/members/members.ts';
 
 /** What a thief with a mailbox, a password, a session or many addresses tries against people's accounts. */
 
@@ -17,6 +20,8 @@ beforeAll(async () => {
   service = await openService({ env: { VINTEM_SECRET: secret } });
 });
 afterAll(() => service?.close());
+// One address does what many do: each test counts from nothing.
+beforeEach(() => service.database.admin('DELETE FROM panel_attempt'));
 
 let made = 0;
 const newShop = () => createAccount(service.runtime, { name: 'Feira', test: true, connection: 'simulator' });
@@ -38,14 +43,14 @@ const unfreeze = (email: string) =>
   service.database.admin(`UPDATE panel_user SET frozen_until = NULL WHERE email = '${email}'`);
 
 /** Sets up the app: the secret, and the code that was used for it. */
-async function enrol(tab: Tab): Promise<{ secret: string; used: string }> {
+async function enrol(tab: Tab): Promise<{ secret: string; used: string; backupCodes: string[] }> {
   const answer = await tab.call('POST', '/auth/two-factor/enable', { password });
   expect(answer.status).toBe(200);
   const secret = new URL(answer.body.totpURI).searchParams.get('secret') as string;
   const used = totpOf(secret, Date.now());
   expect((await tab.call('POST', '/auth/two-factor/verify-totp', { code: used })).status).toBe(200);
   tab.csrf = (await tab.call('GET', '/session')).body.csrf;
-  return { secret, used };
+  return { secret, used, backupCodes: answer.body.backupCodes };
 }
 
 async function reset(email: string): Promise<string> {
@@ -103,14 +108,15 @@ describe('codes', () => {
     const replay = await (await waiting()).call('POST', '/auth/two-factor/verify-totp', { code: used });
     expect(replay.status).toBe(401);
     const tabs = await Promise.all([waiting(), waiting(), waiting()]);
-    const next = totpOf(secret, Date.now() + 30_000);
+    await passCodes(service);
+    const next = totpOf(secret, Date.now());
     const answers = await Promise.all(
       tabs.map((one) => one.call('POST', '/auth/two-factor/verify-totp', { code: next })),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     // An older step than the one that was accepted.
     const older = await (await waiting()).call('POST', '/auth/two-factor/verify-totp', {
-      code: totpOf(secret, Date.now()),
+      code: totpOf(secret, Date.now() - 30_000),
     });
     expect(older.status).not.toBe(200);
   });
@@ -146,6 +152,44 @@ describe('codes', () => {
       ),
     );
     expect(answers.filter(({ status }) => status !== 429).length).toBeLessThanOrEqual(5);
+  });
+
+  test('A thief of the password uses up no code of the person: their own browser and their backup codes still enter, and they get a mail', async () => {
+    const { ownerId } = await newShop();
+    const { email, tab: own } = await person(ownerId);
+    const { secret, backupCodes } = await enrol(own);
+    const near = [-30_000, 0, 30_000].map((away) => totpOf(secret, Date.now() + away));
+    const code = ['000000', '111111', '222222', '333333'].find((one) => !near.includes(one));
+    const enter = async (tab: Tab, path: string, given: string | undefined) => {
+      await tab.call('POST', '/auth/sign-in/email', { email, password });
+      return (await tab.call('POST', `/auth/two-factor/${path}`, { code: given })).status;
+    };
+    const thief = openTab(service);
+    const statuses: number[] = [];
+    for (let tries = 0; tries < 7; tries++) statuses.push(await enter(thief, 'verify-totp', code));
+    expect(statuses).toEqual([...Array(5).fill(401), 429, 429]);
+    await until(async () =>
+      (await mailsTo(service, email)).some((mail) => /c=C3=B3digos errados|códigos errados/.test(mail)),
+    );
+    expect(
+      (await mailsTo(service, email)).filter((mail) => /códigos errados na sua conta/.test(mail)),
+    ).toHaveLength(1);
+    // On a browser that is new: the backup codes are counted apart.
+    expect(await enter(openTab(service), 'verify-backup-code', backupCodes[0])).toBe(200);
+    for (let tries = 0; tries < 7; tries++) await enter(thief, 'verify-backup-code', 'aaaaa-bbbbb');
+    expect(await enter(openTab(service), 'verify-backup-code', backupCodes[1])).toBe(429);
+    // In the browser of before, nothing of it counts.
+    await passCodes(service);
+    expect(await enter(own, 'verify-totp', totpOf(secret, Date.now()))).toBe(200);
+    // A new password ends what was tried with the old one.
+    await service.database.admin(
+      `UPDATE panel_two_factor SET verified_at = NULL WHERE user_id = '${await userId(email)}'`,
+    );
+    const newPassword = await reset(email);
+    const fresh = openTab(service);
+    await fresh.call('POST', '/auth/sign-in/email', { email, password: newPassword });
+    const answer = await fresh.call('POST', '/auth/two-factor/verify-backup-code', { code: backupCodes[1] });
+    expect(answer.status).toBe(200);
   });
 
   test('are counted in the database, for every process', async () => {
@@ -230,7 +274,8 @@ describe('a stolen password', () => {
     const other = openTab(service);
     await other.signIn(email);
     const { secret } = await enrol(tab);
-    const code = totpOf(secret, Date.now() + 30_000);
+    await passCodes(service);
+    const code = totpOf(secret, Date.now());
     expect((await other.call('POST', '/auth/two-factor/verify-totp', { code })).status).toBe(200);
     expect((await other.call('GET', '/session')).body.secondFactor).toBe(true);
   });
@@ -295,6 +340,71 @@ describe('a passkey', () => {
     expect((await add(tab, key, true)).status).toBe(200);
     await reset(email);
     expect((await enter(key, true)).answer.status).toBe(401);
+  });
+});
+
+describe('an app of codes', () => {
+  const isAsked = async (email: string, word: string) =>
+    (await openTab(service).call('POST', '/auth/sign-in/email', { email, password: word })).body
+      .twoFactorRedirect;
+
+  test('The app that a thief of the password has just set up goes with the reset, and the person enters without its code', async () => {
+    const { ownerId } = await newShop();
+    const { email } = await person(ownerId);
+    const thief = openTab(service);
+    await thief.signIn(email);
+    await enrol(thief);
+    expect(await isAsked(email, password)).toBe(true);
+    const newPassword = await reset(email);
+    const own = openTab(service);
+    expect((await own.signIn(email, newPassword)).status).toBe(200);
+    expect((await own.call('GET', '/session')).body).toMatchObject({ twoFactorEnabled: false });
+    // And another one is set up.
+    await unfreeze(email);
+    expect((await own.call('POST', '/auth/two-factor/enable', { password: newPassword })).status).toBe(200);
+  });
+
+  test('An app that is older than a day stays at a reset', async () => {
+    const { ownerId } = await newShop();
+    const { email, tab } = await person(ownerId);
+    await enrol(tab);
+    await service.database.admin(
+      `UPDATE panel_two_factor SET verified_at = verified_at - interval '25 hours' WHERE user_id = '${await userId(email)}'`,
+    );
+    expect(await isAsked(email, await reset(email))).toBe(true);
+  });
+});
+
+describe('a reader of the database', () => {
+  test('finds no token of a session or of a mailed link there that opens anything', async () => {
+    const { ownerId } = await newShop();
+    const { email, tab } = await person(ownerId);
+    await openTab(service).call('POST', '/auth/request-password-reset', { email });
+    const linkIn = (mail: string) => /nova-senha#(\S+)/.exec(mail)?.[1];
+    await until(async () => (await mailsTo(service, email)).some(linkIn));
+    const token = linkIn((await mailsTo(service, email)).filter(linkIn).at(-1) as string) as string;
+    const session = /session_token=([^.;]+)/.exec(decodeURIComponent(tab.cookie()))?.[1] as string;
+    const tables = await service.database.admin<{ text: string }>(
+      `SELECT v::text AS text FROM panel_verification v UNION ALL SELECT s::text FROM panel_session s
+        UNION ALL SELECT i::text FROM panel_invitation i UNION ALL SELECT e::text FROM panel_new_email e`,
+    );
+    for (const { text } of tables) {
+      expect(text).not.toContain(token);
+      expect(text).not.toContain(session);
+    }
+    const rows = await service.database.admin<{ identifier: string }>(
+      `SELECT identifier FROM panel_verification WHERE value = '${await userId(email)}'`,
+    );
+    expect(rows).toHaveLength(1);
+    for (const { identifier } of rows) {
+      const newPassword = 'quatro palavras sem ligação';
+      const answer = await openTab(service).call('POST', '/auth/reset-password', {
+        token: identifier,
+        newPassword,
+      });
+      expect(answer.body.code).toBe('INVALID_TOKEN');
+    }
+    expect((await tab.call('GET', '/session')).status).toBe(200);
   });
 });
 
@@ -415,10 +525,10 @@ describe('a stolen mailbox', () => {
 });
 
 describe('a live account', () => {
-  test('asks for a second factor for money, people, keys and webhooks from the first day', async () => {
-    const { ownerId } = await newShop();
+  test('asks for a second factor for money, people, keys, webhooks and operations from the first day', async () => {
+    const { ownerId, operationId } = await newShop();
     await makeLive(ownerId);
-    const { tab } = await person(ownerId);
+    const { email, tab } = await person(ownerId);
     const path = `/accounts/${ownerId}`;
     const calls: [string, string, object][] = [
       ['POST', `${path}/drafts`, draftOf()],
@@ -429,6 +539,13 @@ describe('a live account', () => {
         `${path}/webhooks`,
         { url: 'https://x.example/', events: ['*'], requestKey: crypto.randomUUID() },
       ],
+      // What renames, moves or takes away as well.
+      ['POST', `${path}/operations`, { name: 'x', requestKey: crypto.randomUUID() }],
+      ['PATCH', `${path}/operations/${operationId}`, { name: 'x' }],
+      ['DELETE', `${path}/operations/${operationId}`, {}],
+      ['DELETE', `${path}/keys/${crypto.randomUUID()}`, {}],
+      ['POST', `${path}/members/${await userId(email)}/end-sessions`, {}],
+      ['DELETE', `${path}/members/invitations/${crypto.randomUUID()}`, {}],
     ];
     for (const call of calls) {
       expect((await tab.call(...call)).body.code, call[1]).toBe('second_factor_required');
@@ -602,6 +719,76 @@ describe('many attempts', () => {
     expect((await look('[2001:db8:9:8::1]')).body.code).toBe('invitation_invalid');
   });
 
+  const rowsOf = async () =>
+    (
+      await limited.database.admin<{ n: number }>(
+        'SELECT ((SELECT count(*) FROM panel_verification) + (SELECT count(*) FROM panel_session))::int AS n',
+      )
+    )[0]?.n as number;
+
+  test('Challenges for passkeys that strangers ask for are counted by address before a row is written', async () => {
+    const counted = attempts({ ...limited.runtime, config: { rateLimits: true } });
+    for (let at = 0; at < 148; at++) await counted.take('passkeyAddress', '203.0.113.150');
+    const before = await rowsOf();
+    const statuses: number[] = [];
+    for (let at = 0; at < 5; at++)
+      statuses.push(
+        (await from('203.0.113.150').call('GET', '/auth/passkey/generate-authenticate-options')).status,
+      );
+    expect(statuses).toEqual([200, 200, 429, 429, 429]);
+    expect(await rowsOf()).toBe(before + 2);
+  });
+
+  test('Calls of sign-in that anybody may make are counted by address, or write and end nothing without a cookie of ours', async () => {
+    const open = Object.entries(authCalls).filter(
+      ([, { session, byNetwork }]) => session !== 'required' && byNetwork === undefined,
+    );
+    expect(open.map(([call]) => call)).toEqual([
+      'POST /sign-out',
+      'POST /two-factor/verify-totp',
+      'POST /two-factor/verify-backup-code',
+    ]);
+    const before = await rowsOf();
+    for (const [call] of open) {
+      const [method = '', path = ''] = call.split(' ');
+      const forged = { cookie: 'vintem.two_factor=x.y; vintem.session_token=x.y' };
+      await from('203.0.113.151').call(method, `/auth${path}`, { code: '123456' }, forged);
+    }
+    expect(await rowsOf()).toBe(before);
+  });
+
+  test('A sign-in removes none of the rows that strangers left, however many; a worker does, in steps', async () => {
+    const email = 'entra@feira.example';
+    await newPerson(limited, ownerId, email);
+    const tab = from('198.51.100.60');
+    await tab.signIn(email);
+    const { secret } = await enrol(tab);
+    await limited.database.admin(
+      `INSERT INTO panel_verification (id, identifier, value, expires_at, created_at, updated_at)
+        SELECT gen_random_uuid(), 'old ' || n, 'x', now() - interval '1 day', now(), now() FROM generate_series(1, 1200) n`,
+    );
+    const old = async () =>
+      (
+        await limited.database.admin<{ n: number }>(
+          `SELECT count(*)::int AS n FROM panel_verification WHERE identifier LIKE 'old %'`,
+        )
+      )[0]?.n;
+    const again = from('198.51.100.61');
+    await again.call('POST', '/auth/sign-in/email', { email, password });
+    await passCodes(limited);
+    const code = totpOf(secret, Date.now());
+    expect((await again.call('POST', '/auth/two-factor/verify-totp', { code })).status).toBe(200);
+    await again.call('POST', '/auth/request-password-reset', { email: 'ninguem@feira.example' });
+    expect(await old()).toBe(1200);
+    expect(await stepExpiredPruning(limited.runtime)).toBe(true);
+    expect(await old()).toBe(700);
+    expect(await stepExpiredPruning(limited.runtime)).toBe(true);
+    expect(await stepExpiredPruning(limited.runtime)).toBe(false);
+    expect(await old()).toBe(0);
+    // Of what is still good nothing went.
+    expect((await tab.call('GET', '/session')).status).toBe(200);
+  });
+
   test('150 invitations at once: each recipient, person and account has a limit', async () => {
     const email = 'convida@feira.example';
     await newPerson(limited, ownerId, email);
@@ -637,6 +824,153 @@ describe('many attempts', () => {
       en: { subject: 'after', text: '' },
     });
     expect(await mailsTo(limited, email)).toHaveLength(6);
+  });
+});
+
+describe('a right that is checked when it is used', () => {
+  const invited = async (email: string): Promise<string | undefined> =>
+    /convite#(\S+)/.exec((await mailsTo(service, email)).at(-1) ?? '')?.[1];
+  const openLink = async (token: string | undefined) => {
+    const look = await openTab(service).call('POST', '/invitations/look', { token });
+    const given = { token, name: 'Nova', password };
+    const accept = await openTab(service).call('POST', '/invitations/accept', given);
+    return [look, accept].map(({ status, body }) => (status === 200 ? 'ok' : body.code));
+  };
+
+  test('An owner who was demoted opens no owner’s door: what the new role may not invite ends, the rest stays', async () => {
+    const { ownerId } = await newShop();
+    const path = `/accounts/${ownerId}`;
+    const [first, second] = [await person(ownerId), await person(ownerId)];
+    for (const role of ['owner', 'viewer']) {
+      const body = { email: `como-${role}@feira.example`, role };
+      expect((await second.tab.call('POST', `${path}/members/invitations`, body)).status).toBe(201);
+    }
+    const demoted = await first.tab.call('PATCH', `${path}/members/${await userId(second.email)}`, {
+      role: 'admin',
+    });
+    expect(demoted.status).toBe(200);
+    expect(await openLink(await invited('como-owner@feira.example'))).toEqual([
+      'invitation_invalid',
+      'invitation_invalid',
+    ]);
+    expect(await openLink(await invited('como-viewer@feira.example'))).toEqual(['ok', 'ok']);
+  });
+
+  test.each(['admin', 'finance', 'gone'] as const)(
+    'An invitation gives nothing that its maker, who is now %s, may not give, whatever is stored',
+    async (now) => {
+      const { ownerId } = await newShop();
+      await person(ownerId);
+      const maker = await person(ownerId);
+      const id = await userId(maker.email);
+      const email = `de-${now}-${made}@feira.example`;
+      const body = { email, role: 'owner' };
+      expect((await maker.tab.call('POST', `/accounts/${ownerId}/members/invitations`, body)).status).toBe(
+        201,
+      );
+      // Past the code that ends invitations with the role.
+      await service.database.admin(
+        now === 'gone'
+          ? `DELETE FROM panel_member WHERE account_id = '${ownerId}' AND user_id = '${id}'`
+          : `UPDATE panel_member SET role = '${now}' WHERE account_id = '${ownerId}' AND user_id = '${id}'`,
+      );
+      expect(await openLink(await invited(email))).toEqual(['invitation_invalid', 'invitation_invalid']);
+    },
+  );
+
+  test('A demotion names the keys that the new role could not make, and they work on until somebody decides', async () => {
+    const { ownerId } = await newShop();
+    const path = `/accounts/${ownerId}`;
+    const owner = await person(ownerId);
+    const admin = await person(ownerId, 'admin');
+    const make = async (name: string, permissions: string[]) =>
+      (await admin.tab.call('POST', `${path}/keys`, { name, permissions })).body;
+    const [pays, reads] = [await make('paga', ['read', 'transfers']), await make('lê', ['read'])];
+    const become = async (role: string) =>
+      (
+        await owner.tab.call('PATCH', `${path}/members/${await userId(admin.email)}`, { role })
+      ).body.keysLeft.map(({ id }: { id: string }) => id);
+    expect(await become('developer')).toEqual([pays.id]);
+    expect((await become('viewer')).sort()).toEqual([pays.id, reads.id].sort());
+    expect((await service.as(pays.key)('GET', '/account')).status).toBe(200);
+    const roll = await admin.tab.call('POST', `${path}/keys/${pays.id}/roll`, { overlapHours: 0 });
+    expect(roll.body.code).toBe('role_denied');
+  });
+
+  test('Two invitations to one new address that are opened at once make one person, and each is good in the end', async () => {
+    const email = `duas-${made}@feira.example`;
+    const tokens = await Promise.all(
+      [await newShop(), await newShop(), await newShop()].map(
+        async ({ ownerId }) =>
+          (await invite(service.runtime, { accountId: ownerId, email, role: 'viewer' })).token,
+      ),
+    );
+    const accept = (token: string) =>
+      openTab(service).call('POST', '/invitations/accept', { token, name: 'Duas', password });
+    const answers = await Promise.all(tokens.map(accept));
+    const codes = answers.map(({ status, body }) => (status === 200 ? 'ok' : body.code));
+    expect(codes.filter((code) => code === 'ok').length).toBeGreaterThan(0);
+    for (const code of codes) expect(['ok', 'invitation_again']).toContain(code);
+    for (const [at, code] of codes.entries())
+      if (code !== 'ok') expect((await accept(tokens[at] as string)).status).toBe(200);
+    const tab = openTab(service);
+    await tab.signIn(email);
+    expect((await tab.call('GET', '/session')).body.accounts).toHaveLength(3);
+  });
+});
+
+describe('somebody with two accounts', () => {
+  test('An account ends and sees access to itself, and nothing else of its member’s life', async () => {
+    const [a, b] = [await newShop(), await newShop()];
+    const { email, tab } = await person(a.ownerId, 'finance');
+    const owner = await person(b.ownerId);
+    await newPerson(service, b.ownerId, email, 'viewer');
+    const id = await userId(email);
+    const seen = async () => {
+      const { sessions } = (await owner.tab.call('GET', `/accounts/${b.ownerId}/members/${id}/sessions`))
+        .body;
+      const { events } = (await owner.tab.call('GET', `/accounts/${b.ownerId}/security-events?limit=100`))
+        .body;
+      return [
+        sessions.length,
+        events
+          .filter((one: { userId: string }) => one.userId === id)
+          .map((one: { kind: string }) => one.kind),
+      ];
+    };
+    const at = async (on: Tab, { ownerId }: { ownerId: string }) =>
+      (await on.call('GET', `/accounts/${ownerId}/overview`)).status;
+    expect(await at(tab, a)).toBe(200);
+    await tab.call('POST', '/reauthenticate', { password });
+    await openTab(service).signIn(email);
+    expect(await seen()).toEqual([0, []]);
+    // What is used in the account is seen there.
+    expect(await at(tab, b)).toBe(200);
+    expect(await seen()).toEqual([1, ['sign_in']]);
+    expect((await tab.call('POST', '/email', { email: 'nova-contadora@feira.example' })).status).toBe(200);
+    const end = () => owner.tab.call('POST', `/accounts/${b.ownerId}/members/${id}/end-sessions`, {});
+    expect((await end()).status).toBe(200);
+    expect([await at(tab, a), await at(tab, b)]).toEqual([200, 404]);
+    const { accounts } = (await tab.call('GET', '/session')).body;
+    expect(accounts.map((one: { id: string }) => one.id)).toEqual([a.ownerId]);
+    expect((await seen())[0]).toBe(0);
+    // Her change of address waits on, and a new sign-in opens both.
+    const waiting = `SELECT 1 FROM panel_new_email WHERE user_id = '${id}'`;
+    expect(await service.database.admin(waiting)).toHaveLength(1);
+    const again = openTab(service);
+    await again.signIn(email);
+    expect([await at(again, a), await at(again, b)]).toEqual([200, 200]);
+  });
+
+  test('The only account of a person ends the sessions whole, with the change of address that waits', async () => {
+    const { ownerId } = await newShop();
+    const owner = await person(ownerId);
+    const { email, tab } = await person(ownerId, 'viewer');
+    await tab.call('POST', '/email', { email: 'outra-so@feira.example' });
+    const id = await userId(email);
+    await owner.tab.call('POST', `/accounts/${ownerId}/members/${id}/end-sessions`, {});
+    expect((await tab.call('GET', '/session')).status).toBe(401);
+    expect(await service.database.admin(`SELECT 1 FROM panel_new_email WHERE user_id = '${id}'`)).toEqual([]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { inspect, openBrowser, openWindow, signInAt, type Window } from '@vintem/testkit/browser.ts';
-import { mailsTo, newPerson, openTab, password, totpOf } from '@vintem/testkit/panel.ts';
+import { mailsTo, newPerson, openTab, passCodes, password, totpOf } from '@vintem/testkit/panel.ts';
 import { openService, type Service, until } from '@vintem/testkit/service.ts';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -125,7 +125,8 @@ test('a live account asks for a second factor in time, and is closed without one
   await page.goto(`${service.url}/seguranca`);
   await page.getByText(/transferências e alterações de chaves, pessoas, webhooks/).waitFor();
   await inspect(page, 'seguranca-codigo');
-  await page.getByLabel('Digite o código que o aplicativo mostra').fill(totpOf(secret, Date.now() + 30_000));
+  await passCodes(service);
+  await page.getByLabel('Digite o código que o aplicativo mostra').fill(totpOf(secret, Date.now()));
   await page.getByRole('button', { name: 'Confirmar' }).click();
   await page.getByRole('heading', { name: 'Informe o código do aplicativo' }).waitFor({ state: 'detached' });
   await page.goto(`${service.url}/pessoas`);

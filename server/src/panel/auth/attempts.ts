@@ -22,13 +22,21 @@ const floods = (most: number, withinMs: number): Limit => ({ most, withinMs, alw
 export const limits = {
   /** A session that was found open tries passwords: by person and call. */
   password: guesses(10, 15 * minute),
-  /** Codes of the app and backup codes, by person: 5 of a million codes in a quarter of an hour. */
+  /**
+   * Codes of the app, and apart from them backup codes, by person, from browsers that the person never signed in with: 5 of a million codes
+   * in a quarter of an hour. A thief of the password uses them up, and the person's own browser still enters.
+   */
   factorCode: guesses(5, 15 * minute),
+  /** The same from one browser that the person signed in with before: the only limit of codes that counts there. */
+  factorCodeDevice: guesses(5, 15 * minute),
+  /** So many codes without a right one among them, and the person gets a mail: the password is known to the one who tries. */
+  factorCodeNotice: guesses(3, 15 * minute),
+  factorCodeMail: guesses(1, hour),
   factorCodeAddress: guesses(30, 15 * minute),
   /** Codes of transfers, by person over all drafts. */
   draftCode: guesses(10, 15 * minute),
   draftCodeAddress: guesses(30, 15 * minute),
-  /** Secrets of invitations and of e-mail links, by address. */
+  /** Wrong secrets of invitations, e-mail links and password resets, by address. */
   linkSecret: guesses(30, 15 * minute),
   /** Sign-ins by e-mail and address, so that a stranger elsewhere cannot use up the person's own. */
   signIn: floods(10, 15 * minute),
@@ -38,6 +46,8 @@ export const limits = {
   /** Guesses from many addresses at one e-mail, from browsers it never used. */
   signInEmail: floods(100, hour),
   resetAddress: floods(20, hour),
+  /** Challenges for passkeys, of which each is a row, and the answers to them. */
+  passkeyAddress: floods(150, 15 * minute),
   /** Mails that somebody else can set off, by recipient. */
   resetMail: floods(5, hour),
   emailChangeMail: floods(3, hour),

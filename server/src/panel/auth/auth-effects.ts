@@ -13,6 +13,7 @@ import {
 import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, freezeMs } from './auth-calls.ts';
+import type { FactorAttempts } from './factor-attempts.ts';
 import type { KnownDevices } from './known-device.ts';
 import { recordSecurityEvent, type SecurityEvent } from './security-events.ts';
 import type { Person, Sessions } from './session.ts';
@@ -31,15 +32,15 @@ interface Answered {
   answer: Response;
 }
 
-interface EffectDeps extends PanelDeps {
+export interface EffectDeps extends PanelDeps {
   sessions: Sessions;
   attempts: Attempts;
   devices: KnownDevices;
+  factorAttempts: FactorAttempts;
 }
 
 /** What follows from an answer of better-auth: what a session stands for, freezes, mails, and the security event. */
-export function authEffects(deps: PanelDeps, sessions: Sessions, attempts: Attempts, devices: KnownDevices) {
-  const effectDeps: EffectDeps = { ...deps, sessions, attempts, devices };
+export function authEffects(effectDeps: EffectDeps) {
   return {
     after: (answered: Answered): Promise<void> =>
       answered.answer.ok ? afterSuccess(effectDeps, answered) : afterFailure(effectDeps, answered),
@@ -72,7 +73,7 @@ async function settleAttempts(
 }
 
 async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> {
-  const { sql, attempts, devices } = deps;
+  const { sql, devices, factorAttempts } = deps;
   const { call, request, reply, person, email } = answered;
   const found = await sessionAfter(deps, answered);
   // The password was right, and the code of the app comes next.
@@ -87,8 +88,12 @@ async function afterSignIn(deps: EffectDeps, answered: Answered): Promise<void> 
   const { user, session } = found;
   if (call !== 'POST /sign-in/email') await markSecondFactor(sql, session.id);
   if (call.includes('two-factor')) {
-    await attempts.forget('factorCode', user.id);
-    await attempts.giveBack('factorCodeAddress', callerNetwork(request));
+    await factorAttempts.settle({
+      user,
+      method: call.includes('backup-code') ? 'backup code' : 'app',
+      cookie: request.headers.cookie,
+      address: callerAddress(request),
+    });
   }
   if (email !== null) await settleAttempts(deps, request, email);
   if (person !== null) return afterFactorCode(deps, answered, session.id);
@@ -146,6 +151,7 @@ async function afterSuccess(deps: EffectDeps, answered: Answered): Promise<void>
         await deleteNewEmailOf(tx, userId);
         await endOtherSessions(tx, userId, sessionId);
       });
+      await deps.factorAttempts.forget(userId);
       mailed(deps, panelMails(deps).passwordWasChanged(email));
       return record(deps, answered, { kind: 'password.changed' });
     }

@@ -9,24 +9,27 @@ import type { Attempts } from './attempts.ts';
 import type { Auth } from './auth.ts';
 import { type AuthCall, authCalls, authPath } from './auth-calls.ts';
 import { authEffects } from './auth-effects.ts';
-import { type KnownDevices, knownDevices } from './known-device.ts';
+import type { FactorAttempts } from './factor-attempts.ts';
+import type { KnownDevices } from './known-device.ts';
 import { passwordLength } from './password-length.ts';
 import { type Person, requireOwnFactor, type Sessions } from './session.ts';
+
+export interface SignInParts {
+  attempts: Attempts;
+  devices: KnownDevices;
+  factorAttempts: FactorAttempts;
+  auth: () => Promise<Auth>;
+}
 
 /** Sign-in, as far as `authCalls` names it: checked and counted here, handed to better-auth, recorded in `auth-effects.ts`. */
 export function authRoutes(
   scope: FastifyInstance,
   deps: PanelDeps,
   sessions: Sessions,
-  attempts: Attempts,
-  auth: () => Promise<Auth>,
+  { attempts, devices, factorAttempts, auth }: SignInParts,
 ): void {
   const { publicUrl } = deps.config;
-  const devices = knownDevices({
-    key: deps.secrets.derive('panel devices'),
-    overTls: publicUrl.startsWith('https:'),
-  });
-  const effects = authEffects(deps, sessions, attempts, devices);
+  const effects = authEffects({ ...deps, sessions, attempts, devices, factorAttempts });
 
   async function callerOf(request: FastifyRequest, call: string, rule: AuthCall): Promise<Person | null> {
     if (rule.session === undefined) return null;
@@ -60,7 +63,7 @@ export function authRoutes(
         await deps.sql.tx((tx) => endSession(tx, person.userId, person.id));
       if (person && rule.password) await attempts.take('password', `${call} ${person.userId}`);
       const email = emailIn(call, request.body);
-      if (email !== null) await takeFor(attempts, devices, call, { email, request });
+      await takeFor(attempts, devices, rule, { email, request });
       const loaded = await auth();
       const answer = await loaded.handler(
         new Request(new URL(path.pathname + path.search, publicUrl), {
@@ -71,6 +74,9 @@ export function authRoutes(
       );
       // Of its own errors and of the store's, better-auth tells no more than the status; it depends on nothing but the database.
       if (answer.status >= 500) throw refuse('processing_unavailable');
+      // The secret of a link was right, so it was no guess.
+      if (answer.ok && rule.byNetwork === 'linkSecret')
+        await attempts.giveBack('linkSecret', callerNetwork(request));
       if (answer.ok && person && rule.password) await attempts.forget('password', `${call} ${person.userId}`);
       for (const cookie of answer.headers.getSetCookie()) reply.header('set-cookie', cookie);
       await effects.after({ auth: loaded, request, reply, call, rule, person, email, answer });
@@ -92,19 +98,21 @@ async function send(reply: FastifyReply, call: string, answer: Response): Promis
     .send(body);
 }
 
-/** Counted before the password is looked at. @throws PanelError `too_many_attempts` */
+/** Counted before a password is looked at, or a row is read or written for a stranger. @throws PanelError `too_many_attempts` */
 async function takeFor(
   attempts: Attempts,
   devices: KnownDevices,
-  call: string,
-  { email, request }: { email: string; request: FastifyRequest },
+  { byNetwork, signsIn }: AuthCall,
+  { email, request }: { email: string | null; request: FastifyRequest },
 ): Promise<void> {
-  if (call === 'POST /request-password-reset') return attempts.take('resetAddress', callerNetwork(request));
-  const device = devices.deviceOf(request.headers.cookie, email);
+  const network = callerNetwork(request);
+  const signIn = signsIn && email;
+  const device = signIn ? devices.deviceOf(request.headers.cookie, signIn) : null;
   if (device !== null) return attempts.take('signInDevice', device);
-  await attempts.take('signInAddress', callerNetwork(request));
-  await attempts.take('signIn', `${email} ${callerNetwork(request)}`);
-  await attempts.take('signInEmail', email);
+  if (byNetwork) await attempts.take(byNetwork, network);
+  if (!signIn) return;
+  await attempts.take('signIn', `${signIn} ${network}`);
+  await attempts.take('signInEmail', signIn);
 }
 
 const nullIfNotSignedIn = (error: unknown): null => {

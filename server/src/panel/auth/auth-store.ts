@@ -1,5 +1,7 @@
+import { hash } from 'node:crypto';
 import { type CleanedWhere, createAdapterFactory } from 'better-auth/adapters';
 import { timestamp } from '../../db/pool.ts';
+import type { Clock } from '../../ports/clock.ts';
 import type { Ids } from '../../ports/ids.ts';
 import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 
@@ -18,7 +20,7 @@ const tables: Readonly<Record<string, string>> = {
 
 type Row = Record<string, unknown>;
 
-export const authStore = (deps: { sql: Sql; ids: Ids }) =>
+export const authStore = (deps: { sql: Sql; clock: Clock; ids: Ids }) =>
   createAdapterFactory({
     config: {
       adapterId: 'vintem',
@@ -33,22 +35,29 @@ export const authStore = (deps: { sql: Sql; ids: Ids }) =>
         queries.run<Row>(statementOf(text), values);
       const write = (text: string, values: readonly unknown[]): Promise<Row[]> =>
         deps.sql.tx((tx) => run(tx, text, values));
+      /** The app counts from its first right code on: its time is written with it, so that none is without. */
+      const timed = (update: Row): Row =>
+        update.verified === true ? { ...update, verifiedAt: new Date(deps.clock.now()) } : update;
 
       return {
         create: async ({ model, data }) => {
           const fields = Object.keys(data as Row);
-          const values = fields.map((field) => toSql((data as Row)[field]));
+          const values = fields.map((field) => stored(model, field, (data as Row)[field]));
           const places = fields.map((_, at) => `$${at + 1}`);
           const text = `INSERT INTO ${tableOf(model)} (${fields.map(columnOf)}) VALUES (${places}) RETURNING *`;
-          return fromRow((await write(text, values))[0] as Row) as never;
+          return withToken(
+            model,
+            fromRow((await write(text, values))[0] as Row),
+            (data as Row).token,
+          ) as never;
         },
         findOne: async ({ model, where }) => {
-          const { text, values } = condition(where);
+          const { text, values } = condition(model, where);
           const rows = await run(deps.sql, `SELECT * FROM ${tableOf(model)}${text} LIMIT 1`, values);
-          return (rows[0] ? fromRow(rows[0]) : null) as never;
+          return (rows[0] ? withToken(model, fromRow(rows[0]), tokenIn(where)) : null) as never;
         },
         findMany: async ({ model, where, limit, sortBy, offset }) => {
-          const { text, values } = condition(where ?? []);
+          const { text, values } = condition(model, where ?? []);
           const order = sortBy
             ? ` ORDER BY ${columnOf(sortBy.field)} ${sortBy.direction === 'asc' ? 'ASC' : 'DESC'}`
             : '';
@@ -60,22 +69,22 @@ export const authStore = (deps: { sql: Sql; ids: Ids }) =>
           return rows.map(fromRow) as never;
         },
         count: async ({ model, where }) => {
-          const { text, values } = condition(where ?? []);
+          const { text, values } = condition(model, where ?? []);
           const rows = await run(deps.sql, `SELECT count(*) AS count FROM ${tableOf(model)}${text}`, values);
           return rows[0]?.count as number;
         },
         update: async ({ model, where, update }) => {
-          const rows = await write(...updateOf(model, where, update as Row));
-          return (rows[0] ? fromRow(rows[0]) : null) as never;
+          const rows = await write(...updateOf(model, where, timed(update as Row)));
+          return (rows[0] ? withToken(model, fromRow(rows[0]), tokenIn(where)) : null) as never;
         },
         updateMany: async ({ model, where, update }) =>
-          (await write(...updateOf(model, where, update as Row))).length,
+          (await write(...updateOf(model, where, timed(update as Row)))).length,
         delete: async ({ model, where }) => {
           await write(...deletionOf(model, where));
         },
         deleteMany: async ({ model, where }) => (await write(...deletionOf(model, where))).length,
         consumeOne: async ({ model, where }) => {
-          const { text, values } = condition(where);
+          const { text, values } = condition(model, where);
           const table = tableOf(model);
           const rows = await write(
             `DELETE FROM ${table} WHERE id = (SELECT id FROM ${table}${text} LIMIT 1 FOR UPDATE) RETURNING *`,
@@ -84,14 +93,14 @@ export const authStore = (deps: { sql: Sql; ids: Ids }) =>
           return (rows[0] ? fromRow(rows[0]) : null) as never;
         },
         incrementOne: async ({ model, where, increment, set }) => {
-          const { text, values } = condition(where);
+          const { text, values } = condition(model, where);
           const changes = Object.entries(increment).map(
             ([field], at) =>
               `${columnOf(field)} = coalesce(${columnOf(field)}, 0) + $${values.length + at + 1}`,
           );
           const given = [...values, ...Object.values(increment)];
           for (const [field, value] of Object.entries((set ?? {}) as Row)) {
-            given.push(toSql(value));
+            given.push(stored(model, field, value));
             changes.push(`${columnOf(field)} = $${given.length}`);
           }
           const table = tableOf(model);
@@ -106,16 +115,16 @@ export const authStore = (deps: { sql: Sql; ids: Ids }) =>
   });
 
 function updateOf(model: string, where: CleanedWhere[], update: Row): [string, unknown[]] {
-  const { text, values } = condition(where);
+  const { text, values } = condition(model, where);
   const changes = Object.keys(update).map((field, at) => `${columnOf(field)} = $${values.length + at + 1}`);
   return [
     `UPDATE ${tableOf(model)} SET ${changes}${text} RETURNING *`,
-    [...values, ...Object.values(update).map(toSql)],
+    [...values, ...Object.entries(update).map(([field, value]) => stored(model, field, value))],
   ];
 }
 
 function deletionOf(model: string, where: CleanedWhere[]): [string, unknown[]] {
-  const { text, values } = condition(where);
+  const { text, values } = condition(model, where);
   return [`DELETE FROM ${tableOf(model)}${text} RETURNING id`, values];
 }
 
@@ -128,7 +137,7 @@ const operators: Readonly<Record<string, string>> = {
   gte: '>=',
 };
 
-function condition(where: readonly CleanedWhere[]): { text: string; values: unknown[] } {
+function condition(model: string, where: readonly CleanedWhere[]): { text: string; values: unknown[] } {
   const values: unknown[] = [];
   let text = '';
   for (const { field, value, operator, connector } of where) {
@@ -136,13 +145,13 @@ function condition(where: readonly CleanedWhere[]): { text: string; values: unkn
     let clause: string;
     if (value === null) clause = `${column} IS ${operator === 'ne' ? 'NOT NULL' : 'NULL'}`;
     else if (operator === 'in' || operator === 'not_in') {
-      const places = (value as unknown[]).map((one) => `$${values.push(toSql(one))}`);
+      const places = (value as unknown[]).map((one) => `$${values.push(stored(model, field, one))}`);
       clause = places.length === 0 ? 'false' : `${column} IN (${places})`;
       if (operator === 'not_in') clause = `NOT (${clause})`;
     } else {
       const sign = operators[operator ?? 'eq'];
       if (sign === undefined) throw new Error(`better-auth asked for ${operator}, which nothing here needs`);
-      clause = `${column} ${sign} $${values.push(toSql(value))}`;
+      clause = `${column} ${sign} $${values.push(stored(model, field, value))}`;
     }
     text += text === '' ? ` WHERE ${clause}` : ` ${connector === 'OR' ? 'OR' : 'AND'} ${clause}`;
   }
@@ -160,8 +169,20 @@ const columnOf = (field: string): string =>
     ? 'credential_id'
     : field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const toSql = (value: unknown): unknown =>
-  value instanceof Date ? timestamp(value.getTime()) : (value ?? null);
+/** A session's token is stored as its SHA-256: who reads the table cannot act with it. 190 random bits need no slow hash. */
+const stored = (model: string, field: string, value: unknown): unknown =>
+  model === 'session' && field === 'token' && typeof value === 'string'
+    ? hash('sha256', value)
+    : value instanceof Date
+      ? timestamp(value.getTime())
+      : (value ?? null);
+
+/** better-auth sets the cookie from the row that it gets back: with the token as it was given. */
+const withToken = (model: string, row: Row, token: unknown): Row =>
+  model === 'session' && token !== undefined ? { ...row, token } : row;
+
+const tokenIn = (where: readonly CleanedWhere[]): unknown =>
+  where.find(({ field, operator }) => field === 'token' && (operator ?? 'eq') === 'eq')?.value;
 
 function fromRow(row: Row): Row {
   const record: Row = {};

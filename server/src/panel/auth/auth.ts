@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { passkey } from '@better-auth/passkey';
 import { betterAuth } from 'better-auth';
 import { APIError, createAuthMiddleware, getSessionFromCtx } from 'better-auth/api';
@@ -9,6 +10,7 @@ import { deleteNewEmailOf, findEmail, freezeUser, removeYoungFactors } from '../
 import type { Attempts } from './attempts.ts';
 import { addressHeader, authPath, freezeMs } from './auth-calls.ts';
 import { authStore } from './auth-store.ts';
+import type { FactorAttempts } from './factor-attempts.ts';
 import { guardFactorCodes } from './one-time-codes.ts';
 import { hashPassword, isGuessable, isPassword } from './password.ts';
 import { passwordLength } from './password-length.ts';
@@ -17,7 +19,7 @@ import { recordSecurityEvent } from './security-events.ts';
 const hour = 3600;
 export const sessionSeconds = 12 * hour;
 
-export function createAuth(deps: PanelDeps, attempts: Attempts) {
+export function createAuth(deps: PanelDeps, attempts: Attempts, factorAttempts: FactorAttempts) {
   const { config, clock, ids, sql, secrets, log } = deps;
   const url = new URL(config.publicUrl);
   const overTls = url.protocol === 'https:';
@@ -26,8 +28,8 @@ export function createAuth(deps: PanelDeps, attempts: Attempts) {
   const mails = panelMails(deps);
   /** Of the person whose secret it is, so that a new password is not their address. */
   const emailOfReset = async (token: unknown): Promise<string | null> =>
-    typeof token === 'string' ? findEmail(sql, `reset-password:${token}`) : null;
-  const guardCodes = guardFactorCodes({ sql, clock, attempts });
+    typeof token === 'string' ? findEmail(sql, hash('sha256', `reset-password:${token}`, 'base64url')) : null;
+  const guardCodes = guardFactorCodes({ sql, clock, factorAttempts });
   return betterAuth({
     appName: 'vintem',
     baseURL: url.origin,
@@ -35,7 +37,9 @@ export function createAuth(deps: PanelDeps, attempts: Attempts) {
     // Second factors are sealed under these; sessions are signed with the first.
     secrets: panelSecretsOf(secrets),
     trustedOrigins: [...deps.origins],
-    database: authStore({ sql, ids }),
+    database: authStore({ sql, clock, ids }),
+    // A worker removes what has expired (`expired-rows.ts`), and a reader of the table can open no link in it.
+    verification: { disableCleanup: true, storeIdentifier: 'hashed' },
     telemetry: { enabled: false },
     logger: { disabled: true },
     // What is no refusal of its own comes to our error handler; else it answers 500 and prints the error, statement included.
@@ -67,6 +71,7 @@ export function createAuth(deps: PanelDeps, attempts: Attempts) {
           await deleteNewEmailOf(tx, user.id);
           await removeYoungFactors(tx, user.id, now - freezeMs);
         });
+        await factorAttempts.forget(user.id);
         const ipAddress = request?.headers.get(addressHeader) ?? null;
         await recordSecurityEvent(deps, { kind: 'password.reset', userId: user.id, ipAddress });
         mails.passwordWasReset(user.email).catch((err: unknown) => log.error({ err }, 'a mail was not sent'));

@@ -2,31 +2,34 @@ import type { GenericEndpointContext } from '@better-auth/core';
 import { createOTP } from '@better-auth/utils/otp';
 import { APIError, getSessionFromCtx } from 'better-auth/api';
 import { symmetricDecrypt } from 'better-auth/crypto';
-import { countedBy } from '../../http/caller-address.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Sql } from '../../ports/sql.ts';
 import { useTotpStep } from '../members/members.sql.ts';
-import type { Attempts } from './attempts.ts';
 import { addressHeader } from './auth-calls.ts';
+import type { FactorAttempts } from './factor-attempts.ts';
 
 const stepMs = 30_000;
-/** One step either way: RFC 6238, 5.2 advises at most one for the delay of the network. */
-const toleratedSteps = [0, -1, 1] as const;
+/** The step of now, and the one before for the delay of the network and the person (RFC 6238, 5.2): a code lives for at most a minute. */
+const toleratedSteps = [0, -1] as const;
 
 /**
- * Runs before better-auth checks a code of the app or a backup code. It counts the attempt in the database by person and address, and
- * uses up the code's time step, so that only one of several parallel requests with the same code continues.
+ * Runs before better-auth checks a code of the app or a backup code. It counts the attempt in the database, and uses up the code's time
+ * step, so that only one of several parallel requests with the same code continues.
  */
 export const guardFactorCodes =
-  (deps: { sql: Sql; clock: Clock; attempts: Attempts }) =>
+  (deps: { sql: Sql; clock: Clock; factorAttempts: FactorAttempts }) =>
   async (ctx: GenericEndpointContext): Promise<void> => {
     if (ctx.path !== '/two-factor/verify-totp' && ctx.path !== '/two-factor/verify-backup-code') return;
-    const userId = await userOf(ctx);
+    const userId = await userOf(ctx, deps.clock.now());
     if (userId === null) return;
-    const address = countedBy(ctx.headers?.get(addressHeader) ?? '');
-    const counted =
-      (await deps.attempts.tryTake('factorCode', userId)) &&
-      (await deps.attempts.tryTake('factorCodeAddress', address));
+    const user = await ctx.context.internalAdapter.findUserById(userId);
+    if (!user) return;
+    const counted = await deps.factorAttempts.take({
+      user,
+      method: ctx.path === '/two-factor/verify-totp' ? 'app' : 'backup code',
+      cookie: ctx.headers?.get('cookie') ?? undefined,
+      address: ctx.headers?.get(addressHeader) ?? '',
+    });
     if (!counted) {
       throw new APIError('TOO_MANY_REQUESTS', { code: 'TOO_MANY_ATTEMPTS', message: 'too many codes' });
     }
@@ -44,18 +47,19 @@ export const guardFactorCodes =
   };
 
 /** Whose second factor is asked for: of the session, or of the sign-in that waits for its code. */
-async function userOf(ctx: GenericEndpointContext): Promise<string | null> {
+async function userOf(ctx: GenericEndpointContext, nowMs: number): Promise<string | null> {
   const signedIn = await getSessionFromCtx(ctx).catch(() => null);
   if (signedIn) return signedIn.user.id;
   const cookie = ctx.context.createAuthCookie('two_factor');
   const waiting = await ctx.getSignedCookie(cookie.name, ctx.context.secret);
   if (!waiting) return null;
   const found = await ctx.context.internalAdapter.findVerificationValue(waiting);
-  return found?.value ?? null;
+  // The library looks at the time of it later, and only once the code was right.
+  return found && found.expiresAt.getTime() > nowMs ? found.value : null;
 }
 
 /** The time step whose code this is; null: of none that is tolerated now. */
-async function stepOf(secret: string, code: string, nowMs: number): Promise<number | null> {
+export async function stepOf(secret: string, code: string, nowMs: number): Promise<number | null> {
   const otp = createOTP(secret, { digits: 6, period: stepMs / 1000 });
   const now = Math.floor(nowMs / stepMs);
   for (const offset of toleratedSteps) {

@@ -14,10 +14,12 @@ export interface SecurityEventRow {
   detail: Record<string, unknown>;
 }
 
+/** What a person does to their own access belongs to their account, if they have one; of somebody with several it is their own. */
 const insert: Statement = {
   name: 'security_event_insert',
   text: `INSERT INTO security_event (id, at, account_id, user_id, session_id, actor, kind, outcome, ip_address, detail)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+    VALUES ($1, $2, coalesce($3::uuid, (SELECT min(account_id::text)::uuid FROM panel_member WHERE user_id = $4 HAVING count(*) = 1)),
+      $4, $5, $6, $7, $8, $9, $10)`,
 };
 
 export const insertSecurityEvent = (sql: Sql, event: SecurityEventRow): Promise<unknown> =>
@@ -53,22 +55,11 @@ export interface SecurityEventFilter {
   fromId: string;
 }
 
-/**
- * What happened in the account, and what happened to its members' own access while they were members: `$4` events are looked at, and with
- * each one that passes comes the last one that was looked at, unless there are no more.
- */
+/** `$4` events are looked at, and with each one that passes comes the last one that was looked at, unless there are no more. */
 const select: Statement = {
   name: 'security_event_list',
   text: `WITH looked AS MATERIALIZED (
-      SELECT * FROM (
-        (SELECT * FROM security_event WHERE account_id = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4)
-        UNION ALL
-        (SELECT s.* FROM panel_member m CROSS JOIN LATERAL (
-            SELECT * FROM security_event WHERE user_id = m.user_id AND account_id IS NULL AND id < $2 AND id >= $3
-              AND at >= m.created_at
-            ORDER BY id DESC LIMIT $4) s
-          WHERE m.account_id = $1)) e
-      ORDER BY id DESC LIMIT $4)
+      SELECT * FROM security_event WHERE account_id = $1 AND id < $2 AND id >= $3 ORDER BY id DESC LIMIT $4)
     SELECT l.id AS "lookedTo", e.id, e.at, e.account_id AS "accountId", e.user_id AS "userId", e.session_id AS "sessionId", e.actor,
       e.kind, e.outcome, e.ip_address AS "ipAddress", e.detail, u.name, u.email, t.name AS "subjectName"
     FROM (SELECT 1) AS one LEFT JOIN (SELECT id FROM looked ORDER BY id DESC OFFSET $4::int - 1 LIMIT 1) l ON true

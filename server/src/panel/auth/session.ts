@@ -14,6 +14,7 @@ import {
   findSession,
   type Membership,
   type SessionRow,
+  touchAccess,
   touchSession,
   writeAudit,
 } from '../members/members.sql.ts';
@@ -45,6 +46,8 @@ export interface PanelFacts {
    * frozen.
    */
   sensitive?: boolean;
+  /** Takes access away: in live accounts only with a second factor, and also while the person is frozen. */
+  secondFactor?: boolean;
 }
 
 declare module 'fastify' {
@@ -148,6 +151,23 @@ export function sessions(
     if (frozenUntil !== null && frozenUntil > deps.clock.now()) throw new PanelError('access_frozen');
   }
 
+  /** The sign-in of somebody with several accounts is nobody's but theirs: each account sees when a session is first used in it. */
+  async function noteUse(
+    request: FastifyRequest,
+    { accountId }: Membership,
+    accounts: number,
+  ): Promise<void> {
+    const person = request.person as Person;
+    const first = await touchAccess(deps.sql, person.id, accountId, deps.clock.now());
+    if (!first || accounts === 1) return;
+    await recordSecurityEvent(deps, {
+      kind: 'sign_in',
+      accountId,
+      ...actorOf(request),
+      detail: { step: 'account' },
+    });
+  }
+
   return {
     personOf,
     headersOf,
@@ -158,9 +178,8 @@ export function sessions(
     admit: (facts) => async (request) => {
       const person = await personOf(request);
       const accountId = uuidOf((request.params as { account: string }).account);
-      const membership = (await findMemberships(deps.sql, person.userId)).find(
-        (one) => one.accountId === accountId,
-      );
+      const memberships = await findMemberships(deps.sql, person);
+      const membership = memberships.find((one) => one.accountId === accountId);
       // The same answer for a foreign account and a missing one: the caller must not learn which it is.
       if (!membership) throw new PanelError('not_found');
       request.member = { ...membership, person };
@@ -168,16 +187,16 @@ export function sessions(
       const now = deps.clock.now();
       const dueAt = secondFactorDueAt(membership);
       if (dueAt !== null && dueAt <= now) requireSecondFactor({ test: membership.test, person });
-      if (facts.sensitive) {
-        requireSecondFactor({ test: membership.test, person });
-        requireUnfrozen(person);
-      }
+      if (facts.sensitive || facts.secondFactor) requireSecondFactor({ test: membership.test, person });
+      if (facts.sensitive) requireUnfrozen(person);
       const changes = request.method !== 'GET' && request.method !== 'HEAD';
       const idle = now - Math.max(lastSeen(person), lastProof(person)) > idleMs;
       if (changes && facts.needs !== 'read' && idle) throw new PanelError('reauthentication_required');
       if (facts.fresh) requireFresh(person);
       // What was idle stays so until the password was given: a page that is only looked at does not wake it.
       if (!idle && now - lastSeen(person) > touchEveryMs) await touchSession(deps.sql, person.id, now);
+      if (now - (membership.usedAt ?? 0) > touchEveryMs)
+        await noteUse(request, membership, memberships.length);
       request.caller = {
         ...(await callerOf(request, membership, person, directory)),
         watch: (end) => live.watch({ sessionId: person.id, ...membership }, end),

@@ -24,7 +24,7 @@ export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
       const person = await sessions.personOf(request);
       sessions.requireFresh(person);
       requireOwnFactor(person);
-      if ((await findMemberships(deps.sql, person.userId)).some((one) => secondFactorDueAt(one) !== null)) {
+      if ((await findMemberships(deps.sql, person)).some((one) => secondFactorDueAt(one) !== null)) {
         requireSecondFactor({ test: false, person });
       }
       sessions.requireUnfrozen(person);
@@ -49,6 +49,7 @@ export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', callerNetwork(request));
       await confirmEmail(deps, request.body.token, callerAddress(request));
+      await attempts.giveBack('linkSecret', callerNetwork(request));
       return { ok: true as const };
     },
   );
@@ -68,6 +69,7 @@ export function addressRoutes(api: ApiScope, deps: PanelDeps, sessions: Sessions
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', callerNetwork(request));
       await cancelEmail(deps, request.body.token, callerAddress(request));
+      await attempts.giveBack('linkSecret', callerNetwork(request));
       return { ok: true as const };
     },
   );

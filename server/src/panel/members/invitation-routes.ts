@@ -4,10 +4,9 @@ import type { Attempts } from '../auth/attempts.ts';
 import { recordSecurityEvent } from '../auth/security-events.ts';
 import type { Sessions } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
-import { PanelError } from '../errors.ts';
 import { AcceptBody, Done, InvitationBody, InvitationSchema } from '../schema.ts';
-import { findInvitation, findUser } from './members.sql.ts';
-import { acceptInvitation, tokenHash } from './members.ts';
+import { findUser } from './members.sql.ts';
+import { acceptInvitation, openInvitation } from './members.ts';
 import { personConfig } from './person-routes.ts';
 
 /** What a person does with an invitation to an account. */
@@ -35,9 +34,8 @@ export function invitationRoutes(
     async (request) => {
       sessions.requireOrigin(request);
       await attempts.take('linkSecret', callerNetwork(request));
-      const invitation = await findInvitation(sql, tokenHash(request.body.token), clock.now());
-      if (!invitation) throw new PanelError('invitation_invalid');
-      const { email, role, accountName } = invitation;
+      const { email, role, accountName } = await openInvitation(sql, request.body.token, clock.now());
+      await attempts.giveBack('linkSecret', callerNetwork(request));
       return { email, role, accountName, existing: (await findUser(sql, email)) !== undefined };
     },
   );
@@ -53,6 +51,7 @@ export function invitationRoutes(
       await attempts.take('linkSecret', callerNetwork(request));
       const { token, name = '', password = '' } = request.body;
       const { accountId, userId, role } = await acceptInvitation(deps, { token, name, password });
+      await attempts.giveBack('linkSecret', callerNetwork(request));
       const detail = { role };
       await recordSecurityEvent(deps, {
         kind: 'member.joined',

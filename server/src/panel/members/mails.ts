@@ -64,6 +64,8 @@ export function panelMails({ config, mail }: Pick<PanelDeps, 'config' | 'mail'>)
       mail.send({ to, ...passwordWasChangedText(config.publicUrl) }),
     factorChanged: (to: string, change: FactorChange): Promise<void> =>
       mail.send({ to, ...factorChangedText(config.publicUrl, change) }),
+    wrongCodes: (to: string, ip: string): Promise<void> =>
+      mail.send({ to, ...wrongCodesText(config.publicUrl, ip) }),
     invitation: (to: string, invite: Invite): Promise<void> =>
       mail.send({ to, ...invitationText(config.publicUrl, invite) }),
     confirmEmail: (to: string, token: string): Promise<void> =>
@@ -162,6 +164,25 @@ ${
 }
 
 If it was not you, ask for a new password now at ${publicUrl}/senha and contact the operator of the service.
+`,
+  },
+});
+
+const wrongCodesText = (publicUrl: string, ip: string): Texts => ({
+  'pt-BR': {
+    subject: 'códigos errados na sua conta',
+    text: `Sua senha do vintem foi informada e depois dela vários códigos que não conferem (endereço IP ${ip}).
+
+Se não foi você, alguém conhece sua senha: peça agora uma nova senha em ${publicUrl}/senha. Sem o código, ninguém entra.
+No navegador em que você já entrou, suas próprias tentativas continuam livres.
+`,
+  },
+  en: {
+    subject: 'wrong codes for your account',
+    text: `Your vintem password was given, and after it several codes that do not fit (IP address ${ip}).
+
+If it was not you, someone knows your password: ask for a new password now at ${publicUrl}/senha. Without the code no one gets in.
+In the browser where you signed in before, your own tries are not limited by this.
 `,
   },
 });

@@ -14,17 +14,19 @@ import {
   MemberListSchema,
   Nothing,
   RoleBody,
+  RoleChangedSchema,
   SessionListSchema,
 } from '../schema.ts';
 import { panelMails } from './mails.ts';
 import {
   deleteInvitation,
   deleteNewEmailOf,
+  endAccessTo,
   endEverySession,
+  findAccess,
   findGraceDays,
   findInvitations,
   findMembers,
-  findSessions,
   type ListedMember,
   updateGraceDays,
 } from './members.sql.ts';
@@ -128,7 +130,7 @@ function inviteRoutes(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
         body: Nothing,
         response: { 200: Done },
       },
-      config: asks(),
+      config: asks({ secondFactor: true }),
     },
     async (request) => {
       await deleteInvitation(deps.sql, request.member.accountId, request.params.id);
@@ -147,15 +149,19 @@ function oneMemberRoutes(api: ApiScope, deps: PanelDeps): void {
         summary: 'Change a role',
         params: IdParams('Person'),
         body: RoleBody,
-        response: { 200: Done },
+        response: { 200: RoleChangedSchema },
       },
       config: changes,
     },
     async (request) => {
       const { member, params, body } = request;
-      await changeRole(deps, member.accountId, member.role, params.id, body.role);
-      await note(deps, request, 'member.role', { userId: params.id, role: body.role });
-      return done;
+      const left = await changeRole(deps, member.accountId, member.role, params.id, body.role);
+      await note(deps, request, 'member.role', {
+        userId: params.id,
+        role: body.role,
+        keysLeft: left.map(({ id }) => id),
+      });
+      return { ...done, keysLeft: left.map(named) };
     },
   );
 
@@ -196,7 +202,7 @@ function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
     {
       schema: {
         tags,
-        summary: 'Where a member is signed in',
+        summary: 'The sessions that a member uses in this account',
         params: IdParams('Person'),
         response: { 200: SessionListSchema },
       },
@@ -204,7 +210,7 @@ function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
     },
     async ({ member, params }) => {
       const { userId } = await managedBy(deps, member, params.id);
-      const rows = await findSessions(sql, userId, clock.now());
+      const rows = await findAccess(sql, userId, member.accountId, clock.now());
       return {
         sessions: rows.map((row) => ({
           ...row,
@@ -221,17 +227,19 @@ function memberSessionRoutes(api: ApiScope, deps: PanelDeps): void {
     {
       schema: {
         tags,
-        summary: 'End every session of a member',
+        summary: "End a member's access to this account until the next sign-in",
         params: IdParams('Person'),
         body: Nothing,
         response: { 200: Done },
       },
       // Also while frozen, and without a fresh password: it only takes access away.
-      config: asks(),
+      config: asks({ secondFactor: true }),
     },
     async (request) => {
       const { userId } = await managedBy(deps, request.member, request.params.id);
       await sql.tx(async (tx) => {
+        const only = await endAccessTo(tx, userId, request.member.accountId, clock.now());
+        if (!only) return;
         await endEverySession(tx, userId);
         await deleteNewEmailOf(tx, userId);
       });

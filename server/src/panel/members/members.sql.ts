@@ -17,17 +17,48 @@ export interface Membership {
   graceSince: number | null;
   /** What of the rate limits is the account's own. */
   quotas: Quotas;
+  /** When this session was last used in the account, noted at most once a minute. */
+  usedAt: number | null;
 }
 
+/** Without accounts that have ended what this session could open there. */
 const selectMemberships: Statement = {
-  name: 'panel_memberships',
+  name: 'panel_memberships_of_session',
   text: `SELECT m.account_id AS "accountId", a.number AS "accountNumber", a.name AS "accountName", a.test, a.connection, m.role,
-      m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince", a.rate_quotas AS quotas
-    FROM panel_member m JOIN account a ON a.id = m.account_id WHERE m.user_id = $1 ORDER BY a.created_at, a.id`,
+      m.created_at AS "joinedAt", a.second_factor_grace_days AS "graceDays", a.second_factor_since AS "graceSince", a.rate_quotas AS quotas,
+      x.seen_at AS "usedAt"
+    FROM panel_member m JOIN account a ON a.id = m.account_id
+      LEFT JOIN panel_session_access x ON x.session_id = $2 AND x.account_id = m.account_id
+    WHERE m.user_id = $1 AND (m.sessions_since IS NULL OR m.sessions_since <= $3)
+    ORDER BY a.created_at, a.id`,
 };
 
-export const findMemberships = (sql: Queries, userId: string): Promise<Membership[]> =>
-  sql.run<Membership>(selectMemberships, [userId]);
+export const findMemberships = (
+  sql: Queries,
+  session: Pick<SessionRow, 'id' | 'userId' | 'createdAt'>,
+): Promise<Membership[]> =>
+  sql.run<Membership>(selectMemberships, [session.userId, session.id, timestamp(session.createdAt)]);
+
+const noteAccess: Statement = {
+  name: 'panel_session_access_note',
+  text: `INSERT INTO panel_session_access (session_id, account_id, since, seen_at)
+    SELECT id, $2, $3, $3 FROM panel_session WHERE id = $1
+    ON CONFLICT (session_id, account_id) DO UPDATE SET seen_at = $3
+    RETURNING since = $3 AS first`,
+};
+
+/** @returns whether the session was never used in this account before */
+export const touchAccess = (
+  sql: Sql,
+  sessionId: string,
+  accountId: string,
+  nowMs: number,
+): Promise<boolean> =>
+  sql.tx(
+    async (tx) =>
+      (await tx.run<{ first: boolean }>(noteAccess, [sessionId, accountId, timestamp(nowMs)]))[0]?.first ===
+      true,
+  );
 
 export interface SessionRow {
   id: string;
@@ -128,6 +159,41 @@ const selectSessions: Statement = {
 export const findSessions = (sql: Queries, userId: string, nowMs: number): Promise<ListedSession[]> =>
   sql.run<ListedSession>(selectSessions, [userId, timestamp(nowMs)]);
 
+const selectAccess: Statement = {
+  name: 'panel_session_access_list',
+  text: `SELECT s.id, x.since AS "createdAt", x.seen_at AS "seenAt", s.ip_address AS "ipAddress", s.user_agent AS "userAgent"
+    FROM panel_session s JOIN panel_session_access x ON x.session_id = s.id AND x.account_id = $2
+      JOIN panel_member m ON m.user_id = s.user_id AND m.account_id = $2
+    WHERE s.user_id = $1 AND s.expires_at > $3 AND (m.sessions_since IS NULL OR m.sessions_since <= s.created_at)
+    ORDER BY x.since DESC`,
+};
+
+/** The sessions that were used in this account and still open it, with the times of their use there. */
+export const findAccess = (
+  sql: Queries,
+  userId: string,
+  accountId: string,
+  nowMs: number,
+): Promise<ListedSession[]> => sql.run<ListedSession>(selectAccess, [userId, accountId, timestamp(nowMs)]);
+
+const endAccess: Statement = {
+  name: 'panel_member_end_access',
+  text: `WITH ended AS (UPDATE panel_member SET sessions_since = $3 WHERE account_id = $2 AND user_id = $1)
+    SELECT NOT EXISTS (SELECT FROM panel_member WHERE user_id = $1 AND account_id <> $2) AS only`,
+};
+
+/**
+ * No session that has begun opens this account any more.
+ * @returns whether it is the only account of the person, so that nothing is left that the sessions could open
+ */
+export const endAccessTo = async (
+  tx: Queries,
+  userId: string,
+  accountId: string,
+  nowMs: number,
+): Promise<boolean> =>
+  (await tx.run<{ only: boolean }>(endAccess, [userId, accountId, timestamp(nowMs)]))[0]?.only === true;
+
 const deleteOne: Statement = {
   name: 'panel_session_end',
   text: `DELETE FROM panel_session WHERE user_id = $1 AND id = $2`,
@@ -163,7 +229,8 @@ export const endSessionsOfEverybody = async (tx: Queries): Promise<number> =>
 const selectInForce: Statement = {
   name: 'panel_session_in_force',
   text: `SELECT s.id AS "sessionId", m.account_id AS "accountId", m.role
-    FROM panel_session s JOIN panel_member m ON m.user_id = s.user_id WHERE s.id = ANY ($1::uuid[]) AND s.expires_at > $2`,
+    FROM panel_session s JOIN panel_member m ON m.user_id = s.user_id AND (m.sessions_since IS NULL OR m.sessions_since <= s.created_at)
+    WHERE s.id = ANY ($1::uuid[]) AND s.expires_at > $2`,
 };
 
 /** What these sessions stand for now, in each account of their persons. */
@@ -185,9 +252,11 @@ const useStep: Statement = {
 export const useTotpStep = (sql: Sql, userId: string, step: number): Promise<boolean> =>
   sql.tx(async (tx) => (await tx.run(useStep, [userId, step])).length > 0);
 
-const deletePendingTotp: Statement = {
-  name: 'panel_totp_pending_delete',
-  text: `DELETE FROM panel_two_factor WHERE user_id = $1 AND verified IS NOT TRUE`,
+const deleteYoungTotp: Statement = {
+  name: 'panel_totp_young_delete',
+  text: `WITH gone AS (
+      DELETE FROM panel_two_factor WHERE user_id = $1 AND (verified IS NOT TRUE OR verified_at > $2) RETURNING verified)
+    UPDATE panel_user SET two_factor_enabled = false WHERE id = $1 AND EXISTS (SELECT FROM gone WHERE verified)`,
 };
 const deleteYoungPasskeys: Statement = {
   name: 'panel_passkey_young_delete',
@@ -196,7 +265,7 @@ const deleteYoungPasskeys: Statement = {
 
 /** What was begun or added just before: a thief who had the session may have added it. */
 export async function removeYoungFactors(tx: Queries, userId: string, sinceMs: number): Promise<void> {
-  await tx.run(deletePendingTotp, [userId]);
+  await tx.run(deleteYoungTotp, [userId, timestamp(sinceMs)]);
   await tx.run(deleteYoungPasskeys, [userId, timestamp(sinceMs)]);
 }
 
@@ -327,7 +396,8 @@ export const findPassword = async (sql: Queries, userId: string): Promise<string
 
 const insertUserRow: Statement = {
   name: 'panel_user_insert',
-  text: `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at) VALUES ($1, $2, $3, true, $4, $4)`,
+  text: `INSERT INTO panel_user (id, name, email, email_verified, created_at, updated_at) VALUES ($1, $2, $3, true, $4, $4)
+    ON CONFLICT (email) DO NOTHING RETURNING id`,
 };
 
 const insertCredential: Statement = {
@@ -336,14 +406,15 @@ const insertCredential: Statement = {
     VALUES ($1, $2, $5, 'credential', $3, $4, $4)`,
 };
 
-/** In better-auth's form: the credential's account is the user. */
+/** In better-auth's form: the credential's account is the user. @returns false when somebody came with that address meanwhile */
 export async function insertUser(
   tx: Queries,
   user: User & { credentialId: string; passwordHash: string; createdAt: number },
-): Promise<void> {
+): Promise<boolean> {
   const at = timestamp(user.createdAt);
-  await tx.run(insertUserRow, [user.id, user.name, user.email, at]);
+  if ((await tx.run(insertUserRow, [user.id, user.name, user.email, at])).length === 0) return false;
   await tx.run(insertCredential, [user.credentialId, user.id, user.passwordHash, at, user.id]);
+  return true;
 }
 
 const insertMemberRow: Statement = {
@@ -431,11 +502,35 @@ export const insertInvitation = (
     createdBy,
   ]);
 
+const endBeyond: Statement = {
+  name: 'panel_invitation_end_beyond',
+  text: `DELETE FROM panel_invitation
+    WHERE account_id = $1 AND accepted_at IS NULL AND created_by = $2 AND role <> ALL ($3::text[])`,
+};
+
+/** Open invitations of this person for other roles than these. */
+export const endInvitationsBeyond = (
+  tx: Queries,
+  accountId: string,
+  userId: string,
+  within: readonly Role[],
+): Promise<unknown> => tx.run(endBeyond, [accountId, userId, within]);
+
 const invitationColumns = `i.account_id AS "accountId", i.id, i.email, i.role, i.created_at AS "createdAt", i.expires_at AS "expiresAt"`;
+
+export interface OpenInvitation extends Invitation {
+  accountName: string;
+  /** Null: the operator invites. */
+  createdBy: string | null;
+  /** Null: the one who invites is no member any more. */
+  inviterRole: Role | null;
+}
 
 const selectInvitation: Statement = {
   name: 'panel_invitation_by_token',
-  text: `SELECT ${invitationColumns}, a.name AS "accountName" FROM panel_invitation i JOIN account a ON a.id = i.account_id
+  text: `SELECT ${invitationColumns}, a.name AS "accountName", i.created_by AS "createdBy", m.role AS "inviterRole"
+    FROM panel_invitation i JOIN account a ON a.id = i.account_id
+      LEFT JOIN panel_member m ON m.account_id = i.account_id AND m.user_id = i.created_by
     WHERE i.token_hash = $1 AND i.accepted_at IS NULL AND i.expires_at > $2`,
 };
 
@@ -443,8 +538,8 @@ export const findInvitation = async (
   sql: Queries,
   tokenHash: Buffer,
   nowMs: number,
-): Promise<(Invitation & { accountName: string }) | undefined> =>
-  (await sql.run<Invitation & { accountName: string }>(selectInvitation, [tokenHash, timestamp(nowMs)]))[0];
+): Promise<OpenInvitation | undefined> =>
+  (await sql.run<OpenInvitation>(selectInvitation, [tokenHash, timestamp(nowMs)]))[0];
 
 const acceptRow: Statement = {
   name: 'panel_invitation_accept',

@@ -7,6 +7,7 @@ import type { Queries, Sql } from '../../ports/sql.ts';
 import { hashPassword, isGuessable } from '../auth/password.ts';
 import { PanelError } from '../errors.ts';
 import {
+  endInvitationsBeyond,
   endInvitationsOf,
   findInvitation,
   findMembers,
@@ -17,11 +18,12 @@ import {
   insertUser,
   type ListedMember,
   markAccepted,
+  type OpenInvitation,
   removeCredentials,
   removeMember,
   updateRole,
 } from './members.sql.ts';
-import { may, mayManage, type Role } from './roles.ts';
+import { may, mayGrant, mayManage, type Role, roles } from './roles.ts';
 
 interface MembersDeps {
   sql: Sql;
@@ -69,33 +71,51 @@ export const tokenHash = (token: string): Buffer => hash('sha256', token, 'buffe
 
 /**
  * Makes the user, or adds the account to the one who has that address: only the account then, and no other password.
- * @throws PanelError `invitation_invalid`, `weak_password`
+ * @throws PanelError `invitation_invalid`, `invitation_again`, `already_member`, `weak_password`
  */
 export async function acceptInvitation(
   deps: MembersDeps,
   given: { token: string; name: string; password: string },
 ): Promise<{ accountId: string; userId: string; role: Role }> {
   const now = deps.clock.now();
-  const invitation = await findInvitation(deps.sql, tokenHash(given.token), now);
-  if (!invitation) throw new PanelError('invitation_invalid');
+  const invitation = await openInvitation(deps.sql, given.token, now);
   const { accountId, email, role } = invitation;
   const known = await findUser(deps.sql, email);
   if (!known && (await isGuessable(given.password, email))) throw new PanelError('weak_password');
   const passwordHash = known ? '' : await hashPassword(given.password, deps.ids.bytes(16));
   const userId = known?.id ?? deps.ids.uuid();
   await deps.sql.tx(async (tx) => {
+    // As a change of the inviter's role: of the two at once, the later one sees the earlier.
+    await lockAccount(tx, accountId);
+    await openInvitation(tx, given.token, now);
     if (!(await markAccepted(tx, invitation, now))) throw new PanelError('invitation_invalid');
-    if (!known) await addUser(tx, deps, { id: userId, email, name: given.name, passwordHash });
-    await insertMember(tx, { accountId, userId, role, createdAt: now });
+    const isNew = known || (await addUser(tx, deps, { id: userId, email, name: given.name, passwordHash }));
+    // Another invitation to the same address was opened meanwhile: this one is still good, for the person who is known now.
+    if (!isNew) throw new PanelError('invitation_again');
+    if (!(await insertMember(tx, { accountId, userId, role, createdAt: now })))
+      throw new PanelError('already_member');
   });
   return { accountId, userId, role };
+}
+
+/**
+ * An invitation gives what the one who made it may give now, not what they could when they made it.
+ * @throws PanelError `invitation_invalid`
+ */
+export async function openInvitation(sql: Queries, token: string, nowMs: number): Promise<OpenInvitation> {
+  const found = await findInvitation(sql, tokenHash(token), nowMs);
+  if (!found) throw new PanelError('invitation_invalid');
+  const { createdBy, inviterRole, role } = found;
+  const mayStill = createdBy === null || (inviterRole !== null && mayManage(inviterRole, role));
+  if (!mayStill) throw new PanelError('invitation_invalid');
+  return found;
 }
 
 const addUser = (
   tx: Queries,
   { ids, clock }: MembersDeps,
   user: { id: string; email: string; name: string; passwordHash: string },
-): Promise<void> => insertUser(tx, { ...user, credentialId: ids.uuid(), createdAt: clock.now() });
+): Promise<boolean> => insertUser(tx, { ...user, credentialId: ids.uuid(), createdAt: clock.now() });
 
 const firstMemberEmail = 'teste@vintem.example';
 
@@ -122,21 +142,38 @@ export async function createFirstMember(
   return { email, password };
 }
 
-/** @throws PanelError `role_denied`, `last_owner`, `not_found` */
-export const changeRole = (
+/**
+ * Open invitations that the new role may not make end with the old role. Keys work on until somebody decides, as where a person leaves.
+ * @returns the active keys of this person that the new role could not make
+ * @throws PanelError `role_denied`, `last_owner`, `not_found`
+ */
+export async function changeRole(
   deps: MembersDeps,
   accountId: string,
   by: Role,
   userId: string,
   role: Role,
-): Promise<void> =>
-  onMember(deps, accountId, by, userId, async (tx, members, member) => {
+): Promise<ListedKey[]> {
+  let beyond: ListedKey[] = [];
+  await onMember(deps, accountId, by, userId, async (tx, members, member) => {
     if (!mayManage(by, role)) throw new PanelError('role_denied');
     if (member.role === 'owner' && role !== 'owner') requireOtherOwner(members);
     await updateRole(tx, accountId, userId, role);
-    // What the new role could not invite ends with the old one.
-    if (!may(role, 'members')) await endInvitationsOf(tx, accountId, member);
+    await endInvitationsBeyond(
+      tx,
+      accountId,
+      userId,
+      roles.filter((other) => mayManage(role, other)),
+    );
+    beyond = (await keysOf(tx, accountId, userId, deps.clock.now())).filter(
+      (key) => !may(role, 'keys') || !key.permissions.every((permission) => mayGrant(role, permission)),
+    );
   });
+  return beyond;
+}
+
+const keysOf = async (tx: Queries, accountId: string, userId: string, now: number): Promise<ListedKey[]> =>
+  (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
 
 /**
  * Ends the membership, and with it the open invitations that this person made. Their keys work on until somebody decides: a shop
@@ -153,7 +190,7 @@ export async function dismiss(
     if (member.role === 'owner') requireOtherOwner(members);
     await endInvitationsOf(tx, accountId, member);
     const now = deps.clock.now();
-    keys = (await selectKeys(tx, accountId)).filter((key) => key.createdBy === userId && isInForce(key, now));
+    keys = await keysOf(tx, accountId, userId, now);
     if (revokeKeys) for (const key of keys) await markRevoked(tx, key.id, now);
     await removeMember(tx, accountId, userId);
   });

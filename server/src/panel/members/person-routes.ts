@@ -43,7 +43,7 @@ export function personRoutes(
     { schema: { tags, summary: 'Who is signed in', response: { 200: SessionSchema } }, config: personConfig },
     async (request) => {
       const person = await sessions.personOf(request);
-      return viewOf(person, await findMemberships(sql, person.userId), facts, clock.now());
+      return viewOf(person, await findMemberships(sql, person), facts, clock.now());
     },
   );
 

@@ -30,7 +30,7 @@ import {
 } from '../schema.ts';
 
 const described: RouteFacts = { permissions: ['read'], policy: 'reads', operation: 'syntax' };
-/** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away is not. */
+/** What gives more access is for a fresh password, a second factor and no frozen person; what takes access away for a second factor. */
 const asks = (needs: PanelFacts['needs'], more: Omit<PanelFacts, 'needs'> = {}) => ({
   api: described,
   panel: { needs, ...more },
@@ -135,7 +135,7 @@ function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
         body: NarrowBody,
         response: { 200: Done },
       },
-      config: asks('keys', { fresh: true }),
+      config: asks('keys', { fresh: true, secondFactor: true }),
     },
     async (request) => {
       const { member, params, body } = request;
@@ -157,7 +157,7 @@ function takeAwayRoutes(api: ApiScope, deps: PanelDeps): void {
         response: { 200: Done },
       },
       // Without a fresh password and also while frozen: somebody who sees a key misused must be able to stop it.
-      config: asks('keys'),
+      config: asks('keys', { secondFactor: true }),
     },
     async (request) => {
       const { member, params } = request;
