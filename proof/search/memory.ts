@@ -273,7 +273,9 @@ export class Memory {
     const bringBack = asked.filter(({ feeBackCents }) => feeBackCents !== null);
     const feeBasisCents = bringBack.reduce((sum, one) => sum + one.amountCents, 0);
     const feeBackCents = bringBack.reduce((sum, one) => sum + (one.feeBackCents ?? 0), 0);
-    return { accountId, paymentId: payment.id, takenCents, feeBasisCents, feeBackCents, connection };
+    const requests = refunds.filter((one) => one.reason === 'requested').length;
+    const sums = { takenCents, feeBasisCents, feeBackCents, parts: asked.length, requests };
+    return { accountId, paymentId: payment.id, ...sums, connection };
   }
 
   #apply(decision: ReturnType<Command<unknown>['decide']>): void {

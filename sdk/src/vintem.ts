@@ -338,7 +338,7 @@ class Refunds {
   /**
    * Returns a received payment to its payer, in whole or in part. Needs the permission `refunds`.
    *
-   * @throws VintemError `refund_exceeds`: more than what is left; `refund_window_closed`: after 90 days;
+   * @throws VintemError `refund_exceeds`: more than what is left; `refund_window_closed`: after 90 days; `refund_limit_reached`: the 100th part takes all that is left;
    * `payment_not_refundable`: not a received payment; when it is `retryable`, repeat with its `requestKey`
    *
    * @example
@@ -363,7 +363,7 @@ class Refunds {
   }
 
   /**
-   * The refunds of a payment.
+   * The refunds of a payment, oldest first: at most 200, `limit` (1 to 100) a page.
    *
    * @example
    * let returnedCents = 0;
@@ -371,8 +371,9 @@ class Refunds {
    *   if (refund.status === 'completed') returnedCents += refund.amountCents;
    * }
    */
-  list(paymentId: string, options: CallOptions = {}): List<Refund> {
-    return listing(this.#transport, `/payments/${segment(paymentId)}/refunds`, {}, options, 'refunds');
+  list(paymentId: string, { limit }: { limit?: number } = {}, options: CallOptions = {}): List<Refund> {
+    const path = `/payments/${segment(paymentId)}/refunds`;
+    return listing(this.#transport, path, { limit }, options, 'refunds');
   }
 }
 

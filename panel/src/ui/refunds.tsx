@@ -20,7 +20,22 @@ export function useRefunds(id: string, enabled: boolean) {
   return useQuery({
     queryKey: [account.id, 'refunds', id],
     enabled,
-    queryFn: () => ask(() => api.GET('/records/{id}/refunds', { params: { path: { id } } })),
+    // At most two hundred, a hundred a page.
+    queryFn: async () => {
+      const page = (cursor?: string) =>
+        ask(() =>
+          api.GET('/records/{id}/refunds', {
+            params: { path: { id }, query: { ...(cursor !== undefined && { cursor }) } },
+          }),
+        );
+      let last = await page();
+      const refunds = [...last.refunds];
+      while (last.nextCursor !== null) {
+        last = await page(last.nextCursor);
+        refunds.push(...last.refunds);
+      }
+      return { ...last, refunds };
+    },
     refetchInterval: (query) => (query.state.data?.refunds.some(isOpen) ? 2_000 : false),
   });
 }

@@ -96,6 +96,11 @@ export const catalogue = {
     en: 'The amount is more than what is left to refund of this charge ({left} cents).',
     pt: 'O valor é maior do que resta reembolsar desta cobrança ({left} centavos).',
   },
+  refund_limit_reached: {
+    status: 400,
+    en: 'A charge is refunded in at most 100 parts, of which the last takes all that is left ({left} cents), and in 200 requests.',
+    pt: 'Uma cobrança é reembolsada em no máximo 100 partes, das quais a última leva tudo o que resta ({left} centavos), e em 200 pedidos.',
+  },
   refund_already_booked: {
     status: 400,
     en: 'The Pix went back under this requestKey before the database was restored. The statement shows it.',

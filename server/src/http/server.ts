@@ -285,7 +285,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     basePath,
     (api) => {
       chargeRoutes(api, { createCharge: useCases.createCharge, directory });
-      refundRoutes(api, { sql, createRefund: useCases.createRefund, directory });
+      refundRoutes(api, { sql, clock, cursorKey, createRefund: useCases.createRefund, directory });
       transferRoutes(api, { ...useCases, directory, limiter });
       paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
       accountRoutes(api, { sql, directory });

@@ -7,6 +7,7 @@ import { Body, Cents, NullableTime, OneOf, Text, Time, Uuid } from '../http/sche
 import { refundFees } from '../payments/refund.ts';
 import { RefundSchema } from '../payments/refund-view.ts';
 import { PaymentSchema } from '../payments/schema.ts';
+import { nextRefunds } from '../refunds/schema.ts';
 import { DisputeSchema } from '../settlement/disputes/view.ts';
 import { lineKinds } from '../statement/line.ts';
 import { passwordLength } from './auth/password-length.ts';
@@ -369,6 +370,7 @@ export const RefundsOfRecordSchema = Type.Object({
   refunds: Type.Array(Type.Object({ ...RefundSchema.properties, madeBy: ShownCause }), {
     description: 'Oldest first',
   }),
+  nextCursor: nextRefunds,
   leftCents: Cents('What may still be refunded'),
   refundFees: OneOf(refundFees, 'Whether a refund brings back its part of the fee'),
   until: NullableTime('Until when; null: nothing was received'),

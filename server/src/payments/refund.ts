@@ -91,6 +91,14 @@ export const chainOfRefund = ({
 /** Providers take a return back for this long after the Pix (API Pix 2.9.0, `PixDevolucaoInvalida`). */
 export const refundWindowMs = 90 * 24 * 3_600_000;
 
+/**
+ * A charge goes back in at most a hundred parts, of which the last takes all that is left, and after two hundred requests, failed ones
+ * included, a person has to look. So what is read of a charge's refunds has a bound, under the lock of the till as well: R$ 2,000 in cents were
+ * 200,000 refunds. Rejected: a smallest amount, which the last part would break, and which leaves 2,000 of a charge of R$ 2,000 at R$ 1.
+ */
+export const partsPerCharge = 100;
+export const refundsPerCharge = 200;
+
 export const isRefundOpen = ({ status }: Pick<Refund, 'status'>): boolean =>
   status === 'unknown' || status === 'pending';
 

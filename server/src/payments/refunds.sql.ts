@@ -1,3 +1,4 @@
+import { timestamp } from '../db/pool.ts';
 import type { Readable, Table } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import type { Refund } from './refund.ts';
@@ -100,6 +101,9 @@ export interface RefundSum {
   /** Of refunds that did not fail and give back a part of the charge's fee: their amounts, and these parts. */
   feeBasisCents: number;
   feeBackCents: number;
+  /** Refunds that were asked for: those that did not fail, and all. */
+  parts: number;
+  requests: number;
   /** Over which the Pix was received, and must be given back. */
   connection: string;
 }
@@ -111,19 +115,20 @@ const sum: Statement = {
       + coalesce((SELECT sum(d.amount_cents - d.debited_cents) FROM dispute d
         WHERE d.account_id = k.account_id AND d.payment_id = k.payment_id AND d.end_to_end = p.end_to_end
           AND d.status IN ('open', 'defending', 'accepted')), 0)::bigint AS "takenCents",
-      r.fee_basis_cents AS "feeBasisCents", r.fee_back_cents AS "feeBackCents",
+      r.fee_basis_cents AS "feeBasisCents", r.fee_back_cents AS "feeBackCents", r.parts, r.requests,
       coalesce(p.connection, (SELECT coalesce(a.first_connection, a.connection) FROM account a WHERE a.id = k.account_id)) AS connection
     FROM unnest($1::uuid[], $2::uuid[]) AS k (account_id, payment_id)
       JOIN payment p ON p.account_id = k.account_id AND p.id = k.payment_id
-      CROSS JOIN LATERAL (SELECT coalesce(sum(r.amount_cents), 0)::bigint AS amount_cents,
-          coalesce(sum(r.amount_cents) FILTER (WHERE r.fee_back_cents IS NOT NULL), 0)::bigint AS fee_basis_cents,
-          coalesce(sum(r.fee_back_cents), 0)::bigint AS fee_back_cents
+      CROSS JOIN LATERAL (SELECT coalesce(sum(r.amount_cents) FILTER (WHERE r.status <> 'failed'), 0)::bigint AS amount_cents,
+          coalesce(sum(r.amount_cents) FILTER (WHERE r.status <> 'failed' AND r.fee_back_cents IS NOT NULL), 0)::bigint AS fee_basis_cents,
+          coalesce(sum(r.fee_back_cents) FILTER (WHERE r.status <> 'failed'), 0)::bigint AS fee_back_cents,
+          (count(*) FILTER (WHERE r.status <> 'failed'))::integer AS parts, count(*)::integer AS requests
         FROM refund r
-        WHERE r.account_id = k.account_id AND r.payment_id = k.payment_id AND r.status <> 'failed' AND r.reason = 'requested') r`,
+        WHERE r.account_id = k.account_id AND r.payment_id = k.payment_id AND r.reason = 'requested') r`,
 };
 
 /**
- * By charge. Put beside every refund that is made, so that a later command of the same flush sees it; what is stored is the refund
+ * By charge, from at most `refundsPerCharge` rows. Put beside every refund that is made, so that a later command of the same flush sees it; what is stored is the refund
  * itself.
  */
 export const refundSums: Table<RefundSum> = {
@@ -176,8 +181,25 @@ export const findRefund = async (
   id: string,
 ): Promise<Refund | undefined> => (await sql.run<Refund>(selectOne, [accountId, id, operationId]))[0];
 
-export const findRefundsOf = async (sql: Queries, accountId: string, paymentId: string): Promise<Refund[]> =>
-  sql.run<Refund>(selectOfPayment, [[accountId], [paymentId]]);
+const selectPage: Statement = {
+  name: 'refund_page',
+  text: `SELECT ${columns} FROM refund r
+    WHERE r.account_id = $1 AND r.payment_id = $2 AND (r.created_at, r.id) > ($3::timestamptz, $4::uuid)
+    ORDER BY r.created_at, r.id LIMIT $5`,
+};
+
+const beforeEvery = { createdAt: 0, id: '00000000-0000-0000-0000-000000000000' };
+
+/** Of a charge, oldest first. @param after the last one of the page before; null: from the beginning */
+export const findRefundPage = (
+  sql: Queries,
+  { accountId, paymentId }: { accountId: string; paymentId: string },
+  after: { createdAt: number; id: string } | null,
+  most: number,
+): Promise<Refund[]> => {
+  const { createdAt, id } = after ?? beforeEvery;
+  return sql.run<Refund>(selectPage, [accountId, paymentId, timestamp(createdAt), id, most]);
+};
 
 const owners: Statement = {
   name: 'refund_owners',

@@ -2,13 +2,11 @@ import type { ApiScope, RouteFacts } from '../http/edge.ts';
 import { IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { RefundSchema, refundViewOf } from '../payments/refund-view.ts';
-import type { Sql } from '../ports/sql.ts';
 import type { CreateRefund } from '../settlement/dispatch/send-refund.ts';
-import { getRefund, listRefunds } from './lookup.ts';
-import { RefundBody, RefundListSchema } from './schema.ts';
+import { getRefund, listRefunds, type RefundPageDeps } from './lookup.ts';
+import { RefundBody, RefundListSchema, RefundPageQuery } from './schema.ts';
 
-interface RefundDeps {
-  sql: Sql;
+interface RefundDeps extends RefundPageDeps {
   createRefund: CreateRefund;
   directory: OperationDirectory;
 }
@@ -49,13 +47,15 @@ export function refundRoutes(api: ApiScope, deps: RefundDeps): void {
         tags,
         summary: 'The refunds of a charge',
         params: IdParams('Id of the charge'),
+        querystring: RefundPageQuery,
         response: { 200: RefundListSchema },
       },
       config: { api: looks },
     },
     async (request) => {
-      const found = await listRefunds(deps, request.caller, request.params.id);
-      return { refunds: found.map(refundViewOf) };
+      const { caller, params, query } = request;
+      const { refunds, nextCursor } = await listRefunds(deps, caller, params.id, query);
+      return { refunds: refunds.map(refundViewOf), hasMore: nextCursor !== null, nextCursor };
     },
   );
 

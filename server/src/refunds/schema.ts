@@ -24,6 +24,23 @@ export const RefundBody = Body(
   },
 );
 
+export const RefundPageQuery = Type.Object(
+  {
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 100, default: 100, description: 'Refunds per page' }),
+    ),
+    cursor: Type.Optional(Type.String({ maxLength: 200, description: '`nextCursor` of the page before' })),
+  },
+  { additionalProperties: false },
+);
+
+export const nextRefunds = Type.Unsafe<string | null>({
+  type: ['string', 'null'],
+  description: 'For the next page of the same charge; valid for 7 days',
+});
+
 export const RefundListSchema = Type.Object({
   refunds: Type.Array(RefundSchema, { description: 'Oldest first' }),
+  hasMore: Type.Boolean({ description: 'Later ones follow' }),
+  nextCursor: nextRefunds,
 });

@@ -106,6 +106,72 @@ describe.concurrent('a refund', () => {
     expect((await payment(merchant, id)).refundedCents).toBe(2_000);
   });
 
+  /** As if the refund had been asked for so many times more. */
+  const repeatRefund = (refundId: string, times: number, status: string) =>
+    service.database.admin(
+      `INSERT INTO refund SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'status', $3::text, 'amount_cents', 1,
+          'request_key', gen_random_uuid(), 'command', gen_random_uuid(), 'rtr_id', NULL, 'fee_back_cents', NULL,
+          'reason_code', CASE WHEN $3 = 'failed' THEN 'refused_by_provider' END, 'settled_at', CASE WHEN $3 = 'completed' THEN r.settled_at END,
+          'updated_at', r.updated_at + n * interval '1 millisecond',
+          'created_at', r.created_at + n * interval '1 millisecond'))).* FROM refund r, generate_series(1, $2::int) AS n WHERE r.id = $1`,
+      [refundId, times, status],
+    );
+
+  /** Nothing was posted for them: the books are examined behind these tests. */
+  const forget = (paymentId: string, kept: readonly string[]) =>
+    service.database.admin('DELETE FROM refund WHERE payment_id = $1 AND id <> ALL ($2::uuid[])', [
+      paymentId,
+      kept,
+    ]);
+
+  test('A charge goes back in at most a hundred parts, of which the last takes all that is left', async () => {
+    const { merchant, id } = await paid();
+    const { body: first } = await refund(merchant, id, { amountCents: 100 });
+    await becomes(merchant, first.id, 'completed');
+    await repeatRefund(first.id, 98, 'completed');
+    const part = await refund(merchant, id, { amountCents: 1 });
+    expect(part).toMatchObject({ status: 400, body: { code: 'refund_limit_reached' } });
+    expect(part.body.message).toMatch(/1802/);
+    const rest = await refund(merchant, id);
+    expect(rest).toMatchObject({ status: 201, body: { amountCents: 1_802 } });
+    await becomes(merchant, rest.body.id, 'completed');
+    await forget(id, [first.id, rest.body.id]);
+  });
+
+  test('A charge is asked for two hundred refunds at most, those that failed included', async () => {
+    const { merchant, id } = await paid();
+    const { body: first } = await refund(merchant, id, { amountCents: 100 });
+    await becomes(merchant, first.id, 'completed');
+    await repeatRefund(first.id, 199, 'failed');
+    expect(await refund(merchant, id)).toMatchObject({ status: 400, body: { code: 'refund_limit_reached' } });
+    await forget(id, [first.id]);
+  });
+
+  test('The refunds of a charge come in pages, each once and the oldest first', async () => {
+    const { merchant, id } = await paid();
+    const { body: first } = await refund(merchant, id, { amountCents: 100 });
+    await becomes(merchant, first.id, 'completed');
+    await repeatRefund(first.id, 150, 'failed');
+    const all: string[] = [];
+    const sizes: number[] = [];
+    let path = `/payments/${id}/refunds`;
+    for (let next: string | null = ''; next !== null; ) {
+      const { status, body } = await merchant.call('GET', path);
+      expect([status, body.hasMore]).toEqual([200, body.nextCursor !== null]);
+      sizes.push(body.refunds.length);
+      all.push(...body.refunds.map((one: { id: string }) => one.id));
+      next = body.nextCursor;
+      path = `/payments/${id}/refunds?cursor=${next}`;
+    }
+    expect(sizes).toEqual([100, 51]);
+    expect([all[0], new Set(all).size]).toEqual([first.id, 151]);
+    const small = await merchant.call('GET', `/payments/${id}/refunds?limit=2`);
+    const { id: other } = await paid();
+    const foreign = await merchant.call('GET', `/payments/${other}/refunds?cursor=${small.body.nextCursor}`);
+    expect(foreign.status === 404 || foreign.body.code === 'invalid_cursor').toBe(true);
+    await forget(id, [first.id]);
+  });
+
   test('asked for twice at once is admitted once', async () => {
     const { merchant, id } = await paid();
     const before = await merchant.balanceCents();

@@ -1,3 +1,4 @@
+import type { Static } from 'typebox';
 import { conditions } from '../../admission/conditions.sql.ts';
 import { refuse } from '../../ground/errors.ts';
 import type { ApiScope, RouteFacts } from '../../http/edge.ts';
@@ -6,12 +7,13 @@ import type { Payment } from '../../payments/payment.ts';
 import { paymentKey } from '../../payments/payments.sql.ts';
 import { type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
 import { refundViewOf } from '../../payments/refund-view.ts';
-import { findRefundsOf, refundSums } from '../../payments/refunds.sql.ts';
+import { findRefund, refundSums } from '../../payments/refunds.sql.ts';
 import { knownReturns } from '../../payments/returns.sql.ts';
 import { returnedOf } from '../../payments/returns.ts';
 import { clockMovesSincePaid } from '../../payments/test-clock.sql.ts';
 import { isoOf } from '../../payments/view.ts';
-import { RefundBody } from '../../refunds/schema.ts';
+import { refundPage } from '../../refunds/lookup.ts';
+import { RefundBody, RefundPageQuery } from '../../refunds/schema.ts';
 import type { CreateRefund } from '../../settlement/dispatch/send-refund.ts';
 import { type Member, note } from '../auth/session.ts';
 import type { PanelDeps } from '../deps.ts';
@@ -41,13 +43,14 @@ export function refundViewRoutes(api: ApiScope, deps: PanelDeps, createRefund: C
         tags,
         summary: 'The refunds of a charge, and what may still be refunded',
         params: IdParams('Payment'),
+        querystring: RefundPageQuery,
         response: { 200: RefundsOfRecordSchema },
       },
       config: { api: looks, panel: { needs: 'read' } },
     },
-    async ({ member, params }) => {
+    async ({ member, params, query }) => {
       const charge = await recordOf(deps, member, params.id);
-      return refundsOf(deps, charge);
+      return refundsOf(deps, charge, query);
     },
   );
 
@@ -90,11 +93,12 @@ export async function recordOf(
   return found;
 }
 
-async function refundsOf(deps: PanelDeps, charge: Payment) {
+async function refundsOf(deps: PanelDeps, charge: Payment, query: Static<typeof RefundPageQuery> = {}) {
   const { sql, clock } = deps;
   const key = paymentKey(charge.accountId, charge.id);
-  const [refunds, [sum], [known], [account], [move]] = await Promise.all([
-    findRefundsOf(sql, charge.accountId, charge.id),
+  const pages = { ...deps, cursorKey: deps.secrets.derive('panel cursors') };
+  const [{ refunds, nextCursor }, [sum], [known], [account], [move]] = await Promise.all([
+    refundPage(pages, { accountId: charge.accountId, paymentId: charge.id }, query),
     refundSums.read(sql, [key]),
     knownReturns.read(sql, [key]),
     conditions.read(sql, [charge.accountId]),
@@ -113,6 +117,7 @@ async function refundsOf(deps: PanelDeps, charge: Payment) {
       const refund = refunds[at];
       return refund ? [{ ...refundViewOf(refund), madeBy: cause }] : [];
     }),
+    nextCursor,
     leftCents,
     refundFees: account?.refundFees ?? ('kept' as const),
     until: received === 0 ? null : isoOf(untilMs),
@@ -134,7 +139,7 @@ function closedBy(
 
 /** @throws ApiError `refund_not_found` */
 export async function refundOf(deps: PanelDeps, charge: Payment, id: string): Promise<Refund> {
-  const refund = (await findRefundsOf(deps.sql, charge.accountId, charge.id)).find((one) => one.id === id);
-  if (!refund) throw refuse('refund_not_found');
+  const refund = await findRefund(deps.sql, charge, id);
+  if (refund?.paymentId !== charge.id) throw refuse('refund_not_found');
   return refund;
 }

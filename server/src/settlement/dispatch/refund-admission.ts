@@ -4,7 +4,15 @@ import { eventKinds } from '../../ledger/journal.ts';
 import { type Command, type Decision, put, read, type View } from '../../ledger/till.ts';
 import { causeOfCall, type Payment, providerIdOf } from '../../payments/payment.ts';
 import { paymentKey, payments } from '../../payments/payments.sql.ts';
-import { feeBackOf, newRefund, type Refund, receivedCents, refundWindowMs } from '../../payments/refund.ts';
+import {
+  feeBackOf,
+  newRefund,
+  partsPerCharge,
+  type Refund,
+  receivedCents,
+  refundsPerCharge,
+  refundWindowMs,
+} from '../../payments/refund.ts';
 import { refundKey, refundSums, refunds } from '../../payments/refunds.sql.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { returnedOf } from '../../payments/returns.ts';
@@ -161,6 +169,8 @@ function admitted(
         takenCents: sum.takenCents + amountCents,
         feeBasisCents: sum.feeBasisCents + (returnsFee ? amountCents : 0),
         feeBackCents: sum.feeBackCents + (feeBackCents ?? 0),
+        parts: sum.parts + 1,
+        requests: sum.requests + 1,
         connection: plan.connection,
       }),
       put(takenKeys, { accountId, requestKey, resource: 'refund' }),
@@ -170,7 +180,7 @@ function admitted(
 }
 
 /**
- * @throws ApiError `payment_not_found`, `payment_not_refundable`, `refund_window_closed`, `refund_exceeds`; `refund_already_booked` for one
+ * @throws ApiError `payment_not_found`, `payment_not_refundable`, `refund_window_closed`, `refund_exceeds`, `refund_limit_reached`; `refund_already_booked` for one
  * that a restore has lost: its return was found at the provider and is posted as a debit, so to begin it again would post it twice
  */
 function refundable(view: View, { caller, order, offered, refundId }: RefundAdmissionInput, now: number) {
@@ -186,12 +196,17 @@ function refundable(view: View, { caller, order, offered, refundId }: RefundAdmi
     throw refuse('refund_window_closed');
   const known = view.get(knownReturns, knownReturnsKey(accountId, order.paymentId))?.returns ?? [];
   if (known.some(({ id }) => id === providerIdOf(refundId))) throw refuse('refund_already_booked');
-  const sum = view.get(refundSums, key) ?? { takenCents: 0, feeBasisCents: 0, feeBackCents: 0 };
+  const sum = view.get(refundSums, key) ?? nothingTaken;
   const leftCents = received - sum.takenCents - returnedOf(charge.endToEnd, known);
   const amountCents = order.amountCents ?? leftCents;
   if (amountCents <= 0 || amountCents > leftCents)
     throw refuse('refund_exceeds', { params: { left: String(Math.max(0, leftCents)) } });
+  const isLastPart = sum.parts >= partsPerCharge - 1;
+  if (sum.requests >= refundsPerCharge || (isLastPart && amountCents < leftCents))
+    throw refuse('refund_limit_reached', { params: { left: String(leftCents) } });
   return { charge, amountCents, sum };
 }
+
+const nothingTaken = { takenCents: 0, feeBasisCents: 0, feeBackCents: 0, parts: 0, requests: 0 };
 
 const hasPix = (charge: Payment): charge is Payment & { endToEnd: string } => charge.endToEnd !== null;
