@@ -74,6 +74,7 @@ export async function storeTransfers(
         operationDeleted: false,
         incidentOpen: false,
         posted: () => false,
+        bookedUnder: () => null,
         knowsReturn: () => false,
         isCreditedAndDisputed: () => false,
         isPixKey: () => true,
@@ -110,7 +111,7 @@ export async function storeTransfers(
       };
       head = hashOf(unsealed);
       balance = decided.balance;
-      journalText += journalLineOf({ ...unsealed, hash: head });
+      journalText += journalLineOf({ ...unsealed, hash: head, pix: null });
     }
     if (at % 500 === 499 || at === count - 1) {
       await Promise.all([written(payments, paymentText), written(journals, journalText)]);

@@ -199,6 +199,7 @@ export async function credit(runtime: Runtime, of: Owner, amountCents: number): 
           operationDeleted: false,
           incidentOpen: false,
           posted: () => false,
+          bookedUnder: () => null,
           knowsReturn: () => false,
           isCreditedAndDisputed: () => false,
           isPixKey: () => false,

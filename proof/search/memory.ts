@@ -257,6 +257,7 @@ export class Memory {
             throw new Error(`the search knows no table ${table.name}`);
         }
       },
+      booked: () => undefined,
       posted: (ref: EventRef) => posted.has(`${ref.subject}/${ref.event}/${ref.reference}`),
     };
     const decision = command.decide(view, this.now);

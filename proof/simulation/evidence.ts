@@ -119,6 +119,7 @@ export function createMirror(db: Database): Mirror {
           template: journal.template,
           reference: journal.reference,
           command: journal.command,
+          pix: journal.pix,
           ...linesOf(journal),
         }));
       const credits = new Set(
@@ -257,6 +258,7 @@ export function createMirror(db: Database): Mirror {
           postedAt: one.posted_at,
           command: one.command,
           connection: one.connection,
+          pix: one.pix,
           version: one.version,
           previous: one.previous,
           hash: one.hash,
@@ -485,6 +487,7 @@ interface KeyRow {
 interface JournalRow {
   account_id: string;
   connection: string | null;
+  pix: string | null;
   chain_id: string;
   seq: number;
   template: string;

@@ -7,3 +7,6 @@ ALTER TABLE payment ADD COLUMN disputed boolean NOT NULL DEFAULT false;
 -- What a person decides about a hold is a state: disputes whose hold was released want nothing until another dispute of the Pix holds.
 ALTER TABLE hold ADD COLUMN released_by text;
 ALTER TABLE dispute ADD COLUMN released_at timestamptz;
+
+-- One Pix, one booking: the end-to-end id of the Pix that a journal books as received. Null: it books none.
+ALTER TABLE journal ADD COLUMN pix text;

@@ -223,6 +223,8 @@ export interface PaymentJournal extends Sums {
   template: string;
   reference: string;
   command: string;
+  /** The received Pix that it books. */
+  pix: string | null;
 }
 
 export interface World {
@@ -1051,7 +1053,26 @@ export const invariants: readonly Invariant[] = [
         }),
       ),
   },
+  {
+    number: 63,
+    name: 'a Pix is booked once, under the charge that received it',
+    payment: (payment) => first(...payment.journals.map((one) => faultOfBooking(one, payment))),
+    // That no other payment has booked it as well is a unique index.
+    charge: ({ received }, ours) => {
+      const truth = new Set(received.map(({ endToEnd }) => endToEnd));
+      const foreign = ours?.journals.find(({ pix }) => pix !== null && !truth.has(pix));
+      return foreign ? `books ${foreign.pix}, which the provider received for another charge` : null;
+    },
+  },
 ];
+
+/** Where a received Pix is booked: as the payment of its charge, or in suspense under its own name. */
+function faultOfBooking({ event, reference, pix }: PaymentJournal, { endToEnd }: StoredPayment): Fault {
+  if (pix === null) return null;
+  if (event === eventKinds.credit)
+    return pix === endToEnd ? null : `${pix} is credited, it is paid by ${endToEnd}`;
+  return event === eventKinds.suspense && reference === pix ? null : `${pix} is booked by event ${event}`;
+}
 
 /** A refusal is certain in the answer to the only attempt. */
 function faultOfDefence({ status, reason, attempts, lostFiles }: StoredDefence): Fault {

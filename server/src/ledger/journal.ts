@@ -26,6 +26,11 @@ export interface Journal {
   command: string;
   /** Of the clearing line; null where there is none, and in version 1. */
   connection: string | null;
+  /**
+   * The end-to-end id of the received Pix that it books; null: it books none. A connection's Pix is booked once. Not hashed: what is hashed says
+   * it as well, the reference of money in suspense, or the charge that a credit pays.
+   */
+  pix: string | null;
   version: number;
   previous: Buffer;
   hash: Buffer;
@@ -66,7 +71,7 @@ export const chainStart: Buffer = Buffer.alloc(32);
  * (8 each, ms) · command (16) · connection of the clearing line (length 2, UTF-8; empty: there is none) · hash of the journal
  * before (32). Version 1 is the same without the connection.
  */
-export function hashOf(journal: Omit<Journal, 'hash'>): Buffer {
+export function hashOf(journal: Omit<Journal, 'hash' | 'pix'>): Buffer {
   const template = Buffer.from(journal.template);
   const reference = Buffer.from(journal.reference);
   const connection = journal.version === 1 ? null : Buffer.from(journal.connection ?? '');

@@ -45,7 +45,7 @@ export const lockBalances = (
 
 const findPosted: Statement = {
   name: 'journal_posted',
-  text: `SELECT j.account_id AS "accountId", j.subject, j.event, j.reference, j.command
+  text: `SELECT j.account_id AS "accountId", j.subject, j.event, j.reference, j.command, NULL AS connection, NULL AS pix
     FROM journal j JOIN unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::text[]) AS k (account_id, subject, event, reference)
       USING (account_id, subject, event, reference)`,
 };
@@ -62,19 +62,54 @@ export const readPosted = (
     refs.map((ref) => ref.reference),
   ]);
 
+/** A Pix that a connection received. */
+export interface PixRef {
+  connection: string;
+  endToEnd: string;
+}
+
+/** Where a Pix is booked. */
+export interface BookedPix extends PixRef {
+  accountId: string;
+  /** The payment. */
+  subject: string;
+}
+
+const findPostedOrBooked: Statement = {
+  name: 'journal_posted_or_booked',
+  text: `${findPosted.text}
+    UNION ALL SELECT j.account_id, j.subject, j.event, j.reference, j.command, j.connection, j.pix
+    FROM journal j JOIN unnest($5::text[], $6::text[]) AS p (connection, pix) USING (connection, pix)`,
+};
+
+/** The same, and which of these Pix are booked, whatever their account, in one statement. */
+export const readPostedOrBooked = (
+  tx: Queries,
+  refs: readonly EventRef[],
+  pix: readonly PixRef[],
+): Promise<(EventRef & { connection: string | null; pix: string | null })[]> =>
+  tx.run(findPostedOrBooked, [
+    refs.map((ref) => ref.accountId),
+    refs.map((ref) => ref.subject),
+    refs.map((ref) => ref.event),
+    refs.map((ref) => ref.reference),
+    pix.map((one) => one.connection),
+    pix.map((one) => one.endToEnd),
+  ]);
+
 const insert: Statement = {
   name: 'journal_insert',
   text: `INSERT INTO journal (account_id, chain_id, seq, template, subject, event, reference,
       available, reserved, held, receivable, clearing, fee_revenue, provider_cost, suspense, adjustments,
       available_after, reserved_after, held_after, receivable_after, effective_at, posted_at, command, version, previous, hash,
-      connection)
+      connection, pix)
     VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::bigint[]), unnest($4::text[]), unnest($5::uuid[]),
       unnest($6::smallint[]), unnest($7::text[]), unnest($8::bigint[]), unnest($9::bigint[]),
       unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]),
       unnest($14::bigint[]), unnest($15::bigint[]), unnest($16::bigint[]), unnest($17::bigint[]),
       unnest($18::bigint[]), unnest($19::bigint[]), unnest($20::bigint[]), unnest($21::timestamptz[]),
       unnest($22::timestamptz[]), unnest($23::uuid[]), unnest($24::smallint[]), unnest($25::bytea[]),
-      unnest($26::bytea[]), unnest($27::text[]))`,
+      unnest($26::bytea[]), unnest($27::text[]), unnest($28::text[]))`,
 };
 
 export const insertJournals = (tx: Queries, journals: readonly Journal[]): Promise<unknown> =>
@@ -106,6 +141,7 @@ export const insertJournals = (tx: Queries, journals: readonly Journal[]): Promi
     journals.map((journal) => journal.previous),
     journals.map((journal) => journal.hash),
     journals.map((journal) => journal.connection),
+    journals.map((journal) => journal.pix),
   ]);
 
 const update: Statement = {

@@ -9,10 +9,13 @@ import { accounts, decide, type Movement } from './decide.ts';
 import { canonicalVersion, type EventKind, hashOf, type Journal } from './journal.ts';
 import {
   type BalanceRow,
+  type BookedPix,
   type EventRef,
   insertJournals,
   lockBalances,
+  type PixRef,
   readPosted,
+  readPostedOrBooked,
   updateBalances,
 } from './ledger.sql.ts';
 
@@ -70,6 +73,8 @@ export interface Command<Answer> {
   chains: readonly ChainKey[];
   reads: readonly Read[];
   eventRefs: readonly EventRef[];
+  /** Received Pix of which it has to know whether, and where, they are booked. */
+  pix?: readonly PixRef[];
   /**
    * Pure: it calls no clock, no generator and no other part, and writes no log. It may run more than once.
    * @param now the time at which the till decides, under the locks, in milliseconds since 1970
@@ -95,6 +100,8 @@ export interface View {
   balance(chain: ChainKey): Readonly<BalanceRow> | undefined;
   get<Row>(table: Readable<Row>, key: string): Row | undefined;
   posted(ref: EventRef): boolean;
+  /** Where the Pix is booked, whatever the account; undefined: it is not. */
+  booked(pix: PixRef): BookedPix | undefined;
 }
 
 export interface Decision<Answer> {
@@ -116,6 +123,8 @@ export interface Posting {
   effectiveAt: number;
   /** Whose clearing account moves; needed by every movement that has a clearing line. */
   connection?: string;
+  /** The end-to-end id of the received Pix that it books. */
+  pix?: string;
 }
 
 export interface Read {
@@ -142,6 +151,7 @@ export const remove = <Row>(table: Table<Row>, key: string): Write => ({
 
 const keyOfChain = (chain: ChainKey): string => chain.accountId + chain.chainId;
 const keyOfRef = (ref: EventRef): string => `${ref.accountId}${ref.subject}${ref.event}/${ref.reference}`;
+const keyOfPix = (pix: PixRef): string => `${pix.connection}/${pix.endToEnd}`;
 
 /** More commands than this per flush gain nothing and lengthen every caller's wait. */
 const batchMost = 512;
@@ -362,6 +372,8 @@ class Flush {
   readonly #balances = new Map<string, BalanceRow>();
   readonly #touched = new Set<string>();
   readonly #posted = new Set<string>();
+  readonly #pix = new Map<string, PixRef>();
+  readonly #booked = new Map<string, BookedPix>();
   readonly #tables = new Map<string, TableState>();
   readonly #journals: Journal[] = [];
   readonly #outcomes = new Map<Pending, { answer: unknown } | { error: unknown }>();
@@ -372,6 +384,7 @@ class Flush {
     for (const { command } of batch) {
       for (const chain of command.chains) this.#chains.set(keyOfChain(chain), chain);
       for (const ref of command.eventRefs) this.#refs.set(keyOfRef(ref), ref);
+      for (const pix of command.pix ?? []) this.#pix.set(keyOfPix(pix), pix);
       for (const { table, key } of command.reads) this.#state(table).keys.add(key);
     }
   }
@@ -408,18 +421,33 @@ class Flush {
 
   async #readAll(tx: Queries): Promise<void> {
     const locked = lockBalances(tx, [...this.#chains.values()]);
-    const posted = this.#refs.size > 0 ? readPosted(tx, [...this.#refs.values()]) : Promise.resolve([]);
+    const posted = this.#readPosted(tx);
     const tables = [...this.#tables.values()];
     const rows = tables.map((state) => state.table.read(tx, [...state.keys]));
     await Promise.all([locked, posted, ...rows]);
     for (const row of await locked) this.#balances.set(keyOfChain(row), row);
-    for (const ref of await posted) this.#posted.add(keyOfRef(ref));
+    for (const row of await posted) {
+      if (row.pix === null || row.connection === null) this.#posted.add(keyOfRef(row));
+      else this.#book({ ...row, connection: row.connection, endToEnd: row.pix });
+    }
     for (const [index, state] of tables.entries()) {
       for (const row of (await rows[index]) ?? []) {
         state.rows.set(state.table.keyOf(row), row);
         state.stored.add(state.table.keyOf(row));
       }
     }
+  }
+
+  /** Where no Pix is looked for, the statement is the shorter one: that is every payout. */
+  async #readPosted(tx: Queries): ReturnType<typeof readPostedOrBooked> {
+    const refs = [...this.#refs.values()];
+    if (this.#pix.size > 0) return readPostedOrBooked(tx, refs, [...this.#pix.values()]);
+    if (refs.length === 0) return [];
+    return (await readPosted(tx, refs)).map((ref) => ({ ...ref, connection: null, pix: null }));
+  }
+
+  #book({ connection, endToEnd, accountId, subject }: BookedPix): void {
+    this.#booked.set(keyOfPix({ connection, endToEnd }), { connection, endToEnd, accountId, subject });
   }
 
   /** Decides one command and, when it is not refused, lays its effects over the view for the next one. */
@@ -453,6 +481,8 @@ class Flush {
       for (const journal of journals) {
         this.#journals.push(journal);
         this.#posted.add(keyOfRef(journal));
+        const { connection, pix } = journal;
+        if (connection !== null && pix !== null) this.#book({ ...journal, connection, endToEnd: pix });
       }
       for (const write of decision.writes ?? []) this.#stage(write, command.token);
       return { answer: decision.answer };
@@ -484,6 +514,7 @@ class Flush {
       postedAt,
       command,
       connection: lines.clearing === 0 ? null : (posting.connection ?? null),
+      pix: posting.pix ?? null,
       version: canonicalVersion,
       previous: before.head,
     };
@@ -604,6 +635,11 @@ class Flush {
       const key = keyOfRef(ref);
       if (!this.#refs.has(key)) throw new Error('the command did not ask for this event reference');
       return this.#posted.has(key);
+    },
+    booked: (pix) => {
+      const key = keyOfPix(pix);
+      if (!this.#pix.has(key)) throw new Error('the command did not ask for this Pix');
+      return this.#booked.get(key);
     },
   };
 }

@@ -202,7 +202,7 @@ const selectJournals: Statement = {
   text: `SELECT j.account_id AS "accountId", j.chain_id AS "chainId", j.seq, j.template, j.subject, j.event, j.reference, ${lines},
       j.available_after AS "availableAfter", j.reserved_after AS "reservedAfter", j.held_after AS "heldAfter",
       j.receivable_after AS "receivableAfter", j.effective_at AS "effectiveAt", j.posted_at AS "postedAt", j.command, j.version,
-      j.previous, j.hash, j.connection, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
+      j.previous, j.hash, j.connection, j.pix, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
       CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
       coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
       i.id IS NOT NULL AS "hasIncident"
@@ -281,7 +281,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
       AND e.id BETWEEN (lpad(to_hex(p.entered - 250), 12, '0') || '00000000000000000000')::uuid
         AND (lpad(to_hex(p.entered + 250), 12, '0') || 'ffffffffffffffffffff')::uuid) AS events,
     (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
-        'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
+        'reference', j.reference, 'command', j.command, 'pix', j.pix, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
         'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
         'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
       FROM journal j WHERE j.account_id = p.account_id AND j.subject = p.id) AS journals,
@@ -290,7 +290,7 @@ const paymentsOf = (page: string): string => `WITH page AS (${page})
         'requestKey', r.request_key, 'rtrId', r.rtr_id, 'command', r.command,
         'history', r.history, 'intentState', ri.state,
         'journals', (SELECT coalesce(json_agg(json_build_object('chainId', j.chain_id, 'event', j.event, 'template', j.template,
-            'reference', j.reference, 'command', j.command, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
+            'reference', j.reference, 'command', j.command, 'pix', j.pix, 'available', j.available, 'reserved', j.reserved, 'held', j.held,
             'receivable', j.receivable, 'clearing', j.clearing, 'feeRevenue', j.fee_revenue, 'providerCost', j.provider_cost,
             'suspense', j.suspense, 'adjustments', j.adjustments)), '[]')
           FROM journal j WHERE j.account_id = r.account_id AND j.subject = r.id))), '[]')

@@ -76,6 +76,7 @@ const facts: Facts = {
   operationDeleted: false,
   incidentOpen: false,
   posted: () => false,
+  bookedUnder: () => null,
   knowsReturn: () => false,
   isCreditedAndDisputed: () => false,
   isPixKey: (reported) => reported === 'maria@loja.example',
@@ -357,8 +358,23 @@ describe('a charge', () => {
         reference: '',
         movement: { kind: 'credit', amountCents: 1000, feeCents: 25 },
         effectiveAt: now - 1,
+        pix: 'E2',
       },
     ]);
+  });
+
+  it('that another payment has the Pix of stays as it is, moves nothing, and a person is asked', () => {
+    const elsewhere: Facts = { ...facts, bookedUnder: (endToEnd) => (endToEnd === 'E2' ? 'other' : null) };
+    const taken: PaymentEvent = { type: 'debited', back: back('D1', 100), endToEnd: 'E2' };
+    for (const status of ['unknown', 'pending', 'expired', 'failed', 'paid'] as const) {
+      const before = charge(status);
+      const step = next(before, chargeEvents.paid as PaymentEvent, elsewhere);
+      expect(step).toMatchObject({ payment: before, postings: [], events: [] });
+      expect(step?.incidents).toMatchObject([
+        { kind: 'report_mismatch', freezes: false, detail: { pix: 'E2', bookedUnder: 'other' } },
+      ]);
+      expect(next(before, taken, elsewhere)).toBeNull();
+    }
   });
 
   it('shows the deadline and the code of the provider, and none when it gives none', () => {
@@ -411,6 +427,7 @@ describe('a charge', () => {
         reference: 'E2',
         movement: { kind: 'suspend', amountCents: 1001 },
         effectiveAt: now - 1,
+        pix: 'E2',
       },
     ]);
     const exact: PaymentEvent = { type: 'chargePaid', endToEnd: 'E3', amountCents: 1000, paidAt: now };

@@ -85,6 +85,8 @@ export interface Facts {
   incidentOpen: boolean;
   /** Whether an event of this payment is in the journal. */
   posted(event: EventKind, reference: string): boolean;
+  /** The other payment under which a received Pix of this connection is booked; null: there is none. */
+  bookedUnder(endToEnd: string): string | null;
   /** Whether the return with this reference was posted or opened an incident. */
   knowsReturn(reference: string): boolean;
   /** Whether a person has credited the Pix out of suspense to the operation, and a dispute keeps it there. */
@@ -100,6 +102,7 @@ export const factsOfDecision = (now: number, cause: Cause): Facts => ({
   operationDeleted: false,
   incidentOpen: false,
   posted: () => false,
+  bookedUnder: () => null,
   knowsReturn: () => false,
   isCreditedAndDisputed: () => false,
   isPixKey: () => true,
@@ -108,7 +111,14 @@ export const factsOfDecision = (now: number, cause: Cause): Facts => ({
 export interface Step {
   payment: Payment;
   /** `suspend` goes to the account's own chain, everything else to the operation's. */
-  postings: { event: EventKind; reference: string; movement: Movement; effectiveAt: number }[];
+  postings: {
+    event: EventKind;
+    reference: string;
+    movement: Movement;
+    effectiveAt: number;
+    /** The received Pix that it books. */
+    pix?: string;
+  }[];
   events: PaymentEventType[];
   incidents: OpenedIncident[];
   /** Returns that are known from now on. */
@@ -122,6 +132,8 @@ export interface OpenedIncident {
   freezes: boolean;
   /** References that earlier versions gave to the same event. An incident of one of them with this amount is the same. */
   formerly?: readonly string[];
+  /** What a person needs to know besides. */
+  detail?: object;
 }
 
 export type PaymentEventType =
@@ -144,7 +156,7 @@ export type IncidentKind =
   | 'second_payment'
   /** A failed charge was paid. */
   | 'failed_charge_paid'
-  /** The provider reports our id with another amount or key. */
+  /** The provider reports our id with another amount or key, or with a Pix that another payment has. */
   | 'report_mismatch'
   /** The provider contradicts a terminal state. */
   | 'contradiction'
@@ -231,12 +243,13 @@ function chargePaid(
 ): Step | null {
   if (payment.endToEnd === event.endToEnd || facts.posted(eventKinds.suspense, event.endToEnd)) return null;
   const { amountCents, endToEnd, paidAt } = event;
+  if (facts.bookedUnder(endToEnd) !== null) return bookedElsewhere(payment, event, facts);
   const payable = isOpen(payment) || payment.status === 'expired';
   if (facts.operationDeleted) {
     const step = payable
       ? silently(enter(payment, 'paid', facts, { paidAt, endToEnd, settledAt: facts.now }))
       : quiet(payment);
-    return suspend(step, 'deleted_operation', endToEnd, amountCents, paidAt);
+    return suspendPix(step, 'deleted_operation', endToEnd, amountCents, paidAt);
   }
   if (payable && amountCents === payment.amountCents) {
     const step = enter(
@@ -257,6 +270,7 @@ function chargePaid(
       reference: '',
       movement: { kind: 'credit', amountCents, feeCents: payment.feeCents },
       effectiveAt: paidAt,
+      pix: endToEnd,
     });
     return step;
   }
@@ -267,7 +281,27 @@ function chargePaid(
       : 'failed_charge_paid';
   const step = quiet({ ...payment, notice: unexpected[kind], updatedAt: touched(payment, facts) });
   step.events.push('charge.unexpected_payment');
-  return suspend(step, kind, endToEnd, amountCents, paidAt);
+  return suspendPix(step, kind, endToEnd, amountCents, paidAt);
+}
+
+/**
+ * One Pix, one booking: what the provider reports of a Pix that another payment has, whatever adapter or answer says so, moves nothing. A
+ * person looks which of the two it paid.
+ */
+function bookedElsewhere(
+  payment: Payment,
+  { endToEnd, amountCents }: Extract<PaymentEvent, { type: 'chargePaid' }>,
+  facts: Facts,
+): Step {
+  const step = quiet(payment);
+  step.incidents.push({
+    kind: 'report_mismatch',
+    reference: `mismatch:${payment.id}:pix:${endToEnd}`,
+    amountCents,
+    freezes: false,
+    detail: { pix: endToEnd, bookedUnder: facts.bookedUnder(endToEnd) },
+  });
+  return step;
 }
 
 /** What a merchant reads of money that a person has to decide about. */
@@ -401,7 +435,7 @@ function debited(
   facts: Facts,
 ): Step | null {
   const { reference, amountCents, at } = event.back;
-  if (facts.knowsReturn(reference)) return null;
+  if (facts.knowsReturn(reference) || facts.bookedUnder(event.endToEnd) !== null) return null;
   if (facts.operationDeleted) return suspendReturn(quiet(payment), 'deleted_operation', event.back, -1);
   // What never reached the merchant cannot be taken from it: it goes back out of suspense.
   // Credited or not, a person decides, but for what a dispute holds: that is held for the provider to take.
@@ -507,6 +541,15 @@ function suspend(step: Step, kind: IncidentKind, reference: string, amountCents:
     freezes: false,
   });
   return step;
+}
+
+/** A received Pix: it is booked here. */
+function suspendPix(step: Step, kind: IncidentKind, endToEnd: string, amountCents: number, at: number): Step {
+  const suspended = suspend(step, kind, endToEnd, amountCents, at);
+  const postings = suspended.postings.map((one) =>
+    one.reference === endToEnd ? { ...one, pix: endToEnd } : one,
+  );
+  return { ...suspended, postings };
 }
 
 const quiet = (payment: Payment): Step => ({ payment, postings: [], events: [], incidents: [], returns: [] });

@@ -322,6 +322,10 @@ function readCharge(
     for (const item of cob.pix) {
       const pix = readReceived(item, known.at);
       if (pix === null) return null;
+      if (pix.txid !== null && pix.txid.toLowerCase() !== cob.txid.toLowerCase()) {
+        log.warn({ txid: cob.txid }, 'a charge lists a Pix that names another charge');
+        continue;
+      }
       received.push({ ...pix, txid: cob.txid });
     }
   }

@@ -164,6 +164,8 @@ export function readTransaction(value: unknown, txid: string | null): Moved | nu
   const paidAt = timeOf(pix.time) ?? timeOf(pix.createdAt);
   if (endToEnd === null || amountCents === null || paidAt === null) return null;
   const charge = textOf(recordOf(pix.charge)?.correlationID);
+  // An answer about one charge may hold the Pix of another: a filter that a server does not know is left out of account.
+  if (txid !== null && charge !== null && charge !== txid) return { kind: 'other' };
   return { kind: 'received', pix: { endToEnd, amountCents, paidAt, txid: txid ?? charge, returns: [] } };
 }
 

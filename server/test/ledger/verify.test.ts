@@ -28,7 +28,7 @@ const faults = ({ checks }: Verified): string[] =>
   checks.flatMap((check) => check.violations.map(({ fault }) => `${check.number} ${fault}`));
 
 test('every invariant has its number once, and is examined or says why not', async () => {
-  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 62 }, (_, index) => index + 1));
+  expect(invariants.map((one) => one.number)).toEqual(Array.from({ length: 63 }, (_, index) => index + 1));
   for (const { notHere, name, number, ...functions } of invariants) {
     expect(name).not.toBe('');
     expect(Object.keys(functions).length > 0, `${number}`).toBe(notHere === undefined);
@@ -140,6 +140,10 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   });
   expect(faults(await verified())).toEqual([]);
   expect(faults(await verified(false))).toEqual([]);
+  const [row] = await admin<{ end_to_end: string }>('SELECT end_to_end FROM payment WHERE id = $1', [
+    charge.id,
+  ]);
+  const endToEnd = row?.end_to_end;
 
   const change = (assignment: string) =>
     admin(`UPDATE dispute SET ${assignment} WHERE payment_id = $1`, [charge.id]);
@@ -158,8 +162,18 @@ test('a hold that is not what the disputes of its Pix say is found, in full and 
   await change('amount_cents = 500');
   await wrong('100 were taken, 0 went back');
   await change('amount_cents = 400, debited_cents = 0');
-  // What an operator let go stays free.
+  // What an operator released stays free, and nothing else does.
   await admin('UPDATE dispute SET hold_id = $2 WHERE payment_id = $1', [charge.id, crypto.randomUUID()]);
+  await wrong('what is held differs by -400');
+  await change('released_at = now()');
+  expect(faults(await verified())).toEqual([]);
+
+  // A Pix is booked under the charge that it paid.
+  await admin("UPDATE payment SET end_to_end = 'Eother' WHERE id = $1", [charge.id]);
+  await admin("UPDATE dispute SET end_to_end = 'Eother' WHERE payment_id = $1", [charge.id]);
+  await wrong('it is paid by Eother', 63);
+  await admin('UPDATE payment SET end_to_end = $2 WHERE id = $1', [charge.id, endToEnd]);
+  await admin('UPDATE dispute SET end_to_end = $2 WHERE payment_id = $1', [charge.id, endToEnd]);
   expect(faults(await verified())).toEqual([]);
 
   await admin(

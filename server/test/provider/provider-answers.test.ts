@@ -562,6 +562,17 @@ describe('what is said of a charge', () => {
     expect(await providerWith().queryCharge(id)).toMatchObject({ outcome: 'unclear', cause: 'unreadable' });
   });
 
+  test('a Pix that names another charge is none of the charge that was asked for', async () => {
+    const own = { endToEndId: 'E1', txid: id, valor: '10.50' };
+    const foreign = { endToEndId: 'E2', txid: id.replace(/./g, 'b'), valor: '10.50' };
+    answer = () => ({ status: 200, body: cob({ status: 'CONCLUIDA', pix: [foreign, own] }) });
+    expect(await providerWith().queryCharge(id)).toMatchObject({
+      report: { received: [{ endToEnd: 'E1', txid: id }] },
+    });
+    answer = () => ({ status: 200, body: cob({ pix: [foreign] }) });
+    expect(await providerWith().queryCharge(id)).toMatchObject({ report: { received: [] } });
+  });
+
   test('a return is reported, and is settled only when the provider says so', async () => {
     const horario = { solicitacao: '2026-11-20T15:00:00Z', liquidacao: '2026-11-20T15:00:01Z' };
     const pix = {

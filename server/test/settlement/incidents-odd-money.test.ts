@@ -17,7 +17,9 @@ import {
 } from '@vintem/testkit/settlement.ts';
 import { violations, violationsOfBooks } from '@vintem/testkit/verified.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTill } from '../../src/ledger/till.ts';
 import type { Provider } from '../../src/provider/provider.ts';
+import { applyOutcome } from '../../src/settlement/tracking/apply-outcome.ts';
 import { createFollowUp } from '../../src/settlement/tracking/follow-up.ts';
 
 /**
@@ -109,6 +111,80 @@ describe('money that a delivery tells of', () => {
       expect(await merchant.balanceCents()).toBe(balance);
     },
   );
+
+  test('a Pix that paid one charge is booked under no other, whatever the provider answers about the other', async () => {
+    const merchant = await service.newMerchant();
+    const other = await service.newMerchant();
+    await merchant.receive(1_000);
+    const [paid] = (await merchant.call('GET', '/payments')).body.payments;
+    const { body: mine } = await merchant.charge({ amountCents: 1_000 });
+    const { body: theirs } = await other.charge({ amountCents: 2_000 });
+    const taken = { devolucoes: [returnItem('Rforeign', 400)] };
+    for (const { id } of [mine, theirs]) {
+      await deliver(service, [receivedItem(id, 1_000, paid.endToEnd)]);
+      await deliver(service, [{ ...receivedItem(id, 1_000, paid.endToEnd), ...taken }]);
+      await opened(id);
+      await until(async () => (await left(service)) === 0);
+      expect(await journalsOf(service, id)).toEqual([]);
+      expect(await statusOf(service, id)).toBe('pending');
+    }
+    expect(await merchant.balanceCents()).toBe(1_000);
+    expect(await sums(service, merchant)).toEqual({ suspense: 0, adjustments: 0 });
+    for (const [owner, { id }] of [
+      [merchant, mine],
+      [other, theirs],
+    ] as const) {
+      const incident = await onlyIncident(service, owner);
+      expect(incident).toMatchObject({
+        kind: 'report_mismatch',
+        paymentId: id,
+        freezes: false,
+        detail: { pix: paid.endToEnd, bookedUnder: paid.id },
+      });
+      for (const action of ['credit', 'return', 'debit'])
+        expect((await resolve(service, incident.id, action)).code).toBe(1);
+    }
+    // Its own Pix pays the charge.
+    await deliver(service, [receivedItem(mine.id, 1_000, 'Eown')]);
+    await until(async () => (await statusOf(service, mine.id)) === 'paid');
+    expect(await merchant.balanceCents()).toBe(2_000);
+  });
+
+  test('one Pix that is reported of many charges at the same time is booked under one of them', async () => {
+    const merchant = await service.newMerchant();
+    const others = await Promise.all([1, 2, 3].map(() => service.newMerchant()));
+    const charges = await Promise.all(
+      [merchant, ...others].map(async (one) => (await one.charge({ amountCents: 1_000 })).body.id as string),
+    );
+    const at = service.runtime.clock.now();
+    const { clock } = service.runtime;
+    await Promise.all(
+      charges.map((id, index) => {
+        const owner = [merchant, ...others][index] as Merchant;
+        return applyOutcome(
+          // Each has a till of its own, as in a process of its own.
+          { ...service.cellOf(owner), till: createTill(service.runtime) },
+          {
+            accountId: owner.ownerId,
+            paymentId: id,
+            operationId: owner.operationId,
+            connection: 'simulator',
+            observation: {
+              from: 'webhook',
+              id: crypto.randomUUID(),
+              received: [{ endToEnd: 'Eonce', amountCents: 1_000, paidAt: at, txid: null, returns: [] }],
+              payouts: [],
+            },
+          },
+          clock.monotonicMs() + 60_000,
+        );
+      }),
+    );
+    const booked = await Promise.all(charges.map(async (id) => (await journalsOf(service, id)).join()));
+    expect(booked.toSorted()).toEqual(['', '', '', 'credit']);
+    const asked = await Promise.all(charges.map(async (id) => (await incidentsOf(service, id)).length));
+    expect(asked.toSorted()).toEqual([0, 1, 1, 1]);
+  });
 
   test('a second payment that was credited and is then taken back: debit reclaims it, and what was spent of it becomes a debt', async () => {
     const merchant = await service.newMerchant();

@@ -16,6 +16,7 @@ const view = {
   balance: () => ({ accountId, chainId: operationId, deletedAt: null, frozen: false }),
   get: ({ name }: { name: string }) => rows[name],
   posted: () => false,
+  booked: () => undefined,
 } as unknown as View;
 
 const admission = (refusedAs: 'pix_key_not_found' | null) =>

@@ -70,6 +70,7 @@ class Books {
       return rows[table.name] as never;
     },
     posted: () => false,
+    booked: () => undefined,
   };
 
   token(): string {

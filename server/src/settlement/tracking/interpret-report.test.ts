@@ -66,6 +66,7 @@ const facts: Facts = {
   operationDeleted: false,
   incidentOpen: false,
   posted: () => false,
+  bookedUnder: () => null,
   knowsReturn: () => false,
   isCreditedAndDisputed: () => false,
   isPixKey: () => true,

@@ -106,6 +106,7 @@ export function buildOutcome(input: OutcomeInput): Command<OutcomeAnswer> {
     chains: scope.operationDeleted ? [operation, account] : [operation],
     reads: readsOf(input, interpretation),
     eventRefs: interpretation.received.map((reference) => suspenseOf(observed, reference)),
+    pix: interpretation.received.map((endToEnd) => ({ connection: observed.connection, endToEnd })),
     decide: (view, now) => {
       const payment = view.get(payments, key);
       const balance = view.balance(operation);
@@ -245,6 +246,10 @@ function consequencesOf(
     incidentOpen:
       scope.incidents !== null && view.get(openIncidents, paymentKey(accountId, paymentId)) !== undefined,
     posted: (event, reference) => view.posted({ accountId, subject: paymentId, event, reference }),
+    bookedUnder: (endToEnd) => {
+      const booked = view.booked({ connection: observed.connection, endToEnd });
+      return booked && booked.subject !== paymentId ? booked.subject : null;
+    },
     isCreditedAndDisputed: (endToEnd) =>
       broughtBy(view, payment, endToEnd) > 0 &&
       disputesIn(view, accountId, paymentId).some((one) => one.endToEnd === endToEnd && isHolding(one)),
@@ -293,7 +298,7 @@ function missingIncidents(
 
 const incidentOf = (
   ids: Pick<Ids, 'uuid'>,
-  { kind, reference, amountCents, freezes }: OpenedIncident,
+  { kind, reference, amountCents, freezes, detail }: OpenedIncident,
   { operationId, status }: Payment,
   { accountId, paymentId, observation }: Observed,
   now: number,
@@ -306,7 +311,7 @@ const incidentOf = (
   amountCents,
   reference,
   freezes,
-  detail: { status, from: observation.from },
+  detail: { status, from: observation.from, ...detail },
   openedAt: now,
 });
 
