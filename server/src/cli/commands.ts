@@ -35,6 +35,7 @@ import {
 } from './command.ts';
 import { connectionCommands } from './connection-commands.ts';
 import { doctorCommand } from './doctor-command.ts';
+import { findCommands } from './find-commands.ts';
 import { cellsOf, onAccount, onCellWith, onKey } from './in-cells.ts';
 import { operatorCommands } from './operator-commands.ts';
 import { memberCommands } from './panel-commands.ts';
@@ -311,6 +312,7 @@ export const commands: Command[] = [
     },
   },
   ...operatorCommands,
+  ...findCommands,
   ...cellCommands,
   ...memberCommands,
   ...connectionCommands,

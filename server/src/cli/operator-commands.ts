@@ -563,7 +563,8 @@ async function recordFound(context: Context, { cell, checks }: CellChecks): Prom
   await recordDivergences(operatorOf(context), elsewhere);
 }
 
-async function identityOf({ sql }: Context): Promise<Buffer> {
+/** The secret under which payment ids are made. */
+export async function identityOf({ sql }: Context): Promise<Buffer> {
   const [installation] = await sql.run<{ identity: Buffer }>({
     name: 'verify_identity',
     text: 'SELECT identity_secret AS identity FROM installation',

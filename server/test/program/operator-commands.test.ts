@@ -117,6 +117,61 @@ test('an incident is listed, shown and resolved', async () => {
   });
 });
 
+test('a payment is found by every name that it has, and shown with its postings', async () => {
+  const id = await merchant.paidCharge({ amountCents: 5000 });
+  const { body } = await merchant.call('GET', `/payments/${id}`);
+  const names = [id, id.replaceAll('-', ''), id.toUpperCase(), body.requestKey, body.endToEnd];
+  for (const name of names) {
+    const { json } = await vintem('find', name);
+    expect([name, json.found]).toMatchObject([
+      name,
+      [{ kind: 'payment', id, ownerId: merchant.ownerId, state: 'paid', amountCents: 5000 }],
+    ]);
+  }
+  const shown = await vintem('payment', 'show', id);
+  expect(shown.json).toMatchObject({
+    id,
+    ownerId: merchant.ownerId,
+    status: 'paid',
+    providerId: id.replaceAll('-', ''),
+    endToEnd: body.endToEnd,
+    intents: [],
+    postings: [{ clearing: -5000, available: 5000 }],
+  });
+  expect((await vintem('payment', 'show', crypto.randomUUID())).code).toBe(1);
+  expect((await vintem('payment', 'show', 'nothing')).code).toBe(2);
+});
+
+test('an account is found by its name and shown with its balances, and nothing is found for what is not there', async () => {
+  const { json } = await vintem('find', 'Loja');
+  expect(json.found).toContainEqual(expect.objectContaining({ kind: 'account', id: merchant.ownerId }));
+  expect((await vintem('find', 'Loja%')).json).toEqual({ found: [] });
+  expect((await vintem('find', crypto.randomUUID())).json).toEqual({ found: [] });
+  const shown = await vintem('account', 'show', merchant.ownerId);
+  expect(shown.json).toMatchObject({
+    ownerId: merchant.ownerId,
+    test: true,
+    withdrawalFeeCents: 40,
+    operations: [{ id: merchant.operationId, isDefault: true, availableCents: await merchant.balanceCents() }],
+  });
+  expect((await vintem('account', 'show', crypto.randomUUID())).code).toBe(1);
+});
+
+test('a dispute and the acts of operators are listed', async () => {
+  const id = await merchant.paidCharge({ amountCents: 3000 });
+  const { body } = await merchant.call('GET', `/payments/${id}`);
+  expect(body.endToEnd).toMatch(/^E/);
+  await simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
+  await onDatabase('UPDATE vintem.connection SET disputes_due_at = NULL');
+  await until(async () => (await vintem('dispute', 'list')).json.disputes.length > 0);
+  const listed = (await vintem('dispute', 'list', '--account', merchant.ownerId)).json.disputes;
+  expect(listed).toMatchObject([{ paymentId: id, status: 'open', amountCents: 3000, ownerId: merchant.ownerId }]);
+  const { entries } = (await vintem('audit', 'list', '--account', merchant.ownerId)).json;
+  expect(entries).toContainEqual(expect.objectContaining({ action: 'account.set', subject: merchant.ownerId }));
+  expect((await vintem('audit', 'list', '--limit', '1')).json.entries).toHaveLength(1);
+  expect((await vintem('audit', 'list', '--limit', '0')).code).toBe(2);
+});
+
 test('the lists of the provider are compared', async () => {
   expect((await vintem('reconcile')).json).toMatchObject({ missing: 0, unexpected: 0, different: 0 });
   expect((await vintem('reconcile', '--since', 'yesterday')).code).toBe(2);
