@@ -419,7 +419,7 @@ export const asvsTable: readonly Requirement[] = [
   met('6.3.3', 2, 'A second factor to enter', {
     [attacks]: [
       'is closed to members without one after the grace that its owner sets; viewers stay',
-      'asks for a second factor for money, people, keys and webhooks from the first day',
+      'asks for a second factor for money, people, keys, webhooks and operations from the first day',
     ],
   }),
   met('6.3.4', 2, 'No weaker way in', {

@@ -15,7 +15,7 @@ import {
   showConnection,
   testConnection,
 } from '../connections/connections.ts';
-import { encodingFault, textOf } from '../ground/outside-text.ts';
+import { encodingFault, textOf } from '../ports/outside-text.ts';
 import { CredentialFault } from '../provider/adapter.ts';
 import { adapterNames } from '../provider/adapters.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { encodingFault, textOf } from './outside-text.ts';
+import { encodingFault, textOf } from '../ports/outside-text.ts';
 
 /** Reads settings one by one from an environment, and gathers what is wrong with them, so that all of it is said at once. */
 export interface SettingReader {

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyBodyParser } from 'fastify';
 import { refuse, refuseFields } from '../ground/errors.ts';
-import { textOf } from '../ground/outside-text.ts';
+import { textOf } from '../ports/outside-text.ts';
 
 /**
  * Reads a JSON body. Fastify's own parser takes the last of two equal names and lets `charset` say anything; with money,

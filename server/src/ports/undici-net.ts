@@ -3,9 +3,9 @@ import { request as httpRequest } from 'node:http';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { type buildConnector, type Dispatcher, Pool } from 'undici';
-import { textOf } from '../ground/outside-text.ts';
 import type { ClientCertificate, Net, NetAnswer, NetRequest, Route } from './net.ts';
 import { NetFailure, NotSent } from './net.ts';
+import { textOf } from './outside-text.ts';
 import { ownAddresses } from './own-addresses.ts';
 
 /**

@@ -1,8 +1,8 @@
 import type { Log } from '../ground/log.ts';
-import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { systemIds } from '../ports/ids.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
+import { textOf } from '../ports/outside-text.ts';
 import { type Adapter, CredentialFault } from './adapter.ts';
 import { type ApiPixBank, banks } from './api-pix-banks.ts';
 import { type ApiPixForm, bacenCharges, isTestCall, pixIn, readReceived } from './bacen.ts';

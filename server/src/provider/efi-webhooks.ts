@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
-import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
+import { textOf } from '../ports/outside-text.ts';
 import { isTestCall, pixIn, readReceived } from './bacen.ts';
 import { hasIdEnvio, type ReadPayout } from './efi-payouts.ts';
 import { type Exchange, failureOf, isSuccess } from './exchange.ts';

@@ -1,8 +1,8 @@
 import { createPublicKey, type KeyObject, verify } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
-import { textOf } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type Net, NetFailure, NotSent } from '../ports/net.ts';
+import { textOf } from '../ports/outside-text.ts';
 import type { WebhookDelivery, WebhookNews } from './provider.ts';
 import { unreadItem } from './unread.ts';
 import { readPayout, readReturn, readTransaction, recordOf } from './woovi-bodies.ts';

@@ -152,7 +152,9 @@ test('an account is found by its name and shown with its balances, and nothing i
     ownerId: merchant.ownerId,
     test: true,
     withdrawalFeeCents: 40,
-    operations: [{ id: merchant.operationId, isDefault: true, availableCents: await merchant.balanceCents() }],
+    operations: [
+      { id: merchant.operationId, isDefault: true, availableCents: await merchant.balanceCents() },
+    ],
   });
   expect((await vintem('account', 'show', crypto.randomUUID())).code).toBe(1);
 });
@@ -161,13 +163,18 @@ test('a dispute and the acts of operators are listed', async () => {
   const id = await merchant.paidCharge({ amountCents: 3000 });
   const { body } = await merchant.call('GET', `/payments/${id}`);
   expect(body.endToEnd).toMatch(/^E/);
-  await simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
+  const opened = await simulator.control('POST', `/control/charges/${id.replaceAll('-', '')}/dispute`, {});
   await onDatabase('UPDATE vintem.connection SET disputes_due_at = NULL');
   await until(async () => (await vintem('dispute', 'list')).json.disputes.length > 0);
   const listed = (await vintem('dispute', 'list', '--account', merchant.ownerId)).json.disputes;
-  expect(listed).toMatchObject([{ paymentId: id, status: 'open', amountCents: 3000, ownerId: merchant.ownerId }]);
+  expect(listed).toMatchObject([
+    { paymentId: id, status: 'open', amountCents: 3000, ownerId: merchant.ownerId },
+  ]);
+  await simulator.control('POST', `/control/disputes/${opened.body.id}/cancel`);
   const { entries } = (await vintem('audit', 'list', '--account', merchant.ownerId)).json;
-  expect(entries).toContainEqual(expect.objectContaining({ action: 'account.set', subject: merchant.ownerId }));
+  expect(entries).toContainEqual(
+    expect.objectContaining({ action: 'account.set', subject: merchant.ownerId }),
+  );
   expect((await vintem('audit', 'list', '--limit', '1')).json.entries).toHaveLength(1);
   expect((await vintem('audit', 'list', '--limit', '0')).code).toBe(2);
 });
