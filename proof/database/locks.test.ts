@@ -37,6 +37,7 @@ import { claimDefence } from '../../server/src/settlement/disputes/defences.sql.
 import { pruneFiles } from '../../server/src/settlement/disputes/files.sql.ts';
 import { endRestore, pauseAfterRestore } from '../../server/src/settlement/operator/pause.ts';
 import { stepRetention } from '../../server/src/settlement/operator/retention.ts';
+import { claimLateQueries } from '../../server/src/settlement/tracking/late-queries.sql.ts';
 import { claimBalance } from '../../server/src/settlement/tracking/provider-balance.ts';
 import { claimLines, setLinesAside } from '../../server/src/settlement/tracking/statement-lines.sql.ts';
 import { claimUnread, keepRows } from '../../server/src/settlement/tracking/unread-items.sql.ts';
@@ -352,6 +353,17 @@ const laws: Record<string, [law: string, Law]> = {
         );
       },
       (tx, { now }) => claimLines(tx, 'simulator', now, now + 5_000, 1),
+    ),
+  ],
+  'settlement/tracking/late-queries.sql.ts late_query_claim': [
+    'two processes query different expired charges, and neither waits',
+    shared(
+      ({ db, account }) =>
+        db.admin(
+          `INSERT INTO late_query SELECT $1, id, 'simulator', now(), now() - interval '1 s', 0 FROM unnest($2::uuid[]) AS k (id)`,
+          [account, [first, last]],
+        ),
+      (tx, { now }) => claimLateQueries(tx, 'simulator', now, now + 5_000, 1),
     ),
   ],
   'settlement/tracking/unread-items.sql.ts unread_claim': [
@@ -781,7 +793,7 @@ function without(sql: Sql, key: string): Sql {
 }
 
 /** Everything that a law has written. */
-const cleared = `TRUNCATE sealing_secret, statement_line, unread_item, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
+const cleared = `TRUNCATE sealing_secret, statement_line, unread_item, late_query, intent, payment, unknown_told, incident, inbound, webhook_lane, webhook_endpoint, query_slot, send_slot, panel_verification, panel_two_factor CASCADE;
   UPDATE installation SET secret_id = NULL;
   UPDATE connection SET query_bucket_at = to_timestamp(0);
   DELETE FROM panel_user;

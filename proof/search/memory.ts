@@ -435,4 +435,5 @@ const unkept: ReadonlySet<string> = new Set([
   'request_key',
   'audit',
   'hold_open',
+  'late_query',
 ]);

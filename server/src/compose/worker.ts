@@ -15,8 +15,9 @@ import { stepRetention } from '../settlement/operator/retention.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
 import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
+import { stepLateQueries } from '../settlement/tracking/late-queries.ts';
 import { stepProviderBalance } from '../settlement/tracking/provider-balance.ts';
-import { stepStatement } from '../settlement/tracking/statement.ts';
+import { stepLateStatement, stepStatement } from '../settlement/tracking/statement.ts';
 import { stepStatementLines } from '../settlement/tracking/statement-lines.ts';
 import { createUnknownTransferAlerts } from '../settlement/tracking/unknown-transfer-alerts.ts';
 import { stepUnread } from '../settlement/tracking/unread-items.ts';
@@ -43,6 +44,8 @@ const restMs = {
   retention: 10_000,
   payerReturns: 10_000,
   statement: 10_000,
+  lateStatement: 10_000,
+  lateQueries: 10_000,
   statementLines: 10_000,
   dayReports: 10_000,
   unread: 10_000,
@@ -172,6 +175,7 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
   const reading = (step: (runtime: Runtime, from: Provider) => Promise<boolean>) => async () =>
     (await home.isInUse(provider)) && step(home, provider);
   begin('statement', reading(stepStatement));
+  begin('lateStatement', reading(stepLateStatement));
   begin('statementLines', reading(stepStatementLines));
   begin('dayReports', reading(stepDayReport));
   begin('unread', reading(stepUnread));
@@ -198,6 +202,7 @@ function paymentLoops(begin: Begin, runtime: Runtime, provider: Provider, rest: 
   runtime.senders.set(followUp.connection, followUp.sender);
   begin('sends', followUp.stepSends, { cell, rest });
   begin('queries', followUp.stepQueries, { cell, rest });
+  begin('lateQueries', () => stepLateQueries(runtime, provider), { cell });
   begin('defences', () => stepDefences(runtime, provider), { cell });
   return followUp;
 }

@@ -10,7 +10,8 @@ import { pauseAfterRestore } from '../../src/settlement/operator/pause.ts';
 import { reconcile } from '../../src/settlement/operator/reconcile.ts';
 import { stepDayReport } from '../../src/settlement/tracking/day-reports.ts';
 import { keepUnread } from '../../src/settlement/tracking/keep-unread.ts';
-import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+import { stepLateQueries } from '../../src/settlement/tracking/late-queries.ts';
+import { stepLateStatement, stepStatement } from '../../src/settlement/tracking/statement.ts';
 import {
   dismissLine,
   listOpenLines,
@@ -73,6 +74,48 @@ test('an expired charge whose payment no webhook reported is paid', async () => 
   expect(await merchant.balanceCents()).toBe(before + 700);
   expect(await violations(service)).toEqual([]);
 });
+
+test('A Pix that a list shows hours later under its own time is paid by the reading of the next day', async () => {
+  const id = await expiredCharge();
+  await service.simulator.behave({ webhook: 'drop', listLagMs: 3_600_000 });
+  await control(`charges/${providerId(id)}/pay`);
+  await turn();
+  await service.runtime.sql.run({
+    name: 'passed',
+    text: `UPDATE connection SET statement_read_to = now() + interval '1 minute', late_due_at = 'epoch'`,
+  });
+  await service.simulator.behave({ webhook: 'drop' });
+  await fillQueryLimit(service);
+  await stepLateStatement(service.runtime, simulator());
+  expect(await statusOf(id)).toBe('paid');
+  await service.runtime.sql.run({ name: 'back', text: 'UPDATE connection SET statement_read_to = now()' });
+  const before = await queries();
+  await stepLateStatement(service.runtime, simulator());
+  expect(await queries()).toBe(before);
+  expect(await violations(service)).toEqual([]);
+});
+
+test.each([1, 4])(
+  '%i expired charges are queried once more after a day, and a late payment is found',
+  async (count) => {
+    const ids: string[] = [];
+    for (let n = 0; n < count; n++) ids.push(await expiredCharge());
+    const [late = ''] = ids;
+    await service.simulator.behave({ webhook: 'drop' });
+    await control(`charges/${providerId(late)}/pay`);
+    const cell = service.cellOf(merchant);
+    const due = (text: string) => cell.sql.run({ name: 'late', text });
+    await fillQueryLimit(service);
+    await stepLateQueries(cell, simulator());
+    expect(await statusOf(late)).toBe('expired');
+    await due(`UPDATE late_query SET due_at = 'epoch'`);
+    await stepLateQueries(cell, simulator());
+    expect(await statusOf(late)).toBe('paid');
+    expect(await service.database.admin('SELECT FROM late_query WHERE payment_id = ANY ($1)', [ids])).toEqual(
+      [],
+    );
+  },
+);
 
 test('what the books have costs one listing of each direction, however many lines there are', async () => {
   await service.simulator.behave({ webhook: 'send' });

@@ -38,6 +38,7 @@ import {
   type Reading,
   runEvents,
 } from './interpret-report.ts';
+import { lateAfterMs, lateQueries } from './late-queries.sql.ts';
 import { type RefundLine, sortRefundLines } from './refund-lines.ts';
 
 /** An observation of the provider, and the payment that it concerns. */
@@ -188,6 +189,11 @@ function decisionOf(
   writes.push(...eventsOf(ids, input, payment, steps));
   if (intent && isTerminal(last.status)) writes.push(remove(intents, key));
   else if (followed && followed !== intent) writes.push(put(intents, followed));
+  if (last.status === 'expired' && payment.status !== 'expired') {
+    const { connection } = observed;
+    const late = { accountId, paymentId, connection, createdAt: payment.createdAt, dueAt: now + lateAfterMs };
+    writes.push(put(lateQueries, late));
+  }
   const opened = wanted
     .filter((incident) => !isOpened(incident, accountId, view))
     .map((incident) => incidentOf(ids, incident, payment, observed, now));

@@ -16,6 +16,18 @@ const note: Statement = {
     WHERE id = $1 AND statement_due_at = $5`,
 };
 
+const claimLate: Statement = {
+  name: 'statement_late_claim',
+  text: `UPDATE connection SET late_due_at = $3, late_read_to = coalesce(late_read_to, $4), late_pass_at = coalesce(late_pass_at, $2)
+    WHERE id = $1 AND late_due_at <= $2 AND NOT EXISTS (SELECT FROM installation WHERE restored_at IS NOT NULL)
+    RETURNING late_read_to AS "readTo", late_pass_at AS "passAt"`,
+};
+
+const noteLate: Statement = {
+  name: 'statement_late_read',
+  text: `UPDATE connection SET late_read_to = $2, late_pass_at = $3, late_due_at = $4 WHERE id = $1 AND late_due_at = $5`,
+};
+
 const claimDay: Statement = {
   name: 'report_claim',
   text: `UPDATE connection SET report_due_at = $3, report_day = coalesce(report_day, $4::date)
@@ -64,6 +76,39 @@ export const noteStatementRead = (
     connection,
     time(readTo),
     passAt === null ? null : time(passAt),
+    time(dueAt),
+    time(untilMs),
+  ]);
+
+/** The same for the second reading of the lists, which begins at `fromMs` where none is under way. */
+export const claimLateReading = async (
+  sql: Queries,
+  connection: string,
+  now: number,
+  untilMs: number,
+  fromMs: number,
+): Promise<{ readTo: number; passAt: number } | undefined> =>
+  (
+    await sql.run<{ readTo: number; passAt: number }>(claimLate, [
+      connection,
+      time(now),
+      time(untilMs),
+      time(fromMs),
+    ])
+  )[0];
+
+/** @param place null: the reading has ended */
+export const noteLateReading = (
+  sql: Queries,
+  connection: string,
+  place: { readTo: number; passAt: number } | null,
+  dueAt: number,
+  untilMs: number,
+): Promise<unknown> =>
+  sql.run(noteLate, [
+    connection,
+    place && time(place.readTo),
+    place && time(place.passAt),
     time(dueAt),
     time(untilMs),
   ]);

@@ -12,7 +12,14 @@ import { queryOf } from '../dispatch/breaker.ts';
 import { byCell } from './in-cells.ts';
 import { endUnread, keepUnread } from './keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
-import { claimStatement, findLacking, findUnknown, noteStatementRead } from './statement.sql.ts';
+import {
+  claimLateReading,
+  claimStatement,
+  findLacking,
+  findUnknown,
+  noteLateReading,
+  noteStatementRead,
+} from './statement.sql.ts';
 import { setLinesAside } from './statement-lines.sql.ts';
 import { lineOfUnnamed, setAside, withoutName } from './statement-lines.ts';
 import type { TrackingDeps } from './tracking-deps.ts';
@@ -35,6 +42,9 @@ const everyMs = 10 * 60_000;
 const soonMs = 30_000;
 /** Lines of the last minutes are read again by the next pass: providers write their lists late. */
 const settlingMs = 10 * 60_000;
+/** Lists may be this late, and are read again this often. */
+const lateForMs = 48 * 3_600_000;
+const lateEveryMs = 24 * 3_600_000;
 /**
  * Listings of one turn, so that queries of the shared limit are left for payments under way. With ten thousand lines a listing, and a turn every
  * ten seconds, a pass gets through seven thousand lines a second, and every line is read by two passes.
@@ -62,6 +72,26 @@ export async function stepStatement(deps: TrackingDeps, provider: Provider): Pro
     const next = { readTo: passAt - settlingMs, passAt: null };
     await noteStatementRead(deps.sql, connection, next, passAt + everyMs, claimedTo);
   }
+  return false;
+}
+
+/**
+ * Once a day the lists of the last two days are read again. A provider whose read side was out of order shows a Pix hours later under the time at
+ * which it moved, and the reading above has passed that time. What the books have costs a query for ten thousand lines, and nothing more.
+ * @returns false always
+ */
+export async function stepLateStatement(deps: TrackingDeps, provider: Provider): Promise<boolean> {
+  if (!provider.capabilities.statement.lists) return false;
+  const { connection } = provider;
+  const now = deps.clock.now();
+  const claimedTo = now + everyMs;
+  const place = await claimLateReading(deps.sql, connection, now, claimedTo, now - lateForMs);
+  if (!place) return false;
+  const { passAt } = place;
+  const { readTo, restMs } = await readOn(deps, provider, place.readTo, passAt);
+  if (readTo < passAt)
+    await noteLateReading(deps.sql, connection, { readTo, passAt }, now + restMs, claimedTo);
+  else await noteLateReading(deps.sql, connection, null, passAt + lateEveryMs, claimedTo);
   return false;
 }
 
