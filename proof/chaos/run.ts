@@ -355,6 +355,14 @@ const behaviours = [
   { charge: 'refuse' },
   { charge: 'no-code', webhook: 'reorder' },
   { payout: 'lose-answer', query: 'not-found', webhook: 'drop' },
+  { lists: 'odd-item', webhook: 'drop' },
+  { lists: 'odd-items' },
+  { listLagMs: 4_000, webhook: 'drop' },
+  { pageCap: 3, webhook: 'drop' },
+  { pageCap: 2, listLagMs: 2_000, lists: 'odd-item' },
+  { amounts: 'short', webhook: 'duplicate' },
+  { amounts: 'other-type' },
+  { amounts: 'unreadable' },
 ];
 
 /** Beside those, in turns of their own: each meets each of the others. */

@@ -312,7 +312,8 @@ function readCharge(
     [field: string]: unknown;
   } | null;
   const amountCents = centsOf(cob?.valor?.original);
-  if (typeof cob?.txid !== 'string' || typeof cob.status !== 'string' || amountCents === null) return null;
+  if (typeof cob?.txid !== 'string' || cob.txid === '') return null;
+  if (typeof cob.status !== 'string' || amountCents === null) return null;
   const criacao = timeOf(cob.calendario?.criacao);
   if (criacao === null) log.warn({ txid: cob.txid }, "a charge's creation time cannot be read");
 

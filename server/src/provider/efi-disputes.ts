@@ -68,7 +68,8 @@ export function readDispute(item: unknown): DisputeReport | null {
   const known = disputeStatuses[String(status)];
   const { abertura, prazoFinalizacao } = (dadosAnalise ?? {}) as Record<string, unknown>;
   const openedAt = timeOf(abertura);
-  if (typeof idInfracao !== 'string' || idInfracao === '' || typeof endToEndId !== 'string') return null;
+  if (typeof idInfracao !== 'string' || idInfracao === '') return null;
+  if (typeof endToEndId !== 'string' || endToEndId === '') return null;
   if (amountCents === null || amountCents < 1 || known === undefined || openedAt === null) return null;
   return {
     providerId: idInfracao,

@@ -380,7 +380,7 @@ async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<
   const listed = await readList(deps.exchange, deps.clock, {
     ...pages(deps, 'charge', (skip) => `/api/v1/charge?${between(window)}&${skip}`, 'charges'),
     // Without a correlationID it was made in the panel.
-    read: (item) => (recordOf(item)?.correlationID ? readCharge(item) : 'foreign'),
+    read: (item) => (isOfPanel(recordOf(item)) ? 'foreign' : readCharge(item)),
     wholeOnly: window.wholeOnly,
   });
   if (listed.outcome !== 'listed') return listed;
@@ -405,6 +405,10 @@ async function listCharges(deps: Deps, window: ListWindow): Promise<ListOutcome<
   }
   return { outcome: 'listed', reports, unread, complete: false, parts: listed.complete ? 2 : listed.parts };
 }
+
+/** It was made there, and names no id of a client. What is no object says nothing of the kind. */
+const isOfPanel = (item: Record<string, unknown> | null): boolean =>
+  item !== null && (item.correlationID == null || item.correlationID === '');
 
 const listReceived = (deps: Deps, window: ListWindow): Promise<ListOutcome<ReceivedPix>> =>
   readList(deps.exchange, deps.clock, {
@@ -525,7 +529,7 @@ const listPayouts = (deps: Deps, window: ListWindow): Promise<ListOutcome<Payout
   readList(deps.exchange, deps.clock, {
     ...pages(deps, 'payout', (skip) => `/api/v1/payment?${between(window)}&${skip}`, 'payments'),
     // Without a correlationID it was made in the panel.
-    read: (item) => (recordOf(recordOf(item)?.payment)?.correlationID ? readPayout(item) : 'foreign'),
+    read: (item) => (isOfPanel(recordOf(recordOf(item)?.payment)) ? 'foreign' : readPayout(item)),
     wholeOnly: window.wholeOnly,
   });
 
