@@ -28,6 +28,7 @@ import type { TestCalls } from '../test-mode/routes.ts';
 import { simulate, simulateDispute } from '../test-mode/simulate.ts';
 import { createTransfer } from '../transfers/create.ts';
 import { cancelDraft, confirmDraft } from '../transfers/draft.ts';
+import { createKeyPlaces } from '../transfers/key-places.ts';
 import { createReadiness, inTime } from './readiness.ts';
 import type { Runtime } from './runtime.ts';
 
@@ -123,16 +124,32 @@ function serveCell(
   { clockOffset, inbound, papers, cellOf }: Serving,
 ): ServedCell {
   const largeTransfers = createLargeTransfers(runtime);
+  const keyPlaces = createKeyPlaces({
+    ...runtime,
+    enabled: config.rateLimits,
+    quotas: config.rateQuotas,
+  });
   const useCases: UseCases = {
     createCharge: (caller, request) => createCharge(runtime, caller, request),
     createTransfer: async (caller, request) => {
-      const accepted = await createTransfer(runtime, caller, request);
+      const { accountId, accountNumber } = caller;
+      const id = paymentIdFor(runtime.identity, { id: accountId, number: accountNumber }, request.requestKey);
+      const accepted = await keyPlaces.send(
+        { accountId, id, key: request.pixKey },
+        () => createTransfer(runtime, caller, request),
+        ({ payment }) => payment,
+      );
       if (!accepted.replayed) largeTransfers.note(accepted.payment);
       return accepted;
     },
     createRefund: (caller, order) => acceptRefund(runtime, caller, order),
     defences: defencesOf(runtime),
-    confirmDraft: (caller, id, code) => confirmDraft(runtime, caller, id, code),
+    confirmDraft: (caller, id, code) =>
+      keyPlaces.send(
+        { accountId: caller.accountId, id, key: null },
+        () => confirmDraft(runtime, caller, id, code),
+        (payment) => payment,
+      ),
     cancelDraft: (caller, id) => cancelDraft(runtime, caller, id),
     // A query takes from limits that all processes share: not on a machine whose clock is wrong.
     refreshIfOverdue: async (payment) =>
@@ -166,7 +183,7 @@ function serveCell(
     requestLog,
     readiness: createReadiness(runtime, clockOffset),
   });
-  mountPanel(server, edge, { ...useCases, testCalls });
+  mountPanel(server, { ...edge, keyPlaces }, { ...useCases, testCalls });
   return { server, requestLog };
 }
 

@@ -56,17 +56,12 @@ export interface RateLimiter {
    * @throws ApiError `rate_limited`
    */
   tryAuthentication(request: FastifyRequest): () => void;
-  /** @throws ApiError `rate_limited` when too many transfers of this account named keys that do not exist */
-  requireKeysFound(accountId: string): void;
-  keyNotFound(accountId: string): void;
 }
 
 const unlimited: RateLimiter = {
   take: () => {},
   takeVisit: () => {},
   tryAuthentication: () => () => {},
-  requireKeysFound: () => {},
-  keyNotFound: () => {},
 };
 
 /** Above this many buckets those that are full again are dropped: they say nothing. */
@@ -91,8 +86,6 @@ export function rateLimiter(options: {
   /** The instant up to which a bucket is spent. */
   const spentUntil = new Map<string, number>();
   const inFlight = new Map<string, number>();
-  /** Of the accounts that have one of their own: what a transfer's route asks with knows no key. */
-  const ownRefusedKeys = new Map<string, Quota>();
 
   /** What was taken and not shared yet, of each bucket, and since when. */
   let untold = new Map<string, Taken>();
@@ -169,9 +162,6 @@ export function rateLimiter(options: {
 
   return {
     take(key, policy, reply, units = 1) {
-      const ownRefused = key.quotas?.['refused-keys'];
-      if (ownRefused) ownRefusedKeys.set(key.accountId, ownRefused);
-      else if (ownRefusedKeys.size > 0) ownRefusedKeys.delete(key.accountId);
       const own = bucket(policy, key.id, key.quotas?.[policy], units);
       const account = bucket('account', key.accountId, key.quotas?.account, units);
       const ofFiles =
@@ -207,15 +197,6 @@ export function rateLimiter(options: {
       if (one.waitMs > 0) throw limited([one]);
       spend(one);
       return () => giveBack(one);
-    },
-
-    requireKeysFound(accountId) {
-      const one = bucket('refused-keys', accountId, ownRefusedKeys.get(accountId));
-      if (one.waitMs > 0) throw limited([one]);
-    },
-
-    keyNotFound(accountId) {
-      spend(bucket('refused-keys', accountId, ownRefusedKeys.get(accountId)));
     },
   };
 }

@@ -286,7 +286,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     (api) => {
       chargeRoutes(api, { createCharge: useCases.createCharge, directory });
       refundRoutes(api, { sql, clock, cursorKey, createRefund: useCases.createRefund, directory });
-      transferRoutes(api, { ...useCases, directory, limiter });
+      transferRoutes(api, { ...useCases, directory });
       paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
       accountRoutes(api, { sql, directory });
       disputeRoutes(api, { ...parts, defences: useCases.defences, cursorKey, directory });

@@ -4,6 +4,7 @@ import type { Papers } from '../ground/papers.ts';
 import type { Places } from '../ground/places.ts';
 import type { Load } from '../http/load.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
+import type { KeyPlaces } from '../transfers/key-places.ts';
 import type { Addresses } from '../webhooks/address.ts';
 
 /** What the panel's back end needs. */
@@ -18,6 +19,8 @@ export interface PanelDeps extends AcceptDeps {
   load?: Load;
   /** Where documents are drawn. */
   papers: Papers;
+  /** Look-ups that the central directory may answer with no key. */
+  keyPlaces: KeyPlaces;
   /** Where sealed keys are opened for a search: 80 ms of work for a page. */
   keySearches: Places;
   /** Where requests of the panel come from: our public address, and on loopback its other names. */

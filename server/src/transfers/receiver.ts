@@ -6,10 +6,12 @@ import type { Provider, Receiver } from '../provider/provider.ts';
 import { openOrReport, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
 import type { DraftDeps } from './draft.ts';
 import { buildDraftReceiver } from './draft-transitions.ts';
+import type { KeyPlaces } from './key-places.ts';
 
 export interface ReceiverDeps extends DraftDeps {
   /** By connection. */
   providers: ReadonlyMap<string, Provider>;
+  keyPlaces: KeyPlaces;
 }
 
 /** Who owns a key. `unknown`: no bank has it, so a payment would be refused. `not_told`: the provider cannot tell, or not now. */
@@ -38,7 +40,14 @@ export async function keyOwnerOf(
   if (lookUp === undefined || pixKey === null) return { answer: 'not_told' };
   const key = await openOrReport(deps, pixKey, paymentId, unreadableKeyOf(payment, 'draft'));
   if (key === null || !(await mayAsk())) return { answer: 'not_told' };
-  const asked = await before(deps.clock, deadlineMs, lookUp(key.toString()));
+  const look = deps.keyPlaces.lookUp(
+    accountId,
+    deps.ids.uuid(),
+    () => lookUp(key.toString()),
+    ({ outcome }) => outcome === 'notFound',
+  );
+  const asked = await before(deps.clock, deadlineMs, look);
+  if (asked === null) return { answer: 'not_told' };
   if (asked.outcome === 'notFound') return { answer: 'unknown' };
   if (asked.outcome !== 'found') {
     const { outcome, detail } = asked;

@@ -1,7 +1,6 @@
 import { type ErrorCode, refuse, refuseFields } from '../ground/errors.ts';
 import type { Caller } from '../http/auth.ts';
 import type { ApiScope, RouteFacts } from '../http/edge.ts';
-import type { RateLimiter } from '../http/rate-limit.ts';
 import { EmptyBody, IdParams } from '../http/schema.ts';
 import { type OperationDirectory, onCurrentOperation } from '../operations/operations.ts';
 import { draftCancelledExamples, transferExamples } from '../payments/examples.ts';
@@ -33,7 +32,6 @@ const draftFacts: RouteFacts = {
 interface TransferDeps extends DraftCalls {
   createTransfer: CreateTransfer;
   directory: OperationDirectory;
-  limiter: RateLimiter;
 }
 
 export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
@@ -60,7 +58,6 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
       const { amountCents, pixKeyType, description, requestKey, metadata } = request.body;
       const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
-      deps.limiter.requireKeysFound(request.caller.accountId);
       const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
         deps.createTransfer(caller, {
           amountCents,
@@ -72,7 +69,7 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
         }),
       );
       if (replayed) reply.header('idempotent-replayed', 'true');
-      requireSent(deps.limiter, payment, !replayed);
+      requireSent(payment);
       return reply.code(201).send(await viewWithCode(payment, request.language));
     },
   );
@@ -91,11 +88,10 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
     },
     async (request) => {
       const { id } = request.params;
-      deps.limiter.requireKeysFound(request.caller.accountId);
       const payment = await onCurrentOperation(deps.directory, request.caller, (caller) =>
         deps.confirmDraft(caller, id, request.body.code),
       );
-      requireSent(deps.limiter, payment, true);
+      requireSent(payment);
       return viewWithCode(payment, request.language);
     },
   );
@@ -125,11 +121,9 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
  * By state alone, first call or repeat: success reads as pending, unknown or completed, and a 400 as "not sent".
  * @throws ApiError `pix_key_not_found`, `recipient_refused`, `provider_refused` for a payment that is cancelled
  */
-function requireSent(limiter: RateLimiter, payment: Payment, first: boolean): void {
+function requireSent(payment: Payment): void {
   if (payment.status !== 'cancelled') return;
-  const code = refusalOf(payment.reasonCode);
-  if (code === 'pix_key_not_found' && first) limiter.keyNotFound(payment.accountId);
-  throw refuse(code, { paymentId: payment.id });
+  throw refuse(refusalOf(payment.reasonCode), { paymentId: payment.id });
 }
 
 function refusalOf(reason: PaymentReason | null): ErrorCode {

@@ -21,7 +21,6 @@ const useCases = {
   refreshIfOverdue: async (payment: Payment) => payment,
   receiveWebhook: { isOurAddress: async () => true, receive: async () => ({ status: 200 }) },
 };
-const cancelled = { id: 'x', status: 'cancelled', reasonCode: 'pix_key_not_found' } as Payment;
 let edge: Edge;
 afterEach(() => edge.close());
 
@@ -286,48 +285,14 @@ test('every limit of keys and accounts can be an account’s own; one by address
   await expect(ratesOf(operator, systemIds(systemClock).uuid())).rejects.toThrow('no such account');
 });
 
-test('a refused Pix key counts against the account, and too many stop its transfers for a while', async () => {
-  const clock = handClock();
-  edge = await openEdge({
-    config: { ...config, rateQuotas: { 'refused-keys': { perSecond: 0.1, burst: 2 } } },
-    clock,
-    useCases: {
-      ...useCases,
-      createTransfer: async (caller) => ({
-        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
-        replayed: false,
-      }),
-    },
-  });
-  const { ownerId } = await edge.newAccount();
-  const { key } = await edge.newKey(ownerId);
-  const second = (await edge.newKey(ownerId)).key;
-  const payload = {
-    amountCents: 1000,
-    pixKey: 'maria@example.com',
-    pixKeyType: 'EMAIL',
-    description: '',
-    requestKey: '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11',
-  };
-  const send = (as: string) => edge.call(as, { method: 'POST', url: '/pix/transfers', payload });
-  expect((await send(key)).body.code).toBe('pix_key_not_found');
-  expect((await send(second)).body.code).toBe('pix_key_not_found');
-  const stopped = await send(key);
-  expect(stopped.body).toMatchObject({ code: 'rate_limited', details: [{ policy: 'refused-keys' }] });
-  expect(stopped.headers['retry-after']).toBe('10');
-  expect((await edge.call(key, { url: '/account' })).status).toBe(200);
-  clock.at += 10_000;
-  expect((await send(key)).body.code).toBe('pix_key_not_found');
-});
-
-test('requests in flight and refused Pix keys are counted by the account’s own limits, and by the installation’s', async () => {
+test('requests in flight are counted by the account’s own limits, and by the installation’s', async () => {
   let entered = 0;
   let gate = Promise.withResolvers<void>();
   const clock = handClock();
   edge = await openEdge({
     config: {
       ...config,
-      rateQuotas: { 'in-flight': { atOnce: 2 }, 'refused-keys': { perSecond: 0.1, burst: 1 } },
+      rateQuotas: { 'in-flight': { atOnce: 2 } },
     },
     clock,
     useCases: {
@@ -337,27 +302,16 @@ test('requests in flight and refused Pix keys are counted by the account’s own
         await gate.promise;
         throw new Error('after the gate');
       },
-      createTransfer: async (caller) => ({
-        payment: { ...cancelled, accountId: caller.accountId, operationId: caller.operationId },
-        replayed: false,
-      }),
     },
   });
   const requestKey = '7b3c2a10-0a64-4a57-9a2e-1f0c9e5d7a11';
   const charge = { amountCents: 1000, payerName: 'Maria', requestKey };
-  const transfer = {
-    amountCents: 1000,
-    pixKey: 'maria@example.com',
-    pixKeyType: 'EMAIL',
-    description: '',
-    requestKey,
-  };
   const [poor, rich] = [await edge.newAccount(), await edge.newAccount()];
-  const own = { 'in-flight': { atOnce: 3 }, 'refused-keys': { perSecond: 0.1, burst: 3 } };
+  const own = { 'in-flight': { atOnce: 3 } };
   await setRates({ ...edge.parts, actor: 'test' }, rich.ownerId, own);
-  for (const [account, most, keys] of [
-    [poor, 2, 1],
-    [rich, 3, 3],
+  for (const [account, most] of [
+    [poor, 2],
+    [rich, 3],
   ] as const) {
     entered = 0;
     gate = Promise.withResolvers<void>();
@@ -368,9 +322,6 @@ test('requests in flight and refused Pix keys are counted by the account’s own
     expect((await ask()).body.code).toBe('too_many_concurrent_requests');
     gate.resolve();
     await Promise.all(held);
-    const send = () => edge.call(key, { method: 'POST', url: '/pix/transfers', payload: transfer });
-    for (let at = 0; at < keys; at++) expect((await send()).body.code).toBe('pix_key_not_found');
-    expect((await send()).body.details).toEqual([{ policy: 'refused-keys' }]);
   }
 });
 

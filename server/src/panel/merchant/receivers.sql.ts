@@ -1,5 +1,6 @@
+import { lockAccount } from '../../accounts/lock.sql.ts';
 import { timestamp } from '../../db/pool.ts';
-import type { Queries, Statement } from '../../ports/sql.ts';
+import type { Queries, Sql, Statement } from '../../ports/sql.ts';
 import type { PixKeyType } from '../../provider/provider.ts';
 
 export interface SavedReceiver {
@@ -32,18 +33,20 @@ const insert: Statement = {
     VALUES ($1, $2, $3, $4, $5, $6, $7)`,
 };
 
-/** @returns whether there was room. Requests at the same moment may go a few over `most`. */
-export const insertReceiver = async (
-  sql: Queries,
+/** Counts and saves under the account's lock, so that requests at the same moment stay within `most`. @returns whether there was room */
+export const insertReceiver = (
+  sql: Sql,
   accountId: string,
   { id, name, pixKeyType, pixKey, createdAt }: SavedReceiver,
   { userId, most }: { userId: string; most: number },
-): Promise<boolean> => {
-  const [saved] = await sql.run<{ count: number }>(count, [accountId]);
-  if (saved === undefined || saved.count >= most) return false;
-  await sql.run(insert, [accountId, id, name, pixKeyType, pixKey, userId, timestamp(createdAt)]);
-  return true;
-};
+): Promise<boolean> =>
+  sql.tx(async (tx) => {
+    await lockAccount(tx, accountId);
+    const [saved] = await tx.run<{ count: number }>(count, [accountId]);
+    if (saved === undefined || saved.count >= most) return false;
+    await tx.run(insert, [accountId, id, name, pixKeyType, pixKey, userId, timestamp(createdAt)]);
+    return true;
+  });
 
 const remove: Statement = {
   name: 'saved_receiver_remove',

@@ -116,23 +116,26 @@ function confirmRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void 
       // Five tries end a draft, but a person may write many: codes count together over all of them, before the code is looked at.
       await attempts.take('draftCode', userId);
       await attempts.take('draftCodeAddress', callerNetwork(request));
-      const payment = await confirmDraft(deps, caller, params.id, body.code, member.person.id).catch(
-        async (error: unknown) => {
-          if (error instanceof ApiError && error.code === 'invalid_code') {
-            await recordSecurityEvent(deps, {
-              kind: 'draft.confirmed',
-              outcome: 'refused',
-              accountId: member.accountId,
-              ...actorOf(request),
-              detail: { paymentId: params.id },
-            });
-          } else {
-            await attempts.giveBack('draftCode', userId);
-            await attempts.giveBack('draftCodeAddress', callerNetwork(request));
-          }
-          throw error;
-        },
+      const confirmed = deps.keyPlaces.send(
+        { accountId: member.accountId, id: params.id, key: null },
+        () => confirmDraft(deps, caller, params.id, body.code, member.person.id),
+        (payment) => payment,
       );
+      const payment = await confirmed.catch(async (error: unknown) => {
+        if (error instanceof ApiError && error.code === 'invalid_code') {
+          await recordSecurityEvent(deps, {
+            kind: 'draft.confirmed',
+            outcome: 'refused',
+            accountId: member.accountId,
+            ...actorOf(request),
+            detail: { paymentId: params.id },
+          });
+        } else {
+          await attempts.giveBack('draftCode', userId);
+          await attempts.giveBack('draftCodeAddress', callerNetwork(request));
+        }
+        throw error;
+      });
       await attempts.giveBack('draftCode', userId);
       await attempts.giveBack('draftCodeAddress', callerNetwork(request));
       await note(deps, request, 'draft.confirmed', { paymentId: payment.id });
