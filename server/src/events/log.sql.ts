@@ -126,10 +126,11 @@ export const findLastSeq = async (sql: Queries, accountId: string): Promise<numb
 
 const selectInForce: Statement = {
   name: 'event_stream_keys',
-  text: `SELECT id FROM api_key WHERE id = ANY ($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+  text: `SELECT id FROM api_key WHERE id = ANY ($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)
+      AND permissions && '{read,webhooks}'::text[]`,
 };
 
-/** Those of the keys that still may read. */
+/** Those of the keys that may still read events: what the call checks when it begins. */
 export const findKeysInForce = async (
   sql: Queries,
   keyIds: readonly string[],

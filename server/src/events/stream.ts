@@ -28,6 +28,8 @@ export interface Opened {
 }
 
 const streamsPerAccount = 5;
+/** Of one person in the panel: a viewer does not take the owner's. */
+const streamsPerPerson = 2;
 const lookEveryMs = 250;
 const heartbeatMs = 15_000;
 const keysEveryMs = 1_000;
@@ -39,6 +41,8 @@ interface Stream {
   accountId: string;
   /** Null: a session of the panel. */
   keyId: string | null;
+  /** The person in the panel; null: a key. */
+  userId: string | null;
   after: number;
   types: readonly string[] | null;
   response: ServerResponse | null;
@@ -120,13 +124,15 @@ export function createStreams(deps: { sql: Sql; clock: Clock; log: Log; draining
   return {
     async open(holder, { lastEventId, types }) {
       if (lastEventId !== undefined && !/^\d{1,15}$/.test(lastEventId)) throw refuse('invalid_cursor');
-      const { accountId, keyId } = holder;
+      const { accountId, keyId, userId = null } = holder;
       const own = [...streams].filter((stream) => stream.accountId === accountId);
-      if (own.length >= streamsPerAccount)
+      const ofPerson = userId === null ? [] : own.filter((stream) => stream.userId === userId);
+      if (own.length >= streamsPerAccount || ofPerson.length >= streamsPerPerson)
         throw refuse('too_many_concurrent_requests', { retryAfterSeconds: 5 });
       const stream: Stream = {
         accountId,
         keyId,
+        userId,
         after: 0,
         types,
         response: null,

@@ -152,6 +152,14 @@ test('an account has five streams at once, and a place is free again when one en
   for (const stream of streams) stream.stop();
 });
 
+test('A stream ends when its key may not read events any more', async () => {
+  const merchant = await service.newMerchant();
+  const key = await service.newKey(merchant.ownerId, ['read', 'charges']);
+  const stream = await listen(key);
+  await service.database.admin(`UPDATE api_key SET permissions = '{charges}' WHERE id = $1`, [keyIdOf(key)]);
+  await until(async () => stream.ended());
+});
+
 test('a stream ends when its key is revoked', async () => {
   const merchant = await service.newMerchant();
   const key = await service.newKey(merchant.ownerId, ['webhooks']);
