@@ -301,6 +301,23 @@ export const rounds: readonly (readonly Fault[])[] = [
       },
     },
     {
+      name: 'a court blocks a part of the account',
+      fires: ['VintemProviderBlocked'],
+      async strike({ simulatorUrl, sql }) {
+        const block = (judicialCents: number) =>
+          fetch(`${simulatorUrl}/control/blocked`, {
+            method: 'PUT',
+            body: JSON.stringify({ judicialCents }),
+          });
+        await block(100);
+        await sql('UPDATE connection SET balance_due_at = now()');
+        return async () => {
+          await block(0);
+          await sql('UPDATE connection SET balance_due_at = now()');
+        };
+      },
+    },
+    {
       name: 'the company takes its money out of the account',
       fires: ['VintemProviderBalanceLow'],
       async strike({ call, operations, sql }) {

@@ -18,6 +18,7 @@ const tables = [
   'known_return',
   'refund',
   'statement_line',
+  'connection_movement',
   'intent',
   'incident',
   'hold',
@@ -102,6 +103,9 @@ const breaks: Record<string, string> = {
   refund_check1: "status = 'completed'",
   refund_reason_check: "reason = 'gift'",
   refund_status_check: "status = 'lost'",
+  connection_movement_amount_cents_check: 'amount_cents = 0',
+  connection_movement_kind_check: "kind = 'gift'",
+  connection_movement_source_check: "source = 'rumour'",
   statement_line_kind_check: "kind = 'gift'",
 };
 
@@ -155,6 +159,8 @@ const samples = `
     FROM payment LIMIT 1;
   INSERT INTO statement_line (connection, kind, reference, moved_at, first_seen_at, tries, next_at)
     VALUES ('simulator', 'received', 'r', now(), now(), 0, now());
+  INSERT INTO connection_movement (connection, kind, reference, amount_cents, moved_at, source, found_at)
+    VALUES ('simulator', 'cost', 'received:E1', -1, now(), 'report', now());
   INSERT INTO hold (account_id, id, operation_id, wanted_cents, reason, placed_by, placed_at)
     SELECT account_id, id, operation_id, 1, 'r', 'me', now() FROM payment LIMIT 1;
   INSERT INTO dispute (account_id, id, payment_id, operation_id, connection, provider_id, end_to_end, amount_cents, status, opened_at,

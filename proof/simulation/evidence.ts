@@ -275,6 +275,7 @@ export function createMirror(db: Database): Mirror {
           clearingOf: one.connection ?? 'simulator',
           paymentOperationId: (paymentOf.get(one.subject) ?? refundOf.get(one.subject))?.operation_id ?? null,
           paymentId: paymentOf.get(one.subject)?.id ?? refundOf.get(one.subject)?.payment_id ?? null,
+          movementCents: null,
           hasIncident:
             one.event === 7 &&
             references.has(

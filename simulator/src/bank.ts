@@ -19,6 +19,7 @@ import {
   restoreNotification,
   takeDeliveries,
 } from './outbox.ts';
+import { type TermsName, terms as termsOf } from './terms.ts';
 import type { World } from './world.ts';
 
 /**
@@ -49,6 +50,8 @@ export type Bank = {
   statement: StatementLine[];
   /** By name. Each client works for one, and one may have several clients. */
   accounts: Map<string, Account>;
+  /** By account. */
+  blocked: Map<string, Blocked>;
   /** The account that each Pix key belongs to, by the account's name. */
   keys: Map<string, string>;
   arrivals: Map<number, Arrival>;
@@ -57,10 +60,12 @@ export type Bank = {
   /** Reports that were requested. Not kept: after a restart a client requests them again. */
   reports: Map<string, Report>;
   behaviour: Behaviour;
+  /** What the provider of this protocol charges. */
+  terms: TermsName;
   outbox: Outbox;
   due: DueList<{ payout: Payout } | { arrival: Arrival } | { payment: Payment; refund: PixReturn }>;
   counts: Counts;
-  /** What payers paid less completed payouts that were not returned. It limits nothing. */
+  /** What payers paid less completed payouts that were not returned and what they cost. It limits payouts where `overdraft` says so. */
   balanceCents: number;
   /** The last moment that was given to a row: creation times never run backwards, or the lists lose their order. */
   lastMoment: number;
@@ -77,6 +82,9 @@ export type Bank = {
 
 /** A client's bank account: its rows in order of creation, as lists show them. Its name is the first key that a client showed. */
 export type Account = { charges: Charge[]; payments: Payment[]; payouts: Payout[]; balanceCents: number };
+
+/** What an account has and may not pay out. Money in dispute comes on top of it. */
+export type Blocked = { account: string; judicialCents: number; medCents: number; cautionCents: number };
 
 export type Charge = {
   txid: string;
@@ -114,6 +122,8 @@ export type Payment = {
   line: number;
   /** What went back to the payer, or was asked to. */
   returns: PixReturn[];
+  /** What the provider kept of it; absent: nothing. */
+  feeCents?: number;
   /** How often each refund was asked for, by its id, also where the request was lost. */
   asked?: Record<string, number>;
 };
@@ -141,8 +151,12 @@ export type Payout = PayoutRequest & {
   line: number | undefined;
   refusal: Refusal | undefined;
   returns: PixReturn[];
+  /** What it cost beside its amount; absent: nothing. */
+  feeCents?: number;
   /** It waits for a person's approval: the answer to its creation was a refusal. */
   held?: true;
+  /** It was asked for beyond the balance. */
+  beyond?: true;
 };
 
 export type Refusal = { code: string; reason: string };
@@ -201,7 +215,13 @@ export type StatementLine = {
   key: string;
   at: number;
   id: string;
-  kind: 'PIX_RECEBIDO' | 'PIX_ENVIADO' | 'DEVOLUCAO_RECEBIDA' | 'DEVOLUCAO_ENVIADA';
+  kind:
+    | 'PIX_RECEBIDO'
+    | 'PIX_ENVIADO'
+    | 'DEVOLUCAO_RECEBIDA'
+    | 'DEVOLUCAO_ENVIADA'
+    | 'TARIFA_RECEBIDO'
+    | 'TARIFA_ENVIADO';
   amountCents: number;
   endToEnd: string;
   txid?: string;
@@ -221,6 +241,7 @@ export type Entry =
   | ['webhook', Webhook]
   | ['webhook-removed', string]
   | ['behaviour', Behaviour]
+  | ['blocked', Blocked]
   | ['notification', Notification]
   | ['notified', number[]]
   | ['counts', Counts]
@@ -232,15 +253,27 @@ export type Fate<A> = { fate: 'answer'; answer: A } | { fate: 'drop' | 'hang' | 
 
 const refusedInAnswer: Refusal = { code: 'AC03', reason: 'Pagamento negado pelo simulador' };
 const refusedLater: Refusal = { code: 'AC03', reason: 'Conta do recebedor inexistente ou inválida' };
+const withoutBalance: Refusal = { code: 'SALDO', reason: 'Saldo insuficiente' };
 const keyNotFound: Refusal = {
   code: 'chave_favorecido_nao_encontrada',
   reason: 'A chave do favorecido não foi encontrada',
 };
 
+/** Keys that rules of the Central Bank restrict. */
+const keyRestricted: Refusal = {
+  code: 'chave_restrita',
+  reason: 'A chave do favorecido está associada a uma conta ou a um usuário com restrição',
+};
+const refusalsInAnswer = {
+  'refuse-in-answer': refusedInAnswer,
+  'pix-key-not-found': keyNotFound,
+  'key-restricted': keyRestricted,
+};
+
 /** No participant of the SPI has this ISPB. */
 const ispb = '99999999';
 
-export function emptyBank(): Bank {
+export function emptyBank(terms: TermsName = 'free'): Bank {
   return {
     charges: new Map(),
     chargeList: [],
@@ -253,12 +286,14 @@ export function emptyBank(): Bank {
     payoutsByEndToEnd: new Map(),
     statement: [],
     accounts: new Map(),
+    blocked: new Map(),
     keys: new Map(),
     arrivals: new Map(),
     clients: new Map(),
     webhooks: new Map(),
     reports: new Map(),
     behaviour: { ...defaultBehaviour },
+    terms,
     outbox: emptyOutbox(),
     due: emptyDueList(),
     counts: { queries: 0, webhooksSent: 0 },
@@ -360,11 +395,12 @@ export function payCharge(
     n: bank.paymentList.length,
     line: bank.statement.length,
     returns: [],
+    ...feeOf(bank, termsOf[bank.terms].received(amountCents ?? charge.amountCents)),
   };
   charge.status = 'CONCLUIDA';
   charge.payments.push(payment.endToEnd);
   addPayment(bank, payment);
-  bank.statement.push(lineOfPayment(payment));
+  bank.statement.push(lineOfPayment(payment), ...linesOfFee(payment));
   return {
     answer: { endToEnd: payment.endToEnd },
     writes: [
@@ -444,8 +480,9 @@ export function requestPayout(
 
   switch (behaviour) {
     case 'pix-key-not-found':
+    case 'key-restricted':
     case 'refuse-in-answer': {
-      const refusal = behaviour === 'refuse-in-answer' ? refusedInAnswer : keyNotFound;
+      const refusal = refusalsInAnswer[behaviour];
       decide(bank, world, payout, 'refused');
       payout.settledAt = payout.createdAt;
       payout.refusal = refusal;
@@ -466,13 +503,56 @@ export function requestPayout(
       };
     }
   }
-  accept(bank, world, payout, behaviour);
-  if (behaviour === 'hold-for-approval') payout.held = true;
+  const isBeyond = bank.behaviour.overdraft === 'refuse' && request.amountCents > payableCents(bank, request);
+  if (isBeyond && termsOf[bank.terms].beyondBalance === 'refuse') {
+    decide(bank, world, payout, 'refused');
+    payout.settledAt = payout.createdAt;
+    payout.refusal = withoutBalance;
+    return { fate: 'answer', answer: { refused: withoutBalance }, writes: [['payout', payout]] };
+  }
+  const treated = !isBeyond
+    ? behaviour
+    : termsOf[bank.terms].beyondBalance === 'hold'
+      ? 'hold-for-approval'
+      : 'refuse-later';
+  accept(bank, world, payout, treated);
+  if (treated === 'hold-for-approval') payout.held = true;
+  if (isBeyond) payout.beyond = true;
   const writes: Entry[] = [['payout', payout]];
   if (behaviour === 'lose-answer') return { fate: 'drop', writes };
   if (behaviour === 'error-500-after-accepting') return { fate: 'error-500', writes };
   if (behaviour === 'hang' || behaviour === 'garbage') return { fate: behaviour, writes };
   return { fate: 'answer', answer: { accepted: payout }, writes };
+}
+
+/** What the account may pay out: what it has, less what is blocked and what is on its way, each with what it costs. */
+function payableCents(bank: Bank, { payerKey, amountCents }: PayoutRequest): number {
+  const name = accountNameOf(bank, payerKey);
+  const { balanceCents, payouts } = bank.accounts.get(name) ?? emptyAccount();
+  const onItsWay = payouts
+    .filter(({ status, beyond }) => status === 'pending' && beyond === undefined)
+    .reduce((sum, one) => sum + one.amountCents + costOfSending(bank, one.amountCents), 0);
+  return balanceCents - blockedOf(bank, name).totalCents - onItsWay - costOfSending(bank, amountCents);
+}
+
+const costOfSending = (bank: Bank, amountCents: number): number =>
+  bank.behaviour.fees === 'on' ? termsOf[bank.terms].sent(amountCents) : 0;
+
+/** Of a Pix, when the provider charges. */
+const feeOf = (bank: Bank, feeCents: number): { feeCents?: number } =>
+  bank.behaviour.fees === 'on' && feeCents > 0 ? { feeCents } : {};
+
+/** What an account has and may not pay out; `medCents` with what is in dispute. */
+export function blockedOf(bank: Bank, account: string) {
+  const { judicialCents = 0, medCents = 0, cautionCents = 0 } = bank.blocked.get(account) ?? {};
+  const med = medCents + disputedCents(bank, account);
+  return { judicialCents, medCents: med, cautionCents, totalCents: judicialCents + med + cautionCents };
+}
+
+/** The provider blocks so much of an account, in the place of what it blocked before. */
+export function setBlocked(bank: Bank, blocked: Blocked): Entry[] {
+  bank.blocked.set(blocked.account, blocked);
+  return [['blocked', blocked]];
 }
 
 function seenPayout(idEnvio: string): Payout {
@@ -523,8 +603,9 @@ function settle(bank: Bank, world: World, payout: Payout, as: 'completed' | Refu
   if (as === 'completed') {
     payout.status = 'completed';
     payout.line = bank.statement.length;
-    move(bank, payout.payerKey, -payout.amountCents);
-    bank.statement.push(lineOfPayout(payout, at));
+    Object.assign(payout, feeOf(bank, termsOf[bank.terms].sent(payout.amountCents)));
+    move(bank, payout.payerKey, -payout.amountCents - (payout.feeCents ?? 0));
+    bank.statement.push(lineOfPayout(payout, at), ...linesOfFee(payout));
   } else {
     payout.status = 'refused';
     payout.refusal = as;
@@ -882,8 +963,9 @@ export function passTime(
           ...settleRefund(bank, world, what.payment, what.refund, what.refund.settleAs ?? 'completed'),
         );
     } else if (what.payout.status === 'pending' && what.payout.settleAt !== undefined) {
-      const as =
-        what.payout.settleAs === 'refused' ? (refusalOfKey(what.payout.pixKey) ?? refusedLater) : 'completed';
+      const { settleAs, pixKey, beyond } = what.payout;
+      const refusal = beyond ? withoutBalance : (refusalOfKey(pixKey) ?? refusedLater);
+      const as = settleAs === 'refused' ? refusal : 'completed';
       writes.push(...settle(bank, world, what.payout, as));
     }
   }
@@ -1033,6 +1115,16 @@ function lineOfPayout(payout: Payout, at: number): StatementLine {
   return { key, at, id: endToEnd, kind: 'PIX_ENVIADO', amountCents, endToEnd, idEnvio };
 }
 
+/** What the provider charged for it, behind its own line. */
+function linesOfFee(of: Payment | Payout): StatementLine[] {
+  const { endToEnd, feeCents = 0 } = of;
+  if (feeCents === 0) return [];
+  const line = { id: `T${endToEnd}`, amountCents: feeCents, endToEnd };
+  return 'idEnvio' in of
+    ? [{ ...line, key: of.payerKey, at: of.settledAt ?? of.createdAt, kind: 'TARIFA_ENVIADO' }]
+    : [{ ...line, key: of.key, at: of.at, kind: 'TARIFA_RECEBIDO' }];
+}
+
 function lineOfDebit(payment: Payment, returned: PixReturn): StatementLine {
   const { endToEnd, key, txid } = payment;
   const { rtrId, amountCents, at } = returned;
@@ -1084,6 +1176,9 @@ export function restore(bank: Bank, entry: Entry): void {
     case 'webhook-removed':
       bank.webhooks.delete(entry[1]);
       break;
+    case 'blocked':
+      bank.blocked.set(entry[1].account, entry[1]);
+      break;
     case 'behaviour':
       bank.behaviour = { ...defaultBehaviour, ...entry[1] };
       break;
@@ -1119,6 +1214,7 @@ export function ready(bank: Bank): void {
   for (const payment of payments) {
     addPayment(bank, payment);
     lines.push({ line: payment.line, shown: lineOfPayment(payment) });
+    for (const shown of linesOfFee(payment)) lines.push({ line: payment.line + 0.5, shown });
     for (const returned of payment.returns) {
       if (returned.settleAt !== undefined) addDue(bank.due, returned.settleAt, { payment, refund: returned });
       if (returned.line === undefined) continue;
@@ -1132,8 +1228,9 @@ export function ready(bank: Bank): void {
     accountOf(bank, payout.payerKey).payouts.push(payout);
     if (payout.settleAt !== undefined) addDue(bank.due, payout.settleAt, { payout });
     if (payout.settledAt !== undefined && payout.line !== undefined) {
-      move(bank, payout.payerKey, -payout.amountCents);
+      move(bank, payout.payerKey, -payout.amountCents - (payout.feeCents ?? 0));
       lines.push({ line: payout.line, shown: lineOfPayout(payout, payout.settledAt) });
+      for (const shown of linesOfFee(payout)) lines.push({ line: payout.line + 0.5, shown });
     }
     for (const returned of payout.returns) {
       if (returned.line === undefined) continue;
@@ -1158,6 +1255,7 @@ export function* snapshot(bank: Bank): Generator<Entry> {
   if (bank.signingKey !== '') yield ['signing-key', bank.signingKey];
   yield ['behaviour', bank.behaviour];
   yield ['counts', bank.counts];
+  for (const blocked of bank.blocked.values()) yield ['blocked', blocked];
   for (const [key, account] of bank.keys) yield ['key', { key, account }];
   for (const client of bank.clients.values()) yield ['client', client];
   for (const webhook of bank.webhooks.values()) yield ['webhook', webhook];
@@ -1174,7 +1272,7 @@ function addPayment(bank: Bank, payment: Payment): void {
   bank.payments.set(payment.endToEnd, payment);
   bank.paymentList.push(payment);
   accountOf(bank, payment.key).payments.push(payment);
-  move(bank, payment.key, payment.amountCents);
+  move(bank, payment.key, payment.amountCents - (payment.feeCents ?? 0));
 }
 
 function addArrival(bank: Bank, arrival: Arrival): void {

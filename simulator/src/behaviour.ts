@@ -45,6 +45,8 @@ export const choices = {
   returnForm: ['both', 'rtrId', 'id', 'changing'],
   amounts: ['exact', 'short', 'other-type', 'unreadable'],
   lists: ['whole', 'odd-item', 'odd-items'],
+  fees: ['off', 'on'],
+  overdraft: ['allow', 'refuse'],
 } as const;
 
 export type PayoutBehaviour = (typeof choices.payout)[number];
@@ -69,6 +71,10 @@ export type Behaviour = {
   listLagMs: number;
   /** Items of a page at most, whatever is asked for; 0: as the protocol has it. */
   pageCap: number;
+  /** `on`: it charges as its protocol's provider does, and reports it the same way. */
+  fees: (typeof choices.fees)[number];
+  /** Of a payout beyond what the account has. */
+  overdraft: (typeof choices.overdraft)[number];
   settleAfterMs: number;
   delayMs: number;
 };
@@ -85,6 +91,8 @@ export const defaultBehaviour: Readonly<Behaviour> = {
   lists: 'whole',
   listLagMs: 0,
   pageCap: 0,
+  fees: 'off',
+  overdraft: 'allow',
   settleAfterMs: 50,
   delayMs: 0,
 };
@@ -152,10 +160,12 @@ export function refusalOfKey(pixKey: string): { code: string; reason: string } |
 export const isUnknownKey = (pixKey: string): boolean => behaviourOfKey(pixKey) === 'pix-key-not-found';
 
 /** A single payout is steered by its key `VALUE@simulator.example`, whatever the setting is. */
-export function behaviourOfKey(pixKey: string): PayoutBehaviour | 'pix-key-not-found' | undefined {
+export function behaviourOfKey(
+  pixKey: string,
+): PayoutBehaviour | 'pix-key-not-found' | 'key-restricted' | undefined {
   if (!pixKey.endsWith('@simulator.example')) return undefined;
   const value = pixKey.slice(0, pixKey.indexOf('@'));
-  if (value === 'pix-key-not-found') return value;
+  if (value === 'pix-key-not-found' || value === 'key-restricted') return value;
   if (refusalOfKey(pixKey) !== undefined) return 'refuse-later';
   return choices.payout.find((choice) => choice === value);
 }

@@ -1,6 +1,7 @@
 import { chargeStatusWord, copyPasteOf } from './api-pix.ts';
 import {
   type Bank,
+  type Blocked,
   type Charge,
   type Dispute,
   deadlineOf,
@@ -19,6 +20,7 @@ import {
   returnPayment,
   returnPayout,
   setBehaviour,
+  setBlocked,
   settlePayout,
   settleRefund,
 } from './bank.ts';
@@ -38,6 +40,7 @@ export function control(desk: Desk, request: Request): Reply {
   const call = `${request.method} ${area}`;
   if (call === 'GET state' && id === undefined) return state(desk, request.query);
   if (area === 'behaviour' && id === undefined) return behaviour(desk, request);
+  if (area === 'blocked' && id === undefined) return blocked(desk, request);
   if (call === 'POST charges' && id !== undefined) return charge(desk, plainId(id), action, request.body);
   if (call === 'POST disputes' && id !== undefined) return dispute(desk, id, action, request.body);
   if (call === 'POST payouts' && id !== undefined) return payout(desk, plainId(id), action, request.body);
@@ -269,6 +272,26 @@ function behaviour(desk: Desk, request: Request): Reply {
   return json(200, desk.bank.behaviour);
 }
 
+// ---------------------------------------------------------------------------------------------- blocked
+
+/** What the provider blocks of each account: by a court, for a contested Pix (MED), for caution. */
+function blocked(desk: Desk, request: Request): Reply {
+  if (request.method === 'GET') return json(200, { blocked: [...desk.bank.blocked.values()] });
+  if (request.method !== 'PUT') return unknownCall();
+  const figures = ['judicialCents', 'medCents', 'cautionCents'] as const;
+  const read = readBody(request.body, ['account', ...figures]);
+  if ('refusal' in read) return read.refusal;
+  const { account = [...desk.bank.accounts.keys()][0] } = read.given;
+  if (typeof account !== 'string') return failure(404, 'there is no account');
+  const [judicialCents = 0, medCents = 0, cautionCents = 0] = figures.map((name) => read.given[name] ?? 0);
+  for (const cents of [judicialCents, medCents, cautionCents])
+    if (!Number.isInteger(cents) || (cents as number) < 0 || (cents as number) > mostCents)
+      return failure(400, `amounts must be integers from 0 to ${mostCents}`);
+  const set = { account, judicialCents, medCents, cautionCents } as Blocked;
+  desk.commit(setBlocked(desk.bank, set));
+  return json(200, set);
+}
+
 // ------------------------------------------------------------------------------------------------ state
 
 function state(desk: Desk, query: URLSearchParams): Reply {
@@ -328,6 +351,7 @@ function chargeState(desk: Desk, charge: Charge, now: number, disputed: Disputes
     status: chargeStatusWord(charge, now),
     createdAt: new Date(charge.createdAt).toISOString(),
     ...(first === undefined ? {} : { paidAt: new Date(first.at).toISOString(), endToEnd: first.endToEnd }),
+    ...feesState(payments),
     ...(paidAsAsked(charge, payments) ? {} : { payments: payments.map(paymentState) }),
     ...refundsState(payments),
     ...disputesState(disputed, charge),
@@ -340,6 +364,11 @@ function chargeState(desk: Desk, charge: Charge, now: number, disputed: Disputes
         }),
   };
 }
+
+const feesState = (payments: readonly Payment[]) => {
+  const feeCents = payments.reduce((sum, one) => sum + (one.feeCents ?? 0), 0);
+  return feeCents === 0 ? {} : { feeCents };
+};
 
 /** Unpaid, or paid once with its own amount: the charge says everything of its payments. */
 const paidAsAsked = ({ amountCents }: Charge, payments: readonly Payment[]): boolean =>
@@ -402,6 +431,7 @@ function payoutState(payout: Payout) {
     ...(payout.status === 'seen' ? {} : { status: payout.status }),
     timesReceived: payout.timesReceived,
     timesAccepted: payout.accepted ? 1 : 0,
+    ...(payout.feeCents === undefined ? {} : { feeCents: payout.feeCents }),
     ...(payout.endToEnd === '' ? {} : { endToEnd: payout.endToEnd }),
     ...(payout.returns.length === 0
       ? {}

@@ -2,6 +2,7 @@ import type { Desk, Request } from './desk.ts';
 import { interApi, interPosts } from './inter-api.ts';
 import { itemsPerDelivery } from './outbox.ts';
 import { type Outcome, providerApi } from './provider-api.ts';
+import type { TermsName } from './terms.ts';
 import { efiPosts, type PostsOf } from './webhooks.ts';
 import { wooviApi, wooviPosts } from './woovi-api.ts';
 
@@ -12,6 +13,7 @@ export interface Dialect {
   posts(desk: Pick<Desk, 'bank' | 'commit'>): PostsOf;
   /** Payments that one delivery tells of: a delivery is answered, and sent again, as a whole. */
   perDelivery: number;
+  terms: TermsName;
 }
 
 /** Efí's, at the root. */
@@ -19,6 +21,7 @@ export const rootDialect: Dialect = {
   api: providerApi,
   posts: () => efiPosts,
   perDelivery: itemsPerDelivery,
+  terms: 'efi',
 };
 
 /** API Pix alone, as a bank gives it: what is Efí's own is not there. */
@@ -28,7 +31,7 @@ function receiptsApi(desk: Desk, request: Request): Outcome | undefined {
 
 /** The others, each below its name and on a truth of its own. */
 export const dialects: Readonly<Record<string, Dialect>> = {
-  woovi: { api: wooviApi, posts: wooviPosts, perDelivery: 1 },
-  inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery },
-  'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery },
+  woovi: { api: wooviApi, posts: wooviPosts, perDelivery: 1, terms: 'woovi' },
+  inter: { api: interApi, posts: () => interPosts, perDelivery: itemsPerDelivery, terms: 'inter' },
+  'api-pix': { api: receiptsApi, posts: () => efiPosts, perDelivery: itemsPerDelivery, terms: 'free' },
 };

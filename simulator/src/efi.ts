@@ -213,6 +213,7 @@ export function payoutNotice(payout: Payout, returns: number, form: ReturnForm) 
     horario: refused ? null : new Date(payout.settledAt ?? payout.createdAt).toISOString(),
     gnExtras: {
       idEnvio: payout.idEnvio,
+      ...(payout.feeCents === undefined ? {} : { tarifa: toReais(payout.feeCents) }),
       ...(payout.refusal === undefined ? {} : { erro: errorView(payout.refusal) }),
     },
     ...(returns === 0
@@ -274,7 +275,7 @@ export function reportView(report: Report, status: 'AGUARDANDO_PROCESSAMENTO' | 
 }
 
 /**
- * The CSV of a day. Header, trailer and received Pix are as Efí publishes them; it does not publish the records of sent Pix and
+ * The CSV of a day. Header, trailer, received Pix and what they cost are as Efí publishes them; it does not publish the records of sent Pix and
  * returns, so their kinds and the order of their fields are our own.
  */
 export function reportText(report: Report, statement: Iterable<StatementLine>): string {
@@ -291,6 +292,10 @@ export function reportText(report: Report, statement: Iterable<StatementLine>): 
       return [`PDE;1;${endToEnd};${id};${amount};${at}`];
     if (kind === 'DEVOLUCAO_RECEBIDA' && report.kinds.includes('pixDevolucaoRecebida'))
       return [`PDR;1;${endToEnd};${id};${amount};${at}`];
+    if (kind === 'TARIFA_RECEBIDO' && report.kinds.includes('tarifaPixRecebido'))
+      return [`TPR;1;${endToEnd};${amount};${at}`];
+    if (kind === 'TARIFA_ENVIADO' && report.kinds.includes('tarifaPixEnviado'))
+      return [`TPE;1;${endToEnd};${amount};${at}`];
     return [];
   });
   const head = `CA;Simulador;364;1;1;Vintem;${report.day};${report.day};Extrato de Conciliação API Pix;1.0`;

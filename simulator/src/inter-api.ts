@@ -1,6 +1,15 @@
-import { accountNameFor, type Payout, type PayoutRequest, requestPayout } from './bank.ts';
-import { type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
-import { answerOfPayout, codeOf, idOfCode, notFound, payoutView, readPayout, violation } from './inter.ts';
+import { accountNameFor, blockedOf, type Payout, type PayoutRequest, requestPayout } from './bank.ts';
+import { accountName, type ClientDesk, type Desk, ownAccount, ownOf, type Request } from './desk.ts';
+import {
+  answerOfPayout,
+  codeOf,
+  idOfCode,
+  notFound,
+  payoutView,
+  readPayout,
+  statementLine,
+  violation,
+} from './inter.ts';
 import {
   authenticated,
   type Outcome,
@@ -27,8 +36,10 @@ export function interApi(anyone: Desk, request: Request): Outcome | undefined {
     : bankingApi({ ...anyone, client }, { ...request, path: rest });
 }
 
-function bankingApi(desk: ClientDesk, { method, path, headers, body }: Request): Outcome | undefined {
+function bankingApi(desk: ClientDesk, { method, path, query, headers, body }: Request): Outcome | undefined {
   const [first, second] = path;
+  if (first === 'extrato' && second === 'completo' && path.length === 2 && method === 'GET')
+    return statement(desk, query);
   if (first === 'saldo' && path.length === 1 && method === 'GET') return balance(desk);
   if (first !== 'pix') return undefined;
   if (method === 'POST' && path.length === 1) return postPayout(desk, headers['x-id-idempotente'], body);
@@ -72,13 +83,52 @@ function getPayout(desk: ClientDesk, code: string): Outcome {
   });
 }
 
+/**
+ * The enriched statement: days of São Paulo, both included; pages from 0. `tipoTransacao` and `tipoOperacao` narrow it.
+ */
+function statement(desk: ClientDesk, query: URLSearchParams): Outcome {
+  const day = /^\d{4}-\d\d-\d\d$/;
+  const [from, to] = [query.get('dataInicio') ?? '', query.get('dataFim') ?? ''];
+  const [page, size] = [Number(query.get('pagina') ?? 0), Number(query.get('tamanhoPagina') ?? 50)];
+  if (!day.test(from)) return violation('dataInicio', 'Deve ter o formato AAAA-MM-DD');
+  if (!day.test(to) || to < from) return violation('dataFim', 'Deve ter o formato AAAA-MM-DD');
+  if (!Number.isInteger(page) || page < 0 || !(size >= 1 && size <= 10_000))
+    return violation('pagina', 'Página inválida');
+  const [type, operation] = [query.get('tipoTransacao'), query.get('tipoOperacao')];
+  const answer = (nothing: boolean) => {
+    const all = (nothing ? [] : desk.bank.statement)
+      .filter((line) => ownOf(desk, line) !== undefined)
+      .map(statementLine)
+      .filter(({ dataTransacao }) => dataTransacao >= from && dataTransacao <= to)
+      .filter((one) => type === null || one.tipoTransacao === type)
+      .filter((one) => operation === null || one.tipoOperacao === operation);
+    const pages = Math.ceil(all.length / size);
+    const transacoes = all.slice(page * size, (page + 1) * size);
+    return json(200, {
+      totalPaginas: pages,
+      totalElementos: all.length,
+      ultimaPagina: page >= pages - 1,
+      primeiraPagina: page === 0,
+      tamanhoPagina: size,
+      numeroDeElementos: transacoes.length,
+      transacoes,
+    });
+  };
+  return queried(
+    desk,
+    () => answer(true),
+    () => answer(false),
+  );
+}
+
 function balance(desk: ClientDesk): Outcome {
+  const { judicialCents, medCents, cautionCents, totalCents } = blockedOf(desk.bank, accountName(desk));
   const answer = () =>
     json(200, {
-      disponivel: ownAccount(desk).balanceCents / 100,
+      disponivel: (ownAccount(desk).balanceCents - totalCents) / 100,
       bloqueadoCheque: 0,
-      bloqueadoJudicialmente: 0,
-      bloqueadoAdministrativo: 0,
+      bloqueadoJudicialmente: judicialCents / 100,
+      bloqueadoAdministrativo: (medCents + cautionCents) / 100,
       limite: 0,
     });
   return queried(desk, answer, answer);

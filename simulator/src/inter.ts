@@ -1,5 +1,5 @@
-import type { Payout, PayoutRequest } from './bank.ts';
-import { fromReais, isRecord } from './money.ts';
+import type { Payout, PayoutRequest, StatementLine } from './bank.ts';
+import { fromReais, isRecord, toReais } from './money.ts';
 import { json, type Reply } from './reply.ts';
 
 /**
@@ -55,7 +55,13 @@ export function payoutView(payout: Payout, stale: boolean) {
   const { refusal } = payout;
   const asCreated = payout.held ? 'AGUARDANDO_APROVACAO' : 'ENVIADO';
   const status =
-    stale || payout.status === 'pending' ? asCreated : payout.status === 'refused' ? 'FALHA' : 'PAGO';
+    stale || payout.status === 'pending'
+      ? asCreated
+      : payout.status !== 'refused'
+        ? 'PAGO'
+        : payout.beyond
+          ? 'CANCELADO_SEM_SALDO'
+          : 'FALHA';
   const movedAt = localTime(payout.settledAt ?? payout.createdAt);
   return {
     transacaoPix: {
@@ -83,6 +89,28 @@ export function payoutView(payout: Payout, stale: boolean) {
       { status: 'CRIADO', dataHoraEvento: localTime(payout.createdAt) },
       { status, dataHoraEvento: movedAt },
     ],
+  };
+}
+
+const shownAs = {
+  PIX_RECEBIDO: { tipoTransacao: 'PIX', tipoOperacao: 'C', titulo: 'Pix recebido' },
+  PIX_ENVIADO: { tipoTransacao: 'PIX', tipoOperacao: 'D', titulo: 'Pix enviado' },
+  DEVOLUCAO_RECEBIDA: { tipoTransacao: 'ESTORNO', tipoOperacao: 'C', titulo: 'Pix devolvido' },
+  DEVOLUCAO_ENVIADA: { tipoTransacao: 'ESTORNO', tipoOperacao: 'D', titulo: 'Pix devolvido' },
+  TARIFA_RECEBIDO: { tipoTransacao: 'TARIFA', tipoOperacao: 'D', titulo: 'Tarifa Pix recebido' },
+  TARIFA_ENVIADO: { tipoTransacao: 'TARIFA', tipoOperacao: 'D', titulo: 'Tarifa Pix enviado' },
+} as const;
+
+/** A line of the enriched statement. */
+export function statementLine({ id, kind, at, amountCents, endToEnd, txid }: StatementLine) {
+  return {
+    idTransacao: Buffer.from(id).toString('base64'),
+    dataInclusao: localTime(at),
+    dataTransacao: localTime(at).slice(0, 10),
+    ...shownAs[kind],
+    valor: toReais(amountCents),
+    descricao: shownAs[kind].titulo,
+    detalhes: { endToEndId: endToEnd, ...(txid === undefined ? {} : { txId: txid }) },
   };
 }
 

@@ -25,7 +25,7 @@ export interface DeskOptions {
 
 export function openDesk({ stateDir, dialect, isClient, log }: DeskOptions): OpenDesk {
   const world = realWorld();
-  const bank = emptyBank();
+  const bank = emptyBank(dialect.terms);
   const journal: Journal = openJournal(stateDir, bank);
   let turn: NodeJS.Timeout | undefined;
   let turnAt = Number.POSITIVE_INFINITY;

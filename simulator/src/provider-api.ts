@@ -15,9 +15,9 @@ import {
   refundNotFound,
 } from './api-pix.ts';
 import {
+  blockedOf,
   createCharge,
   defendDispute,
-  disputedCents,
   disputesOf,
   type Fate,
   nextReturnForm,
@@ -469,8 +469,8 @@ function listPayouts(desk: ClientDesk, query: URLSearchParams): Outcome {
 }
 
 function balance(desk: ClientDesk, query: URLSearchParams): Outcome {
-  const med = toReais(disputedCents(desk.bank, accountName(desk)));
-  const blocked = { judicial: '0.00', med, total: med };
+  const { judicialCents, medCents, totalCents } = blockedOf(desk.bank, accountName(desk));
+  const blocked = { judicial: toReais(judicialCents), med: toReais(medCents), total: toReais(totalCents) };
   const answer = () =>
     json(200, {
       saldo: toReais(ownAccount(desk).balanceCents),

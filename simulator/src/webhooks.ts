@@ -3,6 +3,7 @@ import { Agent } from 'undici';
 import { paymentView } from './api-pix.ts';
 import { type Bank, nextReturnForm } from './bank.ts';
 import { payoutNotice } from './efi.ts';
+import { toReais } from './money.ts';
 import { inForm } from './odd-wire.ts';
 import type { Delivery } from './outbox.ts';
 
@@ -111,7 +112,8 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
   for (const { kind, id, returns } of delivery.notifications) {
     if (kind === 'payment') {
       const payment = bank.payments.get(id);
-      if (payment !== undefined) pix.push(paymentView(payment, returns, nextReturnForm(bank)));
+      if (payment !== undefined)
+        pix.push({ ...paymentView(payment, returns, nextReturnForm(bank)), ...feeNotice(payment) });
     } else {
       const payout = bank.payouts.get(id);
       if (payout !== undefined) pix.push(payoutNotice(payout, returns, nextReturnForm(bank)));
@@ -119,6 +121,10 @@ function deliveryBody(bank: Bank, delivery: Delivery): string {
   }
   return JSON.stringify(inForm({ pix }, bank.behaviour.amounts));
 }
+
+/** Efí tells what it kept where the account has asked for it (`notificacao.tarifa`). */
+const feeNotice = ({ feeCents }: { feeCents?: number }) =>
+  feeCents === undefined ? {} : { gnExtras: { tarifa: toReais(feeCents) } };
 
 /** The registered address with `/pix` after its path, as API Pix demands; a query stays behind it. */
 export function callbackAddress(webhookUrl: string): URL {

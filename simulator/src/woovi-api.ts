@@ -8,6 +8,7 @@ import {
 } from 'node:crypto';
 import {
   type Account,
+  blockedOf,
   type Charge,
   createCharge,
   type Dispute,
@@ -21,6 +22,7 @@ import {
   removeCharge,
   requestPayout,
   requestRefund,
+  type StatementLine,
   storeFile,
 } from './bank.ts';
 import { isUnknownKey } from './behaviour.ts';
@@ -41,6 +43,7 @@ import {
   disputeWords,
   evidenceNotAllowed,
   failure,
+  feeView,
   fileUrl,
   fileView,
   ownerView,
@@ -210,7 +213,12 @@ function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   const of = query.get('charge');
   const view = (payment: Payment) => pixView(payment, desk.bank.charges.get(payment.txid), desk.world.now());
   const type = query.get('type') ?? 'PAYMENT';
-  if (type !== 'PAYMENT' && type !== 'REFUND') return failure('Only PAYMENT and REFUND are offered');
+  if (type !== 'PAYMENT' && type !== 'REFUND' && type !== 'FEE')
+    return failure('Only PAYMENT, REFUND and FEE are offered');
+  if (type === 'FEE') {
+    const fees = desk.bank.statement.filter((one) => isFee(one) && ownOf(desk, one) !== undefined);
+    return list(desk, query, 'transactions', fees, (one) => one.at, feeView);
+  }
   if (type === 'REFUND')
     return list(desk, query, 'transactions', returnsOf(ownAccount(desk)), (one) => one.at, returnView);
   if (of === null)
@@ -220,6 +228,8 @@ function listTransactions(desk: ClientDesk, query: URLSearchParams): Outcome {
   );
   return list(desk, query, 'transactions', payments, (payment) => payment.at, view);
 }
+
+const isFee = ({ kind }: StatementLine): boolean => kind === 'TARIFA_RECEBIDO' || kind === 'TARIFA_ENVIADO';
 
 /** What went back in either direction, in order of time. */
 const returnsOf = ({ payments, payouts }: Account): PixReturn[] =>
@@ -273,7 +283,13 @@ function postPayment(desk: Desk, client: string, body: string): Outcome {
 const refusedAnswer = (code: string): Reply =>
   code === 'chave_favorecido_nao_encontrada'
     ? failure('Chave Pix informada não encontrada', 400, 'PIX_KEY_INFO_NOT_FOUND')
-    : failure('Limite de transferência atingido', 400, 'REACH_TRANSFER_LIMIT');
+    : code === 'chave_restrita'
+      ? failure(
+          'Chave Pix associada a conta ou usuário com restrição',
+          400,
+          'ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER',
+        )
+      : failure('Limite de transferência atingido', 400, 'REACH_TRANSFER_LIMIT');
 
 function getPayment(desk: ClientDesk, id: string): Outcome {
   return queried(
@@ -389,7 +405,7 @@ function postEvidence(desk: ClientDesk, id: string, body: string): Outcome {
 const mostOfPage = 100;
 
 /** `start`, `end`, `skip`, `limit`: both ends of the time are inclusive. */
-function list<T extends Charge | Payment | Payout | Dispute | PixReturn>(
+function list<T extends Charge | Payment | Payout | Dispute | PixReturn | StatementLine>(
   desk: Desk,
   query: URLSearchParams,
   name: string,
@@ -423,9 +439,14 @@ function list<T extends Charge | Payment | Payout | Dispute | PixReturn>(
 }
 
 function account(desk: ClientDesk, id: string | undefined): Outcome {
-  const available = ownAccount(desk).balanceCents;
-  const listed = { total: available, blocked: 0, available };
-  const whole = { ...listed, blockedBySecurity: 0, blockedByWithdrawSafety: 0 };
+  const total = ownAccount(desk).balanceCents;
+  const { judicialCents, medCents, cautionCents, totalCents } = blockedOf(desk.bank, desk.client);
+  const listed = { total, blocked: totalCents, available: total - totalCents };
+  const whole = {
+    ...listed,
+    blockedBySecurity: medCents + judicialCents,
+    blockedByWithdrawSafety: cautionCents,
+  };
   const own = { accountId: sourceAccountId, isDefault: true };
   const pageInfo = { skip: 0, limit: mostOfPage, hasPreviousPage: false, hasNextPage: false };
   const answer = () => {

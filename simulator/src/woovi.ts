@@ -10,6 +10,7 @@ import {
   type Payout,
   type PayoutRequest,
   type PixReturn,
+  type StatementLine,
   type StoredFile,
 } from './bank.ts';
 import type { Field } from './form.ts';
@@ -188,6 +189,7 @@ export function pixView(payment: Payment, charge: Charge | undefined, now: numbe
     type: 'PAYMENT',
     createdAt: iso(payment.at),
     globalID: globalId('PixTransaction', payment.endToEnd),
+    ...(payment.feeCents === undefined ? {} : { fee: payment.feeCents }),
   };
 }
 
@@ -313,6 +315,16 @@ export function sentView(payout: Payout) {
     globalID: globalId('PixTransaction', payout.endToEnd),
   };
 }
+
+/** What Woovi charged: a transaction of its own, which names no other. */
+export const feeView = ({ id, amountCents, at }: StatementLine) => ({
+  value: amountCents,
+  time: iso(at),
+  status: 'CONFIRMED',
+  type: 'FEE',
+  createdAt: iso(at),
+  globalID: globalId('PixTransaction', id),
+});
 
 /** A return of either direction among the transactions: no document says that it names the Pix that went back. */
 export const returnView = ({ rtrId, amountCents, at }: PixReturn) => ({

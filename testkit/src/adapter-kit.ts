@@ -893,7 +893,7 @@ function aboutDefences(bench: Bench): void {
 
 /** Everything that the deliveries so far say and that is believed. */
 async function newsOf({ provider, deliveries }: Bench): Promise<Required<WebhookNews>> {
-  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [], unread: [] };
+  const all: Required<WebhookNews> = { received: [], payouts: [], returned: [], unread: [], costs: [] };
   for (const delivery of [...deliveries]) {
     const content = await provider.parseWebhook(delivery);
     if (!content.authentic) throw new Error(content.reason);
@@ -901,6 +901,7 @@ async function newsOf({ provider, deliveries }: Bench): Promise<Required<Webhook
     all.payouts.push(...content.payouts);
     all.returned.push(...(content.returned ?? []));
     all.unread.push(...(content.unread ?? []));
+    all.costs.push(...(content.costs ?? []));
   }
   return all;
 }

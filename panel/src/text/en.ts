@@ -108,6 +108,8 @@ export const en: Words = {
     provider_limit: 'The limit at the provider was reached. Try later or with another amount.',
     provider_refused: 'The provider refused. Nothing was sent.',
     fraud_suspected: 'The provider refused: it suspects fraud.',
+    receiver_key_restricted:
+      "The receiver's key is restricted by rules of the Central Bank: ask the receiver for another key or for bank data.",
     cancelled_by_operator: 'Cancelled by the operator of the service.',
     draft_expired: 'The draft expired without being confirmed.',
     draft_cancelled: 'The draft was cancelled before it was confirmed.',
@@ -393,6 +395,8 @@ export const en: Words = {
       recover: 'Debit for a transfer that was sent',
       reinstate: 'Credit for a transfer that was not sent',
       bear: 'Borne by the operator of the service',
+      providerCost: 'Costs of the provider',
+      ownMoney: 'Own money of the company',
       forgive: 'Debt forgiven',
     },
     line: 'Entry',

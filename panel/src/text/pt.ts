@@ -106,6 +106,8 @@ export const pt = {
     provider_limit: 'O limite no provedor foi atingido. Tente mais tarde ou com outro valor.',
     provider_refused: 'O provedor recusou. Nada foi enviado.',
     fraud_suspected: 'O provedor recusou por suspeita de fraude.',
+    receiver_key_restricted:
+      'A chave do recebedor está restrita por regras do Banco Central: peça ao recebedor outra chave ou os dados bancários.',
     cancelled_by_operator: 'Cancelada pelo operador do serviço.',
     draft_expired: 'O rascunho expirou sem ser confirmado.',
     draft_cancelled: 'O rascunho foi cancelado antes de ser confirmado.',
@@ -394,6 +396,8 @@ export const pt = {
       recover: 'Débito de transferência enviada',
       reinstate: 'Crédito de transferência não enviada',
       bear: 'Assumido pelo operador do serviço',
+      providerCost: 'Tarifas do provedor',
+      ownMoney: 'Dinheiro próprio da empresa',
       forgive: 'Dívida perdoada',
     } as Record<string, string>,
     line: 'Lançamento',

@@ -1,4 +1,5 @@
 import { type ClosedDay, closeNow } from '../closes/close-now.ts';
+import type { ConnectionClose } from '../closes/connection-closes.sql.ts';
 import { viewOfClose } from '../closes/view.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
 import { type Answer, type Command, instant, table, UsageFault } from './command.ts';
@@ -8,7 +9,7 @@ export const closeCommand: Command = {
   name: 'close',
   usage: '[--day YYYY-MM-DD] [--connection NAME]',
   about:
-    "closes the days that are over and shows one of them (default: the last), with the books beside each provider's account. Exit code 3 when they differ or cannot be compared yet",
+    "closes the days that are over and shows one of them (default: the last), with the books beside each provider's account. Exit code 3 when they differ, agree only under an assumption, or cannot be compared yet",
   options: { day: { type: 'string' }, connection: { type: 'string' } },
   run: async (edge, { values }) => {
     const day = typeof values.day === 'string' ? dayOption(values.day) : null;
@@ -46,9 +47,14 @@ function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
     `out ${one.outCents}`,
     `refunds ${one.refundCents}`,
     `closing ${one.closingCents}`,
+    `costs ${one.costCents ?? 0}`,
+    `own money +${one.ownInCents ?? 0} -${one.ownOutCents ?? 0}`,
+    `blocked ${one.blockedCents ?? 'not told'}`,
     one.differenceCents === null ? 'not compared' : `difference ${one.differenceCents}`,
     one.incidentId === null ? '' : `incident ${one.incidentId}`,
   ]);
+  const transits = shown.flatMap(transitLines);
+  const assumed = shown.some(isAssumed);
   const differs = shown.some((one) => one.differenceCents !== null && one.differenceCents !== 0);
   return {
     json: {
@@ -60,8 +66,39 @@ function answerOf({ day, connections, operations, waits }: ClosedDay): Answer {
     text: [
       `${day}: ${operations.length} operations`,
       table(rows, ''),
+      ...transits,
       ...(waits ? ["a provider's balance is still to be compared"] : []),
     ].join('\n'),
-    exitCode: differs || waits ? 3 : 0,
+    exitCode: differs || waits || assumed ? 3 : 0,
   };
+}
+
+type Shown = Pick<
+  ConnectionClose,
+  | 'connection'
+  | 'differenceCents'
+  | 'inTransitCents'
+  | 'transitSettledCents'
+  | 'transitPendingCents'
+  | 'transitUnsentCents'
+>;
+
+/** It agrees only because what is under way counts as gone. */
+const isAssumed = ({ inTransitCents, transitSettledCents, transitPendingCents }: Shown): boolean =>
+  (transitPendingCents ?? 0) > 0 && inTransitCents !== transitSettledCents;
+
+/** What of transfers without an end counts as gone, and what the other answers would give. */
+function transitLines(one: Shown): string[] {
+  const { connection, differenceCents, inTransitCents } = one;
+  const [settled, pending, unsent] = [
+    one.transitSettledCents ?? 0,
+    one.transitPendingCents ?? 0,
+    one.transitUnsentCents ?? 0,
+  ];
+  if (differenceCents === null || inTransitCents === null || settled + pending + unsent === 0) return [];
+  const ifGone = (cents: number): number => differenceCents - inTransitCents + cents;
+  return [
+    `${connection}: in transit, by the provider's word: ${settled} gone, ${pending} under way, ${unsent} not sent; ${inTransitCents} count as gone`,
+    `${connection}: the difference would be ${ifGone(0)} with none gone, ${ifGone(settled)} with what the provider completed, ${ifGone(settled + pending)} with what is under way, ${ifGone(settled + pending + unsent)} with all`,
+  ];
 }

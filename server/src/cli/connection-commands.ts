@@ -18,12 +18,15 @@ import {
 import { encodingFault, textOf } from '../ports/outside-text.ts';
 import { CredentialFault } from '../provider/adapter.ts';
 import { adapterNames } from '../provider/adapters.ts';
+import { bookMovement, listMovements } from '../settlement/operator/book-movement.ts';
 import { OperatorRefused } from '../settlement/operator/operator.ts';
+import { dayOf, startOfDay } from '../statement/period.ts';
 import {
   type Answer,
   type Command,
   type CommandInput,
   instant,
+  integer,
   required,
   table,
   UsageFault,
@@ -155,6 +158,42 @@ export const connectionCommands: Command[] = [
     run: async (edge, { operands: [name = ''] }) =>
       answer(await withProviders(edge, 'connection retire', (deps) => retireConnection(deps, name))),
   },
+  bookCommand(
+    'cost',
+    'connection cost',
+    'books a cost of the provider that none of its reports names; below zero: it gave some back',
+  ),
+  bookCommand(
+    'own',
+    'connection own-money',
+    "books money of the company that came into the provider's account; below zero: it left",
+  ),
+  {
+    name: 'connection movements',
+    usage: 'NAME [--from YYYY-MM-DD] [--to YYYY-MM-DD]',
+    about:
+      "costs of the provider and the company's own money at a connection, a line for each day (default: the last 31 days)",
+    options: { from: { type: 'string' }, to: { type: 'string' } },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [name = ''] }) => {
+      const now = edge.clock.now();
+      const to = dayOption(values.to, '--to') ?? dayOf(now);
+      const from = dayOption(values.from, '--from') ?? dayOf(now - 30 * 86_400_000);
+      const window = { fromMs: startOfDay(from), toMs: startOfDay(to, 1) };
+      const days = await onDatabase(edge, 'connection movements', (context) =>
+        listMovements(context, name, window),
+      );
+      const rows = days.map((one) => [
+        one.day,
+        one.kind === 'cost' ? 'costs' : 'own money',
+        `in ${one.inCents}`,
+        `out ${one.outCents}`,
+        `${one.count} movements`,
+        one.unposted === 0 ? '' : `${one.unposted} not posted yet`,
+      ]);
+      return { json: { connection: name, from, to, days }, text: table(rows, 'none') };
+    },
+  },
   {
     name: 'account route',
     usage: 'OWNER_ID --charges N,N|none',
@@ -188,6 +227,48 @@ export const connectionCommands: Command[] = [
     },
   },
 ];
+
+function bookCommand(kind: 'cost' | 'own', name: string, about: string): Command {
+  return {
+    name,
+    usage: 'NAME --amount-cents N --request-key K --reason R [--day YYYY-MM-DD]',
+    about: `${about}. The same request key books it once`,
+    options: {
+      'amount-cents': { type: 'string' },
+      'request-key': { type: 'string' },
+      reason: { type: 'string' },
+      day: { type: 'string' },
+    },
+    operands: ['NAME'],
+    run: async (edge, { values, operands: [connection = ''] }) => {
+      const day = dayOption(values.day, '--day') ?? dayOf(edge.clock.now());
+      const wanted = {
+        connection,
+        kind,
+        amountCents: integer(required(values, 'amount-cents'), '--amount-cents'),
+        requestKey: required(values, 'request-key'),
+        reason: required(values, 'reason'),
+        at: startOfDay(day),
+      };
+      const { at: _, ...booked } = await onDatabase(edge, name, (context) =>
+        bookMovement(operatorOf(context), wanted),
+      );
+      const { repeated, amountCents } = booked;
+      return {
+        json: { ...booked, day },
+        text: `${connection}: ${repeated ? 'had' : 'has'} ${amountCents} booked as ${kind === 'cost' ? 'a cost' : 'own money'}`,
+      };
+    },
+  };
+}
+
+function dayOption(value: string | boolean | undefined, option: string): string | undefined {
+  if (typeof value !== 'string') return undefined;
+  const ms = /^\d{4}-\d{2}-\d{2}$/.test(value) ? Date.parse(`${value}T00:00:00Z`) : Number.NaN;
+  if (Number.isNaN(ms) || !new Date(ms).toISOString().startsWith(value))
+    throw new UsageFault(`${option} takes a day like 2026-11-21`);
+  return value;
+}
 
 function modeOf(value: string | boolean | undefined): Mode | undefined {
   if (value === undefined) return undefined;

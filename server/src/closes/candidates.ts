@@ -2,6 +2,7 @@ import { paymentIdOf } from '../payments/payment.ts';
 import type { Provider, StatementLine } from '../provider/provider.ts';
 import { accountNumberOf } from '../request-keys/idempotency.ts';
 import { everyCell } from '../settlement/tracking/cells-of.ts';
+import { findBooked } from '../settlement/tracking/connection-movements.sql.ts';
 import { byCell, findOwnersInCells } from '../settlement/tracking/in-cells.ts';
 import { takeAllowedQuery } from '../settlement/tracking/query.ts';
 import { findUnknown } from '../settlement/tracking/statement.sql.ts';
@@ -89,8 +90,14 @@ async function linesWeLack(deps: TrackingDeps, provider: Provider, day: string):
     (await byCell(deps, named)).map((cell) => findUnknown(cell.deps.sql, connection, cell.items)),
   );
   const lacking = new Set(unknown.flat().map(lineKey));
+  const booked = await findBooked(
+    deps.sql,
+    connection,
+    outcome.reports.map(({ kind, endToEnd, id }) => `${kind}:${endToEnd ?? id}`),
+  );
   return outcome.reports.filter((line) => {
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
+    if (booked.has(`${line.kind}:${line.endToEnd ?? line.id}`)) return false;
     return id === null || !ours.has(id) || lacking.has(lineKey(line));
   });
 }

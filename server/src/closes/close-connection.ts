@@ -90,6 +90,13 @@ export function buildConnectionClose(input: ConnectionCloseInput): Command<Conne
         comparedAt: comparison?.comparedAt ?? null,
         incidentId,
         closedAt: now,
+        costCents: moved.costCents,
+        ownInCents: moved.ownInCents,
+        ownOutCents: moved.ownOutCents,
+        blockedCents: comparison?.blockedCents ?? null,
+        transitSettledCents: comparison?.transits.settledCents ?? null,
+        transitPendingCents: comparison?.transits.pendingCents ?? null,
+        transitUnsentCents: comparison?.transits.unsentCents ?? null,
       };
       const close = { ...figures, head: headOf(figures, moved.chains, previous?.head ?? null) };
       const opened =

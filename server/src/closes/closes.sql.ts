@@ -1,6 +1,7 @@
 import { timestamp } from '../db/pool.ts';
 import type { Readable, Table } from '../db/table.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
+import { installationId } from '../settlement/operator/audit.sql.ts';
 import type { DayFigures, TransferFees } from './day.ts';
 
 /** The close of a chain: an operation's, or an account's own under the account's id. */
@@ -31,6 +32,9 @@ export interface MovedMoney {
   outCents: number;
   refundCents: number;
   feeCents: number;
+  costCents: number;
+  ownInCents: number;
+  ownOutCents: number;
 }
 
 export interface DayMoney extends MovedMoney {
@@ -110,9 +114,11 @@ export const dayCloses: Table<DayClose> = {
 
 const insertMoney: Statement = {
   name: 'close_money_insert',
-  text: `INSERT INTO day_close_money (account_id, chain_id, day, connection, opening_cents, in_cents, out_cents, refund_cents, fee_cents)
+  text: `INSERT INTO day_close_money (account_id, chain_id, day, connection, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
+      cost_cents, own_in_cents, own_out_cents)
     VALUES (unnest($1::uuid[]), unnest($2::uuid[]), unnest($3::date[]), unnest($4::text[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]))`,
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
+      unnest($11::bigint[]), unnest($12::bigint[]))`,
 };
 
 export const dayMoney: Table<DayMoney> = {
@@ -131,6 +137,9 @@ export const dayMoney: Table<DayMoney> = {
       inserted.map((row) => row.outCents),
       inserted.map((row) => row.refundCents),
       inserted.map((row) => row.feeCents),
+      inserted.map((row) => row.costCents),
+      inserted.map((row) => row.ownInCents),
+      inserted.map((row) => row.ownOutCents),
     ]),
   ],
 };
@@ -205,17 +214,25 @@ const chains: Statement = {
   name: 'close_chains',
   text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", a.test, b.seq, b.deleted_at AS "deletedAt",
       o.created_at AS "createdAt", to_char(c.day, 'YYYY-MM-DD') AS "lastDay", c.closing_seq AS "lastSeq"
-    FROM (SELECT * FROM balance WHERE (account_id, operation_id) > ($1, $2) ORDER BY account_id, operation_id LIMIT $3) b
+    FROM (SELECT * FROM balance WHERE (account_id, operation_id) >= ($1, $2) AND ($4 OR (account_id, operation_id) <> ($1, $2))
+        ORDER BY account_id, operation_id LIMIT $3) b
       JOIN account a ON a.id = b.account_id
       LEFT JOIN operation o ON o.account_id = b.account_id AND o.id = b.operation_id ${lastOf}
     ORDER BY b.account_id, b.operation_id`,
 };
 
+/** A page behind a place; null: from the installation's own chain on, the lowest there is. */
 export const findChainsToClose = (
   sql: Queries,
-  after: { accountId: string; chainId: string },
+  after: { accountId: string; chainId: string } | null,
   most: number,
-): Promise<ChainToClose[]> => sql.run<ChainToClose>(chains, [after.accountId, after.chainId, most]);
+): Promise<ChainToClose[]> =>
+  sql.run<ChainToClose>(chains, [
+    after?.accountId ?? installationId,
+    after?.chainId ?? installationId,
+    most,
+    after === null,
+  ]);
 
 /** By halving and without EXISTS, as `statement_places`: `seq` has no gaps, and `posted_at` follows it but for the clocks of processes. */
 const place: Statement = {
@@ -281,7 +298,10 @@ const moved: Statement = {
       coalesce(sum(-j.clearing) FILTER (WHERE j.clearing < 0), 0)::bigint AS "inCents",
       coalesce(sum(j.clearing) FILTER (WHERE j.clearing > 0 AND NOT ${givenBack}), 0)::bigint AS "outCents",
       coalesce(sum(j.clearing) FILTER (WHERE j.clearing > 0 AND ${givenBack}), 0)::bigint AS "refundCents",
-      sum(j.fee_revenue)::bigint AS "feeCents"
+      sum(j.fee_revenue)::bigint AS "feeCents",
+      coalesce(sum(j.clearing) FILTER (WHERE j.template = 'providerCost'), 0)::bigint AS "costCents",
+      coalesce(sum(-j.clearing) FILTER (WHERE j.template = 'ownMoney' AND j.clearing < 0), 0)::bigint AS "ownInCents",
+      coalesce(sum(j.clearing) FILTER (WHERE j.template = 'ownMoney' AND j.clearing > 0), 0)::bigint AS "ownOutCents"
     FROM journal j JOIN account a ON a.id = j.account_id
     WHERE j.account_id = $1 AND j.chain_id = $2 AND j.seq > $3 AND j.seq <= $4 AND (j.clearing <> 0 OR j.fee_revenue <> 0)
     GROUP BY 1`,

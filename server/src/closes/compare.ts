@@ -1,20 +1,32 @@
 import type { Provider } from '../provider/provider.ts';
 import { everyCell } from '../settlement/tracking/cells-of.ts';
+import { bringCostsUpToDate } from '../settlement/tracking/connection-movements.ts';
 import { askBalance } from '../settlement/tracking/provider-balance.ts';
 import type { TrackingDeps } from '../settlement/tracking/tracking-deps.ts';
 import { findInTransit } from './connection-closes.sql.ts';
 import { findSince, type Since } from './since.ts';
+import { createTransitQueries, type Transits } from './transits.ts';
 
 /** The provider's account beside the books, at one moment. */
 export interface Comparison {
   /** All that is in the account, blocked money included. */
   providerCents: number;
+  /** Of it, what may not be paid out; null: the provider does not say it. */
+  blockedCents: number | null;
   /** What the books moved after the day, up to this moment. */
   sinceCents: number;
-  /** Of transfers and refunds that the provider has taken from the account, and the books complete later. */
+  /** Of transfers and refunds without an end here, what counts as having left the account. */
   inTransitCents: number;
+  /** All of these, by what the provider says of each. */
+  transits: Transits;
   differenceCents: number;
   comparedAt: number;
+}
+
+/** `assumed`: it agrees only when what is under way at the provider has left the account, which the provider does not say. */
+export interface Compared {
+  comparison: Comparison;
+  assumed: boolean;
 }
 
 /**
@@ -24,6 +36,9 @@ export interface Comparison {
  * Money that is under way between the two (a paid charge whose webhook comes in a second) makes them differ for a moment. An agreement to
  * the cent is believed at once; a difference only when three readings in a row show the same one and nothing was posted while each was
  * taken. Rejected: taking the provider's list of movements off its balance, since a list names a return under the day of its Pix.
+ *
+ * What of open transfers has left the account, the provider says of each. Rejected: to try whether none, some or all of them make the two agree:
+ * missing money of the same amount would then be no difference.
  */
 const sameMost = 3;
 const readingsMost = 12;
@@ -35,19 +50,30 @@ export async function compare(
   provider: Provider,
   day: string,
   books: { closingCents: number; carriedCents: number },
-): Promise<Comparison | null> {
+): Promise<Compared | null> {
+  const stateOf = createTransitQueries(deps, provider);
   let same: Comparison[] = [];
   for (let readings = 0; readings < readingsMost && !deps.draining.aborted; readings++) {
     if (readings > 0) await deps.clock.sleep(betweenMs, deps.draining);
-    const reading = await readBoth(deps, provider, day, books);
+    const reading = await readBoth(deps, provider, day, books, stateOf);
     if (reading === null) continue;
-    if (reading.agrees) return reading.agrees;
+    if (reading.agrees) return { comparison: reading.agrees, assumed: false };
     const { quiet } = reading;
     const goesOn = quiet !== null && same.every((one) => one.differenceCents === quiet.differenceCents);
     same = quiet === null ? [] : goesOn ? [...same, quiet] : [quiet];
-    if (same.length === sameMost) return quiet;
+    if (same.length === sameMost && quiet) return asAssumed(quiet, books.carriedCents);
   }
   return null;
+}
+
+/** A difference that what is under way would explain to the cent. */
+function asAssumed(quiet: Comparison, carriedCents: number): Compared {
+  const { pendingCents } = quiet.transits;
+  const differenceCents = quiet.differenceCents + pendingCents;
+  if (pendingCents === 0 || (differenceCents !== 0 && differenceCents !== carriedCents))
+    return { comparison: quiet, assumed: false };
+  const inTransitCents = quiet.inTransitCents + pendingCents;
+  return { comparison: { ...quiet, inTransitCents, differenceCents }, assumed: true };
 }
 
 interface Reading {
@@ -62,30 +88,34 @@ async function readBoth(
   provider: Provider,
   day: string,
   { closingCents, carriedCents }: { closingCents: number; carriedCents: number },
+  stateOf: ReturnType<typeof createTransitQueries>,
 ): Promise<Reading | null> {
   const { connection } = provider;
+  if (!(await bringCostsUpToDate(deps, provider))) return null;
   const before = await sinceOf(deps, connection, day);
-  const providerCents = (await askBalance(deps, provider))?.totalCents;
-  if (providerCents === undefined) return null;
+  const balance = await askBalance(deps, provider);
+  if (balance === null) return null;
   const open = (await Promise.all(everyCell(deps).map(({ sql }) => findInTransit(sql, connection)))).flat();
+  const transits = await stateOf(open);
+  if (transits === null) return null;
   const after = await sinceOf(deps, connection, day);
-  const sumOf = (some: readonly { cents: number }[]): number =>
-    some.reduce((sum, { cents }) => sum + cents, 0);
+  const providerCents = balance.totalCents;
   const comparedAt = deps.clock.now();
-  const made = (sinceCents: number, inTransitCents: number): Comparison => ({
+  const made = (sinceCents: number): Comparison => ({
     providerCents,
+    blockedCents: balance.blocked?.totalCents ?? null,
     sinceCents,
-    inTransitCents,
-    differenceCents: providerCents + inTransitCents - closingCents - sinceCents,
+    inTransitCents: transits.settledCents,
+    transits,
+    differenceCents: providerCents + transits.settledCents - closingCents - sinceCents,
     comparedAt,
   });
-  const transits = [0, sumOf(open.filter(({ taken }) => taken)), sumOf(open)];
-  const all = transits.flatMap((cents) => [made(after.cents, cents), made(before.cents, cents)]);
+  const all = [made(after.cents), made(before.cents)];
   return {
     agrees:
       all.find(({ differenceCents }) => differenceCents === 0) ??
       all.find(({ differenceCents }) => differenceCents === carriedCents),
-    quiet: before.journals === after.journals ? made(after.cents, 0) : null,
+    quiet: before.journals === after.journals ? made(after.cents) : null,
   };
 }
 

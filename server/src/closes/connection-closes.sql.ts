@@ -3,6 +3,7 @@ import type { Readable, Table } from '../db/table.ts';
 import type { CellShare, ConnectionFigures, Moved } from '../ledger/day-closes.ts';
 import type { Queries, Statement } from '../ports/sql.ts';
 import { outgoingPriorities } from '../settlement/dispatch/intent.ts';
+import { installationId } from '../settlement/operator/audit.sql.ts';
 
 export interface ConnectionClose extends ConnectionFigures {
   head: Buffer;
@@ -12,7 +13,10 @@ const columns = `c.connection, to_char(c.day, 'YYYY-MM-DD') AS day, to_char(c.pr
   c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
   c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
   c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
-  c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head`;
+  c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head,
+  c.cost_cents AS "costCents", c.own_in_cents AS "ownInCents", c.own_out_cents AS "ownOutCents", c.blocked_cents AS "blockedCents",
+  c.transit_settled_cents AS "transitSettledCents", c.transit_pending_cents AS "transitPendingCents",
+  c.transit_unsent_cents AS "transitUnsentCents"`;
 
 const selectLast: Statement = {
   name: 'connection_close_last',
@@ -33,11 +37,13 @@ export const findLastClose = async (sql: Queries, connection: string): Promise<C
 const insert: Statement = {
   name: 'connection_close_insert',
   text: `INSERT INTO connection_close (connection, day, previous_day, opening_cents, in_cents, out_cents, refund_cents, fee_cents,
-      held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head)
+      held_cents, closing_cents, since_cents, in_transit_cents, provider_cents, difference_cents, compared_at, incident_id, closed_at, head,
+      cost_cents, own_in_cents, own_out_cents, blocked_cents, transit_settled_cents, transit_pending_cents, transit_unsent_cents)
     VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::date[]), unnest($4::bigint[]), unnest($5::bigint[]),
       unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::bigint[]), unnest($10::bigint[]),
       unnest($11::bigint[]), unnest($12::bigint[]), unnest($13::bigint[]), unnest($14::bigint[]), unnest($15::timestamptz[]),
-      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[]))`,
+      unnest($16::uuid[]), unnest($17::timestamptz[]), unnest($18::bytea[]), unnest($19::bigint[]), unnest($20::bigint[]),
+      unnest($21::bigint[]), unnest($22::bigint[]), unnest($23::bigint[]), unnest($24::bigint[]), unnest($25::bigint[]))`,
 };
 
 export const connectionCloses: Table<ConnectionClose> = {
@@ -65,6 +71,13 @@ export const connectionCloses: Table<ConnectionClose> = {
       inserted.map((row) => row.incidentId),
       inserted.map((row) => timestamp(row.closedAt)),
       inserted.map((row) => row.head),
+      inserted.map((row) => row.costCents),
+      inserted.map((row) => row.ownInCents),
+      inserted.map((row) => row.ownOutCents),
+      inserted.map((row) => row.blockedCents),
+      inserted.map((row) => row.transitSettledCents),
+      inserted.map((row) => row.transitPendingCents),
+      inserted.map((row) => row.transitUnsentCents),
     ]),
   ],
 };
@@ -77,9 +90,11 @@ export interface ConnectionCloseShare extends CellShare {
 
 const insertShare: Statement = {
   name: 'connection_close_cell_insert',
-  text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains)
+  text: `INSERT INTO connection_close_cell (connection, day, cell, opening_cents, in_cents, out_cents, refund_cents, fee_cents, chains,
+      cost_cents, own_in_cents, own_out_cents)
     VALUES (unnest($1::text[]), unnest($2::date[]), unnest($3::text[]), unnest($4::bigint[]), unnest($5::bigint[]),
-      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]))`,
+      unnest($6::bigint[]), unnest($7::bigint[]), unnest($8::bigint[]), unnest($9::text[]),
+      unnest($10::bigint[]), unnest($11::bigint[]), unnest($12::bigint[]))`,
 };
 
 export const connectionCloseShares: Table<ConnectionCloseShare> = {
@@ -98,6 +113,9 @@ export const connectionCloseShares: Table<ConnectionCloseShare> = {
       inserted.map((row) => row.refundCents),
       inserted.map((row) => row.feeCents),
       inserted.map((row) => row.chains),
+      inserted.map((row) => row.costCents),
+      inserted.map((row) => row.ownInCents),
+      inserted.map((row) => row.ownOutCents),
     ]),
   ],
 };
@@ -126,7 +144,8 @@ const moved: Statement = {
   name: 'close_connection_moved',
   text: `SELECT coalesce(sum(m.opening_cents), 0)::bigint AS "openingCents", coalesce(sum(m.in_cents), 0)::bigint AS "inCents",
       coalesce(sum(m.out_cents), 0)::bigint AS "outCents", coalesce(sum(m.refund_cents), 0)::bigint AS "refundCents",
-      coalesce(sum(m.fee_cents), 0)::bigint AS "feeCents",
+      coalesce(sum(m.fee_cents), 0)::bigint AS "feeCents", coalesce(sum(m.cost_cents), 0)::bigint AS "costCents",
+      coalesce(sum(m.own_in_cents), 0)::bigint AS "ownInCents", coalesce(sum(m.own_out_cents), 0)::bigint AS "ownOutCents",
       encode(sha256(coalesce(string_agg(c.head, ''::bytea ORDER BY c.account_id, c.chain_id, c.day), ''::bytea)), 'hex') AS chains
     FROM day_close_money m JOIN day_close c USING (account_id, chain_id, day)
     WHERE m.connection = $1 AND m.day > coalesce($2::date, '-infinity') AND m.day <= $3::date`,
@@ -160,8 +179,8 @@ export interface Journals {
 const sinceClose: Statement = {
   name: 'close_since_chains',
   text: `SELECT b.account_id AS "accountId", b.operation_id AS "chainId", coalesce(c.closing_seq, 0) AS after, b.seq AS "upTo"
-    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) > ($2, $3)
-        ORDER BY account_id, operation_id LIMIT $4) b
+    FROM (SELECT account_id, operation_id, seq FROM balance WHERE (account_id, operation_id) >= ($2, $3)
+        AND ($5 OR (account_id, operation_id) <> ($2, $3)) ORDER BY account_id, operation_id LIMIT $4) b
       LEFT JOIN LATERAL (SELECT l.closing_seq FROM day_close l WHERE l.account_id = b.account_id AND l.chain_id = b.operation_id
         AND l.day <= $1::date ORDER BY l.day DESC LIMIT 1) c ON true
     ORDER BY b.account_id, b.operation_id`,
@@ -169,12 +188,19 @@ const sinceClose: Statement = {
 
 const chainsPerPage = 500;
 
-/** A page of chains, each with its journals behind its close of the day, or behind the last one before it. */
+/** A page of chains behind a place (null: from the installation's own chain on, the lowest there is), each with its journals behind its close of the day, or behind the last one before it. */
 export const findJournalsSince = (
   sql: Queries,
   day: string,
-  after: { accountId: string; chainId: string },
-): Promise<Journals[]> => sql.run<Journals>(sinceClose, [day, after.accountId, after.chainId, chainsPerPage]);
+  after: { accountId: string; chainId: string } | null,
+): Promise<Journals[]> =>
+  sql.run<Journals>(sinceClose, [
+    day,
+    after?.accountId ?? installationId,
+    after?.chainId ?? installationId,
+    chainsPerPage,
+    after === null,
+  ]);
 
 const movedIn: Statement = {
   name: 'close_since',
@@ -207,8 +233,8 @@ export const findMovedIn = async (
 const transit: Statement = {
   name: 'close_in_transit',
   text: `SELECT n.payment_id AS id, coalesce(p.amount_cents - p.fee_cents, r.amount_cents) AS cents,
-      coalesce(p.status, r.status) = 'pending' AS taken
-    FROM (SELECT account_id, payment_id FROM intent
+      coalesce(p.status, r.status) = 'pending' AS taken, r.end_to_end AS "endToEnd", n.provider_ref AS "providerRef"
+    FROM (SELECT account_id, payment_id, provider_ref FROM intent
         WHERE connection = $1 AND priority IN (${outgoingPriorities.join(', ')}) AND kind IN ('transfer', 'refund') AND attempt > 0 LIMIT $2) n
       LEFT JOIN payment p ON p.account_id = n.account_id AND p.id = n.payment_id
       LEFT JOIN refund r ON r.account_id = n.account_id AND r.id = n.payment_id`,
@@ -219,12 +245,26 @@ export interface InTransit {
   id: string;
   cents: number;
   taken: boolean;
+  /** Of a refund, the Pix that it gives back; null: it is a transfer. */
+  endToEnd: string | null;
+  /** The provider's own name of a transfer, where its queries need one. */
+  providerRef: string | null;
 }
 
 const inTransitMost = 10_000;
 
 export const findInTransit = (sql: Queries, connection: string): Promise<InTransit[]> =>
   sql.run<InTransit>(transit, [connection, inTransitMost]);
+
+const waiting: Statement = {
+  name: 'close_costs_waited_for',
+  text: `SELECT FROM connection c WHERE c.id = $1 AND c.report_day <= $2::date
+    AND EXISTS (SELECT FROM connection_movement m WHERE m.connection = c.id AND m.kind = 'cost' AND m.source <> 'person')`,
+};
+
+/** Whether a provider that charges for its services has not given the report of this day yet, which may name what it charged. */
+export const waitsForReport = async (sql: Queries, connection: string, day: string): Promise<boolean> =>
+  (await sql.run(waiting, [connection, day])).length > 0;
 
 const ofAmount: Statement = {
   name: 'close_journals_of',

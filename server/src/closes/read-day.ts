@@ -78,6 +78,9 @@ const nothingAt = (connection: string): MovedMoney => ({
   outCents: 0,
   refundCents: 0,
   feeCents: 0,
+  costCents: 0,
+  ownInCents: 0,
+  ownOutCents: 0,
 });
 
 function add(money: Map<string, MovedMoney>, one: MovedMoney): void {
@@ -89,5 +92,8 @@ function add(money: Map<string, MovedMoney>, one: MovedMoney): void {
     outCents: sum.outCents + one.outCents,
     refundCents: sum.refundCents + one.refundCents,
     feeCents: sum.feeCents + one.feeCents,
+    costCents: sum.costCents + one.costCents,
+    ownInCents: sum.ownInCents + one.ownInCents,
+    ownOutCents: sum.ownOutCents + one.ownOutCents,
   });
 }

@@ -29,13 +29,11 @@ export function* partsOf(all: readonly Journals[], most: number): Generator<Jour
   if (part.length > 0) yield part;
 }
 
-const lowest = '00000000-0000-0000-0000-000000000000';
-
 /** What a cell's chains moved at a connection after their closes of a day. */
 export async function findSince(sql: Queries, connection: string, day: string): Promise<Since> {
   const sum: Since = { cents: 0, journals: 0 };
-  for (let place = { accountId: lowest, chainId: lowest }; ; ) {
-    const chains = await findJournalsSince(sql, day, place);
+  for (let place: { accountId: string; chainId: string } | null = null; ; ) {
+    const chains: Journals[] = await findJournalsSince(sql, day, place);
     for (const part of partsOf(chains, journalsMost)) sum.cents += await findMovedIn(sql, connection, part);
     for (const { upTo } of chains) sum.journals += upTo;
     const last = chains.at(-1);

@@ -7,9 +7,21 @@ import { dayOf } from '../statement/period.ts';
 import { findCandidates } from './candidates.ts';
 import { buildClose } from './close-chain.ts';
 import { buildConnectionClose, carriedOf, closingOf, isNewDifference } from './close-connection.ts';
-import { claimCloses, findChainsToClose, noteClosesDue, noteDayClosed } from './closes.sql.ts';
+import {
+  type ChainToClose,
+  claimCloses,
+  findChainsToClose,
+  noteClosesDue,
+  noteDayClosed,
+} from './closes.sql.ts';
 import { type Comparison, compare } from './compare.ts';
-import { findConnectionsToClose, findHeldAt, findLastClose, findMovedAt } from './connection-closes.sql.ts';
+import {
+  findConnectionsToClose,
+  findHeldAt,
+  findLastClose,
+  findMovedAt,
+  waitsForReport,
+} from './connection-closes.sql.ts';
 import { dayAfter, dayBefore, endsAt } from './day.ts';
 import { isToClose, readDay } from './read-day.ts';
 
@@ -30,7 +42,6 @@ const soonMs = 2 * 60_000;
 const compareWithinMs = 12 * 3_600_000;
 const chainsPerPage = 200;
 const applyWithinMs = 8_000;
-const lowest = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Closes the days that are over, one after the other, when it is due. The claim keeps processes from doing the same work; what keeps the
@@ -85,8 +96,8 @@ async function connectionsToClose(deps: CloseDeps): Promise<string[]> {
 }
 
 async function closeChains(deps: CloseDeps, day: string): Promise<void> {
-  for (let after = { accountId: lowest, chainId: lowest }; ; ) {
-    const page = await findChainsToClose(deps.sql, after, chainsPerPage);
+  for (let after: { accountId: string; chainId: string } | null = null; ; ) {
+    const page: ChainToClose[] = await findChainsToClose(deps.sql, after, chainsPerPage);
     const wrote = await Promise.all(
       page.filter((chain) => isToClose(chain, day)).map((chain) => closeChain(deps, chain, day)),
     );
@@ -175,8 +186,17 @@ async function comparisonOf(
 ): Promise<Comparison | null | 'later'> {
   const provider = deps.providers.get(connection);
   if (!provider?.capabilities.hasBalance) return null;
-  const comparison = await compare(deps, provider, day, books);
-  if (comparison !== null || nowMs < endsAt(day) + compareWithinMs) return comparison ?? 'later';
+  const compared = await compare(deps, provider, day, books);
+  const isLast = nowMs >= endsAt(day) + compareWithinMs;
+  if (compared === null && !isLast) return 'later';
+  // What is under way ends soon, and then it is known whether it had left. It is assumed only when it did not end for hours.
+  if (compared?.assumed && !isLast) return 'later';
+  if (compared) {
+    const { comparison } = compared;
+    const isNew = isNewDifference(comparison.differenceCents, books.carriedCents);
+    const mayBeNamed = isNew && !isLast && provider.capabilities.statement.dayReports !== null;
+    return mayBeNamed && (await waitsForReport(deps.sql, connection, day)) ? 'later' : comparison;
+  }
   deps.log.warn({ connection, day }, 'the daily close could not be compared with the provider');
   return null;
 }

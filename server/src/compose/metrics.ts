@@ -193,6 +193,23 @@ const databaseGauges: readonly DatabaseGauge[] = [
       WHERE balance_read_at > clock_timestamp() - interval '1 hour' AND state = 'active'`,
   },
   {
+    name: 'provider_blocked_cents',
+    of: 'directory',
+    help: "What is in the provider's account and may not be paid out, as it said within the last hour: judicial, med, total",
+    labels: ['connection', 'kind'],
+    text: `SELECT c.id AS connection, k.kind, k.value FROM connection c
+        CROSS JOIN LATERAL (VALUES ('judicial', c.blocked_judicial_cents), ('med', c.blocked_med_cents), ('total', c.blocked_total_cents))
+          AS k (kind, value)
+      WHERE c.balance_read_at > clock_timestamp() - interval '1 hour' AND c.state = 'active' AND k.value IS NOT NULL`,
+  },
+  {
+    name: 'disputed_cents',
+    of: 'cells: sum',
+    help: 'Amounts of disputes that have not ended',
+    labels: ['connection'],
+    text: `SELECT connection, sum(amount_cents)::double precision AS value FROM dispute WHERE ended_at IS NULL GROUP BY connection`,
+  },
+  {
     name: 'open_payout_cents',
     of: 'cells: sum',
     help: 'Open transfers and refunds that the provider has not said to have',

@@ -12,6 +12,7 @@ import { stepDisputes } from '../settlement/disputes/poll.ts';
 import { stepDefences } from '../settlement/disputes/send-defence.ts';
 import { stepPayerReturns } from '../settlement/incidents/return-rule.ts';
 import { stepRetention } from '../settlement/operator/retention.ts';
+import { stepConnectionMovements } from '../settlement/tracking/connection-movements.ts';
 import { stepDayReport } from '../settlement/tracking/day-reports.ts';
 import { createFollowUp, type FollowUp } from '../settlement/tracking/follow-up.ts';
 import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
@@ -49,6 +50,7 @@ const restMs = {
   statementLines: 10_000,
   dayReports: 10_000,
   unread: 10_000,
+  connectionMovements: 10_000,
   disputes: 2_000,
   defences: 2_000,
   disputeFiles: 10_000,
@@ -179,6 +181,7 @@ function connectionLoops(begin: Begin, home: Runtime, provider: Provider): void 
   begin('statementLines', reading(stepStatementLines));
   begin('dayReports', reading(stepDayReport));
   begin('unread', reading(stepUnread));
+  begin('connectionMovements', reading(stepConnectionMovements));
   begin('disputes', reading(stepDisputes));
   begin('providerBalance', reading(stepProviderBalance));
 }

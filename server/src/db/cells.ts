@@ -30,6 +30,7 @@ export const directoryTables: readonly string[] = [
   'inbound',
   'statement_line',
   'unread_item',
+  'connection_movement',
   'reconcile_seen',
   'connection_close',
   'connection_close_cell',

@@ -41,6 +41,20 @@ export interface ConnectionFigures {
   comparedAt: number | null;
   incidentId: string | null;
   closedAt: number;
+  /** Of what left: what the provider charged. This and what follows is null in closes from before these were kept, whose hash lacks them. */
+  costCents: number | null;
+  /** Of what came in and what left: the company's own money. */
+  ownInCents: number | null;
+  ownOutCents: number | null;
+  /** In the provider's account and not to be paid out; null: the provider does not say it. */
+  blockedCents: number | null;
+  /**
+   * Of transfers and refunds without an end here, by the provider's word at the comparison: those that have left, those that are under way, and those that
+   * it does not know or has refused. Null: nothing was compared.
+   */
+  transitSettledCents: number | null;
+  transitPendingCents: number | null;
+  transitUnsentCents: number | null;
 }
 
 /** What closed chains add up to at a connection. */
@@ -50,6 +64,9 @@ export interface Moved {
   outCents: number;
   refundCents: number;
   feeCents: number;
+  costCents: number;
+  ownInCents: number;
+  ownOutCents: number;
   /** Over the heads of the chains, SHA-256 in hex. */
   chains: string;
 }
@@ -82,6 +99,9 @@ export function movedInAll(shares: readonly CellShare[]): Moved {
     sum.outCents += share.outCents;
     sum.refundCents += share.refundCents;
     sum.feeCents += share.feeCents;
+    sum.costCents += share.costCents;
+    sum.ownInCents += share.ownInCents;
+    sum.ownOutCents += share.ownOutCents;
   }
   const chains = [first, ...others].map((share) => [share.cell, share.chains]);
   return { ...sum, chains: hash('sha256', JSON.stringify(chains), 'hex') };
@@ -109,6 +129,17 @@ export function headOf(figures: ConnectionFigures, chains: string, previous: Buf
     figures.comparedAt,
     figures.incidentId,
     figures.closedAt,
+    ...(figures.costCents === null
+      ? []
+      : [
+          figures.costCents,
+          figures.ownInCents,
+          figures.ownOutCents,
+          figures.blockedCents,
+          figures.transitSettledCents,
+          figures.transitPendingCents,
+          figures.transitUnsentCents,
+        ]),
   ];
   return hash('sha256', JSON.stringify(parts), 'buffer');
 }

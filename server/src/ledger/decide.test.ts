@@ -209,6 +209,19 @@ describe('a movement of an operator writes', () => {
     }
   });
 
+  it('for costs of the provider and for money of the company: nothing of an operation, and each in its own account', () => {
+    for (const amountCents of [700, -700]) {
+      expect(post(balance({ available: 5 }), { kind: 'providerCost', amountCents })).toEqual({
+        lines: { clearing: amountCents, providerCost: -amountCents },
+        balance: balance({ available: 5 }),
+      });
+      expect(post(balance({ available: 5 }), { kind: 'ownMoney', amountCents })).toEqual({
+        lines: { clearing: -amountCents, adjustments: amountCents },
+        balance: balance({ available: 5 }),
+      });
+    }
+  });
+
   it('for a debt that we take over: at most the debt', () => {
     expect(post(balance({ receivable: 700 }), { kind: 'forgive', amountCents: 700 })).toEqual({
       lines: { receivable: 700, adjustments: -700 },
@@ -305,7 +318,7 @@ describe('an amount', () => {
     ];
     for (const movement of movements) expect(() => decide(rich, movement)).toThrow(RangeError);
     if (amount === -1) return;
-    for (const kind of ['suspend', 'writeOff', 'bear'] as const)
+    for (const kind of ['suspend', 'writeOff', 'bear', 'providerCost', 'ownMoney'] as const)
       expect(() => decide(rich, { kind, amountCents: amount })).toThrow(RangeError);
   });
 
@@ -363,7 +376,7 @@ describe('any sequence of movements', () => {
       amountCents: cents,
     }),
     fc.record({
-      do: fc.constantFrom('suspend' as const, 'writeOff' as const, 'bear' as const),
+      do: fc.constantFrom(...(['suspend', 'writeOff', 'bear', 'providerCost', 'ownMoney'] as const)),
       amountCents: cents,
       out: fc.boolean(),
     }),
@@ -448,6 +461,8 @@ describe('any sequence of movements', () => {
       case 'suspend':
       case 'writeOff':
       case 'bear':
+      case 'providerCost':
+      case 'ownMoney':
         return { kind: one.do, amountCents: one.out ? -one.amountCents : one.amountCents };
       case 'recover':
       case 'reinstate':

@@ -81,6 +81,11 @@ export type Movement =
   | { kind: 'reinstate'; netCents: number; feeCents: number }
   /** Money left the provider's account (or, negative, came into it) at the installation's own cost. */
   | { kind: 'bear'; amountCents: number }
+  /**
+   * What the provider keeps for its services (or, negative, gives back of it), and money of the company itself that came into the provider's
+   * account (or, negative, left it). Both on the installation's own chain.
+   */
+  | { kind: 'providerCost' | 'ownMoney'; amountCents: number }
   /** The installation takes over so much of the operation's debt. */
   | { kind: 'forgive'; amountCents: number };
 
@@ -247,6 +252,20 @@ export function decide(before: Readonly<Balance>, movement: Movement): Decision 
       cents(Math.abs(amount));
       lines.clearing = amount;
       lines.adjustments = -amount;
+      return posted(before, lines);
+    }
+    case 'providerCost': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.clearing = amount;
+      lines.providerCost = -amount;
+      return posted(before, lines);
+    }
+    case 'ownMoney': {
+      const amount = movement.amountCents;
+      cents(Math.abs(amount));
+      lines.clearing = -amount;
+      lines.adjustments = amount;
       return posted(before, lines);
     }
     case 'forgive': {

@@ -89,6 +89,8 @@ export interface StoredJournal extends Journal {
   paymentId: string | null;
   /** For money in suspense: whether its incident exists. */
   hasIncident: boolean;
+  /** What the movements of its connection that it holds add up to; null: it is about something else. */
+  movementCents: number | null;
 }
 
 export interface StoredAccount {
@@ -989,6 +991,7 @@ export const invariants: readonly Invariant[] = [
         differs(`what left ${connection} on ${day}`, close.outCents, moved.outCents),
         differs(`what was given back at ${connection} on ${day}`, close.refundCents, moved.refundCents),
         differs(`the fees at ${connection} on ${day}`, close.feeCents, moved.feeCents),
+        close.costCents === null ? null : faultOfOwn(close, moved),
         isNew === (incidentId !== null) && (isNew === close.hasIncident || close.cell !== homeCell)
           ? null
           : isNew
@@ -1064,6 +1067,23 @@ export const invariants: readonly Invariant[] = [
       return foreign ? `books ${foreign.pix}, which the provider received for another charge` : null;
     },
   },
+  {
+    number: 64,
+    name: 'a journal of costs or of own money is the sum of the movements that it holds, each in one journal',
+    journal: ({ seq, event, template, chainId, accountId, lines, movementCents }) => {
+      const isCost = event === eventKinds.providerCost;
+      const isOwn = event === eventKinds.ownMoney;
+      if (!isCost && !isOwn)
+        return template === 'providerCost' || template === 'ownMoney' || lines.providerCost !== 0
+          ? `journal ${seq} is a cost without a movement`
+          : null;
+      return first(
+        template === (isCost ? 'providerCost' : 'ownMoney') ? null : `journal ${seq} is a ${template}`,
+        chainId === accountId ? null : `journal ${seq} charges an operation`,
+        differs(`what journal ${seq} moved`, 0 - lines.clearing, movementCents ?? 0),
+      );
+    },
+  },
 ];
 
 /** Where a received Pix is booked: as the payment of its charge, or in suspense under its own name. */
@@ -1073,6 +1093,14 @@ function faultOfBooking({ event, reference, pix }: PaymentJournal, { endToEnd }:
     return pix === endToEnd ? null : `${pix} is credited, it is paid by ${endToEnd}`;
   return event === eventKinds.suspense && reference === pix ? null : `${pix} is booked by event ${event}`;
 }
+
+/** What a close says of costs and of the company's own money. */
+const faultOfOwn = (close: StoredConnectionClose, moved: Moved): Fault =>
+  first(
+    ...(['costCents', 'ownInCents', 'ownOutCents'] as const).map((figure) =>
+      differs(`${figure} at ${close.connection} on ${close.day}`, close[figure] ?? 0, moved[figure]),
+    ),
+  );
 
 /** A refusal is certain in the answer to the only attempt. */
 function faultOfDefence({ status, reason, attempts, lostFiles }: StoredDefence): Fault {

@@ -143,6 +143,8 @@ describe('the canonical form', () => {
       refundReserve: 11,
       refundComplete: 12,
       refundRelease: 13,
+      providerCost: 14,
+      ownMoney: 15,
     });
     expect(chainStart).toEqual(Buffer.alloc(32));
   });

@@ -53,6 +53,9 @@ export const eventKinds = {
   refundReserve: 11,
   refundComplete: 12,
   refundRelease: 13,
+  /** Of a connection, on the installation's chain: costs of the provider, and money of the company itself. */
+  providerCost: 14,
+  ownMoney: 15,
 } as const;
 
 export type EventKind = (typeof eventKinds)[keyof typeof eventKinds];

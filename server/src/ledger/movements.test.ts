@@ -25,6 +25,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   simple((amount, feeCents) => ({ kind: 'settle', amountCents: amount + 50, feeCents })),
   simple((amountCents) => ({ kind: 'writeOff', amountCents: -amountCents })),
   simple((amountCents) => ({ kind: 'bear', amountCents })),
+  simple((amountCents) => ({ kind: 'providerCost', amountCents })),
+  simple((amountCents) => ({ kind: 'ownMoney', amountCents: -amountCents })),
   cents.map(
     (amount): Step => ({
       movement: ({ receivable }) =>

@@ -37,7 +37,7 @@ import {
  * would stand in a language that the search and the simulation cannot run).
  *
  * **The fixed order of writes**, for all code that writes in a transaction: account · operation · balance (locks) · journal ·
- * balance · then tables by `rank`: payment 10 · known return 12 · draft 15 · intent 20 · incident 30 · event 40 · hold 60 · closes 61 to 63 · audit 70. Correctness
+ * balance · then tables by `rank`: payment 10 · known return 12 · draft 15 · intent 20 · incident 30 · event 40 · hold 60 · closes 61 to 64 · movements of a connection 65 · audit 70. Correctness
  * rests on the row locks alone: any number of processes run tills over one database.
  *
  * **When something fails.** A refusal is one command's answer and never the batch's. A unique violation re-runs the batch with

@@ -205,7 +205,10 @@ const selectJournals: Statement = {
       j.previous, j.hash, j.connection, j.pix, coalesce(j.connection, a.first_connection, a.connection) AS "clearingOf",
       CASE WHEN p.id IS NOT NULL THEN coalesce(p.connection, a.first_connection, a.connection) END AS "paymentConnection",
       coalesce(p.operation_id, r.operation_id) AS "paymentOperationId", coalesce(p.id, r.payment_id) AS "paymentId",
-      i.id IS NOT NULL AS "hasIncident"
+      i.id IS NOT NULL AS "hasIncident",
+      CASE WHEN j.event IN (14, 15) THEN (SELECT coalesce(sum(m.amount_cents), 0)::bigint FROM connection_movement m
+        WHERE m.posted_as = j.reference AND m.connection = j.connection
+          AND m.kind = CASE j.event WHEN 14 THEN 'cost' ELSE 'own' END) END AS "movementCents"
     FROM journal j JOIN account a ON a.id = j.account_id
       LEFT JOIN payment p ON p.account_id = j.account_id AND p.id = j.subject
       LEFT JOIN refund r ON j.event IN (11, 12, 13) AND r.account_id = j.account_id AND r.id = j.subject
@@ -450,10 +453,14 @@ const selectConnectionCloses: Statement = {
       c.opening_cents AS "openingCents", c.in_cents AS "inCents", c.out_cents AS "outCents", c.refund_cents AS "refundCents",
       c.fee_cents AS "feeCents", c.held_cents AS "heldCents", c.closing_cents AS "closingCents", c.since_cents AS "sinceCents",
       c.in_transit_cents AS "inTransitCents", c.provider_cents AS "providerCents", c.difference_cents AS "differenceCents",
-      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, current_schema()::text AS cell, s.shares
+      c.compared_at AS "comparedAt", c.incident_id AS "incidentId", c.closed_at AS "closedAt", c.head, c.cost_cents AS "costCents",
+      c.own_in_cents AS "ownInCents", c.own_out_cents AS "ownOutCents", c.blocked_cents AS "blockedCents",
+      c.transit_settled_cents AS "transitSettledCents", c.transit_pending_cents AS "transitPendingCents",
+      c.transit_unsent_cents AS "transitUnsentCents", current_schema()::text AS cell, s.shares
     FROM (SELECT * FROM connection_close WHERE (connection, day) > ($1, $2::date) ORDER BY connection, day LIMIT $3) c
       CROSS JOIN LATERAL (SELECT coalesce(json_agg(json_build_object('cell', s.cell, 'chains', s.chains, 'openingCents', s.opening_cents,
-            'inCents', s.in_cents, 'outCents', s.out_cents, 'refundCents', s.refund_cents, 'feeCents', s.fee_cents)), '[]') AS shares
+            'inCents', s.in_cents, 'outCents', s.out_cents, 'refundCents', s.refund_cents, 'feeCents', s.fee_cents,
+            'costCents', s.cost_cents, 'ownInCents', s.own_in_cents, 'ownOutCents', s.own_out_cents)), '[]') AS shares
         FROM connection_close_cell s WHERE s.connection = c.connection AND s.day = c.day) s
     ORDER BY c.connection, c.day`,
 };
@@ -471,7 +478,8 @@ const selectMovedOfCell: Statement = {
             encode(sha256(coalesce(string_agg(d.head, ''::bytea ORDER BY d.account_id, d.chain_id, d.day), ''::bytea)), 'hex'),
             'openingCents', coalesce(sum(m.opening_cents), 0), 'inCents', coalesce(sum(m.in_cents), 0),
             'outCents', coalesce(sum(m.out_cents), 0), 'refundCents', coalesce(sum(m.refund_cents), 0),
-            'feeCents', coalesce(sum(m.fee_cents), 0)) AS moved
+            'feeCents', coalesce(sum(m.fee_cents), 0), 'costCents', coalesce(sum(m.cost_cents), 0),
+            'ownInCents', coalesce(sum(m.own_in_cents), 0), 'ownOutCents', coalesce(sum(m.own_out_cents), 0)) AS moved
         FROM day_close_money m JOIN day_close d USING (account_id, chain_id, day)
         WHERE m.connection = k.connection AND m.day > coalesce(k.previous_day, '-infinity') AND m.day <= k.day) m
     ORDER BY k.place`,

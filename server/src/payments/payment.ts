@@ -179,6 +179,7 @@ export const reasonCodes = [
   'provider_limit',
   'provider_refused',
   'fraud_suspected',
+  'receiver_key_restricted',
   'cancelled_by_operator',
   'draft_expired',
   'draft_cancelled',

@@ -204,7 +204,7 @@ function readDelivery(
   } catch {
     return null;
   }
-  const news = { received: [], payouts: [], unread: [] } as Required<Omit<WebhookNews, 'returned'>>;
+  const news = { received: [], payouts: [], unread: [] } as Required<Omit<WebhookNews, 'returned' | 'costs'>>;
   const items = pixIn(body);
   for (const item of items ?? []) {
     const { chave } = (item ?? {}) as { chave?: unknown };

@@ -10,10 +10,12 @@ import type {
   PayoutReport,
   Provider,
   ProviderBalance,
+  ProviderCost,
   ReceivedPix,
   ReportedReturn,
   StatementLine,
 } from './provider.ts';
+import { costOfPix } from './provider.ts';
 
 /**
  * What Efí offers to see an account as a whole. There is no statement by API: what exists are the lists of received and sent Pix,
@@ -102,11 +104,8 @@ export function dayReports(
       const reply = await exchange({
         method: 'POST',
         path: '/v2/gn/relatorios/extrato-conciliacao',
-        // Of returns alone: they are few, and everything else is in the lists.
-        body: {
-          dataMovimento: day,
-          tipoRegistros: { estornoPixEnviado: true, pixDevolucaoEnviada: true, pixDevolucaoRecebida: true },
-        },
+        // Returns and costs: everything else is in the lists.
+        body: { dataMovimento: day, tipoRegistros: reportedKinds },
       });
       if (reply.kind === 'answer' && isSuccess(reply.status)) {
         const id = (reply.body as { id?: unknown } | null | undefined)?.id;
@@ -125,6 +124,16 @@ export function dayReports(
   };
 }
 
+const reportedKinds = {
+  estornoPixEnviado: true,
+  pixDevolucaoEnviada: true,
+  pixDevolucaoRecebida: true,
+  tarifaPixRecebido: true,
+  tarifaPixEnviado: true,
+  estornoTarifaPixRecebido: true,
+  estornoTarifaPixEnviado: true,
+};
+
 function reportOutcome(reply: Reply, clock: Clock): DayReportOutcome {
   if (reply.kind !== 'answer') return unclear(reply, clock);
   if (saysNotFound(reply.status, reply.body)) return { outcome: 'notFound' };
@@ -135,8 +144,18 @@ function reportOutcome(reply: Reply, clock: Clock): DayReportOutcome {
   return read === null ? unclear(reply, clock) : { outcome: 'ready', ...read };
 }
 
-/** Header, totals, received Pix and fees: records that are known to name no return. */
-const otherRecords = new Set(['CA', 'T', 'PR', 'TPR']);
+/** Header, totals, received Pix: records that are known to name neither a return nor a cost. */
+const otherRecords = new Set(['CA', 'T', 'PR']);
+/**
+ * What the Pix of an account cost, and what of that was given back: `kind;account;end-to-end id;amount;time`. Efí publishes `TPR`; the other
+ * three follow its names of the kinds (`tarifaPixEnviado`, `estornoTarifa…`).
+ */
+const costRecords = {
+  TPR: { of: 'received', sign: 1 },
+  TPE: { of: 'sent', sign: 1 },
+  ETPR: { of: 'received back', sign: -1 },
+  ETPE: { of: 'sent back', sign: -1 },
+} as const;
 /** BCB, manual of the SPI: `E` or `D`, the participant's ISPB, a time, and what the participant likes. Samples are shorter than 32. */
 const pixId = /^E[0-9A-Z]{8}[0-9A-Za-z]{12,23}$/;
 const returnId = /^D[0-9A-Z]{8}[0-9A-Za-z]{12,23}$/;
@@ -146,21 +165,39 @@ const returnId = /^D[0-9A-Z]{8}[0-9A-Za-z]{12,23}$/;
  * fields for received Pix and fees only, so returns are known by the forms of their ids, wherever these stand.
  * @returns null when it is no report
  */
-export function readReport(text: string): { returns: ReportedReturn[]; unreadable: number } | null {
+export function readReport(
+  text: string,
+): { returns: ReportedReturn[]; costs: ProviderCost[]; unreadable: number } | null {
   const records = text.split(/\r?\n/).filter((line) => line.trim() !== '');
   if (!/^\uFEFF?\s*CA;/.test(records[0] ?? '')) return null;
   const returns: ReportedReturn[] = [];
+  const costs: ProviderCost[] = [];
   let unreadable = 0;
   for (const record of records.slice(1)) {
     const [kind = '', ...fields] = record.split(';').map((field) => field.trim());
     if (otherRecords.has(kind)) continue;
+    if (Object.hasOwn(costRecords, kind)) {
+      const cost = costOf(kind as keyof typeof costRecords, fields);
+      if (cost === null) unreadable++;
+      else costs.push(cost);
+      continue;
+    }
     const endToEnd = fields.find((field) => pixId.test(field)) ?? null;
     const rtrId = fields.find((field) => returnId.test(field)) ?? null;
     const id = rtrId ?? endToEnd;
     if (id === null) unreadable++;
     else returns.push({ id, rtrId, endToEnd, amountCents: amountOf(fields) });
   }
-  return { returns, unreadable };
+  return { returns, costs, unreadable };
+}
+
+function costOf(kind: keyof typeof costRecords, fields: readonly string[]): ProviderCost | null {
+  const { of, sign } = costRecords[kind];
+  const endToEnd = fields.find((field) => pixId.test(field));
+  const amountCents = amountOf(fields);
+  const at = Date.parse(fields.at(-1) ?? '');
+  if (endToEnd === undefined || amountCents === null || Number.isNaN(at)) return null;
+  return { reference: costOfPix(of, endToEnd), amountCents: sign * amountCents, at };
 }
 
 function amountOf(fields: readonly string[]): number | null {

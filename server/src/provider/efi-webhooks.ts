@@ -1,5 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Log } from '../ground/log.ts';
+import { centsOf } from '../ground/money.ts';
 import type { Clock } from '../ports/clock.ts';
 import { textOf } from '../ports/outside-text.ts';
 import { isTestCall, pixIn, readReceived } from './bacen.ts';
@@ -7,12 +8,14 @@ import { hasIdEnvio, type ReadPayout } from './efi-payouts.ts';
 import { type Exchange, failureOf, isSuccess } from './exchange.ts';
 import type {
   PayoutReport,
+  ProviderCost,
   ReceivedPix,
   UnreadItem,
   WebhookContent,
   WebhookDelivery,
   WebhookNews,
 } from './provider.ts';
+import { costOfPix } from './provider.ts';
 import { unreadItem } from './unread.ts';
 
 /** What Efí delivers, how it is told from what somebody else sends, and how our address is registered. */
@@ -106,24 +109,37 @@ function readDelivery(
   const payouts: PayoutReport[] = [];
   const unread: UnreadItem[] = [];
   const items = pixIn(body);
+  const costs: ProviderCost[] = [];
   // Efí's test delivery at registration has no list: authentic, and empty.
   if (items === null && !isTestCall(body)) unread.push(unreadItem('delivery', body));
   for (const item of items ?? []) {
     const { tipo, chave } = (item ?? {}) as { tipo?: unknown; chave?: unknown };
     if (tipo === 'SOLICITACAO' || hasIdEnvio(item)) {
       const payout = payoutOf(item, receivedAt);
-      if (payout !== null) payouts.push(payout);
-      else unread.push(unreadItem('delivery', item));
+      if (payout !== null) {
+        payouts.push(payout);
+        costs.push(...costIn(item, 'sent', payout.endToEnd, payout.settledAt ?? receivedAt));
+      } else unread.push(unreadItem('delivery', item));
     } else if (typeof chave === 'string' && chave !== pixKey) {
       // Another customer of the same provider can point its webhook at our address (bacen/pix-api issue 239).
       log.warn('a delivery of the provider tells of a Pix to a key that is not ours');
     } else {
       const pix = readReceived(item, receivedAt);
-      if (pix !== null) received.push(pix);
-      else unread.push(unreadItem('delivery', item));
+      if (pix !== null) {
+        received.push(pix);
+        costs.push(...costIn(item, 'received', pix.endToEnd, pix.paidAt));
+      } else unread.push(unreadItem('delivery', item));
     }
   }
-  return { received, payouts, unread };
+  return { received, payouts, unread, ...(costs.length > 0 && { costs }) };
+}
+
+/** `gnExtras.tarifa`, where the account has asked for it (`PUT /v2/gn/config`, `notificacao.tarifa`); text or a number of reais. */
+function costIn(item: unknown, of: 'received' | 'sent', endToEnd: string | null, at: number): ProviderCost[] {
+  const { tarifa } = ((item as { gnExtras?: unknown } | null)?.gnExtras ?? {}) as { tarifa?: unknown };
+  const amountCents = centsOf(tarifa);
+  if (amountCents === null || endToEnd === null) return [];
+  return [{ reference: costOfPix(of, endToEnd), amountCents, at }];
 }
 
 /** Null when the signature is right. More than one `v1` is allowed, so that a secret can be changed. */

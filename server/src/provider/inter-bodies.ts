@@ -1,6 +1,7 @@
 import { centsOf, signedCentsOf } from '../ground/money.ts';
+import type { Paging } from './exchange.ts';
 import { paymentSystemCodes } from './payment-system-codes.ts';
-import type { PayoutReport, ProviderBalance, ReasonCode, Receiver } from './provider.ts';
+import type { PayoutReport, ProviderBalance, ProviderCost, ReasonCode, Receiver } from './provider.ts';
 import { receiverOf } from './receiver.ts';
 import { timeOf } from './wire.ts';
 
@@ -146,4 +147,31 @@ export function readBalance(body: unknown): ProviderBalance | null {
         ? null
         : { judicialCents, medCents, totalCents },
   };
+}
+
+/** The day of an instant in São Paulo, as Inter's statement takes it. There has been no summer time there since 2019. */
+export const dayAt = (at: number): string => new Date(at - 3 * 3_600_000).toISOString().slice(0, 10);
+
+/** Pages of the enriched statement, counted from 0. */
+export function statementPaging(body: unknown): Paging {
+  const { totalPaginas, totalElementos, ultimaPagina } = recordOf(body) ?? {};
+  const count = (value: unknown) => (Number.isSafeInteger(value) ? (value as number) : null);
+  return {
+    pages: count(totalPaginas),
+    total: count(totalElementos),
+    more: typeof ultimaPagina === 'boolean' ? !ultimaPagina : null,
+  };
+}
+
+/** A line of the enriched statement that is a tariff; one that was given back is a credit. Null: it cannot be read. */
+export function readCost(value: unknown): ProviderCost | 'foreign' | null {
+  const line = recordOf(value);
+  if (line === null) return null;
+  if (line.tipoTransacao !== 'TARIFA') return 'foreign';
+  const id = textOf(line.idTransacao);
+  const amountCents = centsOf(line.valor);
+  const sign = line.tipoOperacao === 'D' ? 1 : line.tipoOperacao === 'C' ? -1 : 0;
+  const at = timeOf(line.dataInclusao) ?? timeOf(`${String(line.dataTransacao)}T00:00:00`);
+  if (id === null || amountCents === null || amountCents < 0 || sign === 0 || at === null) return null;
+  return { reference: `line:${id}`, amountCents: sign * amountCents, at };
 }

@@ -4,6 +4,7 @@ import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 import { type Adapter, CredentialFault } from './adapter.ts';
 import { receiptsOf } from './api-pix.ts';
+import { arrayIn } from './bacen.ts';
 import { balanceFinding } from './diagnosis.ts';
 import {
   createExchange,
@@ -11,17 +12,31 @@ import {
   failureOf,
   isSuccess,
   type Reply,
+  readList,
   traceOf,
   unclear,
   unreadAnswer,
 } from './exchange.ts';
-import { readBalance, readPayout, readSent, type Sent, saysNotFound, violationsOf } from './inter-bodies.ts';
+import {
+  dayAt,
+  readBalance,
+  readCost,
+  readPayout,
+  readSent,
+  type Sent,
+  saysNotFound,
+  statementPaging,
+  violationsOf,
+} from './inter-bodies.ts';
 import type {
   Capabilities,
+  ListOutcome,
+  ListWindow,
   PayoutInstruction,
   PayoutReport,
   Provider,
   ProviderBalance,
+  ProviderCost,
   QueryOutcome,
   SendOutcome,
   Unclear,
@@ -207,6 +222,7 @@ export function createInterProvider(options: InterOptions): Provider {
       return [...findings, balanceFinding(reply, clock, (body) => readBalance(body)?.availableCents ?? null)];
     },
     balance: () => balanceOf(deps),
+    listCosts: (window) => listCosts({ exchange, clock }, window),
     async requestDayReport() {
       throw new Error('Inter has no reports of days');
     },
@@ -334,6 +350,26 @@ async function queryPayout(
 }
 
 // --------------------------------------------------------------------------------------------- account
+
+const costsPageSize = 1_000;
+const costsMaxPages = 10;
+
+/** The lines of the enriched statement that are tariffs; it takes days, so the first and the last one are read whole. */
+const listCosts = (
+  { exchange, clock }: { exchange: Exchange; clock: Clock },
+  { fromMs, toMs, wholeOnly }: ListWindow,
+): Promise<ListOutcome<ProviderCost>> =>
+  readList(exchange, clock, {
+    kind: 'cost',
+    path: ({ page }) =>
+      `/banking/v2/extrato/completo?dataInicio=${dayAt(fromMs)}&dataFim=${dayAt(toMs)}&tipoTransacao=TARIFA&pagina=${page}&tamanhoPagina=${costsPageSize}`,
+    items: (body) => arrayIn(body, 'transacoes'),
+    read: readCost,
+    paging: statementPaging,
+    pageSize: costsPageSize,
+    maxPages: costsMaxPages,
+    wholeOnly,
+  });
 
 const balanceCall = { method: 'GET', path: '/banking/v2/saldo' } as const;
 

@@ -46,6 +46,7 @@ export function measured(provider: Provider, { clock, measures, traces }: Measur
     balance: timed('balance', provider.balance),
     statement: timed('statement', provider.statement),
     ...(provider.listReturns && { listReturns: timed('list_returns', provider.listReturns) }),
+    ...(provider.listCosts && { listCosts: timed('list_costs', provider.listCosts) }),
     requestDayReport: timed('request_day_report', provider.requestDayReport),
     readDayReport: timed('read_day_report', provider.readDayReport),
     findPix: timed('find_pix', provider.findPix),

@@ -46,6 +46,8 @@ export interface Provider {
    * `statement` cannot name it either.
    */
   listReturns?(window: ListWindow): Promise<ListOutcome<UnnamedReturn>>;
+  /** What the provider charged in the window, each with a name of its own; only where the provider lists it. */
+  listCosts?(window: ListWindow): Promise<ListOutcome<ProviderCost>>;
   /** Orders the report of a day that is over (`2026-11-21`); only where `capabilities.statement.dayReports`. */
   requestDayReport(day: string): Promise<{ outcome: 'requested'; reportId: string } | Unclear>;
   readDayReport(reportId: string): Promise<DayReportOutcome>;
@@ -249,7 +251,9 @@ export type ReasonCode =
   | 'recipient_account_closed'
   | 'provider_limit'
   | 'provider_refused'
-  | 'fraud_suspected';
+  | 'fraud_suspected'
+  /** Rules of the Central Bank forbid payments to this key or its owner (Res. BCB 501/2025). */
+  | 'receiver_key_restricted';
 
 export type SendOutcome<Report> =
   /** `restMs`: the provider asks for no further send before this long. */
@@ -305,6 +309,7 @@ export type UnreadKind =
   | 'sent'
   | 'refund'
   | 'return'
+  | 'cost'
   | 'dispute'
   | 'report'
   | 'delivery'
@@ -342,7 +347,27 @@ export interface WebhookNews {
   returned?: ReturnOf[];
   /** What of it cannot be read. */
   unread?: UnreadItem[];
+  /** What the provider says to have charged for these. */
+  costs?: ProviderCost[];
 }
+
+/** What the provider charged for a service. */
+export interface ProviderCost {
+  /**
+   * What it is known by at this connection, the same from every source that names it: the Pix and its direction (`costOfPix`), or the
+   * provider's own id of the line.
+   */
+  reference: string;
+  /** Above zero: kept by the provider; below: given back. */
+  amountCents: number;
+  at: number;
+}
+
+/** The cost of one Pix: a delivery and the report of the day name it alike. */
+export const costOfPix = (
+  of: 'received' | 'sent' | 'received back' | 'sent back',
+  endToEnd: string,
+): string => `${of}:${endToEnd}`;
 
 export interface ReturnOf {
   /** Of the Pix that was given back. */
@@ -387,7 +412,7 @@ export interface ReportedReturn {
 }
 
 export type DayReportOutcome =
-  | { outcome: 'ready'; returns: ReportedReturn[]; unreadable: number }
+  | { outcome: 'ready'; returns: ReportedReturn[]; unreadable: number; costs?: ProviderCost[] }
   | { outcome: 'pending' }
   /** The provider no longer knows the report: it has to be requested again. */
   | { outcome: 'notFound' }

@@ -6,6 +6,7 @@ import type {
   DisputeStatus,
   PayoutReport,
   PixReturn,
+  ProviderCost,
   ReasonCode,
   ReceivedPix,
   Receiver,
@@ -55,7 +56,7 @@ export function errorOf(reply: Reply): WooviError | null {
 const reasons: Readonly<Record<string, ReasonCode>> = {
   PIX_KEY_INFO_NOT_FOUND: 'pix_key_not_found',
   INVALID_PIX_KEY: 'pix_key_not_found',
-  ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER: 'fraud_suspected',
+  ENTRY_ASSOCIATED_WITH_RESTRICTED_ACCOUNT_OR_USER: 'receiver_key_restricted',
   REACH_TRANSFER_LIMIT: 'provider_limit',
   ALIAS_LIMIT_ERROR: 'provider_limit',
   ACCOUNT_LIMIT_ERROR: 'provider_limit',
@@ -283,6 +284,19 @@ export function readListedReturn(value: unknown): UnnamedReturn | 'foreign' | nu
   const amountCents = amountOf(refund.value);
   const at = timeOf(refund.time) ?? timeOf(refund.createdAt);
   return rtrId === null || amountCents === null || at === null ? null : { rtrId, amountCents, at };
+}
+
+/** A transaction that is a cost; null: it cannot be read. */
+export function readCost(value: unknown): ProviderCost | 'foreign' | null {
+  const cost = recordOf(value);
+  if (cost === null) return null;
+  if (cost.type !== 'FEE' || String(cost.status) === 'REJECTED') return 'foreign';
+  const id = textOf(cost.globalID) ?? textOf(cost.endToEndId) ?? textOf(cost.transactionID);
+  const amountCents = amountOf(cost.value);
+  const at = timeOf(cost.time) ?? timeOf(cost.createdAt);
+  return id === null || amountCents === null || at === null
+    ? null
+    : { reference: `line:${id}`, amountCents, at };
 }
 
 // -------------------------------------------------------------------------------------------- disputes

@@ -36,6 +36,7 @@ import type {
   PixOwner,
   Provider,
   ProviderBalance,
+  ProviderCost,
   QueryOutcome,
   ReceivedPix,
   ReceiverOutcome,
@@ -57,6 +58,7 @@ import {
   isDuplicate,
   isWithoutBalance,
   readCharge,
+  readCost,
   readDispute,
   readListedReturn,
   readOwner,
@@ -242,6 +244,7 @@ export function createWooviProvider(options: WooviOptions): Provider {
     balance: () => balanceOf(deps, options.accountId),
     statement: (window) => statementOf(deps, window),
     listReturns: (window) => listReturns(deps, window),
+    listCosts: (window) => listCosts(deps, window),
     async requestDayReport() {
       throw new Error('Woovi has no reports of days');
     },
@@ -844,6 +847,22 @@ const listReturns = (deps: Deps, window: ListWindow): Promise<ListOutcome<Unname
       'transactions',
     ),
     read: readListedReturn,
+    wholeOnly: window.wholeOnly,
+  });
+
+/**
+ * What Woovi charged, each as a transaction of its own that names no other. So `fee` of a received Pix (its delivery and lists have it) is not
+ * read: it could not be told from its line here.
+ */
+const listCosts = (deps: Deps, window: ListWindow): Promise<ListOutcome<ProviderCost>> =>
+  readList(deps.exchange, deps.clock, {
+    ...pages(
+      deps,
+      'cost',
+      (skip) => `/api/v1/transaction?type=FEE&${between(window)}&${skip}`,
+      'transactions',
+    ),
+    read: readCost,
     wholeOnly: window.wholeOnly,
   });
 

@@ -124,6 +124,8 @@ const shownAs: Record<Movement['kind'], Shown | null> = {
   suspend: null,
   writeOff: null,
   bear: null,
+  providerCost: null,
+  ownMoney: null,
 };
 
 const unknownMovement: Shown = { main: 'correction' };

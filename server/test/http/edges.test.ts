@@ -88,7 +88,9 @@ describe('a provider’s delivery', () => {
     await Promise.all(
       Array.from({ length: 60 }, () => socketTo(service.url, `${head('a-wrong-token/pix')}{`)),
     );
-    expect(await deliver(service, [receivedItem(null, 100, 'E11111111222222222222222222222222')])).toBe(200);
+    expect(
+      await deliver(service, [receivedItem(crypto.randomUUID(), 100, 'E11111111222222222222222222222222')]),
+    ).toBe(200);
   });
 
   test('with a wrong secret in its address is answered before its body has come', async () => {

@@ -84,7 +84,7 @@ test('a transfer that ended before the mail is not reported', async () => {
 
 test('a mail reports an incident to the operator once, also an incident of the installation itself', async () => {
   letters.length = 0;
-  await deliver(service, [receivedItem(null, 777, `E${'9'.repeat(31)}`)]);
+  await deliver(service, [receivedItem(crypto.randomUUID(), 777, `E${'9'.repeat(31)}`)]);
   await until(
     async () => (await service.database.admin('SELECT FROM incident WHERE amount_cents = 777')).length === 1,
   );
@@ -104,7 +104,7 @@ test('a mail reports an incident to the operator once, also an incident of the i
 
 test('an incident that was resolved before the mail is not reported', async () => {
   letters.length = 0;
-  await deliver(service, [receivedItem(null, 778, `E${'8'.repeat(31)}`)]);
+  await deliver(service, [receivedItem(crypto.randomUUID(), 778, `E${'8'.repeat(31)}`)]);
   await until(
     async () =>
       (

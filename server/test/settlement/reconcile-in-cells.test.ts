@@ -80,7 +80,8 @@ test('it is taken back only when a payment has posted the same Pix, whatever the
     [merchants[2]?.ownerId],
   );
   const { pix, at } = paid as { pix: string; at: Date };
-  const unmatched = { pix, moved: { amountCents: 700, at: at.getTime() }, returns: [], sign: 1 as const };
+  const moved = { amountCents: 700, at: at.getTime() };
+  const unmatched = { pix, moved, returns: [], sign: 1 as const, isOwn: false };
   await postUnmatched(service.runtime, 'simulator', unmatched, true);
   const open = (await listIncidents(operator(), null)).filter(({ kind }) => kind === 'unmatched');
   const decide = (amountCents: number) => {

@@ -210,7 +210,9 @@ describe('different returns with the same id', () => {
         { rtrId: `${rtr(9)}${endToEnd.slice(-1)}`.slice(1).padStart(32, 'D') },
         { id: '9' },
       ])
-        await hear([{ ...receivedItem(null, 8_000, endToEnd), devolucoes: [back(names, '80.00')] }]);
+        await hear([
+          { ...receivedItem(crypto.randomUUID(), 8_000, endToEnd), devolucoes: [back(names, '80.00')] },
+        ]);
     const sums = await service.database.admin<{ n: string; cents: string }>(
       `SELECT count(*) AS n, sum(suspense) AS cents FROM journal WHERE template = 'suspend' AND subject = account_id
         AND (reference LIKE 'Estranger%')`,
@@ -219,7 +221,10 @@ describe('different returns with the same id', () => {
   });
 
   test('of a Pix that matches nothing is booked once when one report lists it twice', async () => {
-    const listed = (...devolucoes: object[]) => ({ ...receivedItem(null, 8_000, 'Elisted1'), devolucoes });
+    const listed = (...devolucoes: object[]) => ({
+      ...receivedItem(crypto.randomUUID(), 8_000, 'Elisted1'),
+      devolucoes,
+    });
     const one = { id: 'a', rtrId: rtr(77) };
     await hear([listed(back(one, '80.00'), back(one, '80.00'))]);
     // Known under both names by now.

@@ -189,7 +189,7 @@ describe('a delivery', () => {
   });
 
   test('of money that came back and was never ours undoes what it had put into suspense', async () => {
-    const item = receivedItem(null, 5000, 'Estranger');
+    const item = receivedItem(crypto.randomUUID(), 5000, 'Estranger');
     await deliver(service, [{ ...item, devolucoes: [returnItem('Rstranger', 5000)] }]);
     await applied();
     expect(await suspense('Estranger')).toEqual([{ suspense: '5000' }]);
@@ -255,6 +255,7 @@ describe('a flood', () => {
   test('of duplicates, strangers and forgeries is taken while merchants are served, and books each cent once', async () => {
     const { merchant, id } = await charged();
     const item = receivedItem(id, 1500, 'Eflood');
+    const unknown = crypto.randomUUID();
     const forged = `t=${Math.floor(Date.now() / 1000)},v1=${'a'.repeat(64)}`;
     const count = 600;
     let [flooding, answered, served] = [true, 0, 0];
@@ -267,7 +268,7 @@ describe('a flood', () => {
     const token = await webhookTokenOf(service);
     const one = (n: number) => {
       if (n % 3 === 0) return deliver(service, [item, item], { token });
-      if (n % 3 === 1) return deliver(service, [receivedItem(null, 100, `Estrange${n % 30}`)], { token });
+      if (n % 3 === 1) return deliver(service, [receivedItem(unknown, 100, `Estrange${n % 30}`)], { token });
       return deliver(service, [item], { token, signature: forged });
     };
     const answers = await Promise.all(
@@ -415,9 +416,13 @@ describe('where only the address protects deliveries, money moves by a query', (
 
   test('a report that the provider does not confirm moves no money; one that matches no payment opens an incident', async () => {
     const { merchant, id } = await charged();
-    await deliver(service, [receivedItem(id, 1500, 'Elie'), receivedItem(null, 900, 'Eliestranger')], {
-      signature: '',
-    });
+    await deliver(
+      service,
+      [receivedItem(id, 1500, 'Elie'), receivedItem(crypto.randomUUID(), 900, 'Eliestranger')],
+      {
+        signature: '',
+      },
+    );
     await until(
       async () =>
         (await service.database.admin(`SELECT 1 FROM incident WHERE reference = 'unmatched:Eliestranger'`))

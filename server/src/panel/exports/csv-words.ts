@@ -99,6 +99,7 @@ const reasons: Record<PaymentReason, string> = {
   provider_limit: 'Limite no provedor atingido',
   provider_refused: 'Provedor recusou',
   fraud_suspected: 'Suspeita de fraude',
+  receiver_key_restricted: 'Chave do recebedor restrita',
   cancelled_by_operator: 'Cancelada pelo operador do serviço',
   draft_expired: 'Rascunho expirado',
   draft_cancelled: 'Rascunho cancelado',
@@ -127,6 +128,8 @@ const movements: Record<Movement['kind'], string> = {
   recover: 'Débito de transferência enviada',
   reinstate: 'Crédito de transferência não enviada',
   bear: 'Assumido pelo operador do serviço',
+  providerCost: 'Tarifas do provedor',
+  ownMoney: 'Dinheiro próprio da empresa',
   forgive: 'Dívida perdoada',
 };
 const incidents: Record<Incident['kind'], string> = {

@@ -1,14 +1,18 @@
 import type { Log } from '../../ground/log.ts';
 import { eventKinds } from '../../ledger/journal.ts';
 import { type Command, type Posting, put, read, type Till, type View } from '../../ledger/till.ts';
+import { paymentIdOf } from '../../payments/payment.ts';
 import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import { identifyReturns, type KnownReturn } from '../../payments/returns.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
+import type { Queries } from '../../ports/sql.ts';
 import type { NamedReturn, StatementLine, WebhookNews } from '../../provider/provider.ts';
 import { isOfEnvironment } from '../../provider/provider.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
 import { installationId } from '../operator/audit.sql.ts';
+import { type ConnectionMovement, findInSuspense } from '../tracking/connection-movements.sql.ts';
+import { keepMovements } from '../tracking/connection-movements.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
 import { type Incident, incidentKey, incidents } from './incidents.sql.ts';
 
@@ -24,7 +28,11 @@ export interface Unmatched {
   returns: readonly NamedReturn[];
   /** Of the returns: 1, they came back to us; -1, they left. */
   sign: 1 | -1;
+  /** It is under no id of our form: the company itself received or sent it. */
+  isOwn: boolean;
 }
+
+const isOwn = (providerId: string | null): boolean => providerId === null || paymentIdOf(providerId) === null;
 
 /** @param now stands in for a settlement time that is not given, ms since 1970 */
 export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Unmatched[] {
@@ -35,6 +43,7 @@ export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Un
         moved: { amountCents: pix.amountCents, at: pix.paidAt },
         returns: settledReturns(pix),
         sign: -1,
+        isOwn: isOwn(pix.txid),
       }),
     ),
     ...payouts
@@ -45,24 +54,28 @@ export function unmatchedOf({ received, payouts }: WebhookNews, now: number): Un
           moved: { amountCents: -payout.amountCents, at: payout.settledAt ?? now },
           returns: settledReturns(payout),
           sign: 1,
+          isOwn: isOwn(payout.providerId),
         }),
       ),
   ];
 }
 
 /** A line of the statement. */
-export function unmatchedLine({ id, rtrId, kind, endToEnd, amountCents, at }: StatementLine): Unmatched {
+export function unmatchedLine(line: StatementLine): Unmatched {
+  const { id, rtrId, kind, endToEnd, amountCents, at } = line;
+  const isOwnLine = isOwn(line.providerId);
   const pix = endToEnd ?? id;
   if (kind === 'sent' || kind === 'received') {
     const moved = { amountCents: kind === 'sent' ? -amountCents : amountCents, at };
-    return { pix, moved, returns: [], sign: 1 };
+    return { pix, moved, returns: [], sign: 1, isOwn: isOwnLine };
   }
   const names = { id: id === rtrId ? null : id, rtrId };
   const sign = kind === 'returned' ? 1 : -1;
-  return { pix, moved: null, returns: [{ ...names, amountCents, at }], sign };
+  return { pix, moved: null, returns: [{ ...names, amountCents, at }], sign, isOwn: isOwnLine };
 }
 
 export interface UnmatchedDeps {
+  sql: Queries;
   till: Till;
   clock: Clock;
   ids: Ids;
@@ -77,6 +90,42 @@ interface Part {
   at: number;
   posted: boolean;
   opened: boolean;
+}
+
+/**
+ * Books money that matches no payment, the same way whoever reports it: a delivery, a list, the statement. What the company received or sent itself
+ * becomes a movement of its connection, which needs no person; what is under an id of our form, and every return, becomes suspense with an incident.
+ * @param believed false: incidents alone, and nothing of the company's own
+ */
+export async function bookUnmatched(
+  deps: UnmatchedDeps,
+  connection: string,
+  all: readonly Unmatched[],
+  believed: boolean,
+): Promise<void> {
+  const own = all.filter((one) => one.isOwn && one.moved !== null);
+  if (believed) await keepOwn(deps, connection, own);
+  const others = all.flatMap((one) => {
+    if (!own.includes(one)) return [one];
+    return one.returns.length === 0 ? [] : [{ ...one, moved: null }];
+  });
+  await Promise.all(others.map((one) => postUnmatched(deps, connection, one, believed)));
+}
+
+/** But for what stands in suspense: it was taken for unmatched money before, and its incident is a person's. */
+async function keepOwn(deps: UnmatchedDeps, connection: string, own: readonly Unmatched[]): Promise<void> {
+  const { refer } = referencesAt(connection);
+  const there = await findInSuspense(
+    deps.sql,
+    own.map(({ pix }) => refer(pix)),
+  );
+  const movements = own.flatMap(({ pix, moved }): ConnectionMovement[] => {
+    if (moved === null || there.has(refer(pix))) return [];
+    const { amountCents, at } = moved;
+    const reference = `${amountCents > 0 ? 'received' : 'sent'}:${pix}`;
+    return [{ kind: 'own', reference, amountCents, at, source: 'statement' }];
+  });
+  await keepMovements(deps, connection, movements);
 }
 
 /**

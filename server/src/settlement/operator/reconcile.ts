@@ -16,9 +16,10 @@ import type {
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { takeQuery } from '../dispatch/limit.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
-import { postUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
+import { bookUnmatched, type Unmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
 import { applyOutcome, ReturnUndecided } from '../tracking/apply-outcome.ts';
 import { everyCell } from '../tracking/cells-of.ts';
+import { keepMovements, movementsOfCosts } from '../tracking/connection-movements.ts';
 import { closedDays, linesOfReport } from '../tracking/day-reports.ts';
 import { findOwnersInCells } from '../tracking/in-cells.ts';
 import { settledReturns } from '../tracking/interpret-report.ts';
@@ -226,6 +227,7 @@ async function compareConnection(
       if (report === null) result.unreadReports++;
       else {
         const lines = linesOfReport(day, dayReports.utcOffsetMs, report);
+        await keepMovements(deps, provider.connection, movementsOfCosts(report.costs ?? [], 'report'));
         await compareReported(deps, provider, accountId, lines, seen, compare, result);
       }
     }
@@ -442,7 +444,7 @@ async function postAll(
 }
 
 const postEach = (deps: TrackingDeps, connection: string, all: readonly Unmatched[]): Promise<unknown> =>
-  Promise.all(all.map((money) => postUnmatched(deps, connection, money, true)));
+  bookUnmatched(deps, connection, all, true);
 
 async function compareLines(
   deps: TrackingDeps,

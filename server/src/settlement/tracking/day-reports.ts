@@ -1,4 +1,5 @@
 import type { DayReportOutcome, Provider } from '../../provider/provider.ts';
+import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { takeAllowedQuery } from './query.ts';
 import { claimReport, noteReport, type ReportPlace } from './statement.sql.ts';
 import type { LineToAnswer } from './statement-lines.sql.ts';
@@ -140,6 +141,7 @@ export async function stepDayReport(deps: TrackingDeps, provider: Provider): Pro
   if (answer.outcome === 'ready') {
     const lines = linesOfReport(day, utcOffsetMs, answer);
     await setLinesAside(deps.sql, connection, lines, { now, nextAt: now, problem: null });
+    await keepMovements(deps, connection, movementsOfCosts(answer.costs ?? [], 'report'));
   }
   if (unread !== null) {
     deps.log.error({ connection, day, detail: unread }, 'the report of a day was set aside');

@@ -13,9 +13,10 @@ import type {
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { applyWithinMs } from '../dispatch/send.ts';
-import { postUnmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
+import { bookUnmatched, unmatchedLine, unmatchedOf } from '../incidents/unmatched.ts';
 import { applyOutcome } from './apply-outcome.ts';
 import { applyRefund } from './apply-refund.ts';
+import { keepMovements, movementsOfCosts } from './connection-movements.ts';
 import { byCell, findOwnersInCells } from './in-cells.ts';
 import { keepUnread } from './keep-unread.ts';
 import { confirm, nextQuery } from './query.ts';
@@ -106,14 +107,16 @@ export async function applyNews(
           those.map(({ owner }) => owner),
         ),
       ),
-      ...unmatched.map((money) => postUnmatched(deps, connection, money, false)),
+      bookUnmatched(deps, connection, unmatched, false),
     ]);
     return;
   }
   const refunds = await refundsNamedIn(deps, connection, owned);
+  const costs = movementsOfCosts(news.costs ?? [], 'delivery');
   await Promise.all([
+    ...(costs.length === 0 ? [] : [keepMovements(deps, connection, costs)]),
     ...owned.map(({ cell, owner, news }) => applyOwned(cell, deliveryId, connection, owner, news, refunds)),
-    ...unmatched.map((money) => postUnmatched(deps, connection, money, true)),
+    bookUnmatched(deps, connection, unmatched, true),
   ]);
 }
 

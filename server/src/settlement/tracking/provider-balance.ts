@@ -20,7 +20,10 @@ const claim: Statement = {
 const note: Statement = {
   name: 'balance_note',
   text: `UPDATE connection SET balance_due_at = $2, balance_cents = coalesce($3, balance_cents),
-      balance_read_at = CASE WHEN $3 IS NULL THEN balance_read_at ELSE $4 END
+      balance_read_at = CASE WHEN $3 IS NULL THEN balance_read_at ELSE $4 END,
+      blocked_judicial_cents = CASE WHEN $3 IS NULL THEN blocked_judicial_cents ELSE $6::bigint END,
+      blocked_med_cents = CASE WHEN $3 IS NULL THEN blocked_med_cents ELSE $7::bigint END,
+      blocked_total_cents = CASE WHEN $3 IS NULL THEN blocked_total_cents ELSE $8::bigint END
     WHERE id = $1 AND balance_due_at = $5`,
 };
 
@@ -48,6 +51,9 @@ export async function stepProviderBalance(deps: TrackingDeps, provider: Provider
     balance?.availableCents ?? null,
     timestamp(readAt),
     timestamp(claimedTo),
+    balance?.blocked?.judicialCents ?? null,
+    balance?.blocked?.medCents ?? null,
+    balance?.blocked?.totalCents ?? null,
   ]);
   return false;
 }

@@ -2,7 +2,7 @@ import { paymentIdOf } from '../../payments/payment.ts';
 import type { PaymentOwner } from '../../payments/payments.sql.ts';
 import type { Provider, UnnamedReturn } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
-import { postUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
+import { bookUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { audits, installationId } from '../operator/audit.sql.ts';
 import { type Operator, OperatorRefused } from '../operator/operator.ts';
 import { everyCell } from './cells-of.ts';
@@ -133,7 +133,7 @@ async function problemOf(deps: TrackingDeps, provider: Provider, line: LineToAns
     if (news.length > 0) await confirm(cell, provider, [owner]);
   } else if (line.kind !== 'reported' && line.amountCents !== null) {
     const { kind, amountCents } = line;
-    await postUnmatched(deps, provider.connection, unmatchedLine({ ...line, kind, amountCents }), true);
+    await bookUnmatched(deps, provider.connection, [unmatchedLine({ ...line, kind, amountCents })], true);
   }
   return null;
 }

@@ -9,6 +9,7 @@ import type {
 } from '../../provider/provider.ts';
 import { accountNumberOf } from '../../request-keys/idempotency.ts';
 import { queryOf } from '../dispatch/breaker.ts';
+import { bookUnmatched, unmatchedLine } from '../incidents/unmatched.ts';
 import { byCell } from './in-cells.ts';
 import { endUnread, keepUnread } from './keep-unread.ts';
 import { confirm, NoQueryLeft, takeAllowedQuery } from './query.ts';
@@ -31,7 +32,8 @@ import type { TrackingDeps } from './tracking-deps.ts';
  * of its Pix and comes later than this reading, the report of its day names it (`day-reports.ts`).
  *
  * Rejected: to query every ended payment for days; the shared limit is five queries a second, and ten thousand lines of a listing cost
- * one. Lines that name no payment of ours are left to `reconcile`: the company moves money of its own over the same account.
+ * one. What is under no id of our form is money of the company itself: it becomes a movement of the connection, as where `reconcile` finds it. An id
+ * of our form that no account has is left to `reconcile`.
  *
  * A line proves nothing by itself: the payment that it names is queried. A line without an answer is set aside with retries of
  * its own, and the reading continues. So is a return that a provider lists without its Pix, unless the books have it: nothing can be posted
@@ -202,6 +204,8 @@ async function answerLines(
     const id = line.providerId === null ? null : paymentIdOf(line.providerId);
     return id === null ? [] : [{ ...line, paymentId: id, accountNumber: accountNumberOf(id) }];
   });
+  const foreign = lines.filter(({ providerId }) => providerId === null || paymentIdOf(providerId) === null);
+  if (foreign.length > 0) await bookUnmatched(deps, provider.connection, foreign.map(unmatchedLine), true);
   for (const cell of await byCell(deps, named))
     if (!(await answerInCell(cell.deps, provider, cell.items))) return false;
   return true;

@@ -1,0 +1,297 @@
+import { type Dialect, type Merchant, openService, type Service, until } from '@vintem/testkit/service.ts';
+import { statusOf } from '@vintem/testkit/settlement.ts';
+import { violationsOfBooks } from '@vintem/testkit/verified.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { endsAt } from '../../src/closes/day.ts';
+import { closeDays } from '../../src/closes/step.ts';
+import { createTill } from '../../src/ledger/till.ts';
+import type { Provider } from '../../src/provider/provider.ts';
+import { bookUnmatched } from '../../src/settlement/incidents/unmatched.ts';
+import { bookMovement, listMovements } from '../../src/settlement/operator/book-movement.ts';
+import { reconcile } from '../../src/settlement/operator/reconcile.ts';
+import {
+  keepMovements,
+  movementsOfCosts,
+  postMovements,
+  stepConnectionMovements,
+} from '../../src/settlement/tracking/connection-movements.ts';
+import { stepStatement } from '../../src/settlement/tracking/statement.ts';
+import { dayOf } from '../../src/statement/period.ts';
+
+/** What the provider charges, and what the company moves itself: booked once, so that each day closes with nothing unexplained. */
+
+const dayMs = 24 * 3_600_000;
+const startedAt = Date.now();
+const inDays = (days: number): string => dayOf(startedAt + days * dayMs);
+const overAt = (day: string): number => endsAt(day) + 3_600_000;
+
+const closeDay = async ({ runtime, database }: Service, days: number, atMs = overAt(inDays(days))) => {
+  const [row] = await database.admin<{ day: string | null }>(
+    `SELECT to_char(closed_day, 'YYYY-MM-DD') AS day FROM installation`,
+  );
+  return closeDays(runtime, row?.day ?? null, atMs);
+};
+
+type Close = Record<string, string | null>;
+
+const closesOf = ({ database }: Service): Promise<Close[]> =>
+  database.admin<Close>(`SELECT *, to_char(day, 'YYYY-MM-DD') AS day FROM connection_close c ORDER BY c.day`);
+
+const costsOf = async ({ database }: Service): Promise<number> =>
+  Number(
+    (await database.admin<{ sum: string }>('SELECT coalesce(-sum(provider_cost), 0) AS sum FROM journal'))[0]
+      ?.sum,
+  );
+
+const balanceAt = async ({ simulator }: Service): Promise<number> =>
+  (await simulator.control('GET', '/control/state')).body.balanceCents;
+
+async function movesMoney(service: Service, merchant: Merchant): Promise<void> {
+  await merchant.receive(100_000);
+  await merchant.receive(2_345);
+  const { body } = await merchant.transfer({ amountCents: 30_000 });
+  await until(async () => (await statusOf(service, body.id)) === 'completed');
+}
+
+describe.each(['efi', 'woovi', 'inter'] as const)(
+  'days at a provider that charges (%s)',
+  (dialect: Dialect) => {
+    let service: Service;
+    let merchant: Merchant;
+    beforeAll(async () => {
+      service = await openService({ dialect });
+      await service.simulator.behave({ fees: 'on' });
+      merchant = await service.newMerchant();
+    });
+    afterAll(() => service?.close());
+
+    test('each of five days closes with difference zero, and shows what the provider charged', async () => {
+      for (let day = 0; day < 5; day++) {
+        await movesMoney(service, merchant);
+        const { waits } = await closeDay(service, day);
+        expect(waits).toBe(false);
+      }
+      const closes = await closesOf(service);
+      expect(closes.map((one) => [one.difference_cents, one.incident_id])).toEqual(
+        closes.map(() => ['0', null]),
+      );
+      expect(closes).toHaveLength(5);
+      // Money of a later day is posted now: the closes after the first have it as what moved since.
+      expect(await costsOf(service)).toBeGreaterThan(0);
+      const [truth] = await service.database.admin<{ sum: string }>(
+        'SELECT -sum(clearing) AS sum FROM journal',
+      );
+      expect(Number(truth?.sum)).toBe(await balanceAt(service));
+      expect(await violationsOfBooks(service)).toEqual([]);
+    });
+  },
+);
+
+describe('a cost', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await openService({ worker: false });
+    await service.newMerchant();
+  });
+  afterAll(() => service?.close());
+
+  const keep = (reference: string, amountCents: number, source: 'delivery' | 'report' = 'delivery') =>
+    keepMovements(
+      service.runtime,
+      'simulator',
+      movementsOfCosts([{ reference, amountCents, at: Date.now() }], source),
+    );
+
+  test('that a delivery and the report of the day name is posted once', async () => {
+    await keep('received:E1', 119);
+    await postMovements(service.runtime, 'simulator');
+    await keep('received:E1', 119, 'report');
+    await postMovements(service.runtime, 'simulator');
+    expect(await costsOf(service)).toBe(119);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  test('is posted once by processes that post at the same time, and many are one journal', async () => {
+    const before = await costsOf(service);
+    await Promise.all(Array.from({ length: 50 }, (_, at) => keep(`received:many${at}`, 7)));
+    const tills = [1, 2, 3].map(() => ({ ...service.runtime, till: createTill(service.runtime) }));
+    const posted = await Promise.all(tills.map((deps) => postMovements(deps, 'simulator')));
+    expect(posted.reduce((sum, one) => sum + one, 0)).toBe(50);
+    expect(await costsOf(service)).toBe(before + 350);
+    const journals = await service.database.admin(
+      `SELECT FROM journal WHERE template = 'providerCost' AND provider_cost = -350`,
+    );
+    expect(journals).toHaveLength(1);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  test('that the provider gave back is a journal of its own', async () => {
+    const before = await costsOf(service);
+    await keep('received:E2', 100);
+    await keep('received back:E2', -100);
+    await stepConnectionMovements(service.runtime, service.runtime.providers.get('simulator') as never);
+    expect(await costsOf(service)).toBe(before);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  test('that is reported with another amount keeps the first one', async () => {
+    const before = await costsOf(service);
+    await keep('received:E3', 10);
+    await keep('received:E3', 12, 'report');
+    await postMovements(service.runtime, 'simulator');
+    expect(await costsOf(service)).toBe(before + 10);
+  });
+
+  test('that a person books is booked once under its request key, and stands in the audit log', async () => {
+    const before = await costsOf(service);
+    const operator = { ...service.runtime, actor: 'ana' };
+    const wanted = {
+      ...{ connection: 'simulator', kind: 'cost' as const, amountCents: 990, at: startedAt },
+      ...{ requestKey: 'monthly-2026-11', reason: 'monthly fee of the account' },
+    };
+    expect(await bookMovement(operator, wanted)).toMatchObject({ repeated: false });
+    expect(await bookMovement(operator, wanted)).toMatchObject({ repeated: true });
+    await expect(bookMovement(operator, { ...wanted, amountCents: 991 })).rejects.toThrow(/something else/);
+    await expect(bookMovement(operator, { ...wanted, connection: 'none' })).rejects.toThrow(/no connection/);
+    await expect(bookMovement(operator, { ...wanted, amountCents: 0 })).rejects.toThrow(/other than zero/);
+    expect(await costsOf(service)).toBe(before + 990);
+    const audit = await service.database.admin(
+      `SELECT actor, subject, reason FROM audit WHERE action = 'connection.cost'`,
+    );
+    expect(audit).toEqual([{ actor: 'ana', subject: 'simulator', reason: 'monthly fee of the account' }]);
+    const [line] = await listMovements(operator, 'simulator', { fromMs: 0, toMs: Date.now() + dayMs });
+    expect(line).toMatchObject({ kind: 'cost', unposted: 0 });
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+});
+
+describe('money that is missing at the provider', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await openService({ worker: false });
+  });
+  afterAll(() => service?.close());
+
+  test('of the amount of a transfer that waits there does not agree', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(100_000);
+    await service.simulator.behave({ payout: 'stay-pending' });
+    const { body } = await merchant.transfer({ amountCents: 50_000 });
+    expect(await statusOf(service, body.id)).toBe('pending');
+    // Somebody takes the same amount out of the provider's account: 500.00 less the fee of the transfer.
+    await service.simulator.behave({ payout: 'complete', settleAfterMs: 0, webhook: 'drop' });
+    const provider = service.runtime.providers.get('simulator');
+    await provider?.sendPayout({
+      ...{ providerId: 'taken1', amountCents: 49_975, pixKey: 'x@y.example', pixKeyType: 'EMAIL' },
+      description: '',
+    });
+    await until(async () => (await balanceAt(service)) === 100_000 - 49_975);
+    expect(await closeDay(service, 0)).toMatchObject({ waits: true });
+    expect(await closesOf(service)).toEqual([]);
+    // When the transfer has no end for twelve hours the day is closed all the same, and says what it took for granted.
+    await closeDay(service, 0, endsAt(inDays(0)) + dayMs / 2);
+    expect(await closesOf(service)).toMatchObject([
+      {
+        difference_cents: '0',
+        in_transit_cents: '49975',
+        transit_settled_cents: '0',
+        transit_pending_cents: '49975',
+        transit_unsent_cents: '0',
+      },
+    ]);
+  });
+});
+
+describe("the company's own Pix", () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await openService({ worker: false });
+    await service.simulator.behave({ settleAfterMs: 0 });
+  });
+  afterAll(() => service?.close());
+
+  /** Under a txid that the company chose itself, in another program. */
+  async function ownPix(amountCents: number): Promise<void> {
+    const txid = `LOJA${crypto.randomUUID().replaceAll('-', '').slice(0, 24)}`;
+    const provider = service.runtime.providers.get('simulator');
+    const instruction = { txid, amountCents, payerName: 'Ana', description: 'x', expirySeconds: 3_600 };
+    await provider?.createCharge(instruction);
+    const { status } = await service.simulator.control('POST', `/control/charges/${txid}/pay`);
+    expect(status).toBe(200);
+  }
+
+  const incidents = () => service.database.admin<{ kind: string }>('SELECT kind FROM incident');
+  const reconcileNow = () =>
+    reconcile(service.runtime, { ...service.runtime, actor: 'ana' }, { accountId: null, sinceMs: null });
+
+  test('opens no incident whoever reports it, and is one line a day with total and count', async () => {
+    const merchant = await service.newMerchant();
+    await merchant.receive(10_000);
+    await service.simulator.behave({ webhook: 'drop' });
+    for (let at = 0; at < 300; at++) await ownPix(1_250);
+    const provider = service.runtime.providers.get('simulator') as Provider;
+    await provider.sendPayout({
+      ...{ providerId: 'lucro1', amountCents: 5_000, pixKey: 'x@y.example', pixKeyType: 'EMAIL' },
+      description: '',
+    });
+    await until(async () => (await balanceAt(service)) === 10_000 + 300 * 1_250 - 5_000);
+    await reconcileNow();
+    expect(await incidents()).toEqual([]);
+    // The statement reads the same lines again, and a delivery that comes late tells of one of them.
+    await service.runtime.sql.run({
+      name: 'statement due',
+      text: `UPDATE connection SET statement_due_at = NULL, statement_read_to = now() - interval '1 hour'`,
+    });
+    await stepStatement(service.runtime, provider);
+    await service.simulator.behave({ webhook: 'send' });
+    await ownPix(10);
+    await until(async () => (await openMovements()) > 0);
+    await postMovements(service.runtime, 'simulator');
+    await reconcileNow();
+    await postMovements(service.runtime, 'simulator');
+    expect(await incidents()).toEqual([]);
+    const lines = await listMovements(service.runtime, 'simulator', { fromMs: 0, toMs: Date.now() + dayMs });
+    expect(lines).toEqual([
+      { day: dayOf(Date.now()), kind: 'own', inCents: 375_010, outCents: 5_000, count: 302, unposted: 0 },
+    ]);
+    const journals = await service.database.admin(
+      `SELECT clearing FROM journal WHERE template = 'ownMoney' ORDER BY seq`,
+    );
+    expect(journals.length).toBeLessThan(5);
+    await closeDay(service, 0);
+    expect(await closesOf(service)).toMatchObject([
+      { difference_cents: '0', own_in_cents: '375010', own_out_cents: '5000', in_cents: '385010' },
+    ]);
+    expect(await violationsOfBooks(service)).toEqual([]);
+  });
+
+  const openMovements = async (): Promise<number> =>
+    (await service.database.admin('SELECT FROM connection_movement WHERE posted_as IS NULL')).length;
+
+  test('that stands in suspense from before is not booked again, and the close has what is in suspense', async () => {
+    const money = {
+      pix: 'E-before',
+      moved: { amountCents: 700, at: Date.now() },
+      returns: [],
+      sign: 1,
+    } as const;
+    await bookUnmatched(service.runtime, 'simulator', [{ ...money, isOwn: false }], true);
+    await bookUnmatched(service.runtime, 'simulator', [{ ...money, isOwn: true }], true);
+    expect(await openMovements()).toBe(0);
+    expect(await incidents()).toEqual([{ kind: 'unmatched' }]);
+    await closeDay(service, 1);
+    // The provider never had it: the books have 7.00 more, and the close says so.
+    expect((await closesOf(service)).at(-1)).toMatchObject({ in_cents: '700', difference_cents: '-700' });
+  });
+
+  test('over an address that proves nothing is not booked until a list names it', async () => {
+    const money = {
+      pix: 'E-path',
+      moved: { amountCents: 900, at: Date.now() },
+      returns: [],
+      sign: 1,
+    } as const;
+    await bookUnmatched(service.runtime, 'simulator', [{ ...money, isOwn: true }], false);
+    expect(await openMovements()).toBe(0);
+  });
+});

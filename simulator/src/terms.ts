@@ -1,0 +1,42 @@
+/** What a provider charges, and what it does with a payout beyond the balance. */
+export type Terms = {
+  /** What it keeps of a received Pix, in cents. */
+  received(amountCents: number): number;
+  /** What a payout costs beside its amount, in cents. */
+  sent(amountCents: number): number;
+  /** `refuse`: in the answer. `hold`: it waits for a person. `cancel`: it is taken, and cancelled a moment later. */
+  beyondBalance: 'refuse' | 'hold' | 'cancel';
+};
+
+const share = (amountCents: number, basisPoints: number): number =>
+  Math.round((amountCents * basisPoints) / 10_000);
+
+const within = (cents: number, least: number, most: number): number => Math.min(Math.max(cents, least), most);
+
+/** 1.19 % of what comes in; of what goes out 1.19 %, at least R$ 0.50. */
+const efi: Terms = {
+  received: (cents) => share(cents, 119),
+  sent: (cents) => Math.max(50, share(cents, 119)),
+  beyondBalance: 'refuse',
+};
+
+/** 0.80 % of a charge, from R$ 0.50 to R$ 5.00; a payout costs R$ 1.00. */
+const woovi: Terms = {
+  received: (cents) => Math.min(cents, within(share(cents, 80), 50, 500)),
+  sent: () => 100,
+  beyondBalance: 'hold',
+};
+
+/** Inter agrees its tariffs with each company: these amounts are ours, the form is its statement's. */
+const inter: Terms = {
+  received: (cents) => Math.min(cents, 40),
+  sent: () => 60,
+  beyondBalance: 'cancel',
+};
+
+/** A bank that says nothing of its costs by API Pix. */
+const free: Terms = { received: () => 0, sent: () => 0, beyondBalance: 'refuse' };
+
+/** By name: what a bank keeps of itself is plain data. */
+export const terms = { efi, woovi, inter, free };
+export type TermsName = keyof typeof terms;
