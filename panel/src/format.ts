@@ -131,7 +131,8 @@ export const endOfDay = (day: string): string =>
 /** What a Pix key looks like to people: 529.982.247-25, (11) 99999-8888. */
 export function pixKeyText(type: string | null, key: string): string {
   if (type === 'CPF') return key.replace(/^(\d{3})(\d{3})(\d{3})(\d{2})$/, '$1.$2.$3-$4');
-  if (type === 'CNPJ') return key.replace(/^(\d{2})(\d{3})(\d{3})(\d{4})(\d{2})$/, '$1.$2.$3/$4-$5');
+  if (type === 'CNPJ')
+    return key.replace(/^([0-9A-Z]{2})([0-9A-Z]{3})([0-9A-Z]{3})([0-9A-Z]{4})(\d{2})$/, '$1.$2.$3/$4-$5');
   if (type === 'PHONE') return key.replace(/^\+55(\d{2})(\d{4,5})(\d{4})$/, '+55 ($1) $2-$3');
   return key;
 }

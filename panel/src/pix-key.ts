@@ -6,7 +6,7 @@ export type PixKeyType = (typeof pixKeyTypes)[number];
 /** Without the points and lines that people write. A Brazilian number without country code gets it. */
 export function cleanPixKey(type: PixKeyType, text: string): string {
   const trimmed = text.trim();
-  if (type === 'CPF' || type === 'CNPJ') return trimmed.replace(/[.\-/\s]/g, '');
+  if (type === 'CPF' || type === 'CNPJ') return trimmed.replace(/[.\-/\s]/g, '').toUpperCase();
   if (type === 'PHONE') {
     const digits = trimmed.replace(/[^\d+]/g, '');
     if (digits.startsWith('+')) return digits;
@@ -20,7 +20,7 @@ export function isPixKey(type: PixKeyType, key: string): boolean {
     case 'CPF':
       return /^\d{11}$/.test(key) && !/^(\d)\1+$/.test(key) && hasCheckDigits(key, [10, 11]);
     case 'CNPJ':
-      return /^\d{14}$/.test(key) && !/^(\d)\1+$/.test(key) && hasCnpjDigits(key);
+      return /^[0-9A-Z]{12}\d{2}$/.test(key) && !/^(.)\1+$/.test(key) && hasCnpjDigits(key);
     case 'EMAIL':
       return key.length <= 77 && /^[^\s@]+@[^\s@]+\.[^\s@]+$/.test(key);
     case 'PHONE':
@@ -48,11 +48,12 @@ function hasCheckDigits(digits: string, weights: readonly number[]): boolean {
   });
 }
 
+/** With letters since July 2026; whether the service takes such a key is a setting, and its answer says so. A letter counts as its ASCII code less 48. */
 function hasCnpjDigits(digits: string): boolean {
   const weights = [6, 5, 4, 3, 2, 9, 8, 7, 6, 5, 4, 3, 2];
   return [12, 13].every((place) => {
     let sum = 0;
-    for (let at = 0; at < place; at++) sum += Number(digits[at]) * (weights[13 - place + at] ?? 0);
+    for (let at = 0; at < place; at++) sum += (digits.charCodeAt(at) - 48) * (weights[13 - place + at] ?? 0);
     const rest = sum % 11;
     return (rest < 2 ? 0 : 11 - rest) === Number(digits[place]);
   });

@@ -314,6 +314,17 @@ function aboutPayouts(bench: Bench, { ownId }: Subject): void {
     });
   });
 
+  test('A payout to a CNPJ with letters is accepted', async () => {
+    const sent = await bench.provider.sendPayout({
+      providerId: newId(),
+      amountCents: 975,
+      pixKey: '12ABC34501DE35',
+      pixKeyType: 'CNPJ',
+      description: 'Saque',
+    });
+    expect(sent).toMatchObject({ outcome: 'accepted' });
+  });
+
   test('a lost answer is unclear, and the repeat pays nothing again', async () => {
     const id = newId();
     expect(await payout(bench.provider, id, steered('lose-answer'))).toMatchObject({

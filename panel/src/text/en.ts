@@ -274,7 +274,7 @@ export const en: Words = {
     types: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'E-mail', PHONE: 'Mobile', RANDOM: 'Random' },
     keyInvalid: {
       CPF: 'Invalid CPF: check the 11 digits.',
-      CNPJ: 'Invalid CNPJ: check the 14 digits.',
+      CNPJ: 'Invalid CNPJ: check its 14 characters.',
       EMAIL: 'Invalid e-mail address.',
       PHONE: 'Use area code and number, like (11) 99999-8888.',
       RANDOM: 'A random key has 32 letters and digits in five groups.',

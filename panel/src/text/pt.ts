@@ -273,7 +273,7 @@ export const pt = {
     types: { CPF: 'CPF', CNPJ: 'CNPJ', EMAIL: 'E-mail', PHONE: 'Celular', RANDOM: 'Aleatória' },
     keyInvalid: {
       CPF: 'CPF inválido: confira os 11 dígitos.',
-      CNPJ: 'CNPJ inválido: confira os 14 dígitos.',
+      CNPJ: 'CNPJ inválido: confira os 14 caracteres.',
       EMAIL: 'E-mail inválido.',
       PHONE: 'Use DDD e número, como (11) 99999-8888.',
       RANDOM: 'A chave aleatória tem 32 letras e números em cinco grupos.',

@@ -39,6 +39,8 @@ export interface Config {
   readonly rateQuotas: Quotas;
   /** Of messages to callers that ask for none. */
   readonly defaultLanguage: 'en' | 'pt-BR';
+  /** CNPJs with letters are Pix keys. */
+  readonly cnpjLetters: boolean;
   readonly transferWaitMs: number;
   readonly logLevel: string;
   readonly chargeExpirySeconds: number;
@@ -155,6 +157,9 @@ export function readConfig(env: NodeJS.ProcessEnv): Config {
     ...databaseSettings(from),
     ...simulatorSettings(from, dataDir),
     ...webhookSettings(from),
+    cnpjLetters: from.setting('CNPJ_LETTERS', false, 'on or off', (value) =>
+      value === 'on' ? true : value === 'off' ? false : undefined,
+    ),
     transferWaitMs: from.setting('TRANSFER_WAIT_MS', 6000, 'milliseconds from 0 to 60000', whole(0, 60_000)),
     chargeExpirySeconds: from.setting(
       'CHARGE_EXPIRY_SECONDS',

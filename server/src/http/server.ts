@@ -79,6 +79,7 @@ export interface EdgeParts {
     /** The language of messages for requests that name none. */
     defaultLanguage?: Language;
     trustedProxies: readonly string[];
+    cnpjLetters?: boolean;
   };
   sql: Sql;
   clock: Clock;
@@ -286,7 +287,7 @@ function mountCalls(app: FastifyInstance, parts: EdgeParts, limiter: RateLimiter
     (api) => {
       chargeRoutes(api, { createCharge: useCases.createCharge, directory });
       refundRoutes(api, { sql, clock, cursorKey, createRefund: useCases.createRefund, directory });
-      transferRoutes(api, { ...useCases, directory });
+      transferRoutes(api, { ...useCases, directory, pixKeys: { cnpjLetters: config.cnpjLetters ?? false } });
       paymentRoutes(api, { ...parts, cursorKey, refreshIfOverdue: useCases.refreshIfOverdue });
       accountRoutes(api, { sql, directory });
       disputeRoutes(api, { ...parts, defences: useCases.defences, cursorKey, directory });

@@ -51,7 +51,7 @@ async function draftFor(
   if (!/^[^\s@<>,;:"]+@[^\s@<>,;:"]+$/.test(email)) throw new Error(`--email: ${email} is no e-mail address`);
   const requestKey = ids.uuid();
   const request = validate({ ...fields, requestKey }) as typeof fields & { pixKeyType: PixKeyType };
-  const pixKey = normalisePixKey(request.pixKeyType, request.pixKey);
+  const pixKey = normalisePixKey(request.pixKeyType, request.pixKey, config);
   if (!pixKey.ok)
     throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: request.pixKeyType }]);
   const owner = await findOwner(sql, operationId);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { PixKeyType } from '../provider/provider.ts';
 import { existsInDict, maskedPixKey, normalisePixKey } from './pix-key.ts';
 
+const digits = { cnpjLetters: false };
 const uuid = '123e4567-e89b-12d3-a456-426614174000';
 
 describe('a key in the form of its type', () => {
@@ -22,7 +23,7 @@ describe('a key in the form of its type', () => {
     ['RANDOM', uuid.toUpperCase(), uuid],
     ['RANDOM', '00000000-0000-0000-0000-000000000000', '00000000-0000-0000-0000-000000000000'],
   ])('%s %j is taken as %j', (type, text, key) => {
-    expect(normalisePixKey(type, text)).toEqual({ ok: true, key });
+    expect(normalisePixKey(type, text, digits)).toEqual({ ok: true, key });
   });
 
   test.each<[PixKeyType, string, string]>([
@@ -38,17 +39,41 @@ describe('a key in the form of its type', () => {
     ['CNPJ', '11.222.333/0001-81', 'invalid_pix_key'],
     ['CNPJ', '12ABC34501DE35', 'invalid_pix_key'],
     ['PHONE', '5511999998888', 'invalid_pix_key'],
+    ['PHONE', '+55-11-98765-4321', 'invalid_pix_key'],
+    ['PHONE', '+55 11 98765-4321', 'invalid_pix_key'],
     ['RANDOM', uuid.replaceAll('-', ''), 'invalid_pix_key'],
     ['RANDOM', `{${uuid}}`, 'invalid_pix_key'],
   ])('%s %j is refused: %s', (type, text, code) => {
-    expect(normalisePixKey(type, text)).toEqual({ ok: false, code });
+    expect(normalisePixKey(type, text, digits)).toEqual({ ok: false, code });
   });
 
   test('length is counted in code points', () => {
-    expect(normalisePixKey('EMAIL', `${'😀'.repeat(148)}@b`)).toMatchObject({ ok: true });
-    expect(normalisePixKey('EMAIL', `${'😀'.repeat(149)}@b`)).toEqual({ ok: false, code: 'invalid_length' });
+    expect(normalisePixKey('EMAIL', `${'😀'.repeat(148)}@b`, digits)).toMatchObject({ ok: true });
+    expect(normalisePixKey('EMAIL', `${'😀'.repeat(149)}@b`, digits)).toEqual({
+      ok: false,
+      code: 'invalid_length',
+    });
   });
 });
+
+test.each([
+  ['12ABC34501DE35', '12ABC34501DE35'],
+  [' 12abc34501de35 ', '12ABC34501DE35'],
+  ['11222333000181', '11222333000181'],
+  ['11222333000180', '11222333000180'],
+])('With CNPJ_LETTERS the CNPJ %j is taken as %j', (text, key) => {
+  expect(normalisePixKey('CNPJ', text, { cnpjLetters: true })).toEqual({ ok: true, key });
+});
+
+test.each(['12ABC34501DE36', '12.ABC.345/01DE-35', '12ABC34501DEAB', '12ABC34501DE3'])(
+  'With CNPJ_LETTERS %j is no CNPJ: its check digits or its form are wrong',
+  (text) => {
+    expect(normalisePixKey('CNPJ', text, { cnpjLetters: true })).toEqual({
+      ok: false,
+      code: 'invalid_pix_key',
+    });
+  },
+);
 
 describe('what the directory can hold', () => {
   test.each<[PixKeyType, string, boolean]>([
@@ -72,6 +97,10 @@ describe('what the directory can hold', () => {
     ['PHONE', '+0511999998888', false],
     ['PHONE', '+1234567890123456', false],
     ['PHONE', '+55 11 99999', false],
+    ['PHONE', '+11987654321', false],
+    ['PHONE', '+12125550100', true],
+    ['CNPJ', '12ABC34501DE35', true],
+    ['CNPJ', '12ABC34501DE36', false],
     ['RANDOM', uuid, true],
   ])('%s %s: %s', (type, key, possible) => {
     expect(existsInDict(type, key)).toBe(possible);
@@ -89,5 +118,5 @@ test.each([
 });
 
 test('a key of three characters is long enough, and only e-mail and random keys change to lower case', () => {
-  expect(normalisePixKey('EMAIL', 'A@B')).toEqual({ ok: true, key: 'a@b' });
+  expect(normalisePixKey('EMAIL', 'A@B', digits)).toEqual({ ok: true, key: 'a@b' });
 });

@@ -1,5 +1,6 @@
 import { isValidCnpj } from '@brazilian-utils/brazilian-utils/is-valid-cnpj';
 import { isValidCpf } from '@brazilian-utils/brazilian-utils/is-valid-cpf';
+import { cnpjOf } from '../ground/cnpj.ts';
 import type { PixKeyType } from '../provider/provider.ts';
 
 export type NormalisedPixKey =
@@ -16,21 +17,36 @@ export const pixKeyTypeNames: Readonly<Record<PixKeyType, string>> = {
   RANDOM: 'Aleatória',
 };
 
-/** The format that the interface states for each type, and no more. `existsInDict` decides what can be a real key. */
+/** `CNPJ_LETTERS`: the interface knows digits alone, and since July 2026 there are companies whose CNPJ has letters. */
+export interface PixKeyRules {
+  cnpjLetters: boolean;
+}
+
+/**
+ * The format that the interface states for each type, and no more: of a phone, which it says begins with +, what follows is digits.
+ * `existsInDict` decides what can be a real key.
+ */
 const formats: Record<PixKeyType, RegExp> = {
   EMAIL: /^[^@]*@[^@]*$/,
   CPF: /^\d+$/,
   CNPJ: /^\d+$/,
-  PHONE: /^\+/,
+  PHONE: /^\+\d+$/,
   RANDOM: /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/,
 };
 
 /**
  * The form of a key in which it is compared, stored and sent: NFC, without outer white space, e-mail and random keys
- * in lower case. Control characters and lone surrogates are refused.
+ * in lower case, the letters of a CNPJ in capitals. Control characters and lone surrogates are refused, and a CNPJ with letters whose
+ * check digits are wrong.
  */
-export function normalisePixKey(type: PixKeyType, text: string): NormalisedPixKey {
+export function normalisePixKey(
+  type: PixKeyType,
+  text: string,
+  { cnpjLetters }: PixKeyRules,
+): NormalisedPixKey {
   const trimmed = text.normalize('NFC').trim();
+  const lettered = cnpjLetters && type === 'CNPJ' && /^[0-9a-z]+$/i.test(trimmed) ? cnpjOf(trimmed) : null;
+  if (lettered !== null) return { ok: true, key: lettered };
   const key = type === 'EMAIL' || type === 'RANDOM' ? trimmed.toLowerCase() : trimmed;
   const length = [...key].length;
   if (length < 3 || length > 150) return { ok: false, code: 'invalid_length' };
@@ -50,8 +66,11 @@ function isDictEmail(key: string): boolean {
   );
 }
 
-/** The form of a phone key in the Central Bank's DICT API: ITU-T E.164, at most 15 digits. */
-const e164 = /^\+[1-9]\d{1,14}$/;
+/**
+ * The form of a phone key in the Central Bank's DICT API: ITU-T E.164, at most 15 digits. No area of North America begins with 0 or 1,
+ * so `+11987654321` is a number of São Paulo without its 55.
+ */
+const e164 = /^\+(?!1[01])[1-9]\d{1,14}$/;
 
 /**
  * False for a normalised key that the central directory cannot hold: an e-mail above 77 characters or of another
@@ -66,7 +85,7 @@ export function existsInDict(type: PixKeyType, key: string): boolean {
     case 'CPF':
       return isValidCpf(key);
     case 'CNPJ':
-      return key.length === 14 && isValidCnpj(key);
+      return key.length === 14 && isValidCnpj(key, { version: 2 });
     case 'PHONE':
       return e164.test(key);
     case 'RANDOM':

@@ -7,7 +7,7 @@ import { draftCancelledExamples, transferExamples } from '../payments/examples.t
 import type { Payment, PaymentReason } from '../payments/payment.ts';
 import { PaymentSchema } from '../payments/schema.ts';
 import { viewWithCode } from '../payments/view.ts';
-import { normalisePixKey } from './pix-key.ts';
+import { normalisePixKey, type PixKeyRules } from './pix-key.ts';
 import type { TransferRequest } from './schema.ts';
 import { CodeBody, TransferBody } from './schema.ts';
 
@@ -32,6 +32,7 @@ const draftFacts: RouteFacts = {
 interface TransferDeps extends DraftCalls {
   createTransfer: CreateTransfer;
   directory: OperationDirectory;
+  pixKeys: PixKeyRules;
 }
 
 export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
@@ -56,7 +57,7 @@ export function transferRoutes(api: ApiScope, deps: TransferDeps): void {
     },
     async (request, reply) => {
       const { amountCents, pixKeyType, description, requestKey, metadata } = request.body;
-      const pixKey = normalisePixKey(pixKeyType, request.body.pixKey);
+      const pixKey = normalisePixKey(pixKeyType, request.body.pixKey, deps.pixKeys);
       if (!pixKey.ok) throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
       const { payment, replayed } = await onCurrentOperation(deps.directory, request.caller, (caller) =>
         deps.createTransfer(caller, {

@@ -175,7 +175,7 @@ const metadata: Row[] = [
     (name): Row => ['metadata', Object.fromEntries([[name, 'x']]), { code: 'invalid_format' }],
   ),
   ['metadata', null, { code: 'not_an_object' }],
-  ['metadata', [], { code: 'not_an_object' }],
+  ['metadata', [], { as: {} }],
   ['metadata', 'x', { code: 'not_an_object' }],
   ['metadata', 1, { code: 'not_an_object' }],
 ];
@@ -290,7 +290,9 @@ describe('a transfer', () => {
     ['PHONE', '+1234567890123456', '+1234567890123456'],
     ['PHONE', '5511999998888', null],
     ['PHONE', '+0511999998888', '+0511999998888'],
-    ['PHONE', '+55 11 99999-8888', '+55 11 99999-8888'],
+    ['PHONE', '+55 11 99999-8888', null],
+    ['PHONE', '+55-11-99999-8888', null],
+    ['CNPJ', '12ABC34501DE35', null],
     ['RANDOM', uuid, uuid],
     ['RANDOM', uuid.toUpperCase(), uuid],
     ['RANDOM', uuid.replaceAll('-', ''), null],
@@ -309,6 +311,24 @@ describe('a transfer', () => {
       expect(body).toMatchObject({ code: 'validation_failed' });
       expect(body.details).toEqual([expect.objectContaining({ field: 'pixKey', code: 'invalid_pix_key' })]);
     }
+  });
+
+  test('With CNPJ_LETTERS a CNPJ with letters is handed on in capitals, and one with wrong check digits is not', async () => {
+    const { config, useCases } = edge.parts;
+    const lettered = await openEdge({ config: { ...config, cnpjLetters: true }, useCases });
+    const { ownerId } = await lettered.newAccount();
+    const own = (await lettered.newKey(ownerId)).key;
+    const send = (pixKey: string) => {
+      taken = null;
+      const payload = JSON.stringify(transferTo('CNPJ', pixKey));
+      return lettered.call(own, { method: 'POST', url: '/pix/transfers', payload, headers: json });
+    };
+    await send('12abc34501de35');
+    expect(taken).toMatchObject({ pixKey: '12ABC34501DE35', pixKeyType: 'CNPJ' });
+    const { body } = await send('12ABC34501DE36');
+    expect(taken).toBeNull();
+    expect(body.details).toMatchObject([{ field: 'pixKey', code: 'invalid_pix_key' }]);
+    await lettered.close();
   });
 
   test('1000.0 and 1e3 are the integer 1000', async () => {

@@ -57,6 +57,7 @@ describe('settings', () => {
       mailFrom: null,
       metricsPort: null,
       databaseStandbys: null,
+      cnpjLetters: false,
       webhookAllowCidrs: [],
       webhookDenyCidrs: [],
       webhookAllowInsecureLocal: false,

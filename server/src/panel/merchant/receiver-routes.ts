@@ -54,7 +54,7 @@ export function savedReceiverRoutes(api: ApiScope, deps: PanelDeps): void {
     async (request, reply) => {
       const { member, body } = request;
       const { name, pixKeyType } = body;
-      const normal = normalisePixKey(pixKeyType, body.pixKey);
+      const normal = normalisePixKey(pixKeyType, body.pixKey, deps.config);
       if (!normal.ok || !existsInDict(pixKeyType, normal.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType }]);
       const id = ids.uuid();

@@ -54,7 +54,7 @@ function writeRoute(api: ApiScope, deps: PanelDeps, attempts: Attempts): void {
     async (request, reply) => {
       const { member, caller, body } = request;
       await countMail(attempts, member);
-      const pixKey = normalisePixKey(body.pixKeyType, body.pixKey);
+      const pixKey = normalisePixKey(body.pixKeyType, body.pixKey, deps.config);
       if (!pixKey.ok || !existsInDict(body.pixKeyType, pixKey.key))
         throw refuseFields([{ field: 'pixKey', code: 'invalid_pix_key', pixKeyType: body.pixKeyType }]);
       const wanted = { ...body, pixKey: pixKey.key };
