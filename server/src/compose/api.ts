@@ -7,6 +7,7 @@ import { createCharge } from '../charges/create.ts';
 import { type ClockOffset, watchClock } from '../db/clock-offset.ts';
 import { type Config, reachableHost } from '../ground/config.ts';
 import { answerWithinMs } from '../ground/deadline.ts';
+import { isLoopbackHost } from '../ground/hosts.ts';
 import { createPapers, type Papers } from '../ground/papers.ts';
 import { createLoad } from '../http/load.ts';
 import type { RateLimiter } from '../http/rate-limit.ts';
@@ -19,7 +20,7 @@ import { paymentIdFor } from '../request-keys/idempotency.ts';
 import { createRequestLog, type RequestLog } from '../request-log/request-log.ts';
 import { acceptRefund } from '../settlement/dispatch/send-refund.ts';
 import { defencesOf } from '../settlement/disputes/defend.ts';
-import { findWebhookTokens } from '../settlement/tracking/inbound.sql.ts';
+import { findWebhookTokens, storeWebhookBase } from '../settlement/tracking/inbound.sql.ts';
 import { createInbound, type Inbound } from '../settlement/tracking/inbound.ts';
 import { refreshIfOverdue } from '../settlement/tracking/refresh.ts';
 import { advanceClock, showClock, startClock } from '../test-mode/clock.ts';
@@ -270,6 +271,20 @@ const startsWithinMs = 2_000;
 /** How soon a provider hears of an address that was changed. */
 const addressLookMs = 30_000;
 
+/**
+ * Whether a process without an address of its own (PUBLIC_URL is loopback, as by default) must leave the deliveries where they go: to a
+ * public address, or to another port of this machine that still answers. Else a second process would take them over for the minute that it
+ * runs, and they would go to a closed port afterwards.
+ */
+async function isTakenBy({ net }: Runtime, base: string | null, publicUrl: string): Promise<boolean> {
+  if (base === null || base === publicUrl || !isLoopbackHost(new URL(publicUrl).hostname)) return false;
+  if (!isLoopbackHost(new URL(base).hostname)) return true;
+  return net.request({ method: 'GET', url: `${base}/healthz`, timeoutMs: 2_000 }).then(
+    ({ status }) => status === 200,
+    () => false,
+  );
+}
+
 /** Tells the provider where to deliver, until it has heard (it may start after us), and again when the address was changed. */
 async function register(
   runtime: Runtime,
@@ -286,9 +301,21 @@ async function register(
         await runtime.clock.sleep(lookMs, stopping);
         continue;
       }
-      const token = (await findWebhookTokens(runtime.sql, provider.connection))?.current ?? '';
-      if (token !== registered)
+      const { current: token = '', base = null } =
+        (await findWebhookTokens(runtime.sql, provider.connection)) ?? {};
+      if (token !== registered && (await isTakenBy(runtime, base, publicUrl))) {
+        runtime.log.warn(
+          { connection: provider.connection },
+          'the provider delivers to another process of this installation: set PUBLIC_URL where this one shall receive',
+        );
+        tried();
+        await runtime.clock.sleep(addressLookMs, stopping);
+        continue;
+      }
+      if (token !== registered) {
         await provider.registerWebhook(`${publicUrl}/hooks/providers/${provider.connection}/${token}`);
+        await storeWebhookBase(runtime.sql, provider.connection, publicUrl);
+      }
       [registered, waitMs] = [token, 250];
       tried();
       await runtime.clock.sleep(addressLookMs, stopping);

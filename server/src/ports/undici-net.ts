@@ -138,17 +138,16 @@ function lookupBy({ resolve }: Route): LookupFunction {
 
 /**
  * The same through a proxy. The proxy gets the address that was checked, not the name, so that its own name server cannot resolve it
- * differently. (undici's `ProxyAgent` would send the name.)
+ * differently. (undici's `ProxyAgent` would send the name.) A straight connection gets from Node what is done here by hand: the addresses of
+ * a name are tried in turn, since a proxy may reach one family only.
  */
 function tunnelBy(route: Route, proxy: URL): buildConnector.connector {
   async function open(options: buildConnector.Options): Promise<Socket> {
     const host = options.hostname.replace(/^\[|\]$/g, '');
-    const [address] = isIP(host) === 0 ? await route.resolve(host) : [host];
-    if (address === undefined) throw Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
+    const addresses = isIP(host) === 0 ? await route.resolve(host) : [host];
     const secure = options.protocol === 'https:';
     const port = options.port || (secure ? '443' : '80');
-    const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
-    const socket = await tunnel(proxy, authority, route.connectTimeoutMs);
+    const socket = await tunnelToAny(proxy, inTurn(addresses), port, route.connectTimeoutMs);
     if (!secure) return socket;
     return new Promise((resolve, reject) => {
       const tls = connectTls({ socket, servername: options.servername ?? host, ALPNProtocols: ['http/1.1'] });
@@ -168,6 +167,38 @@ function tunnelBy(route: Route, proxy: URL): buildConnector.connector {
       (error: Error) => callback(error, null),
     );
   };
+}
+
+/** A family after the other, beginning with that of the first address; some, since each costs time. */
+export function inTurn(addresses: readonly string[]): string[] {
+  const [first = ''] = addresses;
+  const own = addresses.filter((address) => isIP(address) === isIP(first));
+  const other = addresses.filter((address) => isIP(address) !== isIP(first));
+  return own
+    .flatMap((address, at) => [address, ...other.slice(at, at + 1)])
+    .concat(other.slice(own.length))
+    .slice(0, 4);
+}
+
+/** Within `timeoutMs` for all: each address has an equal share of what is left. */
+async function tunnelToAny(
+  proxy: URL,
+  addresses: readonly string[],
+  port: string,
+  timeoutMs: number,
+): Promise<Socket> {
+  const endsAt = performance.now() + timeoutMs;
+  let last: Error = Object.assign(new Error('no address'), { code: 'ENOTFOUND' });
+  for (const [at, address] of addresses.entries()) {
+    const shareMs = Math.max(1, (endsAt - performance.now()) / (addresses.length - at));
+    const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${port}`;
+    try {
+      return await tunnel(proxy, authority, shareMs);
+    } catch (error) {
+      last = error as Error;
+    }
+  }
+  throw last;
 }
 
 function tunnel(proxy: URL, authority: string, timeoutMs: number): Promise<Socket> {

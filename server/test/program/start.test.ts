@@ -110,6 +110,9 @@ describe('start', () => {
       headers: { authorization: `Bearer ${key}` },
     });
     expect(answer.status).toBe(200);
+    // Its address is of no use to the provider once it has ended: the deliveries stay with the first process.
+    const told = await readFile(join(dataDir, 'simulator', 'journal.jsonl'), 'utf8');
+    expect(told).not.toContain(`${ready.slice('vintem api ready '.length)}/hooks/`);
     for (const part of [api, worker]) {
       part.kill('SIGTERM');
       expect(await part.exit).toEqual({ code: 0, signal: null });

@@ -35,7 +35,8 @@ beforeEach(async () => {
   proxy.on('connect', (request: IncomingMessage, socket: Socket) => {
     asked.push(request);
     if (behaves === 'hangs') return;
-    if (behaves === 'refuses') return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
+    if (behaves === 'refuses' || request.url?.startsWith('['))
+      return void socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
     const [host, port] = String(request.url).split(':');
     const through = connect(Number(port), host, () => {
       socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
@@ -69,6 +70,21 @@ test('a delivery goes through the proxy, to the address that was checked, under 
   expect((await answer).text).toBe('arrived');
   expect(asked.map((request) => request.url)).toEqual([`127.0.0.1:${new URL(url).port}`]);
   expect(asked[0]?.headers['proxy-authorization']).toBeUndefined();
+});
+
+test('A name with two families goes through a proxy that reaches only one of them', async () => {
+  const port = await listen(endpoint);
+  const route: Route = {
+    resolve: async () => ['2001:db8::1', '2001:db8::2', '127.0.0.1'],
+    connectTimeoutMs: 60_000,
+    proxy: new URL(`http://127.0.0.1:${await listen(proxy)}`),
+    connectionsPerOrigin: 5,
+    connectionLifeMs: 60_000,
+  };
+  const url = `https://localhost:${port}/hook`;
+  const answer = await net.request({ method: 'POST', url, body: '{}', timeoutMs: 60_000, route });
+  expect(answer.text).toBe('arrived');
+  expect(asked.map((request) => request.url)).toEqual([`[2001:db8::1]:${port}`, `127.0.0.1:${port}`]);
 });
 
 test('user and password of the proxy go to the proxy', async () => {

@@ -72,13 +72,26 @@ export const findLeft = (
 
 const tokens: Statement = {
   name: 'connection_tokens',
-  text: 'SELECT webhook_token AS current, webhook_token_previous AS previous FROM connection WHERE id = $1',
+  text: `SELECT webhook_token AS current, webhook_token_previous AS previous, webhook_base AS base
+    FROM connection WHERE id = $1`,
 };
+
+const registered: Statement = {
+  name: 'connection_registered',
+  text: 'UPDATE connection SET webhook_base = $2 WHERE id = $1 AND webhook_base IS DISTINCT FROM $2',
+};
+
+/** The provider delivers to this address of ours from now on. */
+export async function storeWebhookBase(sql: Queries, connection: string, base: string): Promise<void> {
+  await sql.run(registered, [connection, base]);
+}
 
 export interface WebhookTokens {
   current: string;
   /** Good as well, until the next change. */
   previous: string | null;
+  /** The address of the service that was last registered at the provider; null: none yet. */
+  base: string | null;
 }
 
 export const findWebhookTokens = async (
