@@ -13,6 +13,8 @@ const shortestWaitMs = 1_000;
 const longestWaitMs = 30_000;
 /** The service writes a comment every 15 s: a connection that is silent for three of them is dead. */
 const silentMostMs = 45_000;
+/** Characters; an event has some thousand. */
+const longestMessage = 1_000_000;
 
 export async function* follow(
   transport: Transport,
@@ -88,12 +90,24 @@ async function* messagesOf(
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    heard();
     unread += decoder.decode(value, { stream: true });
-    const blocks = unread.split('\n\n');
-    unread = blocks.pop() ?? '';
+    // A proxy may write other line ends. Of a CR at the end it is not known yet whether an LF follows.
+    const held = unread.endsWith('\r') ? '\r' : '';
+    const blocks = unread
+      .slice(0, unread.length - held.length)
+      .replace(/\r\n?/g, '\n')
+      .split('\n\n');
+    unread = (blocks.pop() ?? '') + held;
+    if (unread.length > longestMessage) throw new Error('a message without an end');
+    // Bytes that never make a message are silence.
+    if (blocks.length > 0) heard();
     for (const block of blocks) {
-      const field = (name: string): string => new RegExp(`^${name}: ?(.*)$`, 'm').exec(block)?.[1] ?? '';
+      const lines = block.split('\n');
+      const field = (name: string): string =>
+        lines
+          .find((line) => line.startsWith(`${name}:`))
+          ?.slice(name.length + 1)
+          .replace(/^ /, '') ?? '';
       yield { id: field('id'), data: field('data') };
     }
   }

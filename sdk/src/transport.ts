@@ -103,6 +103,21 @@ async function request<Answer>(connection: Connection, call: Call, read: Read<An
   }
 }
 
+/**
+ * A state of money is never an old one. Frameworks put a cache of their own around `fetch`: Next.js 13 and 14 keep the answer to a GET for
+ * good, so a payment would stay pending. Some runtimes (Cloudflare Workers of before November 2024) have no caches there and refuse the word.
+ */
+const uncached: { cache?: 'no-store' } = takesNoStore() ? { cache: 'no-store' } : {};
+
+function takesNoStore(): boolean {
+  try {
+    new Request('https://vintem.example', { cache: 'no-store' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** @throws VintemError */
 async function attemptOnce<Answer>(
   connection: Connection,
@@ -127,6 +142,7 @@ async function attemptOnce<Answer>(
       ...(body === undefined ? {} : { body }),
       // A redirect would carry the API key and the payment to another address.
       redirect: 'manual',
+      ...uncached,
       signal: ending.signal,
     });
     if (response.ok) return await read(response);
@@ -190,6 +206,7 @@ async function open(
     response = await connection.fetch(urlOf(connection, call), {
       headers: { ...headersOf(connection, call), ...headers },
       redirect: 'manual',
+      ...uncached,
       signal,
     });
     if (response.ok && response.body) return response;

@@ -14,10 +14,10 @@ afterEach(async () => {
 });
 
 /** A log of events; each connection sends some bytes of what follows `Last-Event-ID`, and is cut. */
-async function streaming(bytesOf: (connection: number) => number, status = 200) {
+async function streaming(bytesOf: (connection: number) => number, status = 200, lineEnd = '\n') {
   const log = [1, 2, 3, 4].map(
     (n) =>
-      `id: ${n}\nevent: charge.paid\ndata: {"id":"event ${n}","type":"charge.paid","data":{"payerName":"ção"}}\n\n`,
+      `id: ${n}\nevent: charge.paid\ndata: {"id":"event ${n}","type":"charge.paid","data":{"payerName":"ção\u2028!"}}\n\n`,
   );
   const asked: (string | undefined)[] = [];
   const server = createServer((request, response) => {
@@ -29,7 +29,10 @@ async function streaming(bytesOf: (connection: number) => number, status = 200) 
         .end(JSON.stringify({ statusCode: status, code: 'api_key_invalid', message: 'no', requestId: 'r' }));
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     const bytes = Buffer.from(
-      `retry: 2000\nid: ${last ?? 0}\n: listening\n\n${log.slice(Number(last ?? 0)).join('')}`,
+      `retry: 2000\nid: ${last ?? 0}\n: listening\n\n${log.slice(Number(last ?? 0)).join('')}`.replaceAll(
+        '\n',
+        lineEnd,
+      ),
     );
     response.write(bytes.subarray(0, bytesOf(asked.length)), () => response.destroy());
   });
@@ -50,6 +53,20 @@ test('cut in the middle of an event, it continues behind the last whole one', as
   expect(heard).toEqual(['event 1 at 1', 'event 2 at 2', 'event 3 at 3', 'event 4 at 4']);
   expect(asked[0]).toBeUndefined();
   expect(asked.slice(1).every((last) => Number(last) >= 1)).toBe(true);
+});
+
+test.each(['\r\n', '\r'])('Events arrive behind a proxy that ends lines with %j', async (lineEnd) => {
+  const { vintem } = await streaming(() => 10_000, 200, lineEnd);
+  const opened: string[] = [];
+  const heard: unknown[] = [];
+  for await (const { id, data } of vintem.events.follow('0', {
+    opened: (cursor) => void opened.push(cursor),
+  })) {
+    heard.push([id, (data as { payerName?: string }).payerName]);
+    if (heard.length === 3) break;
+  }
+  expect(opened).toEqual(['0']);
+  expect(heard).toEqual([1, 2, 3].map((n) => [`event ${n}`, 'ção\u2028!']));
 });
 
 test('a refusal ends it, and an abort ends it quietly', async () => {

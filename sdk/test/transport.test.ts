@@ -331,3 +331,22 @@ test('an address is taken with and without the path of the API, and nonsense is 
   expect(make({ apiKey: 'k', baseUrl: 'pix.example.com' })).toThrow(TypeError);
   expect(make({ apiKey: 'k', baseUrl: 'file:///etc/passwd' })).toThrow(TypeError);
 });
+
+test('A payment that was read before is read again where a framework keeps the answers to GET, as Next.js does', async () => {
+  const kept = new Map<string, Response>();
+  // As Next.js 13 and 14 patch it: what is not marked comes from its cache for good.
+  const patched: typeof fetch = async (input, init) => {
+    if ((init?.method ?? 'GET') !== 'GET' || init?.cache === 'no-store') return fetch(input, init);
+    const known = kept.get(String(input)) ?? (await fetch(input, init));
+    kept.set(String(input), known.clone());
+    return known;
+  };
+  const state =
+    (status: string): Script =>
+    (response) =>
+      json(response, 200, { ...payment('{"amountCents":1000}'), status });
+  const { vintem } = await scripted([state('pending'), state('paid')], { fetch: patched });
+  expect((await vintem.payments.get('00c0ffee-13c4-8f0e-b6a1-5f0c1a7d9e21')).status).toBe('pending');
+  expect((await vintem.payments.get('00c0ffee-13c4-8f0e-b6a1-5f0c1a7d9e21')).status).toBe('paid');
+  expect(kept.size).toBe(0);
+});
