@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { Vintem } from '@vintem/sdk';
-import { type Command, type Login, required, text, UsageFault } from './command.ts';
+import { type Command, type Context, type Login, required, text, UsageFault } from './command.ts';
 import { fields, reais } from './output.ts';
 
 /** Where address and key stand: one file that only its owner reads. */
@@ -49,18 +49,53 @@ async function readKey(): Promise<string> {
   }
 }
 
+/**
+ * The key of the command line or of the environment; undefined: none is given.
+ * @throws UsageFault
+ */
+export async function givenKey(values: Context['values']): Promise<string | undefined> {
+  const [shown, file] = [text(values, 'key'), text(values, 'key-file')];
+  if (shown !== undefined && file !== undefined)
+    throw new UsageFault('--key and --key-file are one too many');
+  if (file === '-') return readKey();
+  if (file !== undefined) {
+    const key = await readFile(file, 'utf8').catch((error: Error) => {
+      throw new UsageFault(`--key-file: ${error.message}`);
+    });
+    return key.replace(/^\ufeff/, '').trim();
+  }
+  if (shown !== undefined) {
+    process.stderr.write(
+      'vintem-cli: --key stays in the list of processes and in the history of the shell: use --key-file, VINTEM_API_KEY or login\n',
+    );
+  }
+  return shown ?? (process.env.VINTEM_API_KEY || undefined);
+}
+
+/** @throws UsageFault for what is no address, or would carry the key readable through a network */
+export function safeUrl(url: string): string {
+  if (!URL.canParse(url)) throw new UsageFault('--url takes an address, like https://pix.example.com');
+  const { protocol, hostname } = new URL(url);
+  const isHere = hostname === 'localhost' || hostname === '[::1]' || /^127\./.test(hostname);
+  if (protocol !== 'https:' && !(protocol === 'http:' && isHere))
+    throw new UsageFault(
+      '--url takes an https address: with http the key would travel readable (http only on this machine)',
+    );
+  return url;
+}
+
 export const loginCommands: Command[] = [
   {
     name: 'login',
-    usage: '--url SERVICE [--key KEY]',
+    usage: '--url SERVICE [--key-file FILE]',
     about:
-      'stores address and key in a file that only you can read; without --key the key is read from standard input',
+      'stores address and key in a file that only you can read; without --key-file the key is read from standard input',
     options: {},
     anonymous: true,
     run: async ({ values, out, configFile }) => {
       const url = required(values, 'url');
-      if (!URL.canParse(url)) throw new UsageFault('--url takes an address, like https://pix.example.com');
-      const key = text(values, 'key') ?? (await readKey());
+      safeUrl(url);
+      const key = (await givenKey(values)) ?? (await readKey());
       if (key === '') throw new UsageFault('no key was given');
       const account = await out.progress(
         'asking the service',

@@ -3,7 +3,7 @@ import { Vintem, VintemError } from '@vintem/sdk';
 import { type Command, type Context, exitCodes, type Login, text, UsageFault } from './command.ts';
 import { eventCommands } from './events.ts';
 import { fixturesCommand } from './fixtures.ts';
-import { defaultConfigFile, loginCommands, storedLogin } from './login.ts';
+import { defaultConfigFile, givenKey, loginCommands, safeUrl, storedLogin } from './login.ts';
 import { type Output, outputTo } from './output.ts';
 import { paymentCommands } from './payments.ts';
 import { triggerCommand } from './trigger.ts';
@@ -20,6 +20,7 @@ const commands: Command[] = [
 const common = {
   url: { type: 'string' },
   key: { type: 'string' },
+  'key-file': { type: 'string' },
   operation: { type: 'string' },
   config: { type: 'string' },
   json: { type: 'boolean' },
@@ -75,12 +76,14 @@ async function run(command: Command, args: string[]): Promise<number> {
 /** What is given on the command line wins over what is stored. */
 async function loginOf(values: Context['values'], configFile: string): Promise<Login> {
   const stored = await storedLogin(configFile);
-  const [url, key] = [text(values, 'url') ?? stored?.url, text(values, 'key') ?? stored?.key];
-  if (url === undefined || key === undefined) throw new UsageFault('log in first, or give --url and --key');
+  const given = await givenKey(values);
+  const [url, key] = [text(values, 'url') ?? stored?.url, given ?? stored?.key];
+  if (url === undefined || key === undefined)
+    throw new UsageFault('log in first, or give --url and --key-file');
   // A stored key is for its own service alone.
-  if (stored && text(values, 'url') !== undefined && url !== stored.url && text(values, 'key') === undefined)
-    throw new UsageFault('the stored key is for another service: give --key with --url');
-  return { url, key };
+  if (stored && text(values, 'url') !== undefined && url !== stored.url && given === undefined)
+    throw new UsageFault('the stored key is for another service: give --key-file with --url');
+  return { url: safeUrl(url), key };
 }
 
 function clientOf({ url, key }: Login, values: Context['values'], out: Output): Vintem {
@@ -141,7 +144,9 @@ function wrapped(text: string, indent: number): string {
   return lines.join(`\n${' '.repeat(indent)}`);
 }
 
-const footer = `  --url SERVICE --key KEY  instead of the stored ones
+const footer = `  --url SERVICE --key-file FILE
+                           instead of the stored ones; FILE - reads the key from standard input, and the
+                           variable VINTEM_API_KEY is taken too (--key KEY shows it to everybody here)
   --operation ID           the business operation, instead of the main one
   --config FILE            where address and key are stored
   --json                   JSON on standard output, one document or one a line

@@ -167,6 +167,17 @@ test('a transfer is sent once, however often the command is repeated with its ke
   expect((await run(['payments', 'list'])).out).toMatch(/^ID .*KIND .*STATUS/);
 });
 
+test('A key comes from a file or the environment, is warned of on the command line, and never leaves over http', async () => {
+  const file = join(folder, 'key');
+  await writeFile(file, `\ufeff${merchant.key}\n`);
+  const from = await run(['payments', 'list', '--json', '--key-file', file]);
+  expect([from.code, from.err]).toEqual([0, '']);
+  const shown = await run(['payments', 'list', '--json', '--key', merchant.key]);
+  expect([shown.code, shown.err]).toEqual([0, expect.stringContaining('use --key-file')]);
+  const open = await run(['payments', 'list', '--url', 'http://pay.example.com', '--key-file', file]);
+  expect([open.code, open.err]).toEqual([2, expect.stringContaining('https')]);
+});
+
 test('a creation without an answer is exit code 4, and says with which key to repeat it', async () => {
   const nowhere = ['--url', 'http://127.0.0.1:1', '--key', merchant.key];
   const lost = await run(['charges', 'create', '--amount-cents', '1990', '--payer', 'Maria', ...nowhere]);

@@ -6,6 +6,7 @@ import {
   committed,
   type Sql,
   type Statement,
+  sqlState,
   type Transaction,
 } from '../ports/sql.ts';
 import { arrayWritersOf, binaryArray } from './arrays.ts';
@@ -236,7 +237,11 @@ function connectionsOf(pool: pg.Pool, places: Places): Connections {
       const sent = encoded(statement, values);
       const answer = new Promise<Answer>((resolve, reject) => {
         const failed = (error: Error) => {
-          if (!lost.has(client) && !endsConnection(error)) return reject(error);
+          if (!lost.has(client) && !endsConnection(error)) {
+            // Not used again: the next call gets another connection, and with it the server that has become the primary.
+            if (takesNoWrites(error)) lost.add(client);
+            return reject(error);
+          }
           lost.add(client);
           reject(connectionLost('the database connection was lost', error));
         };
@@ -467,6 +472,12 @@ function endsConnection(error: Error): boolean {
   const { severity } = error as { severity?: string };
   return severity === 'FATAL' || severity === 'PANIC' || error.message === 'Query read timeout';
 }
+
+/**
+ * The server behind this connection is a standby by now, or was made read-only. Behind a proxy or an address that moved, the connection
+ * itself stays well. `BEGIN … READ WRITE` answers 0A000 on a standby; nothing else of ours can be answered so.
+ */
+const takesNoWrites = (error: Error): boolean => ['0A000', '25006'].includes(sqlState(error) ?? '');
 
 function connectionLost(message: string, cause: unknown): ConnectionLost {
   const error = new ConnectionLost(message, { cause });

@@ -132,7 +132,7 @@ const encryptedModes = ['require', 'verify-ca', 'verify-full'];
 /** Whether what is sent to PostgreSQL can be read on the way. A socket of this machine has no host. */
 function isPlainDatabase(url: string): boolean {
   const { hostname, searchParams } = new URL(url);
-  const host = searchParams.get('host') ?? hostname;
+  const host = searchParams.get('host') ?? decodeURIComponent(hostname);
   if (host === '' || host.startsWith('/') || isLoopbackHost(host)) return false;
   return !encryptedModes.includes(searchParams.get('sslmode') ?? '');
 }
@@ -226,7 +226,8 @@ function edgeSettings(from: SettingReader) {
 }
 
 function databaseSettings(from: SettingReader) {
-  const form = 'a URL of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE';
+  const form =
+    'a URL of the form postgres://USER:PASSWORD@HOST:PORT/DATABASE with one host (a socket: ?host=/var/run/postgresql); in the password # / ? @ are written %23 %2F %3F %40';
   return {
     databaseUrl: from.setting('DATABASE_URL', null, form, postgresUrl),
     migrationDatabaseUrl: from.setting('MIGRATION_DATABASE_URL', null, form, postgresUrl),

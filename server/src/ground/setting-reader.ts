@@ -110,8 +110,11 @@ export function origin(value: string): string | undefined {
 
 export const withoutSlash = (address: string): string => address.replace(/\/{1,9}$/, '');
 
-export const postgresUrl = (value: string) =>
-  hasScheme(value, ['postgres:', 'postgresql:']) ? value : undefined;
+/** libpq lets the host be left out before the database, where `?host=` names a socket; a URL has one. */
+export function postgresUrl(value: string): string | undefined {
+  const address = value.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#@]*@)?)(?=\/)/, '$1localhost');
+  return hasScheme(address, ['postgres:', 'postgresql:']) ? address : undefined;
+}
 
 export function addresses(value: string): string[] | undefined {
   const list = itemsOf(value);

@@ -675,8 +675,8 @@ function kindOf(error: unknown): FailureKind {
   if (state === '55P03') return 'locked';
   if (state === '23505') return 'violation';
   if (state === '40001' || state === '40P01') return 'contention';
-  // Shut down, starting up, too many connections, connection exceptions, ended for idling in a transaction.
-  if (/^(57P0|08|25P03|53300)/.test(state)) return 'connection';
+  // Shut down, starting up, too many connections, connection exceptions, ended for idling in a transaction, became a standby.
+  if (/^(57P0|08|0A000|25P03|53300)/.test(state)) return 'connection';
   if (/^(53|58|XX|25006)/.test(state)) return 'exhausted';
   return 'statement';
 }

@@ -56,12 +56,12 @@ export class ConnectionLost extends Error {
 
 /**
  * Whether an error says that the database cannot serve at this moment, so that the same call may work later: the connection failed,
- * the server is stopping or starting, is out of connections, memory or disk, takes no writes (25006), cancelled the statement for its
+ * the server is stopping or starting, is out of connections, memory or disk, takes no writes (25006; 0A000 where it became a standby), cancelled the statement for its
  * time (57014), or another transaction was in the way. Codes: PostgreSQL's manual, Appendix A.
  */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof ConnectionLost || error instanceof CommitUnknown) return true;
-  if (/^(08|53|57|58|XX|25P03|25006|40001|40P01|55P03)/.test(sqlState(error) ?? '')) return true;
+  if (/^(08|0A000|53|57|58|XX|25P03|25006|40001|40P01|55P03)/.test(sqlState(error) ?? '')) return true;
   // A statement behind the one that failed carries that failure as its cause.
   return error instanceof Error && error.cause !== undefined && isUnavailable(error.cause);
 }

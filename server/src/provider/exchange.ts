@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import { withoutMark } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { FormBody } from './multipart.ts';
@@ -160,7 +161,7 @@ function contentOf({ body, form }: Call): { type: string; bytes: string | Buffer
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return JSON.parse(withoutMark(text));
   } catch {
     return undefined;
   }

@@ -1,3 +1,4 @@
+import { withoutMark } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 
@@ -147,7 +148,7 @@ interface Fetched {
 function readToken(text: string): Fetched | null {
   let body: { access_token?: unknown; expires_in?: unknown; scope?: unknown } | null;
   try {
-    body = JSON.parse(text);
+    body = JSON.parse(withoutMark(text));
   } catch {
     return null;
   }

@@ -22,7 +22,10 @@ export interface OfxFacts {
  * `FITID` is the line's id, the same in every file, so that a program that imports overlapping periods sees each line once. `LEDGERBAL`
  * is the balance at the end of the period. `ACCTID` has at most 22 characters: the last 22 digits of the operation's id, its random part.
  */
-export async function* ofxOf(stretch: Stretch, facts: OfxFacts): AsyncGenerator<string> {
+export async function* ofxOf(stretch: Stretch, given: OfxFacts): AsyncGenerator<string> {
+  // Programs refuse a balance as of a day that has not come.
+  const toMs = Math.min(given.toMs, given.nowMs);
+  const facts = { ...given, fromMs: Math.min(given.fromMs, toMs), toMs };
   yield headOf(facts);
   for await (const lines of stretch.pages(500)) {
     yield lines.map((line) => transactionOf(line, facts)).join('');

@@ -252,3 +252,10 @@ describe('names', () => {
     await expect(rebinding.resolve('a.example.com', live)).rejects.toThrow(AddressRefused);
   });
 });
+
+test.each(['168.63.129.16', '161.26.0.10', '166.9.1.1', '::ffff:168.63.129.16'])(
+  'An address of the platform that a machine runs on is no address for webhooks: %s',
+  (address) => {
+    expect(addresses.allows(address, { test: false })).toBe(false);
+  },
+);

@@ -52,6 +52,10 @@ const specialNetworks = [
   '224.0.0.0/4',
   '240.0.0.0/4',
   '255.255.255.255/32',
+  // Of clouds: addresses that look public and reach the platform from inside (Azure's agent; IBM Cloud's services).
+  '168.63.129.16/32',
+  '161.26.0.0/16',
+  '166.8.0.0/14',
   // Inside 2000::/3.
   '2001::/32',
   '2001:2::/48',

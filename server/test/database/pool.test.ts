@@ -104,6 +104,21 @@ describe('a transaction', () => {
   });
 });
 
+describe('a connection whose server takes no writes any more', () => {
+  it.each(['0A000', '25006'])('is not used again, and the next call has another one: %s', async (code) => {
+    const pool = openPool({ url: db.url, log: createLog('silent'), name: 'vintem test', size: 1 });
+    const backend = sql('SELECT pg_backend_pid() AS pid');
+    const [before] = await pool.run<{ pid: number }>(backend);
+    const refused = sql(
+      `DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '${code}', MESSAGE = 'a standby'; END $$`,
+    );
+    await expect(pool.run(refused)).rejects.toMatchObject({ code });
+    const [after] = await pool.run<{ pid: number }>(backend);
+    expect(after?.pid).not.toBe(before?.pid);
+    await pool.close();
+  });
+});
+
 describe('a round trip', () => {
   const onlyOne = () => openPool({ url: db.url, log: createLog('silent'), name: 'vintem test', size: 1 });
 

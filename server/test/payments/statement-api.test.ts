@@ -409,6 +409,17 @@ test('two independent readers of OFX find the same lines, ids and balance', asyn
   expect(other.getWarnings()).toEqual([]);
 });
 
+test('A file for accounting programs ends now where its period ends on a day that has not come', async () => {
+  const merchant = await service.newMerchant();
+  const { bytes } = await download(merchant, '/statement.ofx?from=2024-02-01&to=2099-12-31');
+  const dates = [...bytes.toString().matchAll(/<DT(?:START|END|ASOF)>(\d{8})/g)].map(([, day]) =>
+    Number(day),
+  );
+  expect(dates).toHaveLength(3);
+  const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10).replaceAll('-', '');
+  for (const day of dates) expect(day).toBeLessThan(Number(tomorrow));
+});
+
 test('a month without lines is a file as well', async () => {
   const merchant = await service.newMerchant();
   const { bytes } = await download(merchant, '/statement.ofx?from=2024-02-01&to=2024-02-29');

@@ -119,6 +119,22 @@ describe('settings', () => {
     expect(readConfig({ PUBLIC_URL: 'https://pay.example.com/' }).publicUrl).toBe('https://pay.example.com');
   });
 
+  it.each([
+    'postgresql://u:p@/db?host=/var/run/postgresql',
+    'postgresql:///db?host=/var/run/postgresql',
+    'postgresql://%2Fvar%2Frun%2Fpostgresql/vintem',
+    'postgres://u:p%23x@127.0.0.1/db',
+  ])('DATABASE_URL is taken in the forms of libpq: %s', (given) => {
+    expect(faultsOf({ DATABASE_URL: given })).toEqual([]);
+  });
+
+  it.each(['postgres://u:p@a:1,b:2/db', 'postgres://u:p#x@127.0.0.1/db', 'socket://u@/tmp'])(
+    'DATABASE_URL is refused with what to write instead: %s',
+    (given) => {
+      expect(faultsOf({ DATABASE_URL: given })[0]).toMatch(/with one host .*%23/);
+    },
+  );
+
   it('that are empty count as unset', () => {
     expect(readConfig({ PORT: '', PROVIDER: '' }).port).toBe(3000);
   });

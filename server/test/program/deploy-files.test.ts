@@ -39,6 +39,17 @@ test('compose: no part of ours can write to its image, gain a right, or has the 
   }
 });
 
+test('compose: the database drops what it does not need and gains nothing', () => {
+  expect(compose.services.database).toMatchObject({
+    cap_drop: ['ALL'],
+    security_opt: ['no-new-privileges:true'],
+  });
+});
+
+test("compose: a caller's own word about a certificate does not pass the proxy", () => {
+  expect(read('compose/Caddyfile')).toMatch(/header_up X-SSL-Client-Verify NONE/);
+});
+
 test('compose: only the proxy listens beyond this machine', () => {
   for (const [name, { ports = [] }] of services)
     if (name !== 'proxy') for (const port of ports) expect(port, name).toMatch(/^127\.0\.0\.1:/);
