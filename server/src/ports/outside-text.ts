@@ -3,10 +3,9 @@
  * mark that PowerShell, Notepad and .NET write in front, which JSON.parse and comparisons would take for a character.
  */
 export const textOf = (bytes: Uint8Array): string =>
-  withoutMark(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'));
-
-/** The same of a text that is decoded already. */
-export const withoutMark = (text: string): string => text.replace(/^\ufeff/, '');
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    .toString('utf8')
+    .replace(/^\ufeff/, '');
 
 /** Why the bytes of a file are no such text, as a part of a sentence; null: they are. */
 export function encodingFault(bytes: Uint8Array): string | null {

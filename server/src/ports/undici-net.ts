@@ -358,7 +358,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     clearTimeout(this.#timer);
     const [only] = this.#chunks;
     const body = this.#chunks.length === 1 && only !== undefined ? only : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, headers: this.#headers, text: body.toString('utf8') });
+    this.#resolve({ status: this.#status, headers: this.#headers, text: textOf(body) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {

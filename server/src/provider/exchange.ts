@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import { withoutMark } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import { type ClientCertificate, type Net, NetFailure, NotSent } from '../ports/net.ts';
 import type { FormBody } from './multipart.ts';
@@ -161,7 +160,7 @@ function contentOf({ body, form }: Call): { type: string; bytes: string | Buffer
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(withoutMark(text));
+    return JSON.parse(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,3 @@
-import { withoutMark } from '../ground/outside-text.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { ClientCertificate, Net } from '../ports/net.ts';
 
@@ -148,7 +147,7 @@ interface Fetched {
 function readToken(text: string): Fetched | null {
   let body: { access_token?: unknown; expires_in?: unknown; scope?: unknown } | null;
   try {
-    body = JSON.parse(withoutMark(text));
+    body = JSON.parse(text);
   } catch {
     return null;
   }
