@@ -151,6 +151,7 @@ const truthNeeded: ReadonlySet<string> = new Set([
   'refund_mismatch',
   'refund_contradiction',
   'refund_undecided',
+  'lost_payout',
 ]);
 
 /** The mail server of the story: what it took, it keeps, whatever becomes of the process that sent it. */

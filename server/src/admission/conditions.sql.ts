@@ -18,21 +18,32 @@ export interface Conditions {
   refundFees: RefundFees;
 }
 
+/** The conditions, and what a time that the database lost left to be decided (`settlement/dispatch/lost-payments.ts`). */
+export interface AccountState extends Conditions {
+  /** A provider lists ids of this account that the books lack: a new payment looks among them first. */
+  lostPayments: boolean;
+  /** A payout is among them that was not repeated, and that no person has decided: the account's withdrawals are stopped. */
+  lostPayouts: boolean;
+}
+
+/** The second question is asked of accounts alone that have lost payments. */
 const select: Statement = {
   name: 'conditions_read',
   text: `SELECT id AS "accountId", enabled, withdrawals_blocked AS "withdrawalsBlocked", withdrawal_fee_cents AS "withdrawalFeeCents",
       withdrawal_fee_bps AS "withdrawalFeeBps", deposit_fee_cents AS "depositFeeCents", deposit_fee_bps AS "depositFeeBps",
       minimum_deposit_cents AS "minimumDepositCents", maximum_deposit_cents AS "maximumDepositCents",
       minimum_withdrawal_cents AS "minimumWithdrawalCents", maximum_withdrawal_cents AS "maximumWithdrawalCents",
-      refund_fees AS "refundFees"
+      refund_fees AS "refundFees", lost_payments AS "lostPayments",
+      CASE WHEN lost_payments THEN EXISTS (SELECT FROM lost_payment l WHERE l.account_id = account.id AND l.kind = 'transfer'
+        AND l.status <> 'refused' AND l.decided_at IS NULL) ELSE false END AS "lostPayouts"
     FROM account WHERE id = ANY ($1::uuid[])`,
 };
 
 /** Keyed by account. */
-export const conditions: Readable<Conditions> = {
+export const conditions: Readable<AccountState> = {
   name: 'conditions',
   keyOf: (row) => row.accountId,
-  read: (tx, keys) => tx.run<Conditions>(select, [keys]),
+  read: (tx, keys) => tx.run<AccountState>(select, [keys]),
 };
 
 const update: Statement = {

@@ -32,6 +32,7 @@ export const directoryTables: readonly string[] = [
   'unread_item',
   'connection_movement',
   'reconcile_seen',
+  'lost_payment',
   'connection_close',
   'connection_close_cell',
   'panel_user',

@@ -177,7 +177,11 @@ export type IncidentKind =
   /** A Pix in suspense was to go back to its payer, and the provider refused it. */
   | 'return_refused'
   /** A stored value cannot be opened with the secrets that are set. */
-  | 'unreadable';
+  | 'unreadable'
+  /** A provider has a payout under an id of ours that the books lack: the account's withdrawals are stopped. */
+  | 'lost_payout'
+  /** The database went back: what happened since a time may be lost. */
+  | 'lost_time';
 
 /** How long after the deadline in its answer the provider must still show a charge open before it counts as expired. */
 export const expiryGraceMs = 60_000;

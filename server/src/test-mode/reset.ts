@@ -46,7 +46,7 @@ export const copiedColumns = [
 ] as const;
 
 /** What every account has of its own. */
-export const ownColumns = ['id', 'number', 'created_at'] as const;
+export const ownColumns = ['id', 'number', 'created_at', 'lost_payments'] as const;
 
 const readRules: Statement = {
   name: 'test_account_rules',

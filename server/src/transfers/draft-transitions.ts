@@ -18,6 +18,7 @@ import {
   requireAllowed,
   stateReads,
 } from '../settlement/dispatch/admission.ts';
+import { lostReads } from '../settlement/dispatch/lost-payments.ts';
 import type { DispatchPlan } from '../settlement/dispatch/dispatch-plan.ts';
 import { announce } from '../settlement/payment-events.ts';
 import { requireWithinLimits, withdrawalFeeOf } from './create.ts';
@@ -76,7 +77,7 @@ export function buildDraft(input: DraftCreation): Command<{ payment: Payment; fr
     decide: (view, now) => {
       const { balance, earlier } = findEarlier(view, chain, paymentId, requestKey, fingerprint);
       if (earlier) return { answer: { payment: earlier, fresh: false } };
-      const account = requireAllowed(view, caller, 'transfer', balance.frozen, now);
+      const account = requireAllowed(view, caller, 'transfer', { frozen: balance.frozen }, now);
       const feeCents = withdrawalFeeOf(account, request.amountCents);
       const payment = newDraftPayment(input, feeCents, now);
       const draft = newDraft(input, now);
@@ -205,7 +206,12 @@ export function buildConfirmation(input: DraftConfirmation): Command<Confirmed> 
     token,
     deadlineMs: input.deadlineMs,
     chains: [chain],
-    reads: [read(payments, key), read(drafts, key), ...admissionReads(caller, plan)],
+    reads: [
+      read(payments, key),
+      read(drafts, key),
+      ...admissionReads(caller, plan),
+      ...lostReads(plan, accountId, paymentId),
+    ],
     eventRefs: [],
     decide: (view, now) => {
       const { payment, draft } = draftIn(view, caller, paymentId);

@@ -11,6 +11,7 @@ import { fingerprintOf, paymentIdFor } from '../request-keys/idempotency.ts';
 import type { AcceptDeps } from '../settlement/dispatch/accept.ts';
 import { awaitOutcome } from '../settlement/dispatch/await-outcome.ts';
 import { type DispatchPlan, planDispatch, probeOf } from '../settlement/dispatch/dispatch-plan.ts';
+import { withLostLook } from '../settlement/dispatch/lost-payments.ts';
 import { withProbe } from '../settlement/dispatch/probe.ts';
 import { openOrReport, reportUnreadable, unreadableKeyOf } from '../settlement/incidents/unreadable.ts';
 import { drafts, findOverdue } from './draft.sql.ts';
@@ -157,7 +158,12 @@ async function submitConfirmation(
     const confirmed = await withProbe(
       deps,
       probeOf(plan),
-      (hasProbe) => deps.till.submit(buildConfirmation({ ...input, token: deps.ids.uuid(), hasProbe })),
+      (hasProbe) =>
+        withLostLook(plan, (planned) =>
+          deps.till.submit(
+            buildConfirmation({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe }),
+          ),
+        ),
       (answer) => 'fence' in answer && answer.payment.status === 'unknown',
     );
     if (!('salt' in confirmed)) return confirmed;

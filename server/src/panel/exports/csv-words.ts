@@ -151,6 +151,8 @@ const incidents: Record<Incident['kind'], string> = {
   unread: 'O provedor enviou o que não pode ser lido',
   divergence: 'Saldo difere dos lançamentos',
   close_difference: 'Fechamento difere da conta no provedor',
+  lost_payout: 'Uma transferência feita no provedor não está nos registros',
+  lost_time: 'O banco de dados voltou a um momento anterior',
 };
 const actions: Record<Action, string> = {
   credit: 'Creditado',

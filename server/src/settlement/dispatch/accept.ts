@@ -5,6 +5,7 @@ import { fingerprintOf, paymentIdFor } from '../../request-keys/idempotency.ts';
 import { buildAdmission, type Order } from './admission.ts';
 import { type AwaitDeps, awaitOutcome } from './await-outcome.ts';
 import { planDispatch, probeOf } from './dispatch-plan.ts';
+import { withLostLook } from './lost-payments.ts';
 import { withProbe } from './probe.ts';
 
 /** What accepting a payment needs. */
@@ -69,7 +70,10 @@ async function acceptOn(deps: AcceptDeps, caller: Caller, order: Order): Promise
   const { payment, replayed, fence, breakerOpen } = await withProbe(
     deps,
     probeOf(plan),
-    (hasProbe) => deps.till.submit(buildAdmission({ ...input, token: deps.ids.uuid(), hasProbe })),
+    (hasProbe) =>
+      withLostLook(plan, (planned) =>
+        deps.till.submit(buildAdmission({ ...input, plan: planned, token: deps.ids.uuid(), hasProbe })),
+      ),
     ({ payment, replayed }) => !replayed && payment.status === 'unknown',
   );
   deps.breakers.seen(plan.connection, plan.call, breakerOpen);

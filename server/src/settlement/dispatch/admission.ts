@@ -1,5 +1,5 @@
 import {
-  type Conditions,
+  type AccountState,
   conditions,
   lostAttempts,
   platform,
@@ -18,6 +18,7 @@ import {
   put,
   type Read,
   read,
+  remove,
   type View,
   type Write,
 } from '../../ledger/till.ts';
@@ -32,6 +33,8 @@ import { type BreakerRow, breakerKey, breakerRows } from './breaker.ts';
 import type { DispatchPlan } from './dispatch-plan.ts';
 import { type Intent, type SentKind, sendPriority } from './intent.ts';
 import { intents } from './intents.sql.ts';
+import { adoptedIntent, lostIn, lostReads } from './lost-payments.ts';
+import { lostPayments } from './lost-payments.sql.ts';
 import { ProbeDue } from './probe.ts';
 
 /**
@@ -53,7 +56,7 @@ export interface Order {
   /** What a repeat must have in common with the first request, besides the operation. */
   asked: Readonly<Record<string, string | number>>;
   /** The fee by the account's conditions, in cents. @throws ApiError by the rules of the kind */
-  feeCents(account: Conditions): number;
+  feeCents(account: AccountState): number;
   /** The refusal is known beforehand: the payment is recorded as cancelled and never sent. */
   refusedAs: PaymentReason | null;
   /** How long the caller waits for the provider, in milliseconds. */
@@ -93,7 +96,11 @@ export function buildAdmission(input: AdmissionInput): Command<Admitted> {
     token,
     deadlineMs: plan.acceptByMs,
     chains: [chain],
-    reads: [...requestKeyReads(accountId, paymentId, order.requestKey), ...admissionReads(caller, plan)],
+    reads: [
+      ...requestKeyReads(accountId, paymentId, order.requestKey),
+      ...admissionReads(caller, plan),
+      ...lostReads(plan, accountId, paymentId),
+    ],
     eventRefs: [],
     decide: (view, now) => {
       const { balance, earlier } = findEarlier(view, chain, paymentId, order.requestKey, fingerprint);
@@ -101,7 +108,10 @@ export function buildAdmission(input: AdmissionInput): Command<Admitted> {
         const breakerOpen = view.get(breakerRows, breakerKey(plan.connection, plan.call))?.open ?? false;
         return { answer: { payment: earlier, replayed: true, fence: null, breakerOpen } };
       }
-      const admission = requireAdmission(view, caller, plan, { frozen: balance.frozen, hasProbe }, now);
+      const standing = { frozen: balance.frozen, hasProbe };
+      const admission = lostIn(view, plan, view.get(conditions, accountId), paymentId)
+        ? requireRepeat(view, caller, plan, standing, now)
+        : requireAdmission(view, caller, plan, standing, now);
       return admitted(view, input, admission, now);
     },
   };
@@ -192,9 +202,24 @@ export const stateReads = (caller: Caller): Read[] => [
 ];
 
 export interface Admission {
-  account: Conditions;
+  account: AccountState;
   breaker: BreakerRow | undefined;
 }
+
+/**
+ * The same of a payment that a provider already has: it is only queried, there. What was found of the account stops its other withdrawals, and
+ * not the repeat that brings it back.
+ */
+const requireRepeat = (
+  view: View,
+  caller: Caller,
+  plan: DispatchPlan,
+  { frozen }: { frozen: boolean },
+  now: number,
+): Admission => ({
+  account: requireAllowed(view, caller, kindOf(plan), { frozen, repeatsLost: true }, now),
+  breaker: undefined,
+});
 
 /**
  * The states of key, account, platform and provider, checked in this order.
@@ -207,7 +232,7 @@ export function requireAdmission(
   { frozen, hasProbe }: { frozen: boolean; hasProbe: boolean },
   now: number,
 ): Admission {
-  const account = requireAllowed(view, caller, kindOf(plan), frozen, now);
+  const account = requireAllowed(view, caller, kindOf(plan), { frozen }, now);
   if (!plan.configured) throw refuse('provider_not_configured');
   if (!plan.offered) throw refuse('not_offered_by_provider');
   const breaker = view.get(breakerRows, breakerKey(plan.connection, plan.call));
@@ -226,9 +251,9 @@ export function requireAllowed(
   view: View,
   caller: Caller,
   kind: SentKind,
-  frozen: boolean,
+  { frozen, repeatsLost = false }: { frozen: boolean; repeatsLost?: boolean },
   now: number,
-): Conditions {
+): AccountState {
   if (caller.keyId !== null) {
     const keyState = view.get(keyStates, caller.keyId);
     if (!keyState || keyState.revokedAt !== null) throw refuse('api_key_invalid');
@@ -238,7 +263,8 @@ export function requireAllowed(
   const account = view.get(conditions, caller.accountId);
   if (!account?.enabled) throw refuse('account_disabled');
   if (kind !== 'deposit') {
-    if (account.withdrawalsBlocked || frozen) throw refuse('withdrawals_blocked');
+    if (account.withdrawalsBlocked || frozen || (account.lostPayouts && !repeatsLost))
+      throw refuse('withdrawals_blocked');
     if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) {
       throw refuse('withdrawals_paused', { retryAfterSeconds: 60 });
     }
@@ -268,8 +294,23 @@ export function createSendIntent(
   order: { payment: Payment; refusedAs: PaymentReason | null; token: string; now: number; caller: Caller },
 ): CreatedIntent {
   const { payment, refusedAs, token, now } = order;
-  if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
+  const { accountId, id } = payment;
   const intent = newIntent(view, plan, payment, token, now);
+  const lost = lostIn(view, plan, view.get(conditions, accountId), id);
+  if (lost) {
+    const adopted = { ...payment, connection: lost.connection };
+    return {
+      payment: adopted,
+      fence: null,
+      postings: [],
+      writes: [
+        put(payments, adopted),
+        put(intents, adoptedIntent(intent, payment, lost, now)),
+        remove(lostPayments, paymentKey(accountId, id)),
+      ],
+    };
+  }
+  if (refusedAs !== null) return refusedBeforehand(payment, refusedAs, plan.connection, order);
   return {
     payment,
     fence: plan.leaseMs === null ? null : token,

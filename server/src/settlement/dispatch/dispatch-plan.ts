@@ -29,6 +29,8 @@ export interface DispatchPlan {
   configured: boolean;
   /** False: the provider has no such call. */
   offered: boolean;
+  /** It was read what a provider lists under the id (`lost-payments.ts`). */
+  looksForLost: boolean;
 }
 
 export interface DispatchPlanDeps {
@@ -66,6 +68,7 @@ export function planDispatch(
     traceparent: caller.traceparent,
     configured: can !== undefined,
     offered: can === undefined || offers(can, kind),
+    looksForLost: false,
   };
 }
 

@@ -109,8 +109,10 @@ function startOf<Row>(input: StartInput, table: Readable<Row>): Command<SendStar
 const isStopped = (view: View, { accountId, operationId }: Intent): boolean => {
   if (view.get(platform, platformKey)?.withdrawalsPausedAt !== null) return true;
   if (operationId === accountId) return false;
+  const account = view.get(conditions, accountId);
   return (
-    view.get(conditions, accountId)?.withdrawalsBlocked !== false ||
+    account?.withdrawalsBlocked !== false ||
+    account.lostPayouts ||
     view.balance({ accountId, chainId: operationId })?.frozen !== false
   );
 };

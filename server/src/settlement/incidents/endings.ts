@@ -59,7 +59,8 @@ import { type PayerReturn, type PayerReturnInput, payerReturnOf } from './return
  * | the same, failed | – | – | X our loss |
  * | the same, completed, then refused | its amount to the operation | – | it is ours |
  * | `unreadable` | – | – | – |
- * | `divergence`, `close_difference`, `unread` | – | – | – |
+ * | `divergence`, `close_difference`, `unread`, `lost_time` | – | – | – |
+ * | `lost_payout`; `none` lets the account's withdrawals go out again | – | – | – |
  *
  * Where a refund brings a part of the charge's fee back (`feeBackCents`), the part goes with its amount: back to the merchant where it is carried
  * out, taken again where it is not. What was reported with another amount changes the part by nothing.
@@ -165,6 +166,8 @@ export function endingOf(incident: IncidentCase, action: Action, facts: CaseFact
     case 'divergence':
     case 'close_difference':
     case 'unread':
+    case 'lost_payout':
+    case 'lost_time':
       throw unfit(one);
   }
 }

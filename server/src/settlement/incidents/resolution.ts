@@ -18,6 +18,7 @@ import { knownReturns, knownReturnsKey } from '../../payments/returns.sql.ts';
 import type { OpenedIncident } from '../../payments/state.ts';
 import { type Ids, idsOf } from '../../ports/ids.ts';
 import { intents } from '../dispatch/intents.sql.ts';
+import { lostPayments } from '../dispatch/lost-payments.sql.ts';
 import { type Adjusted, heldFromNowOn, holdReads } from '../disputes/hold-of-pix.ts';
 import { audits } from '../operator/audit.sql.ts';
 import { OperatorRefused } from '../operator/operator.ts';
@@ -81,6 +82,7 @@ export function buildResolution(input: ResolutionInput): Command<IncidentCase> {
       ...(intentKey === null ? [] : [read(intents, intentKey)]),
       ...(freezingKey === null ? [] : [read(freezingIncidents, freezingKey)]),
       ...disputeReads(input),
+      ...lostKeysOf(input.incident).map((one) => read(lostPayments, one)),
       ...(input.returning === null || paymentId === null
         ? []
         : [
@@ -197,6 +199,7 @@ function resolved(
       ...paymentWrites(ids, input, facts, ending),
       ...refundWrites(ids, input, facts, ending),
       ...toPayerWrites(ending),
+      ...lostWrites(view, incident, now),
       ...(held?.writes ?? []),
     ],
     thaw: isLast && facts.own ? [facts.own] : [],
@@ -243,6 +246,17 @@ function disputeReads({ incident, action }: ResolutionInput): Read[] {
     read(knownReturns, knownReturnsKey(accountId, paymentId)),
   ];
 }
+
+/** Of the payout that a provider has and the books lack. */
+const lostKeysOf = ({ accountId, kind, reference }: Incident): string[] =>
+  kind === 'lost_payout' ? [paymentKey(accountId, reference.slice('lost:'.length))] : [];
+
+/** A person has decided: the payout no longer stops the account's withdrawals. */
+const lostWrites = (view: View, incident: Incident, now: number): Write[] =>
+  lostKeysOf(incident).flatMap((key) => {
+    const lost = view.get(lostPayments, key);
+    return lost ? [put(lostPayments, { ...lost, decidedAt: lost.decidedAt ?? now })] : [];
+  });
 
 /** What becomes of the hold of a disputed Pix that this decision credits, or of which it ends a refund. */
 function heldOf(
